@@ -1,4 +1,4 @@
-"""pytest finds this module in every project that has Cordwood installed, so it imports nothing of weight.
+"""pytest reads this module in every project that has Cordwood, so it imports nothing of weight.
 
 The fixtures bring their classes in when a test asks for them; a project that uses none pays for
 reading this file alone.
