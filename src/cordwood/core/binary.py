@@ -1,0 +1,153 @@
+"""Varints and checksums, as pure functions over buffers.
+
+    varint      zigzag, then groups of 7 bits, lowest first; bit 7 set on every byte but the last
+    zigzag      0, -1, 1, -2, ... become 0, 1, 2, 3, ...: small numbers stay short, whatever their sign
+    example     300 -> zigzag 600 = 0b100_1011000 -> 0xd8 0x04
+
+A varint has at most 5 bytes, a varlong at most 10. Bits of the last byte beyond the 32nd (64th) are
+dropped, as Kafka does, so that both read the same number from the same bytes.
+
+Readers take a buffer, the position to read at and the end they may not pass, with
+`0 <= position` and `end <= len(data)`; they return the value and the position after it.
+"""
+
+import zlib
+from typing import Final, TypeAlias
+
+from cordwood.core.errors import BytesError
+
+try:
+    from crc32c import crc32c as _crc32c
+except ImportError:
+    from google_crc32c import extend as _extend
+
+    def _crc32c(data: "Buffer", value: int) -> int:
+        """Adapt the slower wheel, which takes the arguments the other way round and only bytes."""
+        return _extend(value, bytes(data))
+
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+INT32_MIN: Final = -(1 << 31)
+INT32_MAX: Final = (1 << 31) - 1
+UINT32_MAX: Final = (1 << 32) - 1
+INT64_MIN: Final = -(1 << 63)
+INT64_MAX: Final = (1 << 63) - 1
+UINT64_MAX: Final = (1 << 64) - 1
+
+VARINT_MAX_SIZE: Final = 5
+VARLONG_MAX_SIZE: Final = 10
+
+
+def crc32c(data: Buffer, value: int = 0) -> int:
+    """Return the CRC-32C (Castagnoli) of `data`, continuing from `value`: v2 batches use it."""
+    return _crc32c(data, value)
+
+
+def crc32(data: Buffer, value: int = 0) -> int:
+    """Return the CRC-32 (IEEE) of `data`, continuing from `value`: v0 and v1 messages use it."""
+    return zlib.crc32(data, value)
+
+
+def read_varint(data: Buffer, position: int, end: int) -> tuple[int, int]:
+    """Read a signed number of 32 bits."""
+    if position < end and (first := data[position]) < 0x80:
+        return (first >> 1) ^ -(first & 1), position + 1
+    raw, after = _read_groups(data, position, end, longest=VARINT_MAX_SIZE)
+    raw &= UINT32_MAX
+    return (raw >> 1) ^ -(raw & 1), after
+
+
+def read_varlong(data: Buffer, position: int, end: int) -> tuple[int, int]:
+    """Read a signed number of 64 bits."""
+    if position < end and (first := data[position]) < 0x80:
+        return (first >> 1) ^ -(first & 1), position + 1
+    raw, after = _read_groups(data, position, end, longest=VARLONG_MAX_SIZE)
+    raw &= UINT64_MAX
+    return (raw >> 1) ^ -(raw & 1), after
+
+
+def read_unsigned_varint(data: Buffer, position: int, end: int) -> tuple[int, int]:
+    """Read an unsigned number of 32 bits, which is not zigzagged."""
+    raw, after = _read_groups(data, position, end, longest=VARINT_MAX_SIZE)
+    return raw & UINT32_MAX, after
+
+
+def read_unsigned_varlong(data: Buffer, position: int, end: int) -> tuple[int, int]:
+    """Read an unsigned number of 64 bits, which is not zigzagged."""
+    raw, after = _read_groups(data, position, end, longest=VARLONG_MAX_SIZE)
+    return raw & UINT64_MAX, after
+
+
+def append_varint(out: bytearray, value: int) -> None:
+    """Append a signed number of 32 bits."""
+    if not INT32_MIN <= value <= INT32_MAX:
+        raise _does_not_fit(value, len(out), "a signed number of 32 bits")
+    _append_groups(out, (value << 1) ^ (value >> 31))
+
+
+def append_varlong(out: bytearray, value: int) -> None:
+    """Append a signed number of 64 bits."""
+    if not INT64_MIN <= value <= INT64_MAX:
+        raise _does_not_fit(value, len(out), "a signed number of 64 bits")
+    _append_groups(out, (value << 1) ^ (value >> 63))
+
+
+def append_unsigned_varint(out: bytearray, value: int) -> None:
+    """Append an unsigned number of 32 bits."""
+    if not 0 <= value <= UINT32_MAX:
+        raise _does_not_fit(value, len(out), "an unsigned number of 32 bits")
+    _append_groups(out, value)
+
+
+def append_unsigned_varlong(out: bytearray, value: int) -> None:
+    """Append an unsigned number of 64 bits."""
+    if not 0 <= value <= UINT64_MAX:
+        raise _does_not_fit(value, len(out), "an unsigned number of 64 bits")
+    _append_groups(out, value)
+
+
+def varint_size(value: int) -> int:
+    """Return how many bytes `append_varint` writes for a value that fits it."""
+    return unsigned_varint_size((value << 1) ^ (value >> 31))
+
+
+def varlong_size(value: int) -> int:
+    """Return how many bytes `append_varlong` writes for a value that fits it."""
+    return unsigned_varint_size((value << 1) ^ (value >> 63))
+
+
+def unsigned_varint_size(value: int) -> int:
+    """Return how many bytes either of the unsigned writers writes for a value that fits it."""
+    return ((value | 1).bit_length() + 6) // 7
+
+
+def _read_groups(data: Buffer, position: int, end: int, *, longest: int) -> tuple[int, int]:
+    """Join groups of 7 bits until a byte below 0x80."""
+    raw = shift = 0
+    for at in range(position, min(end, position + longest)):
+        byte = data[at]
+        if byte < 0x80:
+            return raw | byte << shift, at + 1
+        raw |= (byte & 0x7F) << shift
+        shift += 7
+    raise BytesError(
+        "a varint without an end",
+        position=position,
+        expected=f"a byte below 0x80 among at most {longest}",
+        found=f"{shift // 7} bytes, none of them below",
+    )
+
+
+def _append_groups(out: bytearray, raw: int) -> None:
+    """Append `raw`, lowest 7 bits first."""
+    while raw > 0x7F:
+        out.append(raw & 0x7F | 0x80)
+        raw >>= 7
+    out.append(raw)
+
+
+def _does_not_fit(value: int, position: int, expected: str) -> BytesError:
+    return BytesError(
+        "a number that does not fit", position=position, expected=expected, found=value
+    )

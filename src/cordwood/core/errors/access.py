@@ -1,0 +1,102 @@
+"""Errors of a principal that may not do what it asked for, or did not prove who it is.
+
+One leaf per wire code of Apache Kafka 4.3, in the order of the codes.
+"""
+
+from cordwood.core.errors.tree import AccessError
+
+
+class TopicAuthorizationFailedError(AccessError):
+    """The principal may not do this to the topic."""
+
+    code = 29
+
+
+class GroupAuthorizationFailedError(AccessError):
+    """The principal may not do this to the group."""
+
+    code = 30
+
+
+class ClusterAuthorizationFailedError(AccessError):
+    """The principal may not do this to the cluster."""
+
+    code = 31
+
+
+class UnsupportedSaslMechanismError(AccessError):
+    """The broker does not offer this SASL mechanism."""
+
+    code = 33
+
+
+class IllegalSaslStateError(AccessError):
+    """The request does not fit the state of the SASL exchange."""
+
+    code = 34
+
+
+class TransactionalIdAuthorizationFailedError(AccessError):
+    """The principal may not use the transactional id."""
+
+    code = 53
+
+
+class SecurityDisabledError(AccessError):
+    """Authorization is switched off, so its rules cannot be read or changed."""
+
+    code = 54
+
+
+class SaslAuthenticationFailedError(AccessError):
+    """The SASL credentials were refused."""
+
+    code = 58
+
+
+class DelegationTokenAuthDisabledError(AccessError):
+    """Delegation tokens are switched off."""
+
+    code = 61
+
+
+class DelegationTokenNotFoundError(AccessError):
+    """There is no such delegation token."""
+
+    code = 62
+
+
+class DelegationTokenOwnerMismatchError(AccessError):
+    """The principal is neither owner nor renewer of the delegation token."""
+
+    code = 63
+
+
+class DelegationTokenRequestNotAllowedError(AccessError):
+    """Delegation tokens may not be asked for over this kind of connection."""
+
+    code = 64
+
+
+class DelegationTokenAuthorizationFailedError(AccessError):
+    """The principal may not do this to the delegation token."""
+
+    code = 65
+
+
+class DelegationTokenExpiredError(AccessError):
+    """The delegation token has expired."""
+
+    code = 66
+
+
+class TopicDeletionDisabledError(AccessError):
+    """Deleting topics is switched off."""
+
+    code = 73
+
+
+class UnacceptableCredentialError(AccessError):
+    """The credential is weaker than what is accepted."""
+
+    code = 93

@@ -1,0 +1,206 @@
+"""Errors of a view that was right once: learn the present state first, then ask again.
+
+One leaf per wire code of Apache Kafka 4.3, in the order of the codes. Those that are not retriable
+need more than fresh metadata: a member joins again, a fenced producer stops.
+"""
+
+from cordwood.core.errors.tree import OutdatedError
+
+
+class UnknownTopicOrPartitionError(OutdatedError):
+    """The broker asked does not hold this partition, or nobody does."""
+
+    code = 3
+    retriable = True
+
+
+class NotLeaderOrFollowerError(OutdatedError):
+    """The broker asked is not the leader, or not a replica, of this partition."""
+
+    code = 6
+    retriable = True
+
+
+class StaleControllerEpochError(OutdatedError):
+    """The request comes from a controller that has been replaced."""
+
+    code = 11
+
+
+class NotCoordinatorError(OutdatedError):
+    """The broker asked does not coordinate this group or transactional id."""
+
+    code = 16
+    retriable = True
+
+
+class IllegalGenerationError(OutdatedError):
+    """The group has moved on to another generation."""
+
+    code = 22
+
+
+class UnknownMemberIdError(OutdatedError):
+    """The coordinator does not know this member, or no longer."""
+
+    code = 25
+
+
+class RebalanceInProgressError(OutdatedError):
+    """The group is rebalancing: the member has to join again."""
+
+    code = 27
+
+
+class NotControllerError(OutdatedError):
+    """The broker asked is not the controller."""
+
+    code = 41
+    retriable = True
+
+
+class InvalidProducerEpochError(OutdatedError):
+    """The producer's epoch is older than the one the broker knows."""
+
+    code = 47
+
+
+class TransactionCoordinatorFencedError(OutdatedError):
+    """A newer transaction coordinator has taken over."""
+
+    code = 52
+
+
+class UnknownProducerIdError(OutdatedError):
+    """The broker keeps nothing about this producer any more."""
+
+    code = 59
+
+
+class FetchSessionIdNotFoundError(OutdatedError):
+    """The broker has dropped the fetch session."""
+
+    code = 70
+    retriable = True
+
+
+class InvalidFetchSessionEpochError(OutdatedError):
+    """The fetch session's epoch is not the one expected."""
+
+    code = 71
+    retriable = True
+
+
+class FencedLeaderEpochError(OutdatedError):
+    """The leader epoch in the request is older than the broker's."""
+
+    code = 74
+    retriable = True
+
+
+class UnknownLeaderEpochError(OutdatedError):
+    """The leader epoch in the request is newer than the broker's."""
+
+    code = 75
+    retriable = True
+
+
+class StaleBrokerEpochError(OutdatedError):
+    """The broker's own epoch is outdated: it has registered again since."""
+
+    code = 77
+
+
+class MemberIdRequiredError(OutdatedError):
+    """The member has to join again with the id it was just given."""
+
+    code = 79
+
+
+class FencedInstanceIdError(OutdatedError):
+    """Another member has taken over this static instance id."""
+
+    code = 82
+
+
+class ProducerFencedError(OutdatedError):
+    """A newer producer has taken over the transactional id."""
+
+    code = 90
+
+
+class UnknownTopicIdError(OutdatedError):
+    """The broker asked does not know this topic id."""
+
+    code = 100
+    retriable = True
+
+
+class InconsistentTopicIdError(OutdatedError):
+    """The topic was deleted and made anew: its id differs from the request's."""
+
+    code = 103
+    retriable = True
+
+
+class FetchSessionTopicIdError(OutdatedError):
+    """The fetch session mixes topic ids and names."""
+
+    code = 106
+    retriable = True
+
+
+class NewLeaderElectedError(OutdatedError):
+    """The change was made, but the leader has changed with it."""
+
+    code = 108
+
+
+class FencedMemberEpochError(OutdatedError):
+    """The coordinator has fenced the member's epoch: it has to join again."""
+
+    code = 110
+
+
+class StaleMemberEpochError(OutdatedError):
+    """The member's epoch is outdated; its next heartbeat brings the new one."""
+
+    code = 113
+
+
+class UnknownSubscriptionIdError(OutdatedError):
+    """The telemetry subscription is unknown or outdated."""
+
+    code = 117
+
+
+class ShareSessionNotFoundError(OutdatedError):
+    """The broker has dropped the share session."""
+
+    code = 122
+    retriable = True
+
+
+class InvalidShareSessionEpochError(OutdatedError):
+    """The share session's epoch is not the one expected."""
+
+    code = 123
+    retriable = True
+
+
+class FencedStateEpochError(OutdatedError):
+    """The share group's state epoch does not match."""
+
+    code = 124
+
+
+class RebootstrapRequiredError(OutdatedError):
+    """The client knows none of the present brokers and has to start from its seeds."""
+
+    code = 129
+
+
+class StreamsTopologyFencedError(OutdatedError):
+    """The streams topology has been replaced by a newer one."""
+
+    code = 132

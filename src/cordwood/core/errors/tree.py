@@ -1,0 +1,112 @@
+"""The branches of the error tree; the leaves that stand for wire codes live in the modules beside.
+
+An error carries what a program needs (a code, a position, a key) as attributes and says the same
+in its text. All of them survive pickling, since they cross process boundaries.
+"""
+
+from typing import ClassVar, Self
+
+
+class CordwoodError(Exception):
+    """The root: every error that this package raises on purpose."""
+
+
+class BytesError(CordwoodError, ValueError):
+    """A primitive does not fit its place, or its bytes cannot be what they should be."""
+
+    def __init__(self, what: str, *, position: int, expected: int | str, found: int | str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.position = position
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        """Return one sentence with the place and both sides of the contradiction."""
+        return (
+            f"{self.what} at position {self.position}: expected {self.expected}, found {self.found}"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild without `__init__`, whose keywords pickle would not pass."""
+        return _restore, (type(self), self.args), self.__dict__
+
+
+class SettingError(CordwoodError, ValueError):
+    """A setting is unknown or has a value that cannot be used; the text says what to do."""
+
+    def __init__(self, problem: str, *, key: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.key = key
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the problem, then the remedy."""
+        return f"{self.problem}; {self.remedy}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild without `__init__`, whose keywords pickle would not pass."""
+        return _restore, (type(self), self.args), self.__dict__
+
+
+class KafkaError(CordwoodError):
+    """An error with a code on the wire; `retriable` says whether the same request may succeed."""
+
+    code: ClassVar[int] = -1
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+
+
+class ClientFaultError(KafkaError):
+    """The asker's fault: the request has to change."""
+
+
+class AccessError(ClientFaultError):
+    """The asker's fault: the rights, the credentials or the security settings have to change."""
+
+
+class OutdatedError(KafkaError):
+    """Nobody's fault: the asker's view of the cluster, the group or its own epoch is outdated."""
+
+
+class ServerFaultError(KafkaError):
+    """The server's fault: the request was right and could not be served."""
+
+
+class BadRecordsError(KafkaError):
+    """The records' fault: names the place in the buffer and both sides of the contradiction."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        position: int | None = None,
+        base_offset: int | None = None,
+        expected: int | str | None = None,
+        found: int | str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.position = position
+        self.base_offset = base_offset
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        """Return the message, then what is known of the place, in brackets."""
+        known = {
+            "position": self.position,
+            "base offset": self.base_offset,
+            "expected": self.expected,
+            "found": self.found,
+        }
+        details = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+        message = super().__str__()
+        return f"{message} ({details})" if details else message
+
+
+def _restore(kind: type[CordwoodError], args: tuple[object, ...]) -> CordwoodError:
+    """Make an error of `kind` with its `args` alone; pickle fills its attributes afterwards."""
+    return kind.__new__(kind, *args)
