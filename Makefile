@@ -1,0 +1,76 @@
+# Every target sets up what it needs, once. ARGS="-k varint" goes to pytest.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PY := $(VENV)/bin/python
+SLOW := interop or fuzz or bench
+FAST := not ($(SLOW) or soak)
+ARGS ?=
+
+# The lock files decide what is installed; pyproject.toml decides what `import cordwood` is.
+DEV := $(VENV)/.dev.stamp
+INSTALLED := $(VENV)/.installed.stamp
+PEERS := $(VENV)/.peers.stamp
+
+.PHONY: help demo test test-all bench soak check format tidy lock setup clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(DEV): requirements/dev.txt scripts/setup-venv
+	@PYTHON="$(PYTHON)" scripts/setup-venv $(VENV) requirements/dev.txt
+	@touch $@
+
+$(INSTALLED): $(DEV) pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(PEERS): requirements/peers.txt $(INSTALLED)
+	@scripts/setup-venv $(VENV) requirements/peers.txt
+	@touch $@
+
+setup: $(INSTALLED) $(PEERS) ## the virtual environment with everything in it
+
+demo: $(INSTALLED) ## what exists, with numbers
+	@$(PY) examples/demo.py
+
+test: $(INSTALLED) ## the fast tests
+	@$(PY) -m pytest -m "$(FAST)" $(ARGS)
+
+# The last line of the output is pytest's own. Its summary lists the time of each tier.
+test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and small benchmarks
+	@scripts/setup-java
+	@mkdir -p build && date +%s > build/test-all.start
+	@$(MAKE) test
+	@CORDWOOD_FAST_SECONDS=$$(( $$(date +%s) - $$(cat build/test-all.start) )) HYPOTHESIS_PROFILE=ci \
+		$(PY) -m pytest -m "$(SLOW)" $(ARGS)
+
+bench: $(INSTALLED) $(PEERS) ## the benchmarks, beside their peers; writes build/bench.json
+	@mkdir -p build
+	@$(PY) -m benchmarks
+
+soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
+	@scripts/setup-java
+	@CORDWOOD_SOAK=1 HYPOTHESIS_PROFILE=long $(PY) -m pytest --timeout=7200 $(ARGS)
+	@scripts/fresh-clone
+
+check: $(INSTALLED) ## format, lint, types, contracts, budgets, fast tests
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+	@$(VENV)/bin/lint-imports
+	@$(PY) scripts/tidy.py
+	@$(MAKE) test
+
+format: $(INSTALLED) ## rewrites what ruff can rewrite
+	@$(PY) -m ruff check --fix-only --quiet .
+	@$(PY) -m ruff format .
+
+lock: $(INSTALLED) ## renews requirements/*.txt
+	@scripts/lock
+
+clean: ## removes what these targets made, the virtual environment too
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
