@@ -1,7 +1,7 @@
 """Varints and checksums, as pure functions over buffers.
 
     varint      zigzag, then groups of 7 bits, lowest first; bit 7 set on every byte but the last
-    zigzag      0, -1, 1, -2, ... become 0, 1, 2, 3, ...: small numbers stay short, whatever their sign
+    zigzag      0, -1, 1, -2, ... become 0, 1, 2, 3, ...: small stays short, whatever the sign
     example     300 -> zigzag 600 = 0b100_1011000 -> 0xd8 0x04
 
 A varint has at most 5 bytes, a varlong at most 10. Bits of the last byte beyond the 32nd (64th) are
@@ -12,21 +12,26 @@ Readers take a buffer, the position to read at and the end they may not pass, wi
 """
 
 import zlib
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from cordwood.core.errors import BytesError
 
-try:
-    from crc32c import crc32c as _crc32c
-except ImportError:
-    from google_crc32c import extend as _extend
-
-    def _crc32c(data: "Buffer", value: int) -> int:
-        """Adapt the slower wheel, which takes the arguments the other way round and only bytes."""
-        return _extend(value, bytes(data))
-
-
 Buffer: TypeAlias = bytes | bytearray | memoryview
+
+_crc32c: Callable[[Buffer, int], int]
+try:
+    import crc32c as _fast
+
+    _crc32c = _fast.crc32c
+except ImportError:
+    import google_crc32c as _slow
+
+    def _crc32c_of_copy(data: Buffer, value: int) -> int:
+        """Adapt the wheel that takes its arguments the other way round, and only bytes."""
+        return int(_slow.extend(value, bytes(data)))
+
+    _crc32c = _crc32c_of_copy
 
 INT32_MIN: Final = -(1 << 31)
 INT32_MAX: Final = (1 << 31) - 1

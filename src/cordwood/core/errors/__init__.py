@@ -3,8 +3,8 @@
 - `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
 - `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
   with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
-  the request; `AccessError`: change the rights), `BadRecordsError` (the record bytes), `OutdatedError`
-  (learn the present state), `ServerFaultError` (wait, or look at the broker).
+  the request; `AccessError`: change the rights), `BadRecordsError` (mend the record bytes),
+  `OutdatedError` (learn the present state), `ServerFaultError` (wait, or look at the broker).
 - `error_for_code` and `error_from_code` lead from a code to its leaf.
 """
 
@@ -68,8 +68,8 @@ from cordwood.core.errors.client import (
     LogDirNotFoundError,
     MessageTooLargeError,
     MismatchedEndpointTypeError,
-    NoReassignmentInProgressError,
     NonEmptyGroupError,
+    NoReassignmentInProgressError,
     OffsetMetadataTooLargeError,
     OffsetMovedToTieredStorageError,
     OffsetOutOfRangeError,
@@ -170,6 +170,7 @@ from cordwood.core.errors.tree import (
 )
 
 __all__ = [
+    "ERRORS_BY_CODE",
     "AccessError",
     "BadRecordsError",
     "BrokerIdNotRegisteredError",
@@ -192,7 +193,6 @@ __all__ = [
     "DuplicateResourceError",
     "DuplicateSequenceNumberError",
     "DuplicateVoterError",
-    "ERRORS_BY_CODE",
     "ElectionNotNeededError",
     "EligibleLeadersNotAvailableError",
     "FeatureUpdateFailedError",

@@ -4,7 +4,7 @@ An error carries what a program needs (a code, a position, a key) as attributes 
 in its text. All of them survive pickling, since they cross process boundaries.
 """
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 
 class CordwoodError(Exception):
