@@ -1,0 +1,88 @@
+"""Kafka itself, as fixtures: its classes and its brokers, started once for the whole run.
+
+What is missing on this machine skips a test and says why; with CI=true it fails it.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, zookeeper_broker
+from tests.interop.kafka_harness.jars import Jars, MissingToolError, fetch
+from tests.interop.kafka_harness.oracle import Oracle
+
+
+def _jars(version: str) -> Jars:
+    try:
+        return fetch(version)
+    except MissingToolError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def kafka43_jars() -> Jars:
+    """Kafka 4.3.0 from Maven, with our program compiled beside it."""
+    return _jars("kafka-4.3.0")
+
+
+@pytest.fixture(scope="session")
+def kafka39_jars() -> Jars:
+    """Kafka 3.9.1 from Maven, with our program compiled beside it."""
+    return _jars("kafka-3.9.1")
+
+
+@pytest.fixture(scope="session")
+def kafka43(kafka43_jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
+    """Kafka 4.3.0's own classes."""
+    yield from _oracle(kafka43_jars, tmp_path_factory.mktemp("kafka43-oracle"))
+
+
+@pytest.fixture(scope="session")
+def kafka39(kafka39_jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
+    """Kafka 3.9.1's own classes, the last with conversion between the formats."""
+    yield from _oracle(kafka39_jars, tmp_path_factory.mktemp("kafka39-oracle"))
+
+
+def _oracle(jars: Jars, folder: Path) -> Iterator[Oracle]:
+    oracle = Oracle(jars, folder / "oracle.txt")
+    yield oracle
+    oracle.close()
+
+
+@pytest.fixture(scope="session")
+def broker43(
+    kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A running Kafka 4.3.0."""
+    folder = tmp_path_factory.mktemp("kafka43-broker")
+    yield from _running(kraft_broker(kafka43_jars, folder, kafka43))
+
+
+@pytest.fixture(scope="session")
+def broker39_v0(
+    kafka39_jars: Jars, kafka39: Oracle, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A running Kafka 3.9.1 whose logs hold v0 messages."""
+    folder = tmp_path_factory.mktemp("kafka39-v0")
+    yield from _running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.9.0"))
+
+
+@pytest.fixture(scope="session")
+def broker39_v1(
+    kafka39_jars: Jars, kafka39: Oracle, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A running Kafka 3.9.1 whose logs hold v1 messages."""
+    folder = tmp_path_factory.mktemp("kafka39-v1")
+    yield from _running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.10.0"))
+
+
+def _running(broker: Broker) -> Iterator[Broker]:
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()

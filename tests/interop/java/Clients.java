@@ -1,0 +1,147 @@
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** What a broker is asked with Kafka's own clients: is it there, make a topic, produce, consume. */
+final class Clients {
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    private Clients() {
+    }
+
+    static Object answer(String asked, Map<String, Object> question) throws Exception {
+        switch (asked) {
+            case "wait_for_broker":
+                return waitForBroker(question);
+            case "create_topics":
+                return createTopics(question);
+            case "produce":
+                return produce(question);
+            case "consume":
+                return consume(question);
+            default:
+                throw new IllegalArgumentException("nothing answers " + asked);
+        }
+    }
+
+    private static Admin admin(Map<String, Object> question) {
+        return Admin.create(Map.of(
+            "bootstrap.servers", question.get("bootstrap"),
+            "reconnect.backoff.ms", 50, "reconnect.backoff.max.ms", 100, "retry.backoff.ms", 50,
+            "default.api.timeout.ms", (int) PATIENCE.toMillis(), "request.timeout.ms", 20_000));
+    }
+
+    private static int waitForBroker(Map<String, Object> question) throws Exception {
+        try (Admin admin = admin(question)) {
+            return admin.describeCluster().nodes().get(PATIENCE.toSeconds(), TimeUnit.SECONDS).size();
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static int createTopics(Map<String, Object> question) throws Exception {
+        List<NewTopic> topics = new ArrayList<>();
+        for (Map<String, Object> topic : RecordsOracle.maps(question, "topics")) {
+            topics.add(new NewTopic((String) topic.get("name"), 1, (short) 1)
+                .configs((Map<String, String>) topic.getOrDefault("configs", Map.of())));
+        }
+        try (Admin admin = admin(question)) {
+            admin.createTopics(topics).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        }
+        return topics.size();
+    }
+
+    @SuppressWarnings("unchecked")
+    private static List<Long> produce(Map<String, Object> question) throws Exception {
+        Map<String, Object> settings = new LinkedHashMap<>(
+            (Map<String, Object>) question.getOrDefault("settings", Map.of()));
+        settings.put("bootstrap.servers", question.get("bootstrap"));
+        List<Long> offsets = new ArrayList<>();
+        try (KafkaProducer<byte[], byte[]> producer =
+                new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+            if (!settings.containsKey("transactional.id")) {
+                send(producer, question, offsets);
+                return offsets;
+            }
+            producer.initTransactions();
+            for (Map<String, Object> transaction : RecordsOracle.maps(question, "transactions")) {
+                transaction.put("topic", question.get("topic"));
+                producer.beginTransaction();
+                send(producer, transaction, offsets);
+                if (Boolean.TRUE.equals(transaction.get("commit"))) {
+                    producer.commitTransaction();
+                } else {
+                    producer.abortTransaction();
+                }
+            }
+        }
+        return offsets;
+    }
+
+    private static void send(KafkaProducer<byte[], byte[]> producer, Map<String, Object> question, List<Long> offsets)
+            throws Exception {
+        List<Future<RecordMetadata>> promises = new ArrayList<>();
+        for (Map<String, Object> record : RecordsOracle.maps(question, "records")) {
+            promises.add(producer.send(new ProducerRecord<>((String) question.get("topic"), 0,
+                RecordsOracle.number(record, "timestamp"), RecordsOracle.array(record, "key"),
+                RecordsOracle.array(record, "value"), List.of(RecordsOracle.headers(record)))));
+        }
+        producer.flush();
+        for (Future<RecordMetadata> promise : promises) {
+            offsets.add(promise.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).offset());
+        }
+    }
+
+    private static List<Map<String, Object>> consume(Map<String, Object> question) {
+        Map<String, Object> settings = Map.of(
+            "bootstrap.servers", question.get("bootstrap"), "enable.auto.commit", false, "check.crcs", true,
+            "isolation.level", question.getOrDefault("isolation", "read_uncommitted"));
+        TopicPartition partition = new TopicPartition((String) question.get("topic"), 0);
+        List<Map<String, Object>> seen = new ArrayList<>();
+        try (KafkaConsumer<byte[], byte[]> consumer =
+                new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.assign(List.of(partition));
+            consumer.seekToBeginning(List.of(partition));
+            long end = consumer.endOffsets(List.of(partition)).get(partition);
+            long deadline = System.nanoTime() + PATIENCE.toNanos();
+            while (consumer.position(partition) < end) {
+                if (System.nanoTime() > deadline) {
+                    throw new IllegalStateException("stuck at " + consumer.position(partition) + " of " + end);
+                }
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+                    seen.add(consumed(record));
+                }
+            }
+        }
+        return seen;
+    }
+
+    private static Map<String, Object> consumed(ConsumerRecord<byte[], byte[]> record) {
+        List<Object[]> headers = new ArrayList<>();
+        for (Header header : record.headers()) {
+            headers.add(new Object[] {header.key(), RecordsOracle.text(header.value())});
+        }
+        Map<String, Object> seen = new LinkedHashMap<>();
+        seen.put("offset", record.offset());
+        seen.put("timestamp", record.timestamp());
+        seen.put("timestamp_type", record.timestampType().id);
+        seen.put("key", RecordsOracle.text(record.key()));
+        seen.put("value", RecordsOracle.text(record.value()));
+        seen.put("headers", headers);
+        return seen;
+    }
+}

@@ -1,0 +1,106 @@
+"""Kafka's jars are fetched once a version with Maven, our Java program is compiled once beside them;
+both lie under build/, each with a stamp of what it was made from.
+"""
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+INTEROP: Final = Path(__file__).resolve().parents[1]
+BUILD: Final = INTEROP.parents[1] / "build" / "interop"
+SOURCES: Final = ("RecordsOracle.java", "Clients.java", "{version}/Dialect.java")
+MAVEN_PATIENCE_S: Final = 200
+
+
+class MissingToolError(Exception):
+    """What these tests need is not on this machine, or Maven could not fetch it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jars:
+    """One Kafka version, ready to run: its jars and our classes."""
+
+    version: str
+    folder: Path
+
+    @property
+    def class_path(self) -> str:
+        return f"{self.folder / 'classes'}:{self.folder / 'jars'}/*"
+
+    def command(self, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
+        """The command line that runs a main class; quick to start rather than fast for long."""
+        options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Xmx{heap}"]
+        quiet = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+        return ["java", *options, *quiet, "-cp", self.class_path, main_class, *arguments]
+
+
+def fetch(version: str) -> Jars:
+    """The jars of one version ("kafka-4.3.0"), fetched and compiled against when that was not done."""
+    for tool in ("java", "javac", "mvn"):
+        if shutil.which(tool) is None:
+            message = f"{tool} is not installed: Kafka's own classes need Java 17 and Maven"
+            raise MissingToolError(message)
+    folder = BUILD / version
+    jars = Jars(version=version, folder=folder)
+    pom = INTEROP / "maven" / version / "pom.xml"
+    _once(folder / "jars", pom.read_bytes(), lambda target: _copy_jars(pom, target))
+    sources = _sources(version)
+    mark = "".join(sources.values()).encode()
+    _once(folder / "classes", mark, lambda target: _compile(jars, sources, target))
+    return jars
+
+
+def _once(folder: Path, made_from: bytes, make: Callable[[Path], None]) -> None:
+    """Make a folder unless its stamp says that it was made from the same thing."""
+    stamp = folder / "made-from.sha256"
+    digest = hashlib.sha256(made_from).hexdigest()
+    if stamp.is_file() and stamp.read_text() == digest:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    make(folder)
+    stamp.write_text(digest)
+
+
+def _copy_jars(pom: Path, target: Path) -> None:
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
+    _run(["mvn", "-q", "-B", "-f", str(pom), *goal])
+
+
+def _sources(version: str) -> dict[str, str]:
+    """Our Java sources as this version wants them: Kafka 4.3 moved its record classes."""
+    texts = {}
+    for source in SOURCES:
+        path = INTEROP / "java" / source.format(version=version)
+        text = path.read_text()
+        if version.startswith("kafka-3."):
+            text = text.replace(".common.record.internal.", ".common.record.")
+        texts[path.name] = text
+    return texts
+
+
+def _compile(jars: Jars, sources: dict[str, str], target: Path) -> None:
+    folder = jars.folder / "sources"
+    folder.mkdir(exist_ok=True)
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    names = [str(folder / name) for name in sources]
+    class_path = f"{jars.folder / 'jars'}/*"
+    _run(["javac", "-nowarn", "-Xlint:none", "-cp", class_path, "-d", str(target), *names])
+
+
+def _run(command: list[str]) -> None:
+    try:
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=MAVEN_PATIENCE_S
+        )
+    except subprocess.CalledProcessError as error:
+        message = f"{command[0]} failed: {error.stdout[-2000:]}{error.stderr[-2000:]}"
+        raise MissingToolError(message) from error
+    except subprocess.TimeoutExpired as error:
+        message = f"{command[0]} did not end within {MAVEN_PATIENCE_S} s"
+        raise MissingToolError(message) from error

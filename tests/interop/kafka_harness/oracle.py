@@ -1,0 +1,148 @@
+"""Kafka's own classes answer here: one long-lived Java process, a JSON line each way.
+
+What the process says besides goes to a file of its own, whose end is quoted when it dies.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import IO, Final, TypedDict, cast
+
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.spec import Json, SeenBatch, Spec, SpecRecord, data, record_to_json, text
+
+HEADER_FIELDS: Final = tuple(
+    name for name in SeenBatch.__dataclass_fields__ if name != "records"
+)
+
+
+class OracleRefusalError(Exception):
+    """Kafka's classes threw; `kind` is the simple name of what they threw."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+
+
+class RecordAnswer(TypedDict):
+    offset: int
+    timestamp: int
+    key: str | None
+    value: str | None
+    headers: list[tuple[str, str | None]]
+    sequence: int
+
+
+class KafkaError(TypedDict):
+    name: str
+    code: int
+    retriable: bool
+
+
+class Oracle:
+    """One Java process that reads and writes records, and talks to brokers, with Kafka's classes."""
+
+    def __init__(self, jars: Jars, log: Path) -> None:
+        self.version = jars.version
+        self._log = log
+        with log.open("wb") as words:
+            self._process = subprocess.Popen(
+                jars.command("RecordsOracle"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+            )
+
+    def close(self) -> None:
+        self._pipe(self._process.stdin).close()
+        self._process.wait(timeout=20)
+        self._pipe(self._process.stdout).close()
+
+    def ask(self, asked: str, question: dict[str, Json]) -> Json:
+        stdin = self._pipe(self._process.stdin)
+        stdin.write(json.dumps({"ask": asked, **question}).encode() + b"\n")
+        stdin.flush()
+        line = self._pipe(self._process.stdout).readline()
+        if not line:
+            raise OracleRefusalError("ended", self._log.read_text()[-2000:])
+        answer: dict[str, Json] = json.loads(line)
+        if "failed" in answer:
+            raise OracleRefusalError(str(answer["kind"]), str(answer["failed"]))
+        return answer["answer"]
+
+    def write(self, spec: Spec) -> bytes:
+        """A batch that Kafka wrote."""
+        return self.ask_bytes("write", spec.to_json())
+
+    def ask_bytes(self, asked: str, question: dict[str, Json]) -> bytes:
+        """The answer of a question that is answered with bytes."""
+        answer = data(cast("str", self.ask(asked, question)))
+        assert answer is not None
+        return answer
+
+    def read(self, data: bytes | bytearray | memoryview) -> list[SeenBatch]:
+        """What Kafka sees in bytes; the first thing it objects to is raised."""
+        answer = self.raw_read(data)
+        _refuse(answer)
+        return [_seen_batch(batch) for batch in cast("list[dict[str, Json]]", answer["batches"])]
+
+    def raw_read(self, data: bytes | bytearray | memoryview) -> dict[str, Json]:
+        """The same as Kafka answered it, control records spelled out."""
+        return cast("dict[str, Json]", self.ask("read", {"bytes": text(data)}))
+
+    def errors(self) -> list[KafkaError]:
+        """Every constant of Kafka's Errors."""
+        return cast("list[KafkaError]", self.ask("errors", {}))
+
+    def wait_for_broker(self, bootstrap: str) -> None:
+        self.ask("wait_for_broker", {"bootstrap": bootstrap})
+
+    def create_topics(self, bootstrap: str, topics: dict[str, dict[str, str]]) -> None:
+        """One partition each, with its settings."""
+        wanted: list[Json] = [
+            {"name": name, "configs": cast("dict[str, Json]", configs)}
+            for name, configs in topics.items()
+        ]
+        self.ask("create_topics", {"bootstrap": bootstrap, "topics": wanted})
+
+    def produce(
+        self, bootstrap: str, topic: str, records: tuple[SpecRecord, ...], settings: dict[str, Json]
+    ) -> list[int]:
+        """The offsets that the broker gave to the records."""
+        sent: list[Json] = [record_to_json(record) for record in records]
+        question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic, "records": sent}
+        return cast("list[int]", self.ask("produce", {**question, "settings": settings}))
+
+    def consume(self, bootstrap: str, topic: str, isolation: str) -> tuple[SpecRecord, ...]:
+        """Everything that a partition holds, as Kafka's consumer sees it."""
+        question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic, "isolation": isolation}
+        answers = cast("list[RecordAnswer]", self.ask("consume", question))
+        return tuple(_seen_record(answer) for answer in answers)
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None
+        return pipe
+
+
+def _refuse(answer: dict[str, Json]) -> None:
+    if "error" in answer:
+        raise OracleRefusalError(str(answer["error"]), str(answer["message"]))
+
+
+def _seen_batch(answer: dict[str, Json]) -> SeenBatch:
+    _refuse(answer)
+    header = cast("dict[str, int]", {name: answer[name] for name in HEADER_FIELDS})
+    records = cast("list[RecordAnswer]", answer["records"])
+    return SeenBatch(**header, records=tuple(_seen_record(record) for record in records))
+
+
+def _seen_record(answer: RecordAnswer) -> SpecRecord:
+    return SpecRecord(
+        offset=answer["offset"],
+        timestamp=answer["timestamp"],
+        key=data(answer["key"]),
+        value=data(answer["value"]),
+        headers=tuple((key, data(value)) for key, value in answer["headers"]),
+        sequence=answer.get("sequence", -1),
+    )
