@@ -1,0 +1,82 @@
+"""The one door to cramjam: each function fills a buffer that it is given and never asks for more.
+
+A function that decompresses answers None when the vendor gave up. The vendor's words do not say
+reliably whether the bytes were bad or the room too small, so that is decided elsewhere, from the
+framing. `CorruptMessageError` is never raised here, and no vendor error leaves this module.
+"""
+
+import cramjam
+
+from cordwood.core.binary import Buffer
+
+
+def gzip_into(data: Buffer, out: memoryview) -> int | None:
+    """Inflate every member of `data` into `out`."""
+    try:
+        return cramjam.gzip.decompress_into(data, out)
+    except cramjam.DecompressionError:
+        return None
+
+
+def snappy_into(block: Buffer, out: memoryview) -> int | None:
+    """Decompress one raw snappy block; `out` may be larger than the block needs."""
+    try:
+        return cramjam.snappy.decompress_raw_into(block, out)
+    except cramjam.DecompressionError:
+        return None
+
+
+def lz4_block_into(block: Buffer, out: memoryview) -> int | None:
+    """Decompress one lz4 block that stands alone; `out` may be larger than the block needs."""
+    try:
+        return cramjam.lz4.decompress_block_into(block, out)
+    except cramjam.DecompressionError:
+        return None
+
+
+def lz4_frame_into(frame: Buffer, out: memoryview) -> int | None:
+    """Decompress one lz4 frame and verify the checksums that it carries."""
+    try:
+        return cramjam.lz4.decompress_into(frame, out)
+    except cramjam.DecompressionError:
+        return None
+
+
+def zstd_into(data: Buffer, out: memoryview) -> int | None:
+    """Decompress every zstd frame of `data` into `out`."""
+    try:
+        return cramjam.zstd.decompress_into(data, out)
+    except cramjam.DecompressionError:
+        return None
+
+
+def snappy_compressed_max(size: int) -> int:
+    """The room that a raw snappy block of `size` bytes may need: the format's own bound."""
+    return 32 + size + size // 6
+
+
+def snappy_compress_into(data: memoryview, out: memoryview) -> int:
+    """Write `data` as one raw snappy block; `out` has room for `snappy_compressed_max`."""
+    return cramjam.snappy.compress_raw_into(data, out)
+
+
+def lz4_compressed_max(size: int) -> int:
+    """The room that an lz4 block of `size` bytes may need: the format's own bound."""
+    return size + size // 255 + 16
+
+
+def lz4_compress_into(data: memoryview, out: memoryview) -> int:
+    """Write `data` as one lz4 block with the fast compressor; room for `lz4_compressed_max`."""
+    return cramjam.lz4.compress_block_into(data, out, store_size=False)
+
+
+def lz4_frame(data: memoryview, level: int) -> bytes:
+    """Write `data` as one frame of independent 64 KiB blocks, each followed by its checksum."""
+    writer = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    writer.compress(bytes(data))
+    return bytes(writer.finish())
+
+
+def zstd_frame(data: memoryview, level: int) -> bytes:
+    """Write `data` as one zstd frame."""
+    return bytes(cramjam.zstd.compress(data, level=level))

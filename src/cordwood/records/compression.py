@@ -1,0 +1,221 @@
+"""Compression of record data: five codecs, one way in and three ways out.
+
+- `compress` writes what Kafka's own classes read, byte layouts as in the modules beside.
+- `decompress_into` fills a buffer that the caller keeps: the hot path, one pass, no copies.
+- `decompress` makes the buffer itself, no larger than needed and never beyond `limit`.
+- `uncompressed_bound` says how much room is surely enough.
+
+Whatever the bytes, the only error that comes out is `CorruptMessageError`. Sizes are held against
+the framing before a buffer is made, and a buffer starts at a small multiple of the input and grows
+fourfold, so that a forged size or a bomb ends in an error before it has cost memory.
+"""
+
+from enum import IntEnum
+from typing import Final, NamedTuple, Self
+
+from cordwood.core.binary import Buffer
+from cordwood.core.errors import (
+    CorruptMessageError,
+    SettingError,
+    UnsupportedCompressionTypeError,
+)
+from cordwood.records import gzip_members, lz4_frame, snappy_framing, zstd_frames
+
+# 256 times Kafka's default for the largest message, and still far from hurting the process: what
+# a broker accepts by default would have to shrink 256-fold to come near it.
+DEFAULT_LIMIT: Final = 256 * 1024 * 1024
+
+_FIRST_ROOM: Final = 64 * 1024
+_FIRST_FACTOR: Final = 32
+_GROWTH: Final = 4
+
+
+class Codec(IntEnum):
+    """The codec ids in the low three bits of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @property
+    def kafka_name(self) -> str:
+        """The name in Kafka's settings."""
+        return self.name.lower()
+
+    @classmethod
+    def from_name(cls, name: str) -> Self:
+        """Return the codec that Kafka's settings call `name`."""
+        for codec in cls:
+            if codec.kafka_name == name:
+                return codec
+        names = ", ".join(codec.kafka_name for codec in cls)
+        raise SettingError(
+            f"unknown compression type {name!r}",
+            key="compression.type",
+            remedy=f"choose one of {names}",
+        )
+
+
+class Levels(NamedTuple):
+    """The levels that Kafka's settings allow for a codec."""
+
+    lowest: int
+    highest: int
+    default: int
+
+
+LEVELS: Final = {
+    Codec.GZIP: Levels(1, 9, -1),
+    Codec.LZ4: Levels(1, 17, lz4_frame.DEFAULT_LEVEL),
+    Codec.ZSTD: Levels(-131072, 22, 3),
+}
+
+
+def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
+    """Return `data` in the framing of `codec`; `level` None is Kafka's default."""
+    view = memoryview(data)
+    level = _checked_level(codec, level)
+    match codec:
+        case Codec.NONE:
+            return bytes(view)
+        case Codec.GZIP:
+            return gzip_members.compress(view, level)
+        case Codec.SNAPPY:
+            return snappy_framing.compress(view)
+        case Codec.LZ4:
+            return lz4_frame.compress(view, level, magic=magic)
+        case Codec.ZSTD:
+            _check_zstd(magic)
+            return zstd_frames.compress(view, level)
+
+
+def decompress_into(
+    codec: Codec, data: Buffer, out: bytearray | memoryview, at: int, *, magic: int = 2
+) -> int | None:
+    """Fill `out` from `at` on and return the bytes written, or None when they do not fit.
+
+    After None `out` may hold part of the data from `at` on. None never comes when `out` has room
+    for `uncompressed_bound`, so a caller who grows towards that bound comes to an end.
+    """
+    view = memoryview(data)
+    room = memoryview(out)[at:]
+    match codec:
+        case Codec.NONE:
+            return _copy_into(view, room)
+        case Codec.GZIP:
+            return gzip_members.decompress_into(view, room)
+        case Codec.SNAPPY:
+            return snappy_framing.decompress_into(view, room)
+        case Codec.LZ4:
+            return lz4_frame.decompress_into(view, room, magic=magic)
+        case Codec.ZSTD:
+            _check_zstd(magic)
+            return zstd_frames.decompress_into(view, room)
+
+
+def decompress(
+    codec: Codec, data: Buffer, *, magic: int = 2, limit: int = DEFAULT_LIMIT
+) -> bytes | memoryview:
+    """Return the uncompressed data, which must not be larger than `limit`."""
+    view = memoryview(data)
+    least, most = _bounds(codec, view, magic)
+    _check_limit(least, limit)
+    if codec is Codec.NONE:
+        return view
+    room = min(most, limit, max(_FIRST_ROOM, _FIRST_FACTOR * len(view)))
+    while True:
+        out = bytearray(room)
+        size = decompress_into(codec, view, out, 0, magic=magic)
+        if size is not None:
+            return memoryview(out)[:size]
+        room = _next_room(codec, view, room, magic=magic, limit=limit)
+
+
+def uncompressed_bound(codec: Codec, data: Buffer, *, magic: int = 2) -> int:
+    """Return a size that the uncompressed data does not exceed, from the framing alone.
+
+    It is exact for none and snappy and for zstd that carries its content size; for lz4 and other
+    zstd it is what the block headers allow; for gzip it is what deflate can do at the most.
+    """
+    return _bounds(codec, memoryview(data), magic)[1]
+
+
+def _bounds(codec: Codec, view: memoryview, magic: int) -> tuple[int, int]:
+    """Return the least and the most that the data can hold, without decompressing any."""
+    match codec:
+        case Codec.NONE:
+            return len(view), len(view)
+        case Codec.GZIP:
+            return gzip_members.bounds(view)
+        case Codec.SNAPPY:
+            size = snappy_framing.measure(view)
+            return size, size
+        case Codec.LZ4:
+            return lz4_frame.bounds(view, magic=magic)
+        case Codec.ZSTD:
+            _check_zstd(magic)
+            return zstd_frames.bounds(view)
+
+
+def _next_room(codec: Codec, view: memoryview, room: int, *, magic: int, limit: int) -> int:
+    """Return the next buffer size after `room` was too small, measured where that is possible."""
+    match codec:
+        case Codec.GZIP:
+            needed = gzip_members.measure(view, limit)
+        case Codec.LZ4:
+            needed = lz4_frame.measure(view, limit, magic=magic)
+        case _:
+            needed = room + 1
+            room = min(limit, room * _GROWTH)
+            _check_limit(needed, limit)
+            return min(room, zstd_frames.bounds(view)[1])
+    _check_limit(needed, limit)
+    return needed
+
+
+def _copy_into(view: memoryview, room: memoryview) -> int | None:
+    """Copy what is not compressed."""
+    if len(view) > len(room):
+        return None
+    room[: len(view)] = view
+    return len(view)
+
+
+def _check_limit(size: int, limit: int) -> None:
+    """Refuse data that does not fit the limit, before a buffer is made for it."""
+    if size > limit:
+        raise CorruptMessageError(
+            "the uncompressed records are larger than the limit",
+            expected=f"at most {limit} bytes",
+            found=f"at least {size}",
+        )
+
+
+def _check_zstd(magic: int) -> None:
+    """Refuse zstd in the old formats, where Kafka never allowed it."""
+    if magic < 2:
+        raise UnsupportedCompressionTypeError(f"zstd needs magic 2, these records have {magic}")
+
+
+def _checked_level(codec: Codec, level: int | None) -> int:
+    """Return the level to use, or say which ones there are."""
+    levels = LEVELS.get(codec)
+    if levels is None:
+        if level is None:
+            return 0
+        raise SettingError(
+            f"{codec.kafka_name} has no compression levels, got {level}",
+            key="compression.type",
+            remedy="leave the level out, or choose gzip, lz4 or zstd",
+        )
+    if level is None or level == levels.default:
+        return levels.default
+    if levels.lowest <= level <= levels.highest:
+        return level
+    raise SettingError(
+        f"{codec.kafka_name} has no compression level {level}",
+        key=f"compression.{codec.kafka_name}.level",
+        remedy=f"choose {levels.lowest} to {levels.highest}, or {levels.default} for the default",
+    )
