@@ -1,6 +1,8 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -21,6 +23,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
 import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
@@ -68,6 +71,10 @@ public final class RecordsOracle {
                 return text(patch(question));
             case "filter":
                 return text(filter(question));
+            case "compress":
+                return text(compress(question));
+            case "decompress":
+                return text(decompress(question));
             case "down_convert":
                 return text(Dialect.downConvert(
                     bytes(question, "bytes"), (byte) number(question, "magic"), number(question, "first_offset")));
@@ -206,6 +213,23 @@ public final class RecordsOracle {
                 return Compression.lz4().level(level).build();
             default:
                 return Compression.zstd().level(level).build();
+        }
+    }
+
+    private static ByteBuffer compress(Map<String, Object> question) throws Exception {
+        ByteBufferOutputStream compressed = new ByteBufferOutputStream(1 << 16);
+        Compression codec = compression((String) question.get("codec"), (Integer) question.get("level"));
+        try (OutputStream out = codec.wrapForOutput(compressed, (byte) number(question, "magic"))) {
+            out.write(array(question, "bytes"));
+        }
+        return compressed.buffer().flip();
+    }
+
+    private static byte[] decompress(Map<String, Object> question) throws Exception {
+        Compression codec = compression((String) question.get("codec"), null);
+        byte magic = (byte) number(question, "magic");
+        try (InputStream in = codec.wrapForInput(bytes(question, "bytes"), magic, BufferSupplier.NO_CACHING)) {
+            return in.readAllBytes();
         }
     }
 

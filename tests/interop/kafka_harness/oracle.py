@@ -80,6 +80,16 @@ class Oracle:
         assert answer is not None
         return answer
 
+    def compress(self, codec: str, data: bytes, *, level: int | None = None, magic: int = 2) -> bytes:
+        """What Kafka's compressors make of data, outside any batch."""
+        question: dict[str, Json] = {"codec": codec, "level": level, "magic": magic}
+        return self.ask_bytes("compress", {**question, "bytes": text(data)})
+
+    def decompress(self, codec: str, data: bytes, *, magic: int = 2) -> bytes:
+        """What Kafka's decompressors make of data, outside any batch."""
+        question: dict[str, Json] = {"codec": codec, "magic": magic, "bytes": text(data)}
+        return self.ask_bytes("decompress", question)
+
     def read(self, data: bytes | bytearray | memoryview) -> list[SeenBatch]:
         """What Kafka sees in bytes; the first thing it objects to is raised."""
         answer = self.raw_read(data)
