@@ -1,0 +1,245 @@
+"""How a setting is declared, read from text, and found among the sources that may give it.
+
+    Setting        name, type, default, range, doc, synonyms, scope: one declaration
+    SettingTable   the declarations of one subject, in one value
+    Source         where values were given: a name for people, and text by key
+
+Of a setting's names (its own, then its synonyms in order) the first that any source gives wins;
+among sources the first that gives that name. So `log.retention.ms` beats `log.retention.minutes`
+wherever either is given, and a topic's value beats its broker's.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from cordwood.core.errors import SettingError
+
+DEFAULT_SOURCE: Final = "default"
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class SettingType(Enum):
+    """Kafka's types of settings, by Kafka's words."""
+
+    BOOLEAN = "boolean"
+    SHORT = "short"
+    INT = "int"
+    LONG = "long"
+    DOUBLE = "double"
+    STRING = "string"
+    LIST = "list"
+    CLASS = "class"
+    PASSWORD = "password"  # noqa: S105 - the word for the type, not a secret
+
+
+class Scope(Enum):
+    """How far a value reaches and when it may change."""
+
+    STATIC = "static"  # one broker, read when it starts
+    BROKER = "broker"  # one broker, while it runs
+    CLUSTER = "cluster"  # all brokers, while they run
+    TOPIC = "topic"  # one topic, while it is in use
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """A secret that neither str nor repr shows."""
+
+    secret: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return "[hidden]"
+
+
+SettingValue: TypeAlias = bool | int | float | str | tuple[str, ...] | Password | None
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """Another name for a setting; its number times `factor` is the setting's number."""
+
+    name: str
+    factor: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One declaration. `check` returns what is wrong with a value, or an empty string."""
+
+    name: str
+    type: SettingType
+    default: SettingValue
+    doc: str
+    scope: Scope = Scope.STATIC
+    at_least: float | None = None
+    at_most: float | None = None
+    one_of: tuple[str, ...] = ()
+    synonyms: tuple[Synonym, ...] = ()
+    check: Callable[[SettingValue], str] | None = None
+
+    def parse(self, text: str, *, given_as: str | None = None) -> SettingValue:
+        """Return the value of `text`, given under the setting's name or one of its synonyms."""
+        key = given_as or self.name
+        factor = next((other.factor for other in self.synonyms if other.name == key), 1)
+        value = _PARSERS[self.type](text.strip())
+        if value is None:
+            raise self._refusal(key, text, f"is not of type {self.type.value}")
+        if factor != 1 and isinstance(value, int):
+            value *= factor
+        problem = self._problem_of(value)
+        if problem:
+            raise self._refusal(key, text, problem)
+        return value
+
+    def names(self) -> Iterator[str]:
+        """Yield the setting's own name, then its synonyms, in the order in which they win."""
+        yield self.name
+        yield from (synonym.name for synonym in self.synonyms)
+
+    def allowed(self) -> str:
+        """Return in words what the setting takes."""
+        words = [self.type.value]
+        if self.at_least is not None:
+            words.append(f"at least {self.at_least}")
+        if self.at_most is not None:
+            words.append(f"at most {self.at_most}")
+        if self.one_of:
+            words.append(f"of {', '.join(self.one_of)}")
+        return " ".join(words)
+
+    def _problem_of(self, value: SettingValue) -> str:
+        if isinstance(value, int | float):
+            lowest, highest = _LIMITS.get(self.type, (value, value))
+            if not lowest <= value <= highest:
+                return f"does not fit type {self.type.value}"
+            if self.at_least is not None and value < self.at_least:
+                return f"is below {self.at_least}"
+            if self.at_most is not None and value > self.at_most:
+                return f"is above {self.at_most}"
+        if self.one_of:
+            given = value if isinstance(value, tuple) else (value,)
+            unknown = [str(part) for part in given if part not in self.one_of]
+            if unknown:
+                return f"contains {', '.join(unknown)}, which it does not know"
+        return self.check(value) if self.check else ""
+
+    def _refusal(self, key: str, text: str, problem: str) -> SettingError:
+        shown = "[hidden]" if self.type is SettingType.PASSWORD else repr(text)
+        through = "" if key == self.name else f" (through {key})"
+        return SettingError(
+            f"setting {key} has the value {shown}, which {problem}",
+            key=key,
+            remedy=f"{self.name}{through} takes: {self.allowed()}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where values were given: a file, the environment, a topic."""
+
+    name: str
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A value, the key it was given as, and the name of the source that gave it."""
+
+    value: SettingValue
+    key: str
+    source: str
+
+
+class SettingTable:
+    """The settings of one subject by name, unchangeable. Every name and synonym is its own."""
+
+    def __init__(self, settings: Iterable[Setting]) -> None:
+        by_name: dict[str, Setting] = {}
+        known: set[str] = set()
+        for setting in settings:
+            by_name[setting.name] = setting
+            for name in setting.names():
+                if name in known:
+                    raise SettingError(
+                        f"setting {name} is declared twice", key=name, remedy="rename one of them"
+                    )
+                known.add(name)
+        self._by_name: Mapping[str, Setting] = MappingProxyType(by_name)
+        self._known = frozenset(known)
+
+    def __getitem__(self, name: str) -> Setting:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[Setting]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether a key is known, be it a name or a synonym."""
+        return name in self._known
+
+    def refuse_unknown(self, keys: Iterable[str]) -> None:
+        """Raise for the first key that is unknown, with the nearest known one."""
+        for key in keys:
+            if key not in self._known:
+                near = get_close_matches(key, sorted(self._known), n=1)
+                remedy = f"did you mean {near[0]}?" if near else "remove it"
+                raise SettingError(f"setting {key} is unknown", key=key, remedy=remedy)
+
+    def resolve(self, sources: Sequence[Source]) -> dict[str, Resolved]:
+        """Return every setting's value; of the sources, the first is the strongest."""
+        return {setting.name: _resolve(setting, sources) for setting in self}
+
+
+def _resolve(setting: Setting, sources: Sequence[Source]) -> Resolved:
+    for name in setting.names():
+        for source in sources:
+            if name in source.texts:
+                value = setting.parse(source.texts[name], given_as=name)
+                return Resolved(value, name, source.name)
+    return Resolved(setting.default, setting.name, DEFAULT_SOURCE)
+
+
+def _parse_boolean(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.lower())
+
+
+def _parse_whole_number(text: str) -> int | None:
+    return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
+
+
+def _parse_number(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _parse_list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
+
+
+_PARSERS: Final[Mapping[SettingType, Callable[[str], SettingValue]]] = {
+    SettingType.BOOLEAN: _parse_boolean,
+    SettingType.SHORT: _parse_whole_number,
+    SettingType.INT: _parse_whole_number,
+    SettingType.LONG: _parse_whole_number,
+    SettingType.DOUBLE: _parse_number,
+    SettingType.STRING: str,
+    SettingType.LIST: _parse_list,
+    SettingType.CLASS: str,
+    SettingType.PASSWORD: Password,
+}
+
+_LIMITS: Final[Mapping[SettingType, tuple[int, int]]] = {
+    SettingType.SHORT: (-(1 << 15), (1 << 15) - 1),
+    SettingType.INT: (INT32_MIN, INT32_MAX),
+    SettingType.LONG: (INT64_MIN, INT64_MAX),
+}

@@ -1,0 +1,322 @@
+"""The operating-system versions of the ports: the one core module that touches the world.
+
+They add nothing to what the ports promise. Composition roots import this module, nobody else does.
+"""
+
+# The ports speak of paths as strings, so that deciding modules need no pathlib:
+# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH116, PTH208
+
+import asyncio
+import fcntl
+import mmap
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from cordwood.core.binary import Buffer
+from cordwood.core.ports import FileStat, OpenFile
+from cordwood.core.types import TimestampMs
+
+T = TypeVar("T")
+
+_FILE_MODE = 0o644
+_NS_PER_MS = 1_000_000
+_FRACTION_BITS = 53
+
+
+class SystemClock:
+    """The clocks of the operating system."""
+
+    def now_ms(self) -> TimestampMs:
+        return TimestampMs(time.time_ns() // _NS_PER_MS)
+
+    def monotonic_ms(self) -> float:
+        return time.monotonic_ns() / _NS_PER_MS
+
+
+class _LoopTimer:
+    """A timer that stays cancellable while its handle changes from one round to the next."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self) -> None:
+        self._handle: asyncio.TimerHandle | None = None
+
+    def arm(self, handle: asyncio.TimerHandle) -> None:
+        self._handle = handle
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+
+class LoopScheduler:
+    """Timers of an asyncio loop; its exception handler hears of the errors."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: SystemClock) -> None:
+        self._loop = loop
+        self._clock = clock
+
+    def call_at(self, when_ms: float, call: Callable[[], object]) -> _LoopTimer:
+        timer = _LoopTimer()
+        self._arm(timer, when_ms, call)
+        return timer
+
+    def every(self, interval_ms: float, call: Callable[[], object]) -> _LoopTimer:
+        timer = _LoopTimer()
+        first_ms = self._clock.monotonic_ms() + interval_ms
+
+        def ring(due_ms: float) -> None:
+            missed = max(0.0, self._clock.monotonic_ms() - due_ms) // interval_ms
+            next_ms = due_ms + (missed + 1) * interval_ms
+            self._arm(timer, next_ms, partial(ring, next_ms))
+            call()
+
+        self._arm(timer, first_ms, partial(ring, first_ms))
+        return timer
+
+    def _arm(self, timer: _LoopTimer, when_ms: float, call: Callable[[], object]) -> None:
+        delay_ms = max(0.0, when_ms - self._clock.monotonic_ms())
+        timer.arm(self._loop.call_later(delay_ms / 1000, call))
+
+
+class SystemSlice:
+    """A range of a descriptor."""
+
+    __slots__ = ("_file", "length", "position")
+
+    def __init__(self, file: "SystemFile", position: int, length: int) -> None:
+        self._file: SystemFile | None = file
+        self.position = position
+        self.length = length
+
+    @property
+    def descriptor(self) -> int | None:
+        return self._held().descriptor
+
+    def read(self) -> memoryview:
+        return memoryview(self._held().pread(self.length, self.position))
+
+    def release(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.let_go()
+
+    def _held(self) -> "SystemFile":
+        if self._file is None:
+            raise ValueError("the slice has been released")
+        return self._file
+
+
+class SystemFile:
+    """A descriptor, and the count of those who hold it: its opener and each slice."""
+
+    __slots__ = ("_count_lock", "_holders", "_is_closed", "descriptor", "path")
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self._holders = 1
+        self._is_closed = False
+        self._count_lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.descriptor).st_size
+
+    def pread(self, length: int, position: int) -> bytes:
+        data = os.pread(self.descriptor, length, position)
+        if len(data) == length or not data:
+            return data
+        # A read may stop early, at 2 GiB on Linux, without having met the end.
+        return data + self.pread(length - len(data), position + len(data))
+
+    def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
+        view = memoryview(buffer)
+        done = 0
+        while done < len(view):
+            count = os.preadv(self.descriptor, [view[done:]], position + done)
+            if count == 0:
+                break
+            done += count
+        return done
+
+    def append(self, data: Buffer) -> int:
+        position = self.size
+        try:
+            self.pwrite(data, position)
+        except OSError:
+            os.ftruncate(self.descriptor, position)
+            raise
+        return position
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        view = memoryview(data)
+        done = 0
+        while done < len(view):
+            done += os.pwrite(self.descriptor, view[done:], position + done)
+
+    def preallocate(self, size: int) -> None:
+        if size > self.size:
+            os.ftruncate(self.descriptor, size)
+
+    def truncate(self, size: int) -> None:
+        if size > self.size:
+            raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
+        os.ftruncate(self.descriptor, size)
+
+    def sync(self) -> None:
+        os.fsync(self.descriptor)
+
+    def slice(self, position: int, length: int) -> SystemSlice:
+        with self._count_lock:
+            self._holders += 1
+        return SystemSlice(self, position, length)
+
+    def map(self) -> memoryview:
+        if self.size == 0:
+            return memoryview(b"")  # an empty file cannot be mapped
+        return memoryview(mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ))
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Count one holder less; the last one closes the descriptor."""
+        with self._count_lock:
+            self._holders -= 1
+            is_last = self._holders == 0
+        if is_last:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+class SystemFileLock:
+    """An flock, which the kernel drops with the process."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+class SystemFiles:
+    """The file system of the machine."""
+
+    def create(self, path: str) -> SystemFile:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        return SystemFile(path, os.open(path, flags, _FILE_MODE))
+
+    def open(self, path: str, *, writable: bool = False) -> SystemFile:
+        flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC
+        return SystemFile(path, os.open(path, flags))
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def make_directory(self, path: str) -> None:
+        os.mkdir(path)
+
+    def remove_directory(self, path: str) -> None:
+        os.rmdir(path)
+
+    def sync_directory(self, path: str) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def stat(self, path: str) -> FileStat:
+        found = os.stat(path)
+        is_directory = os.path.isdir(path)
+        return FileStat(found.st_size, TimestampMs(found.st_mtime_ns // _NS_PER_MS), is_directory)
+
+    def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
+        os.utime(path, ns=(modified_ms * _NS_PER_MS, modified_ms * _NS_PER_MS))
+
+    def lock(self, path: str) -> SystemFileLock:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return SystemFileLock(descriptor)
+
+
+class ThreadWorker:
+    """A pool of threads; of each file one sync runs at a time, and one batch waits for the next."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cordwood-worker")
+        self._waiting: dict[OpenFile, list[Future[None]]] = {}
+        self._waiting_lock = threading.Lock()
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        return self._pool.submit(call)
+
+    def sync(self, file: OpenFile) -> Future[None]:
+        pending: Future[None] = Future()
+        with self._waiting_lock:
+            waiting = self._waiting.get(file)
+            if waiting is None:
+                self._waiting[file] = [pending]
+                self._pool.submit(self._sync_until_nobody_waits, file)
+            else:
+                waiting.append(pending)
+        return pending
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+
+    def _sync_until_nobody_waits(self, file: OpenFile) -> None:
+        while waiting := self._next_batch(file):
+            batch = [pending for pending in waiting if pending.set_running_or_notify_cancel()]
+            try:
+                file.sync()
+            except Exception as error:  # noqa: BLE001 - the worker owns the task; who waits gets it
+                for pending in batch:
+                    pending.set_exception(error)
+            else:
+                for pending in batch:
+                    pending.set_result(None)
+
+    def _next_batch(self, file: OpenFile) -> list[Future[None]]:
+        """Take those who wait by now: their writes have returned, so one sync covers them all."""
+        with self._waiting_lock:
+            batch = self._waiting.pop(file)
+            if batch:
+                self._waiting[file] = []
+            return batch
+
+
+class SystemRandom:
+    """The operating system's chance, which cannot be guessed."""
+
+    def below(self, limit: int) -> int:
+        return secrets.randbelow(limit)
+
+    def fraction(self) -> float:
+        return secrets.randbits(_FRACTION_BITS) / (1 << _FRACTION_BITS)
+
+    def token(self, size: int) -> bytes:
+        return secrets.token_bytes(size)

@@ -1,0 +1,82 @@
+"""The script of a file system's failures: which call fails, tears, lags, or is the last one."""
+
+import errno
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from cordwood.testing.clock import VirtualClock
+
+
+class PowerLoss(BaseException):
+    """The machine stops here. Not an Exception: no `except` of the code under test sees it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What happens to matching calls: `first` is the first one hit, from 1, `times` how many.
+
+    With `code` 0 the call takes `delay_ms` of virtual time and succeeds. Of a write that fails, the
+    first `kept` bytes are in the file all the same (a tear).
+    """
+
+    on: str
+    path: str = "*"
+    first: int = 1
+    times: int = 1
+    code: int = errno.EIO
+    kept: int = 0
+    delay_ms: int = 0
+
+    def matches(self, call: str, path: str) -> bool:
+        """Say whether the fault speaks of such calls; `on` and `path` are shell patterns."""
+        return fnmatchcase(call, self.on) and fnmatchcase(path, self.path)
+
+    def error(self, path: str) -> OSError:
+        """Return the error that the call ends in."""
+        return OSError(self.code, os.strerror(self.code), path)
+
+
+class FaultScript:
+    """The faults planned for one file system, and the count of its calls."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.write_points = 0
+        self.injected: dict[str, int] = {}
+        self._clock = clock
+        self._stop_after: int | None = None
+        self._plan: list[tuple[Fault, list[str]]] = []
+
+    def add(self, fault: Fault) -> None:
+        """Plan a fault; its count of matching calls begins now."""
+        self._plan.append((fault, []))
+
+    def stop_after(self, write_points: int) -> None:
+        """Let so many more changing calls through; the next call of any kind meets PowerLoss."""
+        self._stop_after = self.write_points + write_points
+
+    def reset(self) -> None:
+        """Forget what was planned; counts stay."""
+        self._plan.clear()
+        self._stop_after = None
+
+    def begin(self, call: str, path: str, *, changes: bool = False) -> Fault | None:
+        """Count a call and let it meet its fault: raise, pass time, or return the tear to make."""
+        if self._stop_after is not None and self.write_points >= self._stop_after:
+            raise PowerLoss
+        self.write_points += changes
+        torn = None
+        for fault, hits in self._plan:
+            if not fault.matches(call, path):
+                continue
+            hits.append(path)
+            if fault.first <= len(hits) < fault.first + fault.times:
+                torn = self._meet(fault, call, path) or torn
+        return torn
+
+    def _meet(self, fault: Fault, call: str, path: str) -> Fault | None:
+        self.injected[call] = self.injected.get(call, 0) + 1
+        self._clock.advance(ms=fault.delay_ms)
+        if fault.code and not fault.kept:
+            raise fault.error(path)
+        return fault if fault.code else None

@@ -1,0 +1,302 @@
+"""A file system in memory that forgets, at a crash, what was not synced, and fails by script.
+
+    node        a file (contents) or a directory (names of nodes), each twice: as it looks now,
+                and as it is on the medium
+    operation   one change of one node that has not reached the medium: write, truncate, name, unname
+    sync        carries the operations of one file, or one directory, over to the medium
+    crash       carries over those operations that the test chose, drops the rest, and makes the
+                medium the present; files and locks that were held are dead
+
+A rename within or between directories is one operation: it survives whole or not at all. The sync
+of one of two directories that a rename joins is the sync of both, as journaling file systems do it.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Collection, Mapping
+
+from cordwood.core.binary import Buffer
+from cordwood.core.ports import FileStat
+from cordwood.core.types import TimestampMs
+from cordwood.testing.clock import VirtualClock
+from cordwood.testing.faults import Fault, FaultScript
+from cordwood.testing.medium import Directory, FileNode, Node, Operation, names_changed
+
+NO_LIMIT = 1 << 62
+
+
+class MemorySlice:
+    """A range of a file's bytes; there is no descriptor to send from."""
+
+    descriptor = None
+
+    def __init__(self, file: "MemoryFile", position: int, length: int) -> None:
+        self.position = position
+        self.length = length
+        self._file: MemoryFile | None = file
+
+    def read(self) -> memoryview:
+        if self._file is None:
+            raise ValueError("the slice has been released")
+        end = self.position + self.length
+        return memoryview(bytes(self._file.node.now[self.position : end]))
+
+    def release(self) -> None:
+        self._file = None
+
+
+class MemoryFile:
+    """An open file; every call goes through the script first."""
+
+    def __init__(self, files: "MemoryFiles", path: str, node: FileNode, *, writable: bool) -> None:
+        self.path = path
+        self.node = node
+        self._files = files
+        self._writable = writable
+        self._age = files.age
+        self._is_closed = False
+
+    @property
+    def size(self) -> int:
+        return len(self.node.now)
+
+    def pread(self, length: int, position: int) -> bytes:
+        self._begin("pread")
+        return bytes(self.node.now[position : position + length])
+
+    def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
+        view = memoryview(buffer)
+        data = self.pread(len(view), position)
+        view[: len(data)] = data
+        return len(data)
+
+    def append(self, data: Buffer) -> int:
+        position = self.size
+        self._write("append", data, position)
+        return position
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        self._write("pwrite", data, position)
+
+    def preallocate(self, size: int) -> None:
+        self._begin("preallocate", changes=True)
+        if size > self.size:
+            self._resize(size)
+
+    def truncate(self, size: int) -> None:
+        if size > self.size:
+            raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
+        self._begin("truncate", changes=True)
+        self._resize(size)
+
+    def sync(self) -> None:
+        self._begin("sync", changes=True)
+        self._files.carry_over(lambda operation: operation.node is self.node)
+
+    def slice(self, position: int, length: int) -> MemorySlice:
+        self._check_open()
+        return MemorySlice(self, position, length)
+
+    def map(self) -> memoryview:
+        self._begin("map")
+        return memoryview(bytes(self.node.now))
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    def _begin(self, call: str, *, changes: bool = False) -> Fault | None:
+        self._check_open()
+        if changes and call != "sync" and not self._writable:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        return self._files.script.begin(call, self.path, changes=changes)
+
+    def _check_open(self) -> None:
+        if self._is_closed or self._age != self._files.age:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+
+    def _write(self, call: str, data: Buffer, position: int) -> None:
+        fault = self._begin(call, changes=True)
+        whole = bytes(data)
+        kept = whole if fault is None else whole[: fault.kept]
+        growth = max(0, position + len(whole) - self.size)
+        if self._files.used_bytes() + growth > self._files.capacity_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        if kept:
+            self._apply(Operation.write(self.node, self.path, position, kept))
+        if fault is not None:
+            raise fault.error(self.path)
+
+    def _resize(self, size: int) -> None:
+        self._apply(Operation.resize(self.node, self.path, size))
+
+    def _apply(self, operation: Operation) -> None:
+        self.node.modified_ms = self._files.clock.now_ms()
+        self._files.add(operation)
+
+
+class MemoryFileLock:
+    """A name in the set of locked paths."""
+
+    def __init__(self, locked: set[str], path: str) -> None:
+        self._locked = locked
+        self._path: str | None = path
+
+    def release(self) -> None:
+        if self._path is not None:
+            self._locked.discard(self._path)
+            self._path = None
+
+
+class MemoryFiles:
+    """The Files port in memory. `script` makes calls fail, `crash` loses what was not synced."""
+
+    def __init__(self, clock: VirtualClock | None = None) -> None:
+        self.clock = clock or VirtualClock()
+        self.script = FaultScript(self.clock)
+        self.capacity_bytes = NO_LIMIT
+        self.age = 0
+        self._root = Directory()
+        self._pending: list[Operation] = []
+        self._locked: set[str] = set()
+
+    def create(self, path: str) -> MemoryFile:
+        self.script.begin("create", path, changes=True)
+        node = FileNode(self.clock.now_ms())
+        self._add_node(path, node)
+        return MemoryFile(self, path, node, writable=True)
+
+    def open(self, path: str, *, writable: bool = False) -> MemoryFile:
+        self.script.begin("open", path)
+        return MemoryFile(self, path, self._file(path), writable=writable)
+
+    def rename(self, source: str, target: str) -> None:
+        self.script.begin("rename", target, changes=True)
+        old, old_name = self._place(source)
+        new, new_name = self._place(target)
+        node = self._node(source)
+        replaced = new.now.get(new_name)
+        if isinstance(replaced, Directory) and replaced.now and replaced is not node:
+            raise _error(errno.ENOTEMPTY, target)
+        if replaced is not None and isinstance(replaced, Directory) != isinstance(node, Directory):
+            code = errno.EISDIR if isinstance(replaced, Directory) else errno.ENOTDIR
+            raise _error(code, target)
+        self.add(Operation.rename((old, old_name), (new, new_name), f"{source} -> {target}"))
+
+    def remove(self, path: str) -> None:
+        self.script.begin("remove", path, changes=True)
+        self._file(path)
+        self.add(Operation.unname(*self._place(path), path))
+
+    def make_directory(self, path: str) -> None:
+        self.script.begin("make_directory", path, changes=True)
+        self._add_node(path, Directory())
+
+    def remove_directory(self, path: str) -> None:
+        self.script.begin("remove_directory", path, changes=True)
+        if self._directory(path).now:
+            raise _error(errno.ENOTEMPTY, path)
+        self.add(Operation.unname(*self._place(path), path))
+
+    def sync_directory(self, path: str) -> None:
+        self.script.begin("sync_directory", path, changes=True)
+        joined = names_changed(self._directory(path), self._pending)
+        self.carry_over(lambda operation: any(where in joined for where in operation.directories))
+
+    def list(self, path: str) -> list[str]:
+        self.script.begin("list", path)
+        return sorted(self._directory(path).now)
+
+    def stat(self, path: str) -> FileStat:
+        self.script.begin("stat", path)
+        node = self._node(path)
+        if isinstance(node, Directory):
+            return FileStat(0, TimestampMs(0), is_directory=True)
+        return FileStat(len(node.now), node.modified_ms, is_directory=False)
+
+    def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
+        self.script.begin("set_modified", path, changes=True)
+        self._file(path).modified_ms = modified_ms
+
+    def lock(self, path: str) -> MemoryFileLock:
+        self.script.begin("lock", path)
+        directory, name = self._place(path)
+        if name not in directory.now:
+            self._add_node(path, FileNode(self.clock.now_ms()))
+        if path in self._locked:
+            raise _error(errno.EWOULDBLOCK, path)
+        self._locked.add(path)
+        return MemoryFileLock(self._locked, path)
+
+    def pending(self) -> tuple[str, ...]:
+        """Return what a crash would lose now, one description an operation, oldest first."""
+        return tuple(operation.description for operation in self._pending)
+
+    def crash(self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None) -> None:
+        """Lose all pending operations but those in `keep`, which are indexes into `pending()`.
+
+        `torn` names kept writes of which only so many first bytes arrive.
+        """
+        for index in sorted(keep):
+            self._pending[index].carry_over((torn or {}).get(index))
+        self._pending.clear()
+        self._locked = set()
+        self.age += 1
+        self.script.reset()
+        self._root.revert()
+
+    def used_bytes(self) -> int:
+        """Return the size of all files together."""
+        return self._root.used_bytes()
+
+    def add(self, operation: Operation) -> None:
+        """Make a change visible, to become durable later; for open files of this file system."""
+        operation.apply()
+        self._pending.append(operation)
+
+    def carry_over(self, chosen: Callable[[Operation], bool]) -> None:
+        """Make the chosen operations durable; for open files of this file system."""
+        left = []
+        for operation in self._pending:
+            if chosen(operation):
+                operation.carry_over()
+            else:
+                left.append(operation)
+        self._pending = left
+
+    def _add_node(self, path: str, node: Node) -> None:
+        directory, name = self._place(path)
+        if name in directory.now:
+            raise _error(errno.EEXIST, path)
+        self.add(Operation.name(directory, name, node, path))
+
+    def _place(self, path: str) -> tuple[Directory, str]:
+        """Return the directory that holds, or would hold, the path, and its name there."""
+        parent, _, name = path.rpartition("/")
+        return self._directory(parent or "/"), name
+
+    def _node(self, path: str) -> Node:
+        node: Node = self._root
+        for name in path.strip("/").split("/") if path != "/" else ():
+            if not isinstance(node, Directory):
+                raise _error(errno.ENOTDIR, path)
+            if name not in node.now:
+                raise _error(errno.ENOENT, path)
+            node = node.now[name]
+        return node
+
+    def _directory(self, path: str) -> Directory:
+        node = self._node(path)
+        if not isinstance(node, Directory):
+            raise _error(errno.ENOTDIR, path)
+        return node
+
+    def _file(self, path: str) -> FileNode:
+        node = self._node(path)
+        if not isinstance(node, FileNode):
+            raise _error(errno.EISDIR, path)
+        return node
+
+
+def _error(code: int, path: str) -> OSError:
+    """Return the subclass of OSError that Python has for the code."""
+    return OSError(code, os.strerror(code), path)

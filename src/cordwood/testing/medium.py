@@ -1,0 +1,159 @@
+"""Files and directories twice: as they look now, and as they are on the medium.
+
+`apply` makes an operation visible, `carry_over` makes it durable. The second may come without those
+that were applied before it, as on a disk that writes in an order of its own: then it does what
+still makes sense.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from cordwood.core.types import TimestampMs
+
+
+class FileNode:
+    """The contents of a file."""
+
+    __slots__ = ("durable", "modified_ms", "now")
+
+    def __init__(self, modified_ms: TimestampMs) -> None:
+        self.now = bytearray()
+        self.durable = bytearray()
+        self.modified_ms = modified_ms
+
+    def revert(self) -> None:
+        """Make the medium the present."""
+        self.now = bytearray(self.durable)
+
+    def used_bytes(self) -> int:
+        return len(self.now)
+
+
+class Directory:
+    """The names in a directory."""
+
+    __slots__ = ("durable", "now")
+
+    def __init__(self) -> None:
+        self.now: dict[str, Node] = {}
+        self.durable: dict[str, Node] = {}
+
+    def revert(self) -> None:
+        """Make the medium the present, here and below."""
+        self.now = dict(self.durable)
+        for node in self.now.values():
+            node.revert()
+
+    def used_bytes(self) -> int:
+        return sum(node.used_bytes() for node in self.now.values())
+
+
+Node: TypeAlias = FileNode | Directory
+Place: TypeAlias = tuple[Directory, str]
+
+
+class Operation:
+    """One change. `change` does it to contents or to names, now or on the medium."""
+
+    __slots__ = ("_carry_over", "apply", "description", "directories", "node")
+
+    def __init__(
+        self,
+        description: str,
+        *,
+        apply: Callable[[], None],
+        carry_over: Callable[[int | None], None],
+        node: FileNode | None = None,
+        directories: tuple[Directory, ...] = (),
+    ) -> None:
+        self.description = description
+        self.apply = apply
+        self.node = node
+        self.directories = directories
+        self._carry_over = carry_over
+
+    def carry_over(self, torn_at: int | None = None) -> None:
+        """Do to the medium what `apply` did to the present; of a write, `torn_at` bytes."""
+        self._carry_over(torn_at)
+
+    @classmethod
+    def write(cls, node: FileNode, path: str, position: int, data: bytes) -> "Operation":
+        """Put `data` at `position`, with zeros before it where the file was shorter."""
+        return cls(
+            f"write {len(data)} bytes at {position} of {path}",
+            apply=lambda: _put(node.now, position, data),
+            carry_over=lambda torn_at: _put(node.durable, position, data[:torn_at]),
+            node=node,
+        )
+
+    @classmethod
+    def resize(cls, node: FileNode, path: str, size: int) -> "Operation":
+        """Cut the file, or let it grow with zeros."""
+        return cls(
+            f"resize {path} to {size} bytes",
+            apply=lambda: _fit(node.now, size),
+            carry_over=lambda _: _fit(node.durable, size),
+            node=node,
+        )
+
+    @classmethod
+    def name(cls, directory: Directory, name: str, node: Node, path: str) -> "Operation":
+        """Give a node a name."""
+        return cls(
+            f"name {path}",
+            apply=lambda: directory.now.update({name: node}),
+            carry_over=lambda _: directory.durable.update({name: node}),
+            directories=(directory,),
+        )
+
+    @classmethod
+    def unname(cls, directory: Directory, name: str, path: str) -> "Operation":
+        """Take a name away."""
+        return cls(
+            f"unname {path}",
+            apply=lambda: _drop(directory.now, name),
+            carry_over=lambda _: _drop(directory.durable, name),
+            directories=(directory,),
+        )
+
+    @classmethod
+    def rename(cls, source: Place, target: Place, description: str) -> "Operation":
+        """Move a name, replacing what had the new one."""
+        (old, old_name), (new, new_name) = source, target
+        return cls(
+            f"rename {description}",
+            apply=lambda: _move(old.now, old_name, new.now, new_name),
+            carry_over=lambda _: _move(old.durable, old_name, new.durable, new_name),
+            directories=(old, new),
+        )
+
+
+def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Directory]:
+    """Return `start` and every directory that renames join to it."""
+    joined = [start]
+    for directory in joined:
+        for operation in operations:
+            if any(where is directory for where in operation.directories):
+                joined += [new for new in operation.directories if new not in joined]
+    return joined
+
+
+def _put(contents: bytearray, position: int, data: bytes) -> None:
+    if data:
+        _fit(contents, max(len(contents), position))
+        contents[position : position + len(data)] = data
+
+
+def _fit(contents: bytearray, size: int) -> None:
+    del contents[size:]
+    contents.extend(bytes(size - len(contents)))
+
+
+def _drop(names: dict[str, Node], name: str) -> None:
+    names.pop(name, None)
+
+
+def _move(old: dict[str, Node], old_name: str, new: dict[str, Node], new_name: str) -> None:
+    node = old.pop(old_name, None)
+    if node is not None:
+        new[new_name] = node

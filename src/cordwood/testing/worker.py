@@ -1,0 +1,32 @@
+"""A worker that does its work at once, on the thread that hands it in."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from cordwood.core.ports import OpenFile
+
+T = TypeVar("T")
+
+
+class InlineWorker:
+    """The Worker port without threads: every result is there when `submit` returns."""
+
+    def __init__(self) -> None:
+        self._is_closed = False
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        if self._is_closed:
+            raise RuntimeError("the worker is closed")
+        pending: Future[T] = Future()
+        try:
+            pending.set_result(call())
+        except Exception as error:  # noqa: BLE001 - the worker owns the task; who waits gets it
+            pending.set_exception(error)
+        return pending
+
+    def sync(self, file: OpenFile) -> Future[None]:
+        return self.submit(file.sync)
+
+    def close(self) -> None:
+        self._is_closed = True
