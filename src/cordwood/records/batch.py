@@ -1,0 +1,344 @@
+"""A v2 batch, seen where it lies: every field is read from the buffer when it is asked for.
+
+     0  i64  base offset                   |  27  i64  base timestamp, or the delete horizon
+     8  i32  length of all that follows    |  35  i64  max timestamp
+    12  i32  partition leader epoch, or -1 |  43  i64  producer id, or -1
+    16  i8   magic, 2                      |  51  i16  producer epoch, or -1
+    17  u32  CRC-32C over 21 .. end        |  53  i32  base sequence, or -1
+    21  i16  attributes                    |  57  i32  number of records
+    23  i32  last offset delta             |  61  ...  records, compressed or as they are
+
+    attributes  0-2 codec | 3 LogAppendTime | 4 transactional | 5 control | 6 delete horizon
+
+Offset, length, leader epoch and magic lie outside the checksum, so a broker assigns them in place.
+
+What `records` accepts, in the order it is checked; a kernel decides the same:
+
+1. 0 <= base offset, 0 <= last offset delta, and the last offset has 64 bits.
+2. 0 <= count, and no more than one for every 7 bytes of uncompressed records.
+3. Each record is sound by itself (`v2_record`): lengths within the batch, fields that fill the
+   record's length exactly, header keys in UTF-8.
+4. Offset deltas begin at 0 or above, increase strictly and end at or below the last offset delta.
+   Kafka does not look, but a log whose offsets go back cannot be searched.
+5. Nothing remains after the last record, not even in a batch of none.
+
+Timestamp deltas are free: the sum wraps at 64 bits, as Kafka's does. Under LogAppendTime every
+record has the batch's max timestamp.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final
+
+from cordwood.core.binary import INT64_MAX, Buffer, crc32c
+from cordwood.core.errors import BytesError
+from cordwood.records.compression import DEFAULT_LIMIT, Codec
+from cordwood.records.place import Place
+from cordwood.records.record import Record, TimestampType
+from cordwood.records.sequence import increment_sequence
+from cordwood.records.v2_record import SMALLEST_RECORD, V2Record, read_v2_record, wrap_int64
+
+LOG_OVERHEAD: Final = 12
+HEADER_SIZE: Final = 61
+CRC_START: Final = 21
+MAGIC: Final = 2
+
+LOG_APPEND_TIME_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+CONTROL_BIT: Final = 0x20
+DELETE_HORIZON_BIT: Final = 0x40
+
+_I8: Final = Struct(">b")
+_I16: Final = Struct(">h")
+_I32: Final = Struct(">i")
+_U32: Final = Struct(">I")
+_I64: Final = Struct(">q")
+
+
+class RecordBatch:
+    """A view of the batch that begins at `position`; the setters need a buffer that is writable."""
+
+    __slots__ = ("position", "view")
+
+    magic: Final = MAGIC
+
+    def __init__(self, buffer: Buffer, position: int = 0) -> None:
+        self.view = memoryview(buffer)
+        self.position = position
+        _ensure_fits(self.view, position)
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordBatch(offsets={self.base_offset}..{self.last_offset}, count={self.count}, "
+            f"size={self.size}, attributes={self.attributes:#06x}, position={self.position})"
+        )
+
+    @property
+    def place(self) -> Place:
+        """Where errors say that the batch is."""
+        return Place(self.position, self.base_offset)
+
+    # -- the header, in its own order
+
+    @property
+    def base_offset(self) -> int:
+        return self._i64(0)
+
+    @property
+    def batch_length(self) -> int:
+        """The size as the header counts it, without itself and the offset."""
+        return self._i32(8)
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        return self._i32(12)
+
+    @property
+    def crc(self) -> int:
+        """The checksum as stored."""
+        crc: int = _U32.unpack_from(self.view, self.position + 17)[0]
+        return crc
+
+    @property
+    def attributes(self) -> int:
+        return self._i16(21)
+
+    @property
+    def last_offset_delta(self) -> int:
+        return self._i32(23)
+
+    @property
+    def base_timestamp(self) -> int:
+        return self._i64(27)
+
+    @property
+    def max_timestamp(self) -> int:
+        return self._i64(35)
+
+    @property
+    def producer_id(self) -> int:
+        return self._i64(43)
+
+    @property
+    def producer_epoch(self) -> int:
+        return self._i16(51)
+
+    @property
+    def base_sequence(self) -> int:
+        return self._i32(53)
+
+    @property
+    def count(self) -> int:
+        """The number of records, as the header claims it."""
+        return self._i32(57)
+
+    # -- what follows from the header
+
+    @property
+    def size(self) -> int:
+        """All bytes of the batch."""
+        return LOG_OVERHEAD + self.batch_length
+
+    @property
+    def end(self) -> int:
+        """The position after the batch."""
+        return self.position + self.size
+
+    @property
+    def data(self) -> memoryview:
+        """The batch's own stretch of the buffer."""
+        return self.view[self.position : self.end]
+
+    @property
+    def payload(self) -> memoryview:
+        """The records as they are stored."""
+        return self.view[self.position + HEADER_SIZE : self.end]
+
+    @property
+    def codec(self) -> Codec:
+        return self.place.codec(self.attributes)
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        if self.attributes & LOG_APPEND_TIME_BIT:
+            return TimestampType.LOG_APPEND_TIME
+        return TimestampType.CREATE_TIME
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        return bool(self.attributes & DELETE_HORIZON_BIT)
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When tombstones and markers of the batch may go, once the cleaner has said so."""
+        return self.base_timestamp if self.has_delete_horizon else None
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id >= 0
+
+    @property
+    def last_sequence(self) -> int:
+        base = self.base_sequence
+        return increment_sequence(base, self.last_offset_delta) if base >= 0 else -1
+
+    # -- the checksum
+
+    def computed_crc(self) -> int:
+        """Return the checksum that the bytes have now."""
+        return crc32c(self.view[self.position + CRC_START : self.end])
+
+    def is_crc_valid(self) -> bool:
+        return self.crc == self.computed_crc()
+
+    def ensure_valid(self) -> None:
+        """Refuse bytes that have changed since the checksum was written."""
+        stored, computed = self.crc, self.computed_crc()
+        if stored != computed:
+            raise self.place.corrupt(
+                "the checksum is wrong", expected=f"{computed:08x}", found=f"{stored:08x}"
+            )
+
+    # -- the records
+
+    def records(self, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
+        """Yield the records; uncompressed they must not be larger than `limit` bytes.
+
+        Records before a fault are yielded first. The checksum is the caller's to check.
+        """
+        place, codec = self.place, self.codec
+        last_delta, count = self.last_offset_delta, self.count
+        if self.base_offset < 0 or last_delta < 0 or self.last_offset > INT64_MAX:
+            raise place.invalid(
+                "offsets that cannot be right",
+                expected=f"0 <= base <= last <= {INT64_MAX}",
+                found=f"{self.base_offset} + {last_delta}",
+            )
+        data: Buffer = self.payload
+        if codec is not Codec.NONE:
+            data = place.decompress(codec, self.payload, magic=MAGIC, limit=limit)
+        if not 0 <= count <= len(data) // SMALLEST_RECORD:
+            raise place.invalid(
+                "a record count that cannot be right",
+                expected=f"0 to {len(data) // SMALLEST_RECORD} in {len(data)} bytes",
+                found=count,
+            )
+        at, lowest = 0, 0
+        for index in range(count):
+            record = _read_in_place(data, at, index, place=place)
+            if not lowest <= record.offset_delta <= last_delta:
+                raise place.invalid(
+                    f"record {index}: an offset delta out of order",
+                    expected=f"{lowest} to {last_delta}",
+                    found=record.offset_delta,
+                )
+            at, lowest = record.end, record.offset_delta + 1
+            yield self._dated(record)
+        if at != len(data):
+            raise place.invalid(f"bytes remain after {count} records", expected=at, found=len(data))
+
+    def _dated(self, record: V2Record) -> Record:
+        """Give a record what only the batch knows."""
+        is_stamped = self.attributes & LOG_APPEND_TIME_BIT
+        base_sequence = self.base_sequence
+        return Record(
+            self.base_offset + record.offset_delta,
+            self.max_timestamp
+            if is_stamped
+            else wrap_int64(self.base_timestamp + record.timestamp_delta),
+            TimestampType.LOG_APPEND_TIME if is_stamped else TimestampType.CREATE_TIME,
+            record.key,
+            record.value,
+            record.headers,
+            increment_sequence(base_sequence, record.offset_delta) if base_sequence >= 0 else -1,
+        )
+
+    # -- what a broker writes into a batch
+
+    def set_base_offset(self, offset: int) -> None:
+        _I64.pack_into(self.view, self.position, offset)
+
+    def set_last_offset(self, offset: int) -> None:
+        """Move the batch so that it ends at `offset`."""
+        self.set_base_offset(offset - self.last_offset_delta)
+
+    def set_partition_leader_epoch(self, epoch: int) -> None:
+        _I32.pack_into(self.view, self.position + 12, epoch)
+
+    def set_log_append_time(self, now_ms: int) -> None:
+        """Date every record `now_ms`, in the header alone."""
+        self._set_timestamp(self.attributes | LOG_APPEND_TIME_BIT, now_ms)
+
+    def set_max_timestamp(self, timestamp: int) -> None:
+        """Say what the latest of the records' own timestamps is."""
+        self._set_timestamp(self.attributes & ~LOG_APPEND_TIME_BIT, timestamp)
+
+    def _set_timestamp(self, attributes: int, timestamp: int) -> None:
+        """Write both fields, and the checksum over them, only when one of them changes."""
+        if (attributes, timestamp) == (self.attributes, self.max_timestamp):
+            return
+        _I16.pack_into(self.view, self.position + 21, attributes)
+        _I64.pack_into(self.view, self.position + 35, timestamp)
+        _U32.pack_into(self.view, self.position + 17, self.computed_crc())
+
+    # -- access
+
+    def _i16(self, at: int) -> int:
+        number: int = _I16.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _i32(self, at: int) -> int:
+        number: int = _I32.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _i64(self, at: int) -> int:
+        number: int = _I64.unpack_from(self.view, self.position + at)[0]
+        return number
+
+
+def _ensure_fits(view: memoryview, position: int) -> None:
+    """Refuse a position where no whole v2 batch stands."""
+    room = len(view) - position
+    if position < 0 or room < HEADER_SIZE:
+        raise Place(position).corrupt(
+            "no room for a v2 header", expected=f"at least {HEADER_SIZE} bytes", found=max(room, 0)
+        )
+    place = Place(position, _I64.unpack_from(view, position)[0])
+    magic = _I8.unpack_from(view, position + 16)[0]
+    if magic != MAGIC:
+        raise place.corrupt("not a v2 batch", expected=f"magic {MAGIC}", found=magic)
+    length = _I32.unpack_from(view, position + 8)[0]
+    if not HEADER_SIZE <= length + LOG_OVERHEAD <= room:
+        raise place.corrupt(
+            "a batch length that cannot be right",
+            expected=f"{HEADER_SIZE - LOG_OVERHEAD} to {room - LOG_OVERHEAD}",
+            found=length,
+        )
+
+
+def _read_in_place(data: Buffer, position: int, index: int, *, place: Place) -> V2Record:
+    """Read record number `index`, and name it when its bytes are wrong."""
+    try:
+        return read_v2_record(data, position, len(data))
+    except BytesError as error:
+        raise place.invalid(
+            f"record {index}, byte {error.position} of the records: {error.what}",
+            expected=error.expected,
+            found=error.found,
+        ) from error

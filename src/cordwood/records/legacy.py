@@ -1,0 +1,319 @@
+"""A message of the old formats as a batch: it holds itself, or as a wrapper what its value holds.
+
+A wrapper is a message whose codec bits are set and whose value is compressed messages, one after
+the other, each with its own offset and size. The wrapper's offset is that of the last one inside.
+
+    v0  the offsets inside are absolute
+    v1  the offsets inside are relative: with RO = inner - last inner, absolute = wrapper + RO,
+        so a wrapper at 1030 over 0..5 holds 1025..1030
+    v1  at wrapper offset 0 the offsets inside are already absolute, since some clients leave it 0
+
+What `records` accepts; a kernel decides the same. Of a message that is no wrapper: lengths within
+the message, fields that fill it exactly, no negative offset. Of a wrapper, beside the lengths:
+
+1. The codec is gzip, snappy or lz4, and the value is not null.
+2. At least one message inside, and the messages fill the uncompressed value exactly.
+3. Inside, the magic is 0 or 1, be it the wrapper's or not (old brokers mixed them), there is no
+   compression again, and every checksum is right.
+4. No offset inside is negative. In v1, except at wrapper offset 0, none is above the last one, and
+   that is not above the wrapper's. Their order is not looked at: a broker numbers them anew.
+
+Under LogAppendTime every v1 message inside has the wrapper's timestamp; v0 has no timestamps.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final
+
+from cordwood.core.binary import INT64_MAX, Buffer
+from cordwood.core.errors import BytesError, UnsupportedForMessageFormatError
+from cordwood.records.compression import DEFAULT_LIMIT, Codec
+from cordwood.records.message import (
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    Message,
+    message_crc,
+    message_size,
+    read_message,
+)
+from cordwood.records.place import CODEC_BITS, Place
+from cordwood.records.record import Record, TimestampType
+
+_I8: Final = Struct(">b")
+_I32: Final = Struct(">i")
+_U32: Final = Struct(">I")
+_I64: Final = Struct(">q")
+
+
+class LegacyBatch:
+    """A view of the v0 or v1 message that begins at `position`, with the surface of a v2 batch."""
+
+    __slots__ = ("position", "view")
+
+    # What the old formats cannot say.
+    partition_leader_epoch: Final = -1
+    producer_id: Final = -1
+    producer_epoch: Final = -1
+    base_sequence: Final = -1
+    last_sequence: Final = -1
+    has_producer_id: Final = False
+    is_transactional: Final = False
+    is_control: Final = False
+    has_delete_horizon: Final = False
+    delete_horizon_ms: Final = None
+
+    def __init__(self, buffer: Buffer, position: int = 0) -> None:
+        self.view = memoryview(buffer)
+        self.position = position
+        try:
+            message_size(self.view, position, len(self.view))
+        except BytesError as error:
+            raise Place(position).corrupt(
+                error.what, expected=error.expected, found=error.found
+            ) from error
+
+    def __repr__(self) -> str:
+        return (
+            f"LegacyBatch(magic={self.magic}, last_offset={self.last_offset}, size={self.size}, "
+            f"attributes={self.attributes:#04x}, position={self.position})"
+        )
+
+    @property
+    def place(self) -> Place:
+        """Where errors say that the batch is, with the offset that its header begins with."""
+        return Place(self.position, self.last_offset)
+
+    # -- the header
+
+    @property
+    def last_offset(self) -> int:
+        """The offset that the message itself has."""
+        offset: int = _I64.unpack_from(self.view, self.position)[0]
+        return offset
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def size(self) -> int:
+        """All bytes of the message."""
+        length: int = _I32.unpack_from(self.view, self.position + 8)[0]
+        return LOG_OVERHEAD + length
+
+    @property
+    def end(self) -> int:
+        """The position after the message."""
+        return self.position + self.size
+
+    @property
+    def data(self) -> memoryview:
+        """The message's own stretch of the buffer."""
+        return self.view[self.position : self.end]
+
+    @property
+    def crc(self) -> int:
+        """The checksum as stored."""
+        crc: int = _U32.unpack_from(self.view, self.position + 12)[0]
+        return crc
+
+    @property
+    def magic(self) -> int:
+        return self.view[self.position + 16]
+
+    @property
+    def attributes(self) -> int:
+        attributes: int = _I8.unpack_from(self.view, self.position + 17)[0]
+        return attributes
+
+    @property
+    def codec(self) -> Codec:
+        return self.place.codec(self.attributes)
+
+    @property
+    def is_wrapper(self) -> bool:
+        return bool(self.attributes & CODEC_BITS)
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return _timestamp_type(self.magic, self.attributes)
+
+    @property
+    def max_timestamp(self) -> int:
+        """The message's timestamp, for a wrapper the latest inside; -1 in v0."""
+        if self.magic == 0:
+            return -1
+        timestamp: int = _I64.unpack_from(self.view, self.position + 18)[0]
+        return timestamp
+
+    # -- the checksum
+
+    def computed_crc(self) -> int:
+        """Return the checksum that the bytes have now."""
+        return message_crc(self.view, self.position, self.end)
+
+    def is_crc_valid(self) -> bool:
+        """Whether the message's own checksum is right; those inside are checked by `records`."""
+        return self.crc == self.computed_crc()
+
+    def ensure_valid(self) -> None:
+        """Refuse bytes that have changed since the checksum was written."""
+        _ensure_crc(self.place, self.crc, self.computed_crc(), "the checksum is wrong")
+
+    # -- the records
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset; a wrapper has to be decompressed for it."""
+        if not self.is_wrapper:
+            return self.last_offset
+        return next(self.records()).offset
+
+    def count(self, *, limit: int = DEFAULT_LIMIT) -> int:
+        """Return the number of records; a wrapper has to be decompressed for it."""
+        return sum(1 for _ in self.records(limit=limit))
+
+    def records(self, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
+        """Yield the records; uncompressed they must not be larger than `limit` bytes."""
+        place = self.place
+        message = _read_in_place(self.view, self.position, self.end, place=place)
+        if not self.is_wrapper:
+            if message.offset < 0:
+                raise place.invalid(
+                    "a negative offset", expected="at least 0", found=message.offset
+                )
+            yield _as_record(message, message.offset)
+            return
+        inner = self._unwrapped(message.value, limit)
+        base, highest = self._base_and_highest(inner)
+        is_stamped = self.timestamp_type is TimestampType.LOG_APPEND_TIME
+        for start, end in _bounds(inner, place):
+            record = self._read_inner(inner, start, end)
+            if not 0 <= record.offset <= highest:
+                raise place.invalid(
+                    "an offset inside a wrapper that cannot be right",
+                    expected=f"0 to {highest}",
+                    found=record.offset,
+                )
+            if record.magic and is_stamped:
+                stamped = record.attributes | LOG_APPEND_TIME_BIT
+                record = record._replace(attributes=stamped, timestamp=self.max_timestamp)
+            elif record.magic:
+                record = record._replace(attributes=record.attributes & ~LOG_APPEND_TIME_BIT)
+            yield _as_record(record, base + record.offset)
+
+    def _unwrapped(self, value: memoryview | None, limit: int) -> memoryview:
+        """Return the messages inside."""
+        place, codec = self.place, self.codec
+        if codec is Codec.ZSTD:
+            raise place.invalid(
+                "zstd in an old message", expected="gzip, snappy or lz4", found=codec.kafka_name
+            )
+        if value is None:
+            raise place.invalid("a wrapper of nothing", expected="messages", found="null")
+        inner = place.decompress(codec, value, magic=self.magic, limit=limit)
+        if len(inner) == 0:
+            raise place.invalid("a wrapper of nothing", expected="messages", found="0 bytes")
+        return memoryview(inner)
+
+    def _base_and_highest(self, inner: memoryview) -> tuple[int, int]:
+        """Return what to add to the offsets inside, and how high they may be."""
+        wrapper = self.last_offset
+        if self.magic == 0 or wrapper == 0:
+            return 0, INT64_MAX
+        *_, (start, _) = _bounds(inner, self.place)
+        last: int = _I64.unpack_from(inner, start)[0]
+        if not 0 <= last <= wrapper:
+            raise self.place.invalid(
+                "the last offset inside a wrapper cannot be right",
+                expected=f"0 to {wrapper}",
+                found=last,
+            )
+        return wrapper - last, last
+
+    def _read_inner(self, inner: memoryview, start: int, end: int) -> Message:
+        """Read a message inside, which is never a wrapper."""
+        message = _read_in_place(inner, start, end, place=self.place)
+        _ensure_crc(
+            self.place, message.crc, message_crc(inner, start, end), "a checksum inside is wrong"
+        )
+        if message.attributes & CODEC_BITS:
+            raise self.place.invalid(
+                "compression inside a wrapper", expected="none", found=message.attributes
+            )
+        return message
+
+    # -- what a broker writes into a message
+
+    def set_last_offset(self, offset: int) -> None:
+        """Move the message so that it ends at `offset`; inside v1 everything moves along."""
+        _I64.pack_into(self.view, self.position, offset)
+
+    def set_log_append_time(self, now_ms: int) -> None:
+        """Date every record `now_ms`."""
+        self._set_timestamp(self.attributes | LOG_APPEND_TIME_BIT, now_ms)
+
+    def set_max_timestamp(self, timestamp: int) -> None:
+        """Say what the latest of the records' own timestamps is."""
+        self._set_timestamp(self.attributes & ~LOG_APPEND_TIME_BIT, timestamp)
+
+    def _set_timestamp(self, attributes: int, timestamp: int) -> None:
+        """Write both fields, and the checksum over them, only when one of them changes."""
+        if self.magic == 0:
+            raise UnsupportedForMessageFormatError("v0 messages have no timestamps")
+        if (attributes, timestamp) == (self.attributes, self.max_timestamp):
+            return
+        _I8.pack_into(self.view, self.position + 17, attributes)
+        _I64.pack_into(self.view, self.position + 18, timestamp)
+        _U32.pack_into(self.view, self.position + 12, self.computed_crc())
+
+
+def _timestamp_type(magic: int, attributes: int) -> TimestampType:
+    if magic == 0:
+        return TimestampType.NO_TIMESTAMP
+    if attributes & LOG_APPEND_TIME_BIT:
+        return TimestampType.LOG_APPEND_TIME
+    return TimestampType.CREATE_TIME
+
+
+def _as_record(message: Message, offset: int) -> Record:
+    return Record(
+        offset,
+        message.timestamp,
+        _timestamp_type(message.magic, message.attributes),
+        None if message.key is None else bytes(message.key),
+        None if message.value is None else bytes(message.value),
+    )
+
+
+def _bounds(inner: memoryview, place: Place) -> Iterator[tuple[int, int]]:
+    """Yield where each message inside begins and ends."""
+    position = 0
+    while position < len(inner):
+        try:
+            end = position + message_size(inner, position, len(inner))
+        except BytesError as error:
+            raise place.invalid(
+                f"byte {error.position} inside the wrapper: {error.what}",
+                expected=error.expected,
+                found=error.found,
+            ) from error
+        yield position, end
+        position = end
+
+
+def _read_in_place(view: memoryview, position: int, end: int, *, place: Place) -> Message:
+    """Read a message, and say where it is when its bytes are wrong."""
+    try:
+        return read_message(view, position, end)
+    except BytesError as error:
+        raise place.invalid(
+            f"byte {error.position - position} of the message: {error.what}",
+            expected=error.expected,
+            found=error.found,
+        ) from error
+
+
+def _ensure_crc(place: Place, stored: int, computed: int, message: str) -> None:
+    if stored != computed:
+        raise place.corrupt(message, expected=f"{computed:08x}", found=f"{stored:08x}")

@@ -1,0 +1,33 @@
+"""A record as everybody sees it, whatever format its bytes are in.
+
+It is made once a record on every path that is not a kernel, so it is slotted and not frozen.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+Header: TypeAlias = tuple[str, bytes | None]
+
+NO_HEADERS: Final[tuple[Header, ...]] = ()
+
+
+class TimestampType(IntEnum):
+    """Who set a timestamp; v0 has none."""
+
+    NO_TIMESTAMP = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+@dataclass(slots=True)
+class Record:
+    """One record at its absolute offset; `sequence` is -1 where no producer id is kept."""
+
+    offset: int
+    timestamp: int
+    timestamp_type: TimestampType
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = NO_HEADERS
+    sequence: int = -1

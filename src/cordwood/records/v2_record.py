@@ -1,0 +1,166 @@
+"""One record of a v2 batch: its bytes, without the batch that counts and dates it.
+
+    varint   length of all that follows
+    i8       attributes, unused: written as 0, never looked at
+    varlong  timestamp delta, to the batch's base timestamp
+    varint   offset delta, to the batch's base offset
+    varint   key length, negative for null, then the key
+    varint   value length, negative for null, then the value
+    varint   number of headers, each:
+        varint   key length, then the key in UTF-8
+        varint   value length, negative for null, then the value
+
+    example  key k1, value v1, both deltas 0:  14 00 00 00 04 6b31 04 7631 00
+
+Faults are `BytesError`s with a position in `data`; the batch knows where that is.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cordwood.core.binary import (
+    Buffer,
+    append_varint,
+    append_varlong,
+    read_varint,
+    read_varlong,
+    varint_size,
+    varlong_size,
+)
+from cordwood.core.errors import BytesError
+from cordwood.records.record import NO_HEADERS, Header
+
+#: Attributes, two deltas, two lengths and a count take a byte each, the length before them one.
+SMALLEST_BODY: Final = 6
+SMALLEST_RECORD: Final = 7
+
+_SIGN: Final = 1 << 63
+_WRAP: Final = (1 << 64) - 1
+
+
+class V2Record(NamedTuple):
+    """What the bytes of a record say by themselves."""
+
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+    end: int
+
+
+def wrap_int64(number: int) -> int:
+    """Return `number` as 64 bits hold it: the sum of base and delta wraps, in Kafka as here."""
+    return ((number + _SIGN) & _WRAP) - _SIGN
+
+
+def read_v2_record(data: Buffer, position: int, end: int) -> V2Record:
+    """Read the record at `position`; nothing of it may lie at or after `end`."""
+    length, start = read_varint(data, position, end)
+    stop = start + length
+    if not SMALLEST_BODY <= length <= end - start:
+        raise BytesError(
+            "a record length that cannot be right",
+            position=position,
+            expected=f"{SMALLEST_BODY} to {end - start}",
+            found=length,
+        )
+    timestamp_delta, at = read_varlong(data, start + 1, stop)
+    offset_delta, at = read_varint(data, at, stop)
+    key, at = _read_nullable(data, at, stop)
+    value, at = _read_nullable(data, at, stop)
+    headers, at = _read_headers(data, at, stop)
+    if at != stop:
+        raise BytesError(
+            "a record longer than its fields", position=at, expected=at - start, found=length
+        )
+    return V2Record(timestamp_delta, offset_delta, key, value, headers, stop)
+
+
+def append_v2_record(
+    out: bytearray,
+    timestamp_delta: int,
+    offset_delta: int,
+    *,
+    key: Buffer | None,
+    value: Buffer | None,
+    headers: Sequence[Header] = NO_HEADERS,
+) -> None:
+    """Append a record; both deltas have to fit their types."""
+    encoded = [(name.encode(), content) for name, content in headers]
+    size = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta)
+    size += _nullable_size(key) + _nullable_size(value) + varint_size(len(encoded))
+    size += sum(_nullable_size(name) + _nullable_size(content) for name, content in encoded)
+    append_varint(out, size)
+    out.append(0)
+    append_varlong(out, timestamp_delta)
+    append_varint(out, offset_delta)
+    _append_nullable(out, key)
+    _append_nullable(out, value)
+    append_varint(out, len(encoded))
+    for name, content in encoded:
+        _append_nullable(out, name)
+        _append_nullable(out, content)
+
+
+def _read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
+    """Read a length and as many bytes; any negative length is null, as Kafka reads it."""
+    size, at = read_varint(data, position, end)
+    if size < 0:
+        return None, at
+    if size > end - at:
+        raise BytesError(
+            "a length beyond its record",
+            position=position,
+            expected=f"at most {end - at}",
+            found=size,
+        )
+    return bytes(data[at : at + size]), at + size
+
+
+def _read_headers(data: Buffer, position: int, end: int) -> tuple[tuple[Header, ...], int]:
+    """Read the count, then the headers; each takes two bytes at least."""
+    count, at = read_varint(data, position, end)
+    if count == 0:
+        return NO_HEADERS, at
+    if not 0 <= count <= (end - at) // 2:
+        raise BytesError(
+            "a header count that cannot be right",
+            position=position,
+            expected=f"0 to {(end - at) // 2}",
+            found=count,
+        )
+    headers = []
+    for _ in range(count):
+        name, at_value = _read_header_key(data, at, end)
+        content, at = _read_nullable(data, at_value, end)
+        headers.append((name, content))
+    return tuple(headers), at
+
+
+def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
+    """Read a header's key, which is never null and has to be UTF-8."""
+    raw, at = _read_nullable(data, position, end)
+    if raw is None:
+        raise BytesError("a null header key", position=position, expected="a key", found="null")
+    try:
+        return raw.decode(), at
+    except UnicodeDecodeError as error:
+        raise BytesError(
+            "a header key that is not UTF-8",
+            position=at - len(raw) + error.start,
+            expected="UTF-8",
+            found=f"0x{raw[error.start]:02x}",
+        ) from error
+
+
+def _nullable_size(data: Buffer | None) -> int:
+    return 1 if data is None else varint_size(len(data)) + len(data)
+
+
+def _append_nullable(out: bytearray, data: Buffer | None) -> None:
+    if data is None:
+        append_varint(out, -1)
+    else:
+        append_varint(out, len(data))
+        out += data
