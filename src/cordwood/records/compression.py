@@ -10,6 +10,7 @@ the framing before a buffer is made, and a buffer starts at a small multiple of 
 fourfold, so that a forged size or a bomb ends in an error before it has cost memory.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Final, NamedTuple, Self
 
@@ -86,7 +87,7 @@ def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int
             return snappy_framing.compress(view)
         case Codec.LZ4:
             return lz4_frame.compress(view, level, magic=magic)
-        case Codec.ZSTD:
+        case _:
             _check_zstd(magic)
             return zstd_frames.compress(view, level)
 
@@ -101,18 +102,11 @@ def decompress_into(
     """
     view = memoryview(data)
     room = memoryview(out)[at:]
-    match codec:
-        case Codec.NONE:
-            return _copy_into(view, room)
-        case Codec.GZIP:
-            return gzip_members.decompress_into(view, room)
-        case Codec.SNAPPY:
-            return snappy_framing.decompress_into(view, room)
-        case Codec.LZ4:
-            return lz4_frame.decompress_into(view, room, magic=magic)
-        case Codec.ZSTD:
-            _check_zstd(magic)
-            return zstd_frames.decompress_into(view, room)
+    if codec is Codec.LZ4:
+        return lz4_frame.decompress_into(view, room, magic=magic)
+    if codec is Codec.ZSTD:
+        _check_zstd(magic)
+    return _INTO[codec](view, room)
 
 
 def decompress(
@@ -154,7 +148,7 @@ def _bounds(codec: Codec, view: memoryview, magic: int) -> tuple[int, int]:
             return size, size
         case Codec.LZ4:
             return lz4_frame.bounds(view, magic=magic)
-        case Codec.ZSTD:
+        case _:
             _check_zstd(magic)
             return zstd_frames.bounds(view)
 
@@ -181,6 +175,14 @@ def _copy_into(view: memoryview, room: memoryview) -> int | None:
         return None
     room[: len(view)] = view
     return len(view)
+
+
+_INTO: Final[dict[Codec, Callable[[memoryview, memoryview], int | None]]] = {
+    Codec.NONE: _copy_into,
+    Codec.GZIP: gzip_members.decompress_into,
+    Codec.SNAPPY: snappy_framing.decompress_into,
+    Codec.ZSTD: zstd_frames.decompress_into,
+}
 
 
 def _check_limit(size: int, limit: int) -> None:

@@ -113,7 +113,7 @@ def measure(data: memoryview, limit: int, *, magic: int = 2) -> int:
 
 def read_descriptor(data: memoryview, *, magic: int = 2) -> Frame:
     """Check the frame's header and return what it says."""
-    if len(data) < 7 or data[:4] != MAGIC:
+    if len(data) < 7 or bytes(data[:4]) != MAGIC:
         raise CorruptMessageError(
             "not an lz4 frame", expected=MAGIC.hex(), found=bytes(data[:4]).hex()
         )

@@ -39,13 +39,13 @@ def compress(data: memoryview) -> bytes:
 
 def decompress_into(data: memoryview, out: memoryview) -> int | None:
     """Decompress every block into `out`; None when `out` is too small."""
+    if bytes(data[:20]) == HEADER + _I32.pack(max(len(data) - 20, 0)):
+        return _block_into(data[20:], out)  # one chunk, the usual case: no generator
     written = 0
     for block in blocks(data):
-        size = snappy_into(block, out[written:])
+        size = _block_into(block, out[written:])
         if size is None:
-            if block_size(block) > len(out) - written:
-                return None
-            raise CorruptMessageError("a snappy block is damaged")
+            return None
         written += size
     return written
 
@@ -57,7 +57,7 @@ def measure(data: memoryview) -> int:
 
 def blocks(data: memoryview) -> Iterator[memoryview]:
     """Yield the raw blocks of either framing, none of them beyond the bytes at hand."""
-    if data[:8] != MAGIC:
+    if bytes(data[:8]) != MAGIC:
         yield data
         return
     position, end = 0, len(data)
@@ -98,10 +98,18 @@ def block_size(block: memoryview) -> int:
     return size
 
 
+def _block_into(block: memoryview, out: memoryview) -> int | None:
+    """Decompress one block into `out`; None when `out` is too small."""
+    size = snappy_into(block, out)
+    if size is None and block_size(block) <= len(out):
+        raise CorruptMessageError("a snappy block is damaged")
+    return size
+
+
 def _after_header(data: memoryview, position: int) -> int:
     """Check the header at `position` and return the place behind it."""
     header = data[position : position + len(HEADER)]
-    if len(header) < len(HEADER) or header[:8] != MAGIC:
+    if len(header) < len(HEADER) or bytes(header[:8]) != MAGIC:
         raise CorruptMessageError("a snappy header is cut short", position=position)
     (version,) = _I32.unpack_from(header, 8)
     if version < 1:

@@ -85,13 +85,13 @@ def bounds(data: memoryview) -> tuple[int, int]:
 
 def _is_skippable(data: memoryview, position: int) -> bool:
     """True at a frame that carries nothing for us."""
-    word = data[position : position + 4]
+    word = bytes(data[position : position + 4])
     return len(data) - position >= 8 and word[0] & 0xF0 == 0x50 and word[1:] == b"\x2a\x4d\x18"
 
 
 def _read_header(data: memoryview, position: int) -> FrameHeader:
     """Read the frame header at `position`."""
-    if data[position : position + 4] != MAGIC or len(data) - position < 6:
+    if bytes(data[position : position + 4]) != MAGIC or len(data) - position < 6:
         raise CorruptMessageError(
             "not a zstd frame",
             position=position,

@@ -1,0 +1,33 @@
+"""The vendor's door: a failure of any kind is None, whatever the reason."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cordwood.records import codecs
+
+READERS = (
+    codecs.gzip_into,
+    codecs.snappy_into,
+    codecs.lz4_block_into,
+    codecs.lz4_frame_into,
+    codecs.zstd_into,
+)
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("data", (b"", b"\xff" * 50, b"neither of them"))
+def test_reader_gives_none_when_the_bytes_are_bad(
+    read: Callable[[bytes, memoryview], int | None], data: bytes
+) -> None:
+    assert read(data, memoryview(bytearray(100))) is None
+
+
+@pytest.mark.parametrize("size", (1, 100, 32 * 1024, 64 * 1024))
+def test_block_writers_stay_inside_their_bound_when_nothing_repeats(size: int) -> None:
+    data = memoryview(bytes((number * number >> 5) % 251 for number in range(size)))
+    snappy_room = memoryview(bytearray(codecs.snappy_compressed_max(size)))
+    lz4_room = memoryview(bytearray(codecs.lz4_compressed_max(size)))
+
+    assert codecs.snappy_compress_into(data, snappy_room) <= len(snappy_room)
+    assert codecs.lz4_compress_into(data, lz4_room) <= len(lz4_room)

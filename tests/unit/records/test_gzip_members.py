@@ -1,0 +1,68 @@
+"""gzip: members one after the other, sizes held against trailers."""
+
+import gzip
+from struct import pack
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records import gzip_members
+
+DATA = b"a line of a log\n" * 500
+PACKED = memoryview(gzip.compress(DATA))
+
+
+def test_decompress_into_reads_all_members_when_there_are_several() -> None:
+    stream = memoryview(bytes(PACKED) * 3)
+    out = memoryview(bytearray(3 * len(DATA)))
+
+    assert gzip_members.decompress_into(stream, out) == len(out)
+    assert out == DATA * 3
+
+
+def test_decompress_into_gives_none_when_only_the_last_member_fits() -> None:
+    stream = memoryview(bytes(PACKED) * 3)
+
+    assert gzip_members.decompress_into(stream, memoryview(bytearray(len(DATA)))) is None
+    assert gzip_members.decompress_into(stream, memoryview(bytearray(len(DATA) - 1))) is None
+
+
+def test_measure_counts_all_members_and_stops_past_the_limit() -> None:
+    stream = memoryview(gzip.compress(bytes(300_000)) * 2)
+
+    assert gzip_members.measure(stream, 1 << 20) == 600_000
+    assert 100_000 < gzip_members.measure(stream, 100_000) < 600_000
+
+
+def test_measure_refuses_when_a_member_is_cut_short() -> None:
+    with pytest.raises(CorruptMessageError, match="cut short"):
+        gzip_members.measure(PACKED[:-9], 1 << 20)
+
+
+def test_decompress_into_refuses_when_the_checksum_is_wrong() -> None:
+    damaged = bytearray(PACKED)
+    damaged[-8] ^= 1
+
+    with pytest.raises(CorruptMessageError, match="damaged"):
+        gzip_members.decompress_into(memoryview(damaged), memoryview(bytearray(len(DATA))))
+
+
+def test_decompress_into_refuses_when_the_vendor_alone_finds_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gzip_members, "gzip_into", lambda _data, _out: None)
+
+    with pytest.raises(CorruptMessageError, match="damaged"):
+        gzip_members.decompress_into(PACKED, memoryview(bytearray(len(DATA))))
+
+
+def test_bounds_refuses_when_the_trailer_names_an_impossible_size() -> None:
+    forged = bytes(PACKED[:-4]) + pack("<I", 0xFFFFFFFF)
+
+    with pytest.raises(CorruptMessageError, match="cannot expand"):
+        gzip_members.bounds(memoryview(forged))
+
+
+def test_bounds_refuses_when_there_is_no_room_for_a_member() -> None:
+    with pytest.raises(CorruptMessageError, match="expected 20, found 3"):
+        gzip_members.bounds(memoryview(b"\x1f\x8b\x08"))
