@@ -1,0 +1,32 @@
+"""The pytest entry point costs next to nothing, and its fixtures work where they are asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cordwood.testing.clock import VirtualClock
+from cordwood.testing.files import MemoryFiles
+
+
+@pytest.fixture
+def loaded() -> set[str]:
+    """What the entry point brings into a process that had pytest already."""
+    code = (
+        "import sys, pytest; before = set(sys.modules);"
+        "import cordwood.testing.plugin; print(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_plugin_imports_itself_alone_when_pytest_starts(loaded: set[str]) -> None:
+    assert loaded == {"cordwood", "cordwood.testing", "cordwood.testing.plugin"}
+
+
+def test_plugin_gives_a_clock_when_a_test_asks(virtual_clock: VirtualClock) -> None:
+    assert isinstance(virtual_clock, VirtualClock)
+
+
+def test_plugin_gives_files_when_a_test_asks(memory_files: MemoryFiles) -> None:
+    assert isinstance(memory_files, MemoryFiles)
