@@ -299,7 +299,8 @@ public final class RecordsOracle {
                 @Override
                 protected BatchRetentionResult checkBatchRetention(RecordBatch batch) {
                     return new BatchRetentionResult(
-                        keepsEmpty ? BatchRetention.RETAIN_EMPTY : BatchRetention.DELETE_EMPTY, false);
+                        keepsEmpty ? BatchRetention.RETAIN_EMPTY : BatchRetention.DELETE_EMPTY,
+                        batch.isControlBatch());
                 }
 
                 @Override

@@ -3,6 +3,7 @@
 What the process says besides goes to a file of its own, whose end is quoted when it dies.
 """
 
+import dataclasses
 import json
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.spec import Json, SeenBatch, Spec, SpecRecord, data, record_to_json, text
 
 HEADER_FIELDS: Final = tuple(
-    name for name in SeenBatch.__dataclass_fields__ if name != "records"
+    field.name for field in dataclasses.fields(SeenBatch) if field.name != "records"
 )
 
 
@@ -122,6 +123,21 @@ class Oracle:
         sent: list[Json] = [record_to_json(record) for record in records]
         question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic, "records": sent}
         return cast("list[int]", self.ask("produce", {**question, "settings": settings}))
+
+    def produce_transactions(
+        self,
+        bootstrap: str,
+        topic: str,
+        transactions: list[tuple[tuple[SpecRecord, ...], bool]],
+        settings: dict[str, Json],
+    ) -> None:
+        """Transactions one after the other, each committed (True) or aborted."""
+        wanted: list[Json] = [
+            {"records": [record_to_json(record) for record in records], "commit": commit}
+            for records, commit in transactions
+        ]
+        question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic}
+        self.ask("produce", {**question, "transactions": wanted, "settings": settings})
 
     def consume(self, bootstrap: str, topic: str, isolation: str) -> tuple[SpecRecord, ...]:
         """Everything that a partition holds, as Kafka's consumer sees it."""

@@ -11,6 +11,7 @@ from tests.interop.kafka_harness.spec import (
     LEGACY_CODECS,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
+    Json,
     Spec,
     SpecRecord,
 )
@@ -139,3 +140,23 @@ def _legacy_spec(records: tuple[SpecRecord, ...], magic: int, codec: str) -> Spe
         return replace(_spec(records, codec), magic=1, timestamp_type=CREATE_TIME)
     timeless = tuple(replace(record, timestamp=NO_TIMESTAMP) for record in records)
     return replace(_spec(timeless, codec), magic=0, timestamp_type=NO_TIMESTAMP)
+
+
+def as_read(spec: Spec) -> tuple[SpecRecord, ...]:
+    """The records of a spec with the timestamps that a reader must see."""
+    if spec.timestamp_type != LOG_APPEND_TIME:
+        return spec.records
+    return tuple(replace(record, timestamp=spec.log_append_time) for record in spec.records)
+
+
+def marker(kind: str) -> dict[str, Json]:
+    """The end of a transaction: "COMMIT" or "ABORT"."""
+    return {
+        "type": kind,
+        "base_offset": 43,
+        "timestamp": NOON,
+        "partition_leader_epoch": 3,
+        "producer_id": 7,
+        "producer_epoch": 1,
+        "coordinator_epoch": 9,
+    }

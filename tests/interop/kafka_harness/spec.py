@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import Final, TypeAlias
 
 Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
@@ -75,7 +75,7 @@ class SeenBatch:
     base_sequence: int = -1
     last_sequence: int = -1
     count: int | None = None
-    records: tuple[SpecRecord, ...] = field(default=())
+    records: tuple[SpecRecord, ...] = ()
 
 
 def text(data: bytes | bytearray | memoryview | None) -> str | None:
@@ -101,12 +101,10 @@ def record_to_json(record: SpecRecord) -> dict[str, Json]:
 def renumbered(records: Iterable[SpecRecord], first_offset: int) -> tuple[SpecRecord, ...]:
     """The same records at offsets that follow each other."""
     return tuple(
-        SpecRecord(
-            offset=first_offset + at,
-            timestamp=record.timestamp,
-            key=record.key,
-            value=record.value,
-            headers=record.headers,
-        )
-        for at, record in enumerate(records)
+        replace(record, offset=offset) for offset, record in enumerate(records, first_offset)
     )
+
+
+def without_sequences(records: Iterable[SpecRecord]) -> tuple[SpecRecord, ...]:
+    """Records as a consumer sees them."""
+    return tuple(replace(record, sequence=-1) for record in records)

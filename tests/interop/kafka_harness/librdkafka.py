@@ -1,0 +1,84 @@
+"""librdkafka, through its Python wheel: a reader and writer of record batches that is not Java.
+
+The wheel comes with the slower tests, so it is imported on use.
+"""
+
+from typing import Final
+
+from tests.interop.kafka_harness.jars import MissingToolError
+from tests.interop.kafka_harness.spec import NO_TIMESTAMP, SpecRecord
+
+PATIENCE_S: Final = 20.0
+UNAVAILABLE: Final = 0
+
+
+def produce_with_librdkafka(
+    bootstrap: str, topic: str, records: tuple[SpecRecord, ...], codec: str
+) -> None:
+    """Send records to partition 0 and wait until the broker has them all."""
+    try:
+        from confluent_kafka import Producer
+    except ImportError as error:
+        raise MissingToolError("the confluent-kafka wheel is not installed") from error
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "compression.type": codec,
+            "linger.ms": 50,
+            "acks": "all",
+            "log_level": 3,
+        }
+    )
+    for record in records:
+        producer.produce(
+            topic,
+            partition=0,
+            key=record.key,
+            value=record.value,
+            timestamp=record.timestamp,
+            headers=list(record.headers),
+        )
+    assert producer.flush(PATIENCE_S) == 0, "librdkafka could not deliver everything"
+
+
+def consume_with_librdkafka(
+    bootstrap: str, topic: str, isolation: str = "read_uncommitted"
+) -> tuple[SpecRecord, ...]:
+    """Everything that partition 0 holds, CRCs checked, up to librdkafka's end-of-partition event."""
+    try:
+        from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+    except ImportError as error:
+        raise MissingToolError("the confluent-kafka wheel is not installed") from error
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "cordwood-interop",
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "check.crcs": True,
+            "log_level": 3,
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+    seen: list[SpecRecord] = []
+    try:
+        while True:
+            message = consumer.poll(PATIENCE_S)
+            assert message is not None, "librdkafka neither got a record nor reached the end"
+            error = message.error()
+            if error is not None:
+                assert error.code() == KafkaError._PARTITION_EOF, error.str()
+                return tuple(seen)
+            timestamp_type, timestamp = message.timestamp()
+            seen.append(
+                SpecRecord(
+                    offset=message.offset(),
+                    timestamp=NO_TIMESTAMP if timestamp_type == UNAVAILABLE else timestamp,
+                    key=message.key(),
+                    value=message.value(),
+                    headers=tuple(message.headers() or ()),
+                )
+            )
+    finally:
+        consumer.close()
