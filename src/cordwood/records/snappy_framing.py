@@ -39,7 +39,7 @@ def compress(data: memoryview) -> bytes:
 
 def decompress_into(data: memoryview, out: memoryview) -> int | None:
     """Decompress every block into `out`; None when `out` is too small."""
-    if bytes(data[:20]) == HEADER + _I32.pack(max(len(data) - 20, 0)):
+    if bytes(data[:16]) == HEADER and int.from_bytes(data[16:20], "big") == len(data) - 20 > 0:
         return _block_into(data[20:], out)  # one chunk, the usual case: no generator
     written = 0
     for block in blocks(data):
