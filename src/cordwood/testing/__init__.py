@@ -4,5 +4,5 @@
 - `clock`: virtual time with its timers; `worker`: no threads; `random`: chance from a seed.
 
 Promises: each keeps the contract of its port, by the same conformance suite as the real one.
-May import: everything below; each module is imported by its own name, so that none costs the others.
+May import: everything below. Each module is imported by its own name: none costs the others.
 """

@@ -2,7 +2,7 @@
 
     node        a file (contents) or a directory (names of nodes), each twice: as it looks now,
                 and as it is on the medium
-    operation   one change of one node that has not reached the medium: write, truncate, name, unname
+    operation   one change of one node, not yet on the medium: write, truncate, name, unname
     sync        carries the operations of one file, or one directory, over to the medium
     crash       carries over those operations that the test chose, drops the rest, and makes the
                 medium the present; files and locks that were held are dead

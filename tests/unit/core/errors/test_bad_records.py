@@ -1,0 +1,22 @@
+"""The leaves of `bad_records`: each takes one message and belongs to one fault."""
+
+import inspect
+
+from cordwood.core.errors import ERRORS_BY_CODE, BadRecordsError, bad_records
+
+
+def test_leaves_have_their_branch_and_their_own_code() -> None:
+    leaves = [
+        leaf
+        for _, leaf in inspect.getmembers(bad_records, inspect.isclass)
+        if leaf is not BadRecordsError
+    ]
+
+    assert all(leaf.__base__ is BadRecordsError for leaf in leaves)
+    assert all(ERRORS_BY_CODE[leaf.code] is leaf for leaf in leaves)
+
+
+def test_leaf_carries_code_and_message_when_raised() -> None:
+    error = bad_records.InvalidRecordError("why")
+
+    assert (error.code, error.retriable, str(error)) == (87, False, "why")

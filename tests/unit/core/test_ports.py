@@ -1,0 +1,25 @@
+"""Every port says what it promises: a docstring on each protocol and on each of its methods."""
+
+import inspect
+
+from cordwood.core import ports
+
+
+def test_every_method_of_a_port_has_a_contract() -> None:
+    protocols = [
+        value
+        for value in vars(ports).values()
+        if getattr(value, "_is_protocol", False) and value.__module__ == ports.__name__
+    ]
+
+    silent = [
+        f"{port.__name__}.{name}"
+        for port in protocols
+        for name, member in vars(port).items()
+        if not name.startswith("_")
+        and (inspect.isfunction(member) or isinstance(member, property))
+        and not member.__doc__
+    ]
+
+    assert len(protocols) == 10
+    assert silent == []

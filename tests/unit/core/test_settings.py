@@ -1,0 +1,178 @@
+"""How settings are read, which name and source wins, and what a refusal says."""
+
+import pytest
+
+from cordwood.core.errors import SettingError
+from cordwood.core.settings import (
+    Password,
+    Setting,
+    SettingTable,
+    SettingType,
+    SettingValue,
+    Source,
+    Synonym,
+)
+
+
+def _not_zero(value: SettingValue) -> str:
+    return "" if value else "is 0"
+
+
+RETENTION = Setting(
+    name="retention.ms",
+    type=SettingType.LONG,
+    default=604_800_000,
+    doc="How long records stay.",
+    at_least=-1,
+    synonyms=(
+        Synonym("log.retention.ms"),
+        Synonym("log.retention.minutes", 60_000),
+        Synonym("log.retention.hours", 3_600_000),
+    ),
+)
+POLICY = Setting(
+    name="cleanup.policy",
+    type=SettingType.LIST,
+    default=("delete",),
+    doc="What happens to old records.",
+    one_of=("delete", "compact"),
+)
+TABLE = SettingTable([RETENTION, POLICY])
+
+
+def _setting(kind: SettingType, **rest: float) -> Setting:
+    at_most = rest.get("at_most")
+    return Setting(name="x", type=kind, default=None, doc="A setting.", at_most=at_most)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    (
+        (SettingType.BOOLEAN, " True ", True),
+        (SettingType.SHORT, "-32768", -32768),
+        (SettingType.INT, "+7", 7),
+        (SettingType.LONG, "9223372036854775807", 2**63 - 1),
+        (SettingType.DOUBLE, ".5e1", 5.0),
+        (SettingType.STRING, " a b ", "a b"),
+        (SettingType.LIST, "a , b", ("a", "b")),
+        (SettingType.LIST, "", ()),
+        (SettingType.CLASS, "org.example.Name", "org.example.Name"),
+        (SettingType.PASSWORD, "secret", Password("secret")),
+    ),
+)
+def test_setting_parses_text_of_its_type(kind: SettingType, text: str, value: SettingValue) -> None:
+    assert _setting(kind).parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    (
+        (SettingType.BOOLEAN, "yes", "not of type boolean"),
+        (SettingType.INT, "1_000", "not of type int"),
+        (SettingType.DOUBLE, "nan", "not of type double"),
+        (SettingType.SHORT, "32768", "does not fit type short"),
+        (SettingType.LONG, "99999999999999999999", "does not fit type long"),
+    ),
+)
+def test_setting_refuses_text_that_is_not_of_its_type(
+    kind: SettingType, text: str, problem: str
+) -> None:
+    with pytest.raises(SettingError, match=f"setting x has the value '{text}', which.*{problem}"):
+        _setting(kind).parse(text)
+
+
+def test_refusal_names_range_and_given_key_when_a_synonym_is_too_low() -> None:
+    with pytest.raises(SettingError) as caught:
+        RETENTION.parse("-2", given_as="log.retention.hours")
+
+    assert str(caught.value) == (
+        "setting log.retention.hours has the value '-2', which is below -1; "
+        "retention.ms (through log.retention.hours) takes: long at least -1"
+    )
+
+
+def test_refusal_names_the_limit_when_the_value_is_too_high() -> None:
+    with pytest.raises(SettingError, match=r"is above 1; x takes: double at most 1"):
+        _setting(SettingType.DOUBLE, at_most=1).parse("1.1")
+
+
+def test_refusal_names_the_choices_when_one_is_unknown() -> None:
+    with pytest.raises(SettingError, match=r"contains keep,.*list of delete, compact"):
+        POLICY.parse("delete,keep")
+
+
+def test_choice_may_be_a_single_word() -> None:
+    kind = Setting(name="k", type=SettingType.STRING, default="a", doc="One.", one_of=("a", "b"))
+
+    assert kind.parse("b") == "b"
+    with pytest.raises(SettingError, match="contains c"):
+        kind.parse("c")
+
+
+def test_check_has_the_last_word() -> None:
+    setting = Setting(name="x", type=SettingType.INT, default=1, doc="Not zero.", check=_not_zero)
+
+    assert setting.parse("2") == 2
+    with pytest.raises(SettingError, match="is 0"):
+        setting.parse("0")
+
+
+def test_password_is_never_shown() -> None:
+    setting = Setting(
+        name="x", type=SettingType.PASSWORD, default=None, doc="S.", check=lambda _: "is weak"
+    )
+
+    assert "secret" not in f"{Password('secret')} {Password('secret')!r}"
+    with pytest.raises(SettingError, match=r"^((?!secret).)*$"):
+        setting.parse("secret")
+
+
+@pytest.mark.parametrize(
+    ("texts", "value", "key"),
+    (
+        ({}, 604_800_000, "retention.ms"),
+        ({"log.retention.hours": "1"}, 3_600_000, "log.retention.hours"),
+        (
+            {"log.retention.hours": "1", "log.retention.minutes": "2"},
+            120_000,
+            "log.retention.minutes",
+        ),
+        ({"log.retention.minutes": "2", "log.retention.ms": "3"}, 3, "log.retention.ms"),
+    ),
+)
+def test_table_prefers_the_finer_name(texts: dict[str, str], value: int, key: str) -> None:
+    found = TABLE.resolve([Source("broker", texts)])["retention.ms"]
+
+    assert (found.value, found.key) == (value, key)
+
+
+def test_table_prefers_the_stronger_source_and_says_which() -> None:
+    sources = [
+        Source("dynamic", {"log.retention.ms": "1"}),
+        Source("file", {"log.retention.ms": "2"}),
+    ]
+
+    assert TABLE.resolve(sources)["retention.ms"].source == "dynamic"
+    assert TABLE.resolve(sources[1:])["retention.ms"].value == 2
+    assert TABLE.resolve(sources)["cleanup.policy"].source == "default"
+
+
+def test_table_names_the_nearest_key_when_one_is_unknown() -> None:
+    TABLE.refuse_unknown(["log.retention.ms"])
+
+    with pytest.raises(SettingError, match=r"log.retention.min is unknown; did you mean log"):
+        TABLE.refuse_unknown(["log.retention.min"])
+    with pytest.raises(SettingError, match="zzz is unknown; remove it"):
+        TABLE.refuse_unknown(["zzz"])
+
+
+def test_table_refuses_a_name_declared_twice() -> None:
+    with pytest.raises(SettingError, match=r"retention.ms is declared twice"):
+        SettingTable([RETENTION, RETENTION])
+
+
+def test_table_is_a_collection_of_settings() -> None:
+    assert list(TABLE) == [RETENTION, POLICY]
+    assert len(TABLE) == 2
+    assert TABLE["cleanup.policy"] is POLICY
+    assert "log.retention.hours" in TABLE

@@ -1,0 +1,14 @@
+"""The names for numbers cost nothing at run time, and none is -1."""
+
+from cordwood.core import types
+
+
+def test_names_are_plain_values_at_run_time() -> None:
+    assert types.Offset(5) + 1 == 6
+    assert types.TopicName("orders") == "orders"
+
+
+def test_none_is_minus_one_everywhere() -> None:
+    absent = {value for name, value in vars(types).items() if name.startswith("NO_")}
+
+    assert absent == {-1}
