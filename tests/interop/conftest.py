@@ -3,6 +3,7 @@
 What is missing on this machine skips a test and says why; with CI=true it fails it.
 """
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,14 @@ def _jars(version: str) -> Jars:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def librdkafka() -> None:
+    """librdkafka's Python wheel is there."""
+    if os.environ.get("CI") == "true":
+        importlib.import_module("confluent_kafka")
+    pytest.importorskip("confluent_kafka", reason="the confluent-kafka wheel is not installed")
 
 
 @pytest.fixture(scope="session")
