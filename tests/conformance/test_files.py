@@ -1,0 +1,207 @@
+"""The Files port: what the machine's file system and the one in memory both do."""
+
+from pathlib import Path
+
+import pytest
+
+from cordwood.core.ports import Files
+from cordwood.core.system import SystemFiles
+from cordwood.core.types import TimestampMs
+from cordwood.testing.files import MemoryFiles
+
+
+@pytest.fixture(params=["system", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Files, str]:
+    if request.param == "system":
+        return SystemFiles(), str(tmp_path)
+    files = MemoryFiles()
+    files.make_directory("/logs")
+    return files, "/logs"
+
+
+def test_append_returns_where_the_bytes_begin(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+
+    positions = [file.append(b"one"), file.append(memoryview(b"two"))]
+
+    assert positions == [0, 3]
+    assert (file.size, file.pread(4, 1), file.pread(9, 4)) == (6, b"netw", b"wo")
+    assert (file.pread(5, 6), file.path) == (b"", f"{root}/a")
+
+
+def test_pread_into_fills_what_there_is(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.append(b"12345")
+    buffer = bytearray(4)
+
+    counts = [file.pread_into(buffer, 0), file.pread_into(memoryview(buffer)[:3], 3)]
+
+    assert counts == [4, 2]
+    assert buffer == b"4534"
+
+
+def test_pwrite_fills_the_gap_with_zeros(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+
+    file.pwrite(b"x", 3)
+    file.pwrite(b"y", 1)
+
+    assert file.pread(9, 0) == b"\0y\0x"
+
+
+def test_file_grows_by_preallocation_and_shrinks_by_truncation(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+
+    file.preallocate(8)
+    file.preallocate(4)
+    grown = file.size
+    file.truncate(2)
+
+    assert (grown, file.pread(9, 0)) == (8, b"\0\0")
+    with pytest.raises(ValueError, match="cannot be cut to 3"):
+        file.truncate(3)
+
+
+def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.append(b"0123456789")
+
+    part = file.slice(2, 3)
+    file.close()
+    file.close()
+
+    assert (part.position, part.length, bytes(part.read())) == (2, 3, b"234")
+    assert part.descriptor is None or part.descriptor >= 0
+    part.release()
+    part.release()
+    with pytest.raises(ValueError, match="released"):
+        part.read()
+
+
+def test_closed_file_refuses(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.close()
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.pread(1, 0)
+
+
+def test_file_refuses_writes_when_opened_to_read(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/a").append(b"x")
+    file = files.open(f"{root}/a")
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.pwrite(b"y", 0)
+    assert files.open(f"{root}/a", writable=True).append(b"y") == 1
+
+
+def test_map_outlives_the_file(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    empty = file.map()
+    file.append(b"abc")
+
+    view = file.map()
+    file.close()
+
+    assert (bytes(view), view.readonly, bytes(empty)) == (b"abc", True, b"")
+
+
+def test_create_and_open_refuse_what_does_not_fit(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/a")
+
+    with pytest.raises(FileExistsError):
+        files.create(f"{root}/a")
+    with pytest.raises(FileNotFoundError):
+        files.open(f"{root}/b")
+    with pytest.raises(FileNotFoundError):
+        files.stat(f"{root}/b")
+    with pytest.raises(NotADirectoryError):
+        files.create(f"{root}/a/b")
+
+
+def test_rename_replaces_a_file(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/old").append(b"old")
+    held = files.create(f"{root}/new")
+    held.append(b"new")
+
+    files.rename(f"{root}/old", f"{root}/new")
+
+    assert files.list(root) == ["new"]
+    assert files.open(f"{root}/new").pread(9, 0) == b"old"
+    assert held.pread(9, 0) == b"new"
+
+
+def test_rename_refuses_to_replace_what_is_not_alike(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.make_directory(f"{root}/full")
+    files.create(f"{root}/full/a")
+    files.make_directory(f"{root}/other")
+    files.create(f"{root}/file")
+
+    for source, target in (("other", "full"), ("file", "full"), ("other", "file")):
+        with pytest.raises(OSError, match=r"not empty|Is a directory|Not a directory"):
+            files.rename(f"{root}/{source}", f"{root}/{target}")
+
+    assert files.list(root) == ["file", "full", "other"]
+
+
+def test_directories_are_made_listed_and_removed_when_empty(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.make_directory(f"{root}/d")
+    files.create(f"{root}/d/b")
+    files.create(f"{root}/d/a")
+
+    with pytest.raises(FileExistsError):
+        files.make_directory(f"{root}/d")
+    with pytest.raises(OSError, match="not empty"):
+        files.remove_directory(f"{root}/d")
+    assert files.list(f"{root}/d") == ["a", "b"]
+    files.remove(f"{root}/d/a")
+    files.remove(f"{root}/d/b")
+    files.remove_directory(f"{root}/d")
+    assert files.list(root) == []
+
+
+def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/a").append(b"xyz")
+
+    files.set_modified(f"{root}/a", TimestampMs(1_600_000_000_123))
+
+    assert files.stat(f"{root}/a") == (3, 1_600_000_000_123, False)
+    assert files.stat(root).is_directory
+
+
+def test_sync_of_file_and_directory_returns(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.append(b"x")
+
+    file.sync()
+    files.sync_directory(root)
+
+    with pytest.raises(OSError, match="directory"):
+        files.sync_directory(f"{root}/a")
+
+
+def test_lock_keeps_others_out_until_released(place: tuple[Files, str]) -> None:
+    files, root = place
+    lock = files.lock(f"{root}/.lock")
+
+    with pytest.raises(BlockingIOError):
+        files.lock(f"{root}/.lock")
+    lock.release()
+    lock.release()
+    files.lock(f"{root}/.lock").release()
+
+    assert files.list(root) == [".lock"]

@@ -1,0 +1,67 @@
+"""The Worker port: what the pool of threads and the inline one both do."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cordwood.core.ports import Pending, Worker
+from cordwood.core.system import ThreadWorker
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.worker import InlineWorker
+
+
+@pytest.fixture(params=["system", "inline"])
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    made: Worker = ThreadWorker(threads=2) if request.param == "system" else InlineWorker()
+    yield made
+    made.close()
+
+
+def test_worker_gives_the_result(worker: Worker) -> None:
+    pending = worker.submit(lambda: 42)
+
+    assert pending.result() == 42
+    assert pending.exception() is None
+    assert pending.done()
+
+
+def test_worker_gives_the_error(worker: Worker) -> None:
+    pending = worker.submit(lambda: 1 // 0)
+
+    assert isinstance(pending.exception(), ZeroDivisionError)
+    with pytest.raises(ZeroDivisionError):
+        pending.result()
+
+
+def test_worker_calls_back_when_done(worker: Worker) -> None:
+    seen: list[Pending[int]] = []
+
+    pending = worker.submit(lambda: 1)
+    pending.add_done_callback(seen.append)
+    worker.close()
+
+    assert seen == [pending]
+
+
+def test_sync_makes_the_file_durable(worker: Worker) -> None:
+    files = MemoryFiles()
+    file = files.create("/a")
+    file.append(b"x")
+
+    worker.sync(file).result()
+
+    assert files.pending() == ("name /a",)
+
+
+def test_sync_gives_the_error_of_the_file(worker: Worker) -> None:
+    file = MemoryFiles().create("/a")
+    file.close()
+
+    assert isinstance(worker.sync(file).exception(), OSError)
+
+
+def test_worker_refuses_when_closed(worker: Worker) -> None:
+    worker.close()
+
+    with pytest.raises(RuntimeError):
+        worker.submit(lambda: 1)
