@@ -87,7 +87,7 @@ def append_v2_record(
     headers: Sequence[Header] = NO_HEADERS,
 ) -> None:
     """Append a record; both deltas have to fit their types."""
-    encoded = [(name.encode(), content) for name, content in headers]
+    encoded = [(_encode_key(name), content) for name, content in headers]
     size = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta)
     size += _nullable_size(key) + _nullable_size(value) + varint_size(len(encoded))
     size += sum(_nullable_size(name) + _nullable_size(content) for name, content in encoded)
@@ -151,6 +151,19 @@ def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
             position=at - len(raw) + error.start,
             expected="UTF-8",
             found=f"0x{raw[error.start]:02x}",
+        ) from error
+
+
+def _encode_key(name: str) -> bytes:
+    """Return a header's key as bytes, which half of a surrogate pair does not have."""
+    try:
+        return name.encode()
+    except UnicodeEncodeError as error:
+        raise BytesError(
+            "a header key that UTF-8 cannot say",
+            position=error.start,
+            expected="whole characters",
+            found=ascii(name[error.start]),
         ) from error
 
 

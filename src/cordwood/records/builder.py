@@ -1,0 +1,256 @@
+"""Writes v2 batches: records are gathered uncompressed, `build` compresses them and puts the header
+in front. The layout is drawn in `batch` and `v2_record`.
+
+The base timestamp is the first record's, or the delete horizon once there is one. A batch that
+loses records to compaction keeps its base offset, its last offset and its sequences, so that the
+producer's next batch still follows: `build(last_offset=...)`, and `empty_batch` for one that has
+lost them all.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final, NamedTuple, Self
+
+from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, crc32c
+from cordwood.core.errors import InvalidRecordError
+from cordwood.records.batch import (
+    CONTROL_BIT,
+    CRC_START,
+    DELETE_HORIZON_BIT,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+    RecordBatch,
+)
+from cordwood.records.compression import Codec, compress
+from cordwood.records.record import NO_HEADERS, Header, Record
+from cordwood.records.v2_record import append_v2_record, wrap_int64
+
+LARGEST_BATCH: Final = INT32_MAX
+
+_HEADER: Final = Struct(">qiibIhiqqqhii")
+_CRC: Final = Struct(">I")
+
+
+class BatchFields(NamedTuple):
+    """What a header says beside its records; -1 and None where there is none.
+
+    With `log_append_time_ms` the batch is of type LogAppendTime. `level` is the codec's own.
+    """
+
+    base_offset: int = 0
+    partition_leader_epoch: int = -1
+    codec: Codec = Codec.NONE
+    level: int | None = None
+    log_append_time_ms: int | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    delete_horizon_ms: int | None = None
+
+    @classmethod
+    def of(cls, batch: RecordBatch) -> Self:
+        """Return the fields of a batch that is to be written again with fewer records."""
+        is_stamped = batch.attributes & LOG_APPEND_TIME_BIT
+        return cls(
+            base_offset=batch.base_offset,
+            partition_leader_epoch=batch.partition_leader_epoch,
+            codec=batch.codec,
+            log_append_time_ms=batch.max_timestamp if is_stamped else None,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
+            is_transactional=batch.is_transactional,
+            is_control=batch.is_control,
+            delete_horizon_ms=batch.delete_horizon_ms,
+        )
+
+    @property
+    def attributes(self) -> int:
+        """The bits that these fields set."""
+        return (
+            self.codec
+            | (LOG_APPEND_TIME_BIT if self.log_append_time_ms is not None else 0)
+            | (TRANSACTIONAL_BIT if self.is_transactional else 0)
+            | (CONTROL_BIT if self.is_control else 0)
+            | (DELETE_HORIZON_BIT if self.delete_horizon_ms is not None else 0)
+        )
+
+    def ensure_consistent(self) -> None:
+        """Refuse what no broker accepts of a producer."""
+        if self.is_transactional and self.producer_id < 0:
+            raise InvalidRecordError("a transactional batch needs a producer id")
+        if self.producer_id >= 0 and self.producer_epoch < 0:
+            raise InvalidRecordError("a producer id needs a producer epoch")
+        if self.producer_id >= 0 and self.base_sequence < 0 and not self.is_control:
+            raise InvalidRecordError("a producer id needs a base sequence")
+
+
+NO_FIELDS: Final = BatchFields()
+
+
+class BatchBuilder:
+    """Gathers records in the order of their offsets and builds the batch that holds them."""
+
+    __slots__ = ("_base_timestamp", "_raw", "count", "fields", "last_offset", "max_timestamp")
+
+    def __init__(self, fields: BatchFields = NO_FIELDS) -> None:
+        fields.ensure_consistent()
+        self.fields = fields
+        self.count = 0
+        self.last_offset = fields.base_offset - 1
+        self.max_timestamp = -1
+        self._base_timestamp = fields.delete_horizon_ms
+        self._raw = bytearray()
+
+    @property
+    def uncompressed_size(self) -> int:
+        """The size of the batch if it were built without a codec."""
+        return HEADER_SIZE + len(self._raw)
+
+    def append(
+        self,
+        key: Buffer | None,
+        value: Buffer | None,
+        *,
+        timestamp: int = -1,
+        headers: Sequence[Header] = NO_HEADERS,
+        offset: int | None = None,
+    ) -> int:
+        """Add a record and return its offset: the next one, unless a later `offset` is given."""
+        if offset is None:
+            offset = self.last_offset + 1
+        base_timestamp = timestamp if self._base_timestamp is None else self._base_timestamp
+        self._ensure_follows(offset, timestamp)
+        append_v2_record(
+            self._raw,
+            wrap_int64(timestamp - base_timestamp),
+            offset - self.fields.base_offset,
+            key=key,
+            value=value,
+            headers=headers,
+        )
+        self._base_timestamp = base_timestamp
+        self.count += 1
+        self.last_offset = offset
+        self.max_timestamp = max(self.max_timestamp, timestamp)
+        return offset
+
+    def append_record(self, record: Record) -> int:
+        """Add a record of another batch at the offset that it has."""
+        return self.append(
+            record.key,
+            record.value,
+            timestamp=record.timestamp,
+            headers=record.headers,
+            offset=record.offset,
+        )
+
+    def build(self, *, last_offset: int | None = None) -> bytearray:
+        """Return the batch; `last_offset` says that records after the last one were dropped."""
+        fields = self.fields
+        last_offset = self.last_offset if last_offset is None else last_offset
+        if self.count == 0 or self._base_timestamp is None:
+            raise InvalidRecordError("a batch without records", base_offset=fields.base_offset)
+        if not self.last_offset <= last_offset <= fields.base_offset + INT32_MAX:
+            raise InvalidRecordError(
+                "a last offset that does not fit the batch",
+                base_offset=fields.base_offset,
+                expected=f"{self.last_offset} to {fields.base_offset + INT32_MAX}",
+                found=last_offset,
+            )
+        stamped = fields.log_append_time_ms
+        out = bytearray(HEADER_SIZE)
+        if fields.codec is Codec.NONE:
+            out += self._raw
+        else:
+            out += compress(fields.codec, self._raw, level=fields.level)
+        _write_header(
+            out,
+            fields,
+            last_offset=last_offset,
+            timestamps=(self._base_timestamp, self.max_timestamp if stamped is None else stamped),
+            count=self.count,
+        )
+        return out
+
+    def _ensure_follows(self, offset: int, timestamp: int) -> None:
+        """Refuse a record that the batch cannot hold after those it has."""
+        base_offset = self.fields.base_offset
+        highest = min(INT64_MAX, base_offset + INT32_MAX)
+        if not self.last_offset < offset <= highest or offset < 0:
+            raise InvalidRecordError(
+                "an offset that does not fit the batch",
+                base_offset=base_offset,
+                expected=f"{self.last_offset + 1} to {highest}",
+                found=offset,
+            )
+        if not -1 <= timestamp <= INT64_MAX:
+            raise InvalidRecordError(
+                "a timestamp that cannot be right",
+                base_offset=base_offset,
+                expected=f"-1 to {INT64_MAX}",
+                found=timestamp,
+            )
+
+
+def empty_batch(fields: BatchFields, *, last_offset: int, max_timestamp: int) -> bytearray:
+    """Return a header of 61 bytes that stands for offsets whose records are all gone."""
+    stamped = max_timestamp if fields.log_append_time_ms is not None else None
+    out = bytearray(HEADER_SIZE)
+    _write_header(
+        out,
+        fields._replace(codec=Codec.NONE, delete_horizon_ms=None, log_append_time_ms=stamped),
+        last_offset=last_offset,
+        timestamps=(-1, max_timestamp),
+        count=0,
+    )
+    return out
+
+
+def emptied(batch: RecordBatch) -> bytearray:
+    """Return what the cleaner keeps of a batch without records, for its producer's sake."""
+    return empty_batch(
+        BatchFields.of(batch), last_offset=batch.last_offset, max_timestamp=batch.max_timestamp
+    )
+
+
+def _write_header(
+    out: bytearray,
+    fields: BatchFields,
+    *,
+    last_offset: int,
+    timestamps: tuple[int, int],
+    count: int,
+) -> None:
+    """Fill the first 61 bytes, the checksum last."""
+    if len(out) > LARGEST_BATCH:
+        raise InvalidRecordError(
+            "a batch too large for its length",
+            base_offset=fields.base_offset,
+            expected=f"at most {LARGEST_BATCH} bytes",
+            found=len(out),
+        )
+    _HEADER.pack_into(
+        out,
+        0,
+        fields.base_offset,
+        len(out) - LOG_OVERHEAD,
+        fields.partition_leader_epoch,
+        MAGIC,
+        0,
+        fields.attributes,
+        last_offset - fields.base_offset,
+        *timestamps,
+        fields.producer_id,
+        fields.producer_epoch,
+        fields.base_sequence,
+        count,
+    )
+    with memoryview(out) as view:
+        crc = crc32c(view[CRC_START:])
+    _CRC.pack_into(out, 17, crc)
