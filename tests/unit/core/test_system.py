@@ -1,0 +1,99 @@
+"""What the operating-system versions do beyond their ports: group commit, early stops, errors."""
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, ThreadWorker
+from cordwood.testing.files import MemoryFile, MemoryFiles
+
+
+class _SlowFile(MemoryFile):
+    """A file whose first sync waits until the test lets it go on."""
+
+    gate: threading.Event
+    syncs: int
+
+    def sync(self) -> None:
+        self.syncs += 1
+        assert self.gate.wait(10)
+        super().sync()
+
+
+def _slow_file() -> _SlowFile:
+    files = MemoryFiles()
+    plain = files.create("/a")
+    file = _SlowFile(files, "/a", plain.node, writable=True)
+    file.gate, file.syncs = threading.Event(), 0
+    return file
+
+
+def test_worker_commits_those_who_wait_as_one_group() -> None:
+    file, worker = _slow_file(), ThreadWorker(threads=2)
+
+    pending = [worker.sync(file) for _ in range(10)]
+    file.gate.set()
+    for each in pending:
+        each.result()
+    worker.close()
+
+    assert file.syncs <= 2
+
+
+def test_worker_serves_the_others_when_one_gives_up() -> None:
+    file, worker = _slow_file(), ThreadWorker(threads=1)
+    worker.submit(lambda: file.gate.wait(10))
+
+    first, second = worker.sync(file), worker.sync(file)
+    first.cancel()
+    file.gate.set()
+
+    assert second.result() is None
+    worker.close()
+
+
+def test_append_cuts_the_file_back_when_a_write_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = SystemFiles().create(str(tmp_path / "a"))
+    file.append(b"safe")
+    write = os.pwrite
+
+    def tear(descriptor: int, data: bytes, position: int) -> int:
+        if position > 4:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[:2], position)
+
+    monkeypatch.setattr(os, "pwrite", tear)
+
+    with pytest.raises(OSError, match="No space"):
+        file.append(b"more")
+
+    assert file.pread(99, 0) == b"safe"
+
+
+def test_read_goes_on_when_the_system_stops_early(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = SystemFiles().create(str(tmp_path / "a"))
+    file.append(b"0123456789")
+    read = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, length, at: read(fd, min(length, 3), at))
+
+    assert file.pread(8, 1) == b"12345678"
+
+
+def test_scheduler_reports_an_error_and_goes_on() -> None:
+    loop, clock = asyncio.new_event_loop(), SystemClock()
+    scheduler, errors = LoopScheduler(loop, clock), list[object]()
+    loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
+
+    scheduler.call_at(clock.monotonic_ms(), lambda: 1 // 0)
+    scheduler.call_at(clock.monotonic_ms() + 1, loop.stop)
+    loop.run_forever()
+    loop.close()
+
+    assert [type(error) for error in errors] == [ZeroDivisionError]

@@ -1,0 +1,52 @@
+"""Virtual time moves when told, and makes calls on its way."""
+
+import pytest
+
+from cordwood.core.types import TimestampMs
+from cordwood.testing.clock import VirtualClock
+
+
+def test_clock_moves_by_what_it_is_told() -> None:
+    clock = VirtualClock(TimestampMs(1000))
+
+    clock.advance(days=1, hours=1, seconds=1, ms=1)
+
+    assert clock.monotonic_ms() == 90_001_001
+    assert clock.now_ms() == 90_002_001
+
+
+def test_clock_does_not_go_back() -> None:
+    with pytest.raises(ValueError, match="does not go back"):
+        VirtualClock().advance(ms=-1)
+
+
+def test_wall_clock_jumps_without_making_calls() -> None:
+    clock = VirtualClock(TimestampMs(1000))
+    seen: list[int] = []
+    clock.call_at(5, lambda: seen.append(1))
+
+    clock.jump_wall(-500)
+
+    assert (clock.now_ms(), clock.monotonic_ms(), seen) == (500, 0, [])
+
+
+def test_calls_see_the_time_at_which_they_are_due() -> None:
+    clock = VirtualClock()
+    seen: list[float] = []
+    clock.call_at(7, lambda: seen.append(clock.monotonic_ms()))
+    timer = clock.every(3, lambda: seen.append(clock.monotonic_ms()))
+
+    clock.advance(ms=9)
+    timer.cancel()
+    clock.advance(ms=9)
+
+    assert seen == [3, 6, 7, 9]
+
+
+def test_next_call_passes_over_cancelled_ones() -> None:
+    clock = VirtualClock()
+    clock.call_at(1, list).cancel()
+    clock.call_at(2, list)
+
+    assert clock.next_call_ms() == 2
+    assert VirtualClock().next_call_ms() is None

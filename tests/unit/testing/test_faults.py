@@ -1,0 +1,52 @@
+"""The script hits the calls it names, as often as it says, and counts what it did."""
+
+import errno
+
+import pytest
+
+from cordwood.testing.clock import VirtualClock
+from cordwood.testing.faults import Fault, FaultScript, PowerLoss
+
+
+def test_fault_hits_only_the_calls_it_names() -> None:
+    script = FaultScript(VirtualClock())
+    script.add(Fault(on="sync*", path="*.log", first=2, times=1, code=errno.EIO))
+
+    script.begin("sync", "/a.index")
+    script.begin("sync", "/a.log")
+    with pytest.raises(OSError, match=r"Input/output error: '/a.log'"):
+        script.begin("sync", "/a.log")
+    script.begin("sync", "/a.log")
+
+    assert script.injected == {"sync": 1}
+
+
+def test_fault_without_a_code_only_takes_time() -> None:
+    clock = VirtualClock()
+    script = FaultScript(clock)
+    script.add(Fault(on="pread", code=0, delay_ms=30))
+
+    assert script.begin("pread", "/a") is None
+    assert clock.monotonic_ms() == 30
+
+
+def test_fault_with_kept_bytes_is_left_to_the_write() -> None:
+    script = FaultScript(VirtualClock())
+    fault = Fault(on="append", kept=3)
+    script.add(fault)
+
+    assert script.begin("append", "/a", changes=True) is fault
+
+
+def test_power_is_lost_after_so_many_changes_until_reset() -> None:
+    script = FaultScript(VirtualClock())
+    script.stop_after(1)
+
+    script.begin("stat", "/a")
+    script.begin("append", "/a", changes=True)
+    with pytest.raises(PowerLoss):
+        script.begin("stat", "/a")
+    script.reset()
+    script.begin("stat", "/a")
+
+    assert script.write_points == 1

@@ -1,0 +1,134 @@
+"""The file system in memory forgets what was not synced, keeps what a test chooses, and fails."""
+
+import errno
+
+import pytest
+
+from cordwood.testing.faults import Fault, PowerLoss
+from cordwood.testing.files import MemoryFiles
+
+
+def _synced_file(data: bytes) -> MemoryFiles:
+    files = MemoryFiles()
+    file = files.create("/a")
+    file.append(data)
+    file.sync()
+    files.sync_directory("/")
+    return files
+
+
+def test_crash_keeps_what_was_synced_and_loses_the_rest() -> None:
+    files = _synced_file(b"safe")
+    files.open("/a", writable=True).append(b"lost")
+    files.create("/b").sync()
+
+    files.crash()
+
+    assert files.list("/") == ["a"]
+    assert files.open("/a").pread(99, 0) == b"safe"
+
+
+def test_crash_keeps_chosen_operations_and_tears_writes() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    file.append(b"one")
+    file.append(b"two")
+    files.rename("/a", "/b")
+
+    pending = files.pending()
+    files.crash(keep=[1, 2], torn={1: 2})
+
+    assert pending[1:] == ("write 3 bytes at 7 of /a", "rename /a -> /b")
+    assert files.open("/b").pread(99, 0) == b"safe\0\0\0tw"
+
+
+def test_crash_loses_a_directory_whose_name_was_not_synced() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a").sync()
+    files.sync_directory("/d")
+
+    files.crash()
+
+    assert files.list("/") == []
+
+
+def test_crash_keeps_a_whole_tree_when_all_was_synced() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a")
+    files.sync_directory("/d")
+    files.sync_directory("/")
+
+    files.crash()
+
+    assert files.list("/d") == ["a"]
+
+
+def test_crash_brings_back_what_was_removed_without_sync() -> None:
+    files = _synced_file(b"safe")
+    files.remove("/a")
+
+    files.crash()
+
+    assert files.list("/") == ["a"]
+
+
+def test_crash_ends_open_files_and_locks() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a")
+    files.lock("/.lock")
+
+    files.crash()
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.pread(1, 0)
+    files.lock("/.lock")
+
+
+def test_append_leaves_its_kept_bytes_when_torn() -> None:
+    files = _synced_file(b"safe")
+    files.script.add(Fault(on="append", path="/a", kept=2))
+
+    with pytest.raises(OSError, match="Input/output"):
+        files.open("/a", writable=True).append(b"torn")
+
+    assert files.open("/a").pread(99, 0) == b"safeto"
+
+
+def test_append_is_refused_whole_until_there_is_space() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    files.capacity_bytes = 6
+
+    with pytest.raises(OSError, match="No space") as caught:
+        file.append(b"more")
+    files.capacity_bytes = 8
+
+    assert caught.value.errno == errno.ENOSPC
+    assert file.append(b"more") == 4
+
+
+def test_power_loss_stops_everything_until_the_crash() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    files.script.stop_after(1)
+
+    file.append(b"x")
+    with pytest.raises(PowerLoss):
+        file.sync()
+    with pytest.raises(PowerLoss):
+        files.list("/")
+    files.crash()
+
+    assert files.open("/a").size == 4
+
+
+def test_file_takes_a_directory_for_what_it_is() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+
+    with pytest.raises(IsADirectoryError):
+        files.open("/d")
+    with pytest.raises(FileNotFoundError):
+        files.list("/none")
