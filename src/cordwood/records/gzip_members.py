@@ -4,8 +4,9 @@
 
 Integers are little-endian. ISIZE is the member's uncompressed size modulo 4 GiB: a floor for the
 whole stream, the exact size when there is one member. Deflate cannot expand beyond 1032 to 1.
-We write with zlib, the library behind Java's own Deflater and twice as fast as the vendor here,
-and read with the vendor, which is faster and fills our buffer without a copy.
+We write with zlib, the library behind Java's own Deflater: at the default level it takes half the
+vendor's time for about 7 % more bytes. We read with the vendor, which fills our buffer without a
+copy, and count with zlib, which stops where it is told to.
 """
 
 import zlib
