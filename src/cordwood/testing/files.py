@@ -122,12 +122,12 @@ class MemoryFile:
         if self._files.used_bytes() + growth > self._files.capacity_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
         if kept:
-            self._apply(Operation.write(self.node, self.path, position, kept))
+            self._apply(Operation.write(self.node, self.path, position=position, data=kept))
         if fault is not None:
             raise fault.error(self.path)
 
     def _resize(self, size: int) -> None:
-        self._apply(Operation.resize(self.node, self.path, size))
+        self._apply(Operation.resize(self.node, self.path, size=size))
 
     def _apply(self, operation: Operation) -> None:
         self.node.modified_ms = self._files.clock.now_ms()
@@ -180,12 +180,12 @@ class MemoryFiles:
         if replaced is not None and isinstance(replaced, Directory) != isinstance(node, Directory):
             code = errno.EISDIR if isinstance(replaced, Directory) else errno.ENOTDIR
             raise _error(code, target)
-        self.add(Operation.rename((old, old_name), (new, new_name), f"{source} -> {target}"))
+        self.add(Operation.rename((old, old_name), (new, new_name), paths=f"{source} -> {target}"))
 
     def remove(self, path: str) -> None:
         self.script.begin("remove", path, changes=True)
         self._file(path)
-        self.add(Operation.unname(*self._place(path), path))
+        self.add(Operation.unname(self._place(path), path))
 
     def make_directory(self, path: str) -> None:
         self.script.begin("make_directory", path, changes=True)
@@ -195,7 +195,7 @@ class MemoryFiles:
         self.script.begin("remove_directory", path, changes=True)
         if self._directory(path).now:
             raise _error(errno.ENOTEMPTY, path)
-        self.add(Operation.unname(*self._place(path), path))
+        self.add(Operation.unname(self._place(path), path))
 
     def sync_directory(self, path: str) -> None:
         self.script.begin("sync_directory", path, changes=True)
@@ -267,7 +267,7 @@ class MemoryFiles:
         directory, name = self._place(path)
         if name in directory.now:
             raise _error(errno.EEXIST, path)
-        self.add(Operation.name(directory, name, node, path))
+        self.add(Operation.name((directory, name), path, node=node))
 
     def _place(self, path: str) -> tuple[Directory, str]:
         """Return the directory that holds, or would hold, the path, and its name there."""

@@ -77,7 +77,7 @@ class Operation:
         self._carry_over(torn_at)
 
     @classmethod
-    def write(cls, node: FileNode, path: str, position: int, data: bytes) -> "Operation":
+    def write(cls, node: FileNode, path: str, *, position: int, data: bytes) -> "Operation":
         """Put `data` at `position`, with zeros before it where the file was shorter."""
         return cls(
             f"write {len(data)} bytes at {position} of {path}",
@@ -87,7 +87,7 @@ class Operation:
         )
 
     @classmethod
-    def resize(cls, node: FileNode, path: str, size: int) -> "Operation":
+    def resize(cls, node: FileNode, path: str, *, size: int) -> "Operation":
         """Cut the file, or let it grow with zeros."""
         return cls(
             f"resize {path} to {size} bytes",
@@ -97,8 +97,9 @@ class Operation:
         )
 
     @classmethod
-    def name(cls, directory: Directory, name: str, node: Node, path: str) -> "Operation":
+    def name(cls, place: Place, path: str, *, node: Node) -> "Operation":
         """Give a node a name."""
+        directory, name = place
         return cls(
             f"name {path}",
             apply=lambda: directory.now.update({name: node}),
@@ -107,8 +108,9 @@ class Operation:
         )
 
     @classmethod
-    def unname(cls, directory: Directory, name: str, path: str) -> "Operation":
+    def unname(cls, place: Place, path: str) -> "Operation":
         """Take a name away."""
+        directory, name = place
         return cls(
             f"unname {path}",
             apply=lambda: _drop(directory.now, name),
@@ -117,11 +119,11 @@ class Operation:
         )
 
     @classmethod
-    def rename(cls, source: Place, target: Place, description: str) -> "Operation":
+    def rename(cls, source: Place, target: Place, *, paths: str) -> "Operation":
         """Move a name, replacing what had the new one."""
         (old, old_name), (new, new_name) = source, target
         return cls(
-            f"rename {description}",
+            f"rename {paths}",
             apply=lambda: _move(old.now, old_name, new.now, new_name),
             carry_over=lambda _: _move(old.durable, old_name, new.durable, new_name),
             directories=(old, new),

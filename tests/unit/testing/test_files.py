@@ -132,3 +132,5 @@ def test_file_takes_a_directory_for_what_it_is() -> None:
         files.open("/d")
     with pytest.raises(FileNotFoundError):
         files.list("/none")
+    with pytest.raises(NotADirectoryError):
+        MemoryFiles.list(_synced_file(b""), "/a/b")

@@ -6,7 +6,7 @@ from cordwood.testing.medium import Directory, FileNode, Operation, names_change
 
 def test_write_reaches_the_medium_when_carried_over() -> None:
     node = FileNode(TimestampMs(0))
-    write = Operation.write(node, "/a", 2, b"xyz")
+    write = Operation.write(node, "/a", position=2, data=b"xyz")
 
     write.apply()
     before = bytes(node.durable)
@@ -18,7 +18,7 @@ def test_write_reaches_the_medium_when_carried_over() -> None:
 def test_write_torn_at_its_start_leaves_nothing() -> None:
     node = FileNode(TimestampMs(0))
 
-    Operation.write(node, "/a", 2, b"xyz").carry_over(torn_at=0)
+    Operation.write(node, "/a", position=2, data=b"xyz").carry_over(torn_at=0)
 
     assert node.durable == b""
 
@@ -26,7 +26,7 @@ def test_write_torn_at_its_start_leaves_nothing() -> None:
 def test_rename_of_a_name_that_never_arrived_does_nothing() -> None:
     directory = Directory()
 
-    Operation.rename((directory, "a"), (directory, "b"), "a -> b").carry_over()
+    Operation.rename((directory, "a"), (directory, "b"), paths="a -> b").carry_over()
 
     assert directory.durable == {}
 
@@ -34,9 +34,9 @@ def test_rename_of_a_name_that_never_arrived_does_nothing() -> None:
 def test_renames_join_directories() -> None:
     one, two, three, apart = (Directory() for _ in range(4))
     renames = [
-        Operation.rename((two, "a"), (three, "a"), ""),
-        Operation.rename((one, "a"), (two, "a"), ""),
-        Operation.rename((apart, "a"), (apart, "b"), ""),
+        Operation.rename((two, "a"), (three, "a"), paths=""),
+        Operation.rename((one, "a"), (two, "a"), paths=""),
+        Operation.rename((apart, "a"), (apart, "b"), paths=""),
     ]
 
     assert names_changed(one, renames) == [one, two, three]
