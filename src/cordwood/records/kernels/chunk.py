@@ -1,0 +1,69 @@
+"""One more row of a chunk: whether it is wanted, whether it fits, and its writing."""
+
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.door import Bytes, Words, inlined
+from cordwood.records.kernels.intrinsics import store_32, store_64
+from cordwood.records.kernels.record import (
+    R_HEADER_BYTES,
+    R_HEADERS,
+    R_KEY,
+    R_KEY_SIZE,
+    R_TAIL,
+    R_VALUE,
+    R_VALUE_SIZE,
+    Record,
+)
+from cordwood.records.kernels.rows import put_headers, put_key, put_value
+
+
+@inlined
+def is_selected(offset: int, timestamp: int, plan: Words) -> bool:
+    """Whether a record lies in both ranges."""
+    return (
+        plan[at.P_START] <= offset < plan[at.P_END]
+        and plan[at.P_MIN_TIMESTAMP] <= timestamp <= plan[at.P_MAX_TIMESTAMP]
+    )
+
+
+@inlined
+def room(record: Record, plan: Words, state: Words) -> int:
+    """DONE when one more row fits the chunk; GROW when it would not fit an empty one either."""
+    cost = 0
+    if plan[at.P_KEY] >= 0:
+        cost += max(record[R_KEY_SIZE], 0)
+    if plan[at.P_VALUE] >= 0:
+        cost += max(record[R_VALUE_SIZE], 0)
+    if plan[at.P_HEADERS] >= 0:
+        cost += record[R_HEADER_BYTES] + at.HEADER_COST * record[R_HEADERS]
+    used = state[at.F_BYTES] + cost
+    if state[at.F_ROWS] < plan[at.P_MAX_ROWS] and used <= plan[at.P_MAX_BYTES]:
+        state[at.F_BYTES] = used
+        return at.DONE
+    state[at.F_NEEDED] = cost
+    return at.GROW if state[at.F_ROWS] == 0 else at.FULL
+
+
+@inlined
+def put_content(source: Bytes, record: Record, slab: Bytes, plan: Words, state: Words) -> None:
+    """Write what a record brings along: key, value and headers."""
+    if plan[at.P_KEY] >= 0:
+        put_key(source, record[R_KEY], record[R_KEY_SIZE], slab, plan, state)
+    if plan[at.P_VALUE] >= 0:
+        put_value(source, record[R_VALUE], record[R_VALUE_SIZE], slab, plan, state)
+    if plan[at.P_HEADERS] >= 0:
+        if record[R_HEADERS] > 0:
+            put_headers(source, record[R_TAIL], slab, plan, state)
+        store_32(slab, plan[at.P_HEADERS] + 4 * state[at.F_ROWS] + 4, state[at.F_HEADERS])
+
+
+@inlined
+def put_numbers(
+    offset: int, timestamp: int, sequence: int, slab: Bytes, plan: Words, row: int
+) -> None:
+    """Write what differs from record to record."""
+    if plan[at.P_OFFSET] >= 0:
+        store_64(slab, plan[at.P_OFFSET] + 8 * row, offset)
+    if plan[at.P_TIMESTAMP] >= 0:
+        store_64(slab, plan[at.P_TIMESTAMP] + 8 * row, timestamp)
+    if plan[at.P_SEQUENCE] >= 0:
+        store_32(slab, plan[at.P_SEQUENCE] + 4 * row, sequence)

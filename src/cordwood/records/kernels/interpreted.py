@@ -1,0 +1,88 @@
+"""The twins of the intrinsics, for runs without the JIT: the same moves, every bound checked."""
+
+import sys
+import zlib
+
+from cordwood.records.kernels.door import Bytes
+
+_ALL = (1 << 64) - 1
+WIDE = 32
+
+
+def _load(source: Bytes, at: int, size: int) -> int:
+    assert 0 <= at <= len(source) - size, "a load outside the source"
+    return int.from_bytes(source[at : at + size].tobytes(), "big", signed=True)
+
+
+def _store(slab: Bytes, at: int, value: int, size: int) -> None:
+    assert 0 <= at <= len(slab) - size, "a store outside the slab"
+    low = int(value) & ((1 << 8 * size) - 1)
+    slab[at : at + size] = memoryview(low.to_bytes(size, sys.byteorder))
+
+
+def byte_at(source: Bytes, at: int) -> int:
+    """One byte as a number from 0 to 255."""
+    assert 0 <= at < len(source), "a load outside the source"
+    return int(source[at])
+
+
+def load_8(source: Bytes, at: int) -> int:
+    """A signed number of 8 bits."""
+    return _load(source, at, 1)
+
+
+def load_16(source: Bytes, at: int) -> int:
+    """A big-endian signed number of 16 bits."""
+    return _load(source, at, 2)
+
+
+def load_32(source: Bytes, at: int) -> int:
+    """A big-endian signed number of 32 bits."""
+    return _load(source, at, 4)
+
+
+def load_64(source: Bytes, at: int) -> int:
+    """A big-endian signed number of 64 bits."""
+    return _load(source, at, 8)
+
+
+def store_8(slab: Bytes, at: int, value: int) -> None:
+    """The low 8 bits of a number."""
+    _store(slab, at, value, 1)
+
+
+def store_16(slab: Bytes, at: int, value: int) -> None:
+    """The low 16 bits of a number, in the machine's order."""
+    _store(slab, at, value, 2)
+
+
+def store_32(slab: Bytes, at: int, value: int) -> None:
+    """The low 32 bits of a number, in the machine's order."""
+    _store(slab, at, value, 4)
+
+
+def store_64(slab: Bytes, at: int, value: int) -> None:
+    """The low 64 bits of a number, in the machine's order."""
+    _store(slab, at, value, 8)
+
+
+def copy(slab: Bytes, to: int, source: Bytes, at: int, size: int) -> None:
+    """Bytes of one array into another."""
+    assert 0 <= at <= len(source) - size, "a load outside the source"
+    assert 0 <= to <= len(slab) - size, "a store outside the slab"
+    slab[to : to + size] = source[at : at + size]
+
+
+def copy_wide(slab: Bytes, to: int, source: Bytes, at: int) -> None:
+    """WIDE bytes at once, of which the caller counts only the first."""
+    copy(slab, to, source, at, WIDE)
+
+
+def wrapped(value: int) -> int:
+    """A sum as a machine with 64 bits sees it."""
+    return ((int(value) + (1 << 63)) & _ALL) - (1 << 63)
+
+
+def crc32(source: Bytes, position: int, end: int) -> int:
+    """The CRC-32 of a stretch of the source."""
+    return zlib.crc32(source[position:end])

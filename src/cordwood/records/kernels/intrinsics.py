@@ -1,0 +1,155 @@
+"""Moves of bytes that numba has no word for: unaligned loads and stores, and LLVM's memcpy.
+
+None of them checks a bound: the caller has compared every length with the end just before. Numbers
+in batches are big-endian, columns are in the machine's own order (little-endian wherever LLVM's
+vectors matter to us). Without the JIT each is a plain function that does the same and does check.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from cordwood.records.kernels.door import INT, IS_COMPILED, Bytes, inlined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numba.core.typing import Signature
+    from numba.core.typing.context import BaseContext as Typing
+
+_IS_LITTLE = sys.byteorder == "little"
+WIDE = 32
+
+
+def _pointer(context: object, builder: ir.IRBuilder, array: types.Array, value: ir.Value) -> ir.Value:
+    """The address of an array's first byte."""
+    struct = cgutils.create_struct_proxy(array)(context, builder, value)
+    return struct.data
+
+
+def _address(
+    context: object, builder: ir.IRBuilder, array: types.Array, pair: tuple[ir.Value, ir.Value]
+) -> ir.Value:
+    """The address of one byte of an array."""
+    return builder.gep(_pointer(context, builder, array, pair[0]), [pair[1]])
+
+
+def _loader(bits: int) -> "Callable[[Bytes, int], int]":
+    """Make the load of a big-endian signed number of this many bits."""
+    word = ir.IntType(bits)
+
+    def load(_typing: "Typing", source: types.Type, at: types.Type) -> tuple["Signature", object]:
+        def generate(
+            context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+        ) -> ir.Value:
+            address = _address(context, builder, signature.args[0], (args[0], args[1]))
+            value = builder.load(builder.bitcast(address, word.as_pointer()), align=1)
+            if _IS_LITTLE and bits > 8:
+                value = builder.bswap(value)
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(source, at), generate
+
+    return intrinsic(load)  # type: ignore[no-any-return]  # numba has no types
+
+
+def _storer(bits: int) -> "Callable[[Bytes, int, int], None]":
+    """Make the store of the low bits of a number, in the machine's order."""
+    word = ir.IntType(bits)
+
+    def store(
+        _typing: "Typing", slab: types.Type, at: types.Type, value: types.Type
+    ) -> tuple["Signature", object]:
+        def generate(
+            context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+        ) -> ir.Value:
+            address = _address(context, builder, signature.args[0], (args[0], args[1]))
+            low = args[2] if bits == 64 else builder.trunc(args[2], word)
+            builder.store(low, builder.bitcast(address, word.as_pointer()), align=1)
+            return context.get_dummy_value()  # type: ignore[attr-defined]  # numba has no types
+
+        return types.void(slab, at, types.int64), generate
+
+    return intrinsic(store)  # type: ignore[no-any-return]  # numba has no types
+
+
+@intrinsic
+def _byte_at(_typing: "Typing", source: types.Type, at: types.Type) -> tuple["Signature", object]:
+    """One byte as a number from 0 to 255."""
+
+    def generate(
+        context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        address = _address(context, builder, signature.args[0], (args[0], args[1]))
+        return builder.zext(builder.load(address), ir.IntType(64))
+
+    return types.int64(source, at), generate
+
+
+@intrinsic
+def _copy(
+    _typing: "Typing", slab: types.Type, to: types.Type, source: types.Type, at: types.Type, size: types.Type
+) -> tuple["Signature", object]:
+    """LLVM's memcpy from one array into another."""
+
+    def generate(
+        context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        target = _address(context, builder, signature.args[0], (args[0], args[1]))
+        origin = _address(context, builder, signature.args[2], (args[2], args[3]))
+        cgutils.raw_memcpy(builder, target, origin, args[4], 1)
+        return context.get_dummy_value()  # type: ignore[attr-defined]  # numba has no types
+
+    return types.void(slab, to, source, at, size), generate
+
+
+@intrinsic
+def _copy_wide(
+    _typing: "Typing", slab: types.Type, to: types.Type, source: types.Type, at: types.Type
+) -> tuple["Signature", object]:
+    """WIDE bytes in one unaligned load and one unaligned store."""
+    vector = ir.VectorType(ir.IntType(8), WIDE).as_pointer()
+
+    def generate(
+        context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        target = _address(context, builder, signature.args[0], (args[0], args[1]))
+        origin = _address(context, builder, signature.args[2], (args[2], args[3]))
+        wide = builder.load(builder.bitcast(origin, vector), align=1)
+        builder.store(wide, builder.bitcast(target, vector), align=1)
+        return context.get_dummy_value()  # type: ignore[attr-defined]  # numba has no types
+
+    return types.void(slab, to, source, at), generate
+
+
+@inlined
+def _wrapped(value: int) -> int:
+    """A sum as a machine with 64 bits sees it, which is what it already is."""
+    return value
+
+
+if IS_COMPILED:
+    wrapped = _wrapped
+    byte_at = _byte_at
+    copy = _copy
+    copy_wide = _copy_wide
+    load_8, load_16, load_32, load_64 = _loader(8), _loader(16), _loader(32), _loader(64)
+    store_8, store_16, store_32, store_64 = _storer(8), _storer(16), _storer(32), _storer(64)
+else:
+    from cordwood.records.kernels.interpreted import (
+        byte_at,
+        copy,
+        copy_wide,
+        load_8,
+        load_16,
+        load_32,
+        load_64,
+        store_8,
+        store_16,
+        store_32,
+        store_64,
+        wrapped,
+    )

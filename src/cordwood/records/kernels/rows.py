@@ -1,0 +1,140 @@
+"""Writing one record's values into the columns of a chunk.
+
+Copies of up to a few dozen bytes are what records are made of, and a call of memcpy costs more
+than they do: they move WIDE bytes at a time, past their own end, where both sides have the room.
+"""
+
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.door import INT, NOTHING, SLAB, SOURCE, WORDS, Bytes, Words, inlined
+from cordwood.records.kernels.intrinsics import (
+    byte_at,
+    copy,
+    copy_wide,
+    store_8,
+    store_32,
+    store_64,
+)
+from cordwood.records.kernels.record import varint
+
+WIDE = 32
+SMALL = 4 * WIDE
+INLINE = 12  # a view of so few bytes holds them itself
+
+
+@inlined
+def put(slab: Bytes, to: int, source: Bytes, position: int, size: int) -> None:
+    """Copy bytes; the slab has WIDE to spare after every stretch of data."""
+    if size <= SMALL and position + size + WIDE <= len(source):
+        done = 0
+        while done < size:
+            copy_wide(slab, to + done, source, position + done)
+            done += WIDE
+    else:
+        copy(slab, to, source, position, size)
+
+
+@inlined
+def clear_bit(slab: Bytes, bits: int, row: int) -> None:
+    """Mark a row as null; every bit was set when the chunk was begun."""
+    place = bits + (row >> 3)
+    store_8(slab, place, byte_at(slab, place) & ~(1 << (row & 7)))
+
+
+@inlined
+def put_view(
+    slab: Bytes, to: int, source: Bytes, position: int, size: int, plan: Words
+) -> None:
+    """Write the 16 bytes that Arrow calls a view: a size, then the bytes or where they lie."""
+    store_64(slab, to, max(size, 0))
+    store_64(slab, to + 8, 0)
+    if size <= 0:
+        return
+    if size <= INLINE:
+        copy(slab, to + 4, source, position, size)
+        return
+    copy(slab, to + 4, source, position, 4)
+    store_32(slab, to + 8, plan[at.P_VIEW_BUFFER])
+    store_32(slab, to + 12, position - plan[at.P_VIEW_ORIGIN])
+
+
+@inlined
+def put_headers(source: Bytes, position: int, slab: Bytes, plan: Words, state: Words) -> None:
+    """Copy the headers of one record, which `walk_headers` has found sound."""
+    end = len(source)
+    count, position = varint(source, position, end)
+    for _ in range(count):
+        row = state[at.F_HEADERS]
+        size, position = varint(source, position, end)
+        used = state[at.F_HEADER_KEY_BYTES]
+        put(slab, plan[at.P_HEADER_KEY_DATA] + used, source, position, size)
+        store_32(slab, plan[at.P_HEADER_KEY] + 4 * row + 4, used + size)
+        state[at.F_HEADER_KEY_BYTES] = used + size
+        size, position = varint(source, position + size, end)
+        used = state[at.F_HEADER_VALUE_BYTES]
+        if size < 0:
+            clear_bit(slab, plan[at.P_HEADER_VALUE_BITS], row)
+            state[at.F_HEADER_NULLS] += 1
+            size = 0
+        put(slab, plan[at.P_HEADER_VALUE_DATA] + used, source, position, size)
+        store_32(slab, plan[at.P_HEADER_VALUE] + 4 * row + 4, used + size)
+        state[at.F_HEADER_VALUE_BYTES] = used + size
+        position += size
+        state[at.F_HEADERS] = row + 1
+
+
+@inlined
+def put_key(
+    source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words
+) -> int:
+    """Write a key at the state's row; returns the bytes it took."""
+    row = state[at.F_ROWS]
+    if size < 0:
+        clear_bit(slab, plan[at.P_KEY_BITS], row)
+        state[at.F_KEY_NULLS] += 1
+    if plan[at.P_IS_VIEW]:
+        put_view(slab, plan[at.P_KEY] + 16 * row, source, position, size, plan)
+        return max(size, 0)
+    used = state[at.F_KEY_BYTES]
+    if size > 0:
+        put(slab, plan[at.P_KEY_DATA] + used, source, position, size)
+        used += size
+        state[at.F_KEY_BYTES] = used
+    store_32(slab, plan[at.P_KEY] + 4 * row + 4, used)
+    return max(size, 0)
+
+
+@inlined
+def put_value(
+    source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words
+) -> int:
+    """Write a value at the state's row; returns the bytes it took."""
+    row = state[at.F_ROWS]
+    if size < 0:
+        clear_bit(slab, plan[at.P_VALUE_BITS], row)
+        state[at.F_VALUE_NULLS] += 1
+    if plan[at.P_IS_VIEW]:
+        put_view(slab, plan[at.P_VALUE] + 16 * row, source, position, size, plan)
+        return max(size, 0)
+    used = state[at.F_VALUE_BYTES]
+    if size > 0:
+        put(slab, plan[at.P_VALUE_DATA] + used, source, position, size)
+        used += size
+        state[at.F_VALUE_BYTES] = used
+    store_32(slab, plan[at.P_VALUE] + 4 * row + 4, used)
+    return max(size, 0)
+
+
+@inlined
+def fill_32(slab: Bytes, begin: int, first: int, last: int, value: int) -> None:
+    """One number of 32 bits for every row of a batch."""
+    if begin >= 0:
+        for row in range(first, last):
+            store_32(slab, begin + 4 * row, value)
+
+
+@inlined
+def fill_8(slab: Bytes, begin: int, first: int, last: int, value: int) -> None:
+    """One number of 8 bits for every row of a batch."""
+    if begin >= 0:
+        for row in range(first, last):
+            store_8(slab, begin + row, value)

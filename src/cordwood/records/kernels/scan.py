@@ -1,0 +1,118 @@
+"""The scan over headers: which batches lie in a buffer, and what kind of run comes next.
+
+    at 0 offset i64 | 8 size i32 | 16 magic i8 | v2: see the rows of the table, at 12 .. 60
+
+Only headers are touched. A run is a stretch of batches of one kind, as many as fit the table and
+the bytes that stay in the processor's cache between the checksum and the decoding.
+"""
+
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
+from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, wrapped
+
+LOG_OVERHEAD = 12
+PREFIX = 17  # offset, size and what is read up to the magic
+MIN_SIZE = 14
+V2_HEADER = 61
+V0_SIZE = 14
+V1_SIZE = 22
+CODEC_BITS = 0x07
+CONTROL_BIT = 0x20
+
+
+@inlined
+def _kind(source: Bytes, position: int) -> int:
+    """What kind of run the batch here belongs to; -1 when it cannot be one, -2 when it is cut."""
+    if len(source) - position < PREFIX:
+        return -2
+    size = load_32(source, position + 8)
+    if size < MIN_SIZE:
+        return -1
+    if size > len(source) - position - LOG_OVERHEAD:
+        return -2
+    magic = load_8(source, position + 16)
+    if magic == 2 and size + LOG_OVERHEAD >= V2_HEADER:
+        is_packed = load_16(source, position + 21) & CODEC_BITS != 0
+        return at.PACKED_RUN if is_packed else at.PLAIN_RUN
+    if (magic == 0 and size >= V0_SIZE) or (magic == 1 and size >= V1_SIZE):
+        is_packed = load_8(source, position + 17) & CODEC_BITS != 0
+        return at.WRAPPER_RUN if is_packed else at.LEGACY_RUN
+    return -1
+
+
+@inlined
+def _take(source: Bytes, position: int, table: Words, row: int, state: Words) -> int:
+    """Write a v2 header into a row of the table; returns its last offset."""
+    attributes = load_16(source, position + 21)
+    table[row, at.T_POSITION] = position
+    table[row, at.T_SIZE] = load_32(source, position + 8) + LOG_OVERHEAD
+    table[row, at.T_BASE_OFFSET] = load_64(source, position)
+    table[row, at.T_LEADER_EPOCH] = load_32(source, position + 12)
+    table[row, at.T_CRC] = load_32(source, position + 17) & 0xFFFFFFFF
+    table[row, at.T_ATTRIBUTES] = attributes
+    table[row, at.T_LAST_DELTA] = load_32(source, position + 23)
+    table[row, at.T_BASE_TIMESTAMP] = load_64(source, position + 27)
+    table[row, at.T_MAX_TIMESTAMP] = load_64(source, position + 35)
+    table[row, at.T_PRODUCER_ID] = load_64(source, position + 43)
+    table[row, at.T_PRODUCER_EPOCH] = load_16(source, position + 51)
+    table[row, at.T_BASE_SEQUENCE] = load_32(source, position + 53)
+    table[row, at.T_COUNT] = load_32(source, position + 57)
+    table[row, at.T_DATA] = position + V2_HEADER
+    table[row, at.T_DATA_END] = position + load_32(source, position + 8) + LOG_OVERHEAD
+    last = wrapped(load_64(source, position) + load_32(source, position + 23))
+    latest = load_64(source, position + 35)
+    is_sound = 0 <= load_64(source, position) <= last
+    is_outside = last < state[at.S_START] or 0 <= latest < state[at.S_MIN_TIMESTAMP]
+    if is_sound and is_outside:
+        table[row, at.T_ACTION] = at.SKIP
+    else:
+        table[row, at.T_ACTION] = at.CHECK if attributes & CONTROL_BIT else at.ROWS
+    return last
+
+
+@inlined
+def _take_message(source: Bytes, position: int, table: Words, row: int) -> int:
+    """Stretch the one row of a legacy run over one more message; returns its offset."""
+    if row == 0:
+        table[0, at.T_POSITION] = position
+        table[0, at.T_DATA] = position
+    end = position + load_32(source, position + 8) + LOG_OVERHEAD
+    table[0, at.T_SIZE] = end - table[0, at.T_POSITION]
+    table[0, at.T_DATA_END] = end
+    table[0, at.T_BASE_OFFSET] = load_64(source, position)
+    table[0, at.T_ATTRIBUTES] = load_8(source, position + 17)
+    table[0, at.T_ACTION] = at.ROWS
+    return load_64(source, position)
+
+
+@kernel(INT, SOURCE, TABLE, WORDS)
+def scan(source: Bytes, table: Words, state: Words) -> int:
+    """Fill the table with the next run; `state` says where to begin and, after, what was found."""
+    position = state[at.S_POSITION]
+    limit = position + state[at.S_GROUP_BYTES]
+    kind = _kind(source, position)
+    state[at.S_KIND] = kind
+    rows = 0
+    status = at.MORE
+    while status == at.MORE and position < limit and rows < len(table):
+        found = _kind(source, position)
+        if found < 0:
+            status = at.FINISHED if found == -2 else at.MALFORMED
+        if found != kind or found < 0 or (kind == at.WRAPPER_RUN and rows == 1):
+            break
+        is_legacy = found >= at.LEGACY_RUN
+        if not is_legacy and load_64(source, position) >= state[at.S_END]:
+            status = at.FINISHED
+            break
+        if is_legacy:
+            last = _take_message(source, position, table, rows)
+        else:
+            last = _take(source, position, table, rows, state)
+        rows += 1
+        position += load_32(source, position + 8) + LOG_OVERHEAD
+        if last >= state[at.S_END] - 1:
+            status = at.FINISHED
+    state[at.S_POSITION] = position
+    state[at.S_COUNT] = min(rows, 1) if kind >= at.LEGACY_RUN else rows
+    state[at.S_STATUS] = status
+    return rows
