@@ -1,13 +1,20 @@
-"""How hard Hypothesis looks: `dev` at the desk, `ci` in `make test-all`, `long` in `make soak`."""
+"""How hard Hypothesis looks, and how long each tier took.
+
+Profiles: `dev` at the desk, `ci` in `make test-all`, `long` in `make soak`. A tier is a folder:
+what lies in none of the slow ones is the fast tier.
+"""
 
 import os
+from collections import defaultdict
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-# Two cores are shared with other work, so a single slow example says nothing: pytest's own
-# timeout bounds the whole test instead.
+# Two cores are shared with other work, so one slow example says nothing: pytest's own timeout
+# bounds the whole test instead.
 settings.register_profile("dev", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, max_examples=300, derandomize=True)
+settings.register_profile("ci", deadline=None, max_examples=300)
 settings.register_profile(
     "long",
     deadline=None,
@@ -15,3 +22,35 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+FOLDERS = {"interop": "interop", "fuzz": "fuzz", "benchmarks": "bench"}
+SECONDS: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test's folder decides its mark."""
+    tests = Path(__file__).parent
+    for item in items:
+        if not item.path.is_relative_to(tests):
+            continue
+        mark = FOLDERS.get(item.path.relative_to(tests).parts[0])
+        if mark:
+            item.add_marker(mark)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Set-up, call and tear-down all count for the tier of the test."""
+    tier = next((mark for mark in FOLDERS.values() if mark in report.keywords), "fast")
+    SECONDS[tier] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """`make test-all` ran the fast tier before and says how long that took, set-up included."""
+    fast = os.environ.get("CORDWOOD_FAST_SECONDS")
+    tiers = [(tier, seconds) for tier, seconds in SECONDS.items() if tier != "fast" or not fast]
+    if fast:
+        tiers.insert(0, ("fast", float(fast)))
+    if len(tiers) > 1:
+        terminalreporter.section("time of each tier")
+        for tier, seconds in tiers:
+            terminalreporter.write_line(f"{tier:<8} {seconds:7.1f} s")
