@@ -50,6 +50,7 @@ test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and sma
 bench: $(INSTALLED) $(PEERS) ## the benchmarks, beside their peers; writes build/bench.json
 	@mkdir -p build
 	@$(PY) -m benchmarks
+	@$(PY) scripts/import_cost.py
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-java
