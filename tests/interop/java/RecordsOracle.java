@@ -12,14 +12,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.kafka.common.message.KRaftVersionRecord;
 import org.apache.kafka.common.message.LeaderChangeMessage;
 import org.apache.kafka.common.message.SnapshotFooterRecord;
 import org.apache.kafka.common.message.SnapshotHeaderRecord;
+import org.apache.kafka.common.message.VotersRecord;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.protocol.ObjectSerializationCache;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
 import org.apache.kafka.common.record.internal.Record;
@@ -65,8 +70,10 @@ public final class RecordsOracle {
                 return text(marker(question));
             case "leader_change":
                 return text(leaderChange(question));
-            case "snapshot":
-                return text(snapshot(question));
+            case "leader_change_value":
+                return text(leaderChangeValue(question));
+            case "quorum":
+                return text(quorum(question));
             case "patch":
                 return text(patch(question));
             case "filter":
@@ -241,14 +248,27 @@ public final class RecordsOracle {
             (short) number(spec, "producer_epoch"), marker).buffer();
     }
 
-    private static ByteBuffer leaderChange(Map<String, Object> spec) {
-        LeaderChangeMessage change = new LeaderChangeMessage()
+    private static LeaderChangeMessage leaderChangeMessage(Map<String, Object> spec) {
+        return new LeaderChangeMessage()
             .setVersion((short) number(spec, "version"))
             .setLeaderId((int) number(spec, "leader_id"))
             .setVoters(voters(spec, "voters"))
             .setGrantingVoters(voters(spec, "granting_voters"));
+    }
+
+    /** The message alone, in its own version: the log's writer knows only version 0. */
+    private static ByteBuffer leaderChangeValue(Map<String, Object> spec) {
+        LeaderChangeMessage change = leaderChangeMessage(spec);
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBuffer room = ByteBuffer.allocate(change.size(cache, change.version()));
+        change.write(new ByteBufferAccessor(room), cache, change.version());
+        return room.flip();
+    }
+
+    private static ByteBuffer leaderChange(Map<String, Object> spec) {
         return MemoryRecords.withLeaderChangeMessage(number(spec, "base_offset"), number(spec, "timestamp"),
-            (int) number(spec, "partition_leader_epoch"), ByteBuffer.allocate(1 << 12), change).buffer();
+            (int) number(spec, "partition_leader_epoch"), ByteBuffer.allocate(1 << 12),
+            leaderChangeMessage(spec)).buffer();
     }
 
     private static List<LeaderChangeMessage.Voter> voters(Map<String, Object> spec, String name) {
@@ -259,18 +279,41 @@ public final class RecordsOracle {
         return voters;
     }
 
-    private static ByteBuffer snapshot(Map<String, Object> spec) {
+    private static ByteBuffer quorum(Map<String, Object> spec) {
         long offset = number(spec, "base_offset");
         long timestamp = number(spec, "timestamp");
         int epoch = (int) number(spec, "partition_leader_epoch");
         ByteBuffer room = ByteBuffer.allocate(1 << 12);
-        if ("SNAPSHOT_HEADER".equals(spec.get("type"))) {
-            SnapshotHeaderRecord header = new SnapshotHeaderRecord()
-                .setVersion((short) 0).setLastContainedLogTimestamp(number(spec, "last_contained_log_timestamp"));
-            return MemoryRecords.withSnapshotHeaderRecord(offset, timestamp, epoch, room, header).buffer();
+        switch ((String) spec.get("type")) {
+            case "SNAPSHOT_HEADER":
+                return MemoryRecords.withSnapshotHeaderRecord(offset, timestamp, epoch, room,
+                    new SnapshotHeaderRecord().setVersion((short) 0)
+                        .setLastContainedLogTimestamp(number(spec, "last_contained_log_timestamp"))).buffer();
+            case "SNAPSHOT_FOOTER":
+                return MemoryRecords.withSnapshotFooterRecord(offset, timestamp, epoch, room,
+                    new SnapshotFooterRecord().setVersion((short) 0)).buffer();
+            case "KRAFT_VERSION":
+                return MemoryRecords.withKRaftVersionRecord(offset, timestamp, epoch, room,
+                    new KRaftVersionRecord().setVersion((short) 0)
+                        .setKRaftVersion((short) number(spec, "kraft_version"))).buffer();
+            default:
+                return MemoryRecords.withVotersRecord(offset, timestamp, epoch, room, oneVoter(spec)).buffer();
         }
-        SnapshotFooterRecord footer = new SnapshotFooterRecord().setVersion((short) 0);
-        return MemoryRecords.withSnapshotFooterRecord(offset, timestamp, epoch, room, footer).buffer();
+    }
+
+    private static VotersRecord oneVoter(Map<String, Object> spec) {
+        ByteBuffer id = bytes(spec, "directory_id");
+        VotersRecord.Endpoint endpoint = new VotersRecord.Endpoint()
+            .setName((String) spec.get("name")).setHost((String) spec.get("host"))
+            .setPort((int) number(spec, "port"));
+        VotersRecord.EndpointCollection endpoints = new VotersRecord.EndpointCollection();
+        endpoints.add(endpoint);
+        return new VotersRecord().setVersion((short) 0).setVoters(List.of(new VotersRecord.Voter()
+            .setVoterId((int) number(spec, "voter_id"))
+            .setVoterDirectoryId(new Uuid(id.getLong(), id.getLong()))
+            .setEndpoints(endpoints)
+            .setKRaftVersionFeature(new VotersRecord.KRaftVersionFeature()
+                .setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1))));
     }
 
     // -- changing --------------------------------------------------------------------------------------------------

@@ -1,14 +1,64 @@
 """Our own readers and writers, speaking the same values as Kafka's in `oracle`."""
 
 from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
+from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.records.record import Record
 from cordwood.records.stream import AnyBatch, batches
-from tests.interop.kafka_harness.spec import SeenBatch, SpecRecord
+from tests.interop.kafka_harness.spec import LOG_APPEND_TIME, SeenBatch, Spec, SpecRecord
 
 
 def read_ours(data: bytes | bytearray | memoryview) -> list[SeenBatch]:
     """What we see in bytes, checksums verified, up to a batch that is cut off."""
     return [_seen_batch(batch) for batch in batches(data)]
+
+
+def write_ours(spec: Spec) -> bytes:
+    """A batch that we wrote."""
+    return bytes(_write_v2(spec) if spec.magic == 2 else _write_legacy(spec))
+
+
+def _write_v2(spec: Spec) -> bytearray:
+    is_stamped = spec.timestamp_type == LOG_APPEND_TIME
+    fields = BatchFields(
+        base_offset=spec.base_offset,
+        partition_leader_epoch=spec.partition_leader_epoch,
+        codec=Codec.from_name(spec.codec),
+        level=spec.level,
+        log_append_time_ms=spec.log_append_time if is_stamped else None,
+        producer_id=spec.producer_id,
+        producer_epoch=spec.producer_epoch,
+        base_sequence=spec.base_sequence,
+        is_transactional=spec.transactional,
+        delete_horizon_ms=None if spec.delete_horizon_ms < 0 else spec.delete_horizon_ms,
+    )
+    builder = BatchBuilder(fields)
+    for record in spec.records:
+        builder.append(
+            record.key,
+            record.value,
+            timestamp=record.timestamp,
+            headers=record.headers,
+            offset=record.offset,
+        )
+    return builder.build()
+
+
+def _write_legacy(spec: Spec) -> bytearray:
+    is_stamped = spec.timestamp_type == LOG_APPEND_TIME
+    builder = LegacyBuilder(
+        1 if spec.magic else 0,
+        base_offset=spec.base_offset,
+        codec=Codec.from_name(spec.codec),
+        level=spec.level,
+        log_append_time_ms=spec.log_append_time if is_stamped else None,
+    )
+    for record in spec.records:
+        builder.append(
+            record.key, record.value, timestamp=record.timestamp, offset=record.offset
+        )
+    return builder.build()
 
 
 def _seen_batch(batch: AnyBatch) -> SeenBatch:
