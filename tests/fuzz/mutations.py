@@ -1,0 +1,108 @@
+"""Damage for readers: half of the cases are random bytes, half are valid bytes changed afterwards.
+
+A changed batch gets its length and CRC repaired, so that it passes the first check and reaches the
+code behind it. Case `i` of a seed is always the same bytes: a failing case is named by both.
+"""
+
+import random
+import struct
+from collections.abc import Callable, Sequence
+
+from cordwood.core.binary import crc32, crc32c
+from cordwood.records.compression import Codec, compress
+
+INTERESTING = (-(2**63), -(2**31), -2, -1, 0, 1, 12, 13, 14, 49, 61, 127, 128, 255, 2**31 - 1)
+MOST_RANDOM_BYTES = 200
+V2_HEADER = 61
+
+
+def damaged(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
+    """Return random bytes, or one of `samples` changed and repaired, with the same odds."""
+    if chance.random() < 0.5:
+        return bytearray(chance.randbytes(chance.randrange(MOST_RANDOM_BYTES)))
+    data = bytearray(chance.choice(samples))
+    for _ in range(chance.randint(1, 3)):
+        chance.choice(CHANGES)(chance, data)
+    repair(chance, data)
+    return data
+
+
+def _flip(chance: random.Random, data: bytearray) -> None:
+    if data:
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+
+
+def _set_number(chance: random.Random, data: bytearray) -> None:
+    """Overwrite one, two, four or eight bytes with a number that sits on a boundary."""
+    width, code = chance.choice(((1, "B"), (2, "H"), (4, "I"), (8, "Q")))
+    if len(data) >= width:
+        number = chance.choice(INTERESTING) & ((1 << (8 * width)) - 1)
+        struct.pack_into(f">{code}", data, chance.randrange(len(data) - width + 1), number)
+
+
+def _set_early_byte(chance: random.Random, data: bytearray) -> None:
+    """Hit the first bytes of the record section, where lengths and counts live."""
+    if len(data) > V2_HEADER:
+        data[chance.randrange(V2_HEADER, min(len(data), V2_HEADER + 12))] = chance.randrange(256)
+
+
+def _cut(chance: random.Random, data: bytearray) -> None:
+    del data[chance.randrange(len(data) + 1) :]
+
+
+def _insert(chance: random.Random, data: bytearray) -> None:
+    at = chance.randrange(len(data) + 1)
+    data[at:at] = chance.randbytes(chance.randint(1, 8))
+
+
+def _remove(chance: random.Random, data: bytearray) -> None:
+    at = chance.randrange(len(data) + 1)
+    del data[at : at + chance.randint(1, 8)]
+
+
+def _repeat(chance: random.Random, data: bytearray) -> None:
+    at = chance.randrange(len(data) + 1)
+    data[at:at] = data[at : at + chance.randint(1, 40)]
+
+
+CHANGES: tuple[Callable[[random.Random, bytearray], None], ...] = (
+    *(_flip, _set_number, _set_early_byte, _cut, _insert, _remove, _repeat),
+)
+
+
+def repair(chance: random.Random, data: bytearray) -> None:
+    """Make length and CRC of the first batch fit again; now and then compress its records first."""
+    if len(data) < 18:
+        return
+    if data[16] == 2 and len(data) >= V2_HEADER:
+        _repair_v2(chance, data)
+    elif data[16] < 2:
+        _repair_legacy(data)
+        if data[17] & 7 == 0 and chance.random() < 0.4:
+            _wrap(chance, data)
+
+
+def _repair_v2(chance: random.Random, data: bytearray) -> None:
+    uncompressed = data[22] & 7 == 0
+    if uncompressed and chance.random() < 0.4:
+        codec = chance.choice((Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD))
+        data[V2_HEADER:] = compress(codec, bytes(data[V2_HEADER:]))
+        data[22] |= codec
+    struct.pack_into(">i", data, 8, len(data) - 12)
+    struct.pack_into(">I", data, 17, crc32c(data[21:]))
+
+
+def _repair_legacy(data: bytearray) -> None:
+    struct.pack_into(">i", data, 8, len(data) - 12)
+    struct.pack_into(">I", data, 12, crc32(data[16:]))
+
+
+def _wrap(chance: random.Random, data: bytearray) -> None:
+    """Put the message, once or twice, into a compressed wrapper of its own format."""
+    codec = chance.choice((Codec.GZIP, Codec.SNAPPY, Codec.LZ4))
+    magic, inner = data[16], bytes(data) * chance.randint(1, 2)
+    offset, timestamp = bytes(data[:8]), bytes(8 * magic)
+    value = compress(codec, inner, magic=magic)
+    nulls = struct.pack(">ii", -1, len(value))
+    data[:] = offset + bytes(8) + bytes((magic, codec)) + timestamp + nulls + value
+    _repair_legacy(data)

@@ -1,0 +1,42 @@
+"""The harness itself: it has to see what it is there to see."""
+
+import pytest
+
+from cordwood.records.batch import RecordBatch
+from tests.fuzz import samples
+from tests.fuzz.harness import ALLOWED_GROWTH, BrokenPromiseError, fuzz
+
+
+def test_fuzz_reports_a_reader_that_lets_a_foreign_error_escape() -> None:
+    def careless(data: bytearray) -> int:
+        return data[60] + data[61]
+
+    with pytest.raises(BrokenPromiseError, match="IndexError"):
+        fuzz(careless, samples.v2_batches(), cases=200)
+
+
+def test_fuzz_reports_a_reader_that_allocates_what_a_length_says() -> None:
+    def trusting(data: bytearray) -> bytes:
+        return bytes(ALLOWED_GROWTH + len(data))
+
+    with pytest.raises(BrokenPromiseError, match="bytes for"):
+        fuzz(trusting, samples.v2_batches(), cases=1)
+
+
+def test_fuzz_reports_a_reader_that_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.fuzz.harness.SECONDS_A_CASE", 0.05)
+
+    def stuck(data: bytearray) -> None:
+        while data is not None:
+            pass
+
+    with pytest.raises(BrokenPromiseError, match="TimeoutError"):
+        fuzz(stuck, samples.v2_batches(), cases=1)
+
+
+def test_fuzz_counts_what_was_accepted_and_why_the_rest_was_not() -> None:
+    outcome = fuzz(lambda data: RecordBatch(data).ensure_valid(), samples.v2_batches(), cases=500)
+
+    assert outcome.accepted > 0
+    assert outcome.refused.total() + outcome.accepted == 500
+    assert "refused" in str(outcome)
