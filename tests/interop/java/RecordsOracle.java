@@ -12,6 +12,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.RetriableException;
@@ -335,7 +337,8 @@ public final class RecordsOracle {
     }
 
     private static ByteBuffer filter(Map<String, Object> spec) throws Exception {
-        List<?> kept = (List<?>) spec.get("kept_offsets");
+        Set<Long> kept = ((List<?>) spec.get("kept_offsets")).stream()
+            .map(offset -> ((Number) offset).longValue()).collect(Collectors.toSet());
         boolean keepsEmpty = Boolean.TRUE.equals(spec.get("keeps_empty"));
         MemoryRecords.RecordFilter filter =
             new MemoryRecords.RecordFilter(number(spec, "now_ms"), number(spec, "delete_retention_ms")) {
@@ -348,7 +351,7 @@ public final class RecordsOracle {
 
                 @Override
                 protected boolean shouldRetainRecord(RecordBatch batch, Record record) {
-                    return kept.contains((int) record.offset());
+                    return kept.contains(record.offset());
                 }
             };
         return Dialect.filter(MemoryRecords.readableRecords(bytes(spec, "bytes")), filter);
