@@ -1,0 +1,130 @@
+"""What exists so far, in numbers and a picture: a topic's records as bytes, and back as columns.
+
+    make demo
+
+Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
+plain-Python twin, damaged on purpose, and handed down to the oldest format. Everything happens in
+memory; the figures are of this machine, in this run.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pyarrow as pa
+
+import cordwood
+from cordwood.core.errors import BadRecordsError
+from cordwood.records.builder import BatchFields
+from cordwood.records.chunk import Decoder, Request
+from cordwood.records.columns import read_columns
+from cordwood.records.convert import down_convert
+from cordwood.records.kernels import decoder, warm
+from cordwood.records.plain import PlainDecoder
+
+CUSTOMERS = 1_000
+RECORDS_A_BATCH = 160
+BATCHES = 300
+COPIES = 20
+BAR = 40
+COLUMNS = ("offset", "timestamp", "key", "value")
+
+
+def orders(first: int, count: int) -> Iterator[tuple[bytes, bytes, int]]:
+    """Yield orders as a shop would send them: key, value, time."""
+    for number in range(first, first + count):
+        customer = number * 7919 % CUSTOMERS
+        value = b'{"order": %d, "customer": %d, "cents": %d, "state": "placed"}' % (
+            *(number, customer, number * 31 % 100_000),
+        )
+        yield b"customer-%d" % customer, value, 1_790_000_000_000 + 25 * number
+
+
+def segment(codec: cordwood.Codec) -> bytes:
+    """Return the batches of a topic, one after the other, as they lie in a segment file."""
+    out = bytearray()
+    for index in range(BATCHES):
+        first = index * RECORDS_A_BATCH
+        builder = cordwood.BatchBuilder(BatchFields(base_offset=first, codec=codec))
+        for key, value, timestamp in orders(first, RECORDS_A_BATCH):
+            builder.append(key, value, timestamp=timestamp, headers=(("source", b"demo"),))
+        out += builder.build()
+    return bytes(out)
+
+
+def timed_rows(data: bytes, reader: Decoder) -> tuple[int, float]:
+    """Return how many rows a decoder found, and the seconds of processor time it took."""
+    before = time.process_time()
+    rows = sum(batch.num_rows for batch in read_columns(data, reader, Request(columns=COLUMNS)))
+    return rows, time.process_time() - before
+
+
+def show_codecs(segments: dict[cordwood.Codec, bytes]) -> None:
+    """Draw how large each codec leaves the same records, and how fast they are read."""
+    records = RECORDS_A_BATCH * BATCHES
+    whole = len(segments[cordwood.Codec.NONE])
+    reader, plain = decoder(), PlainDecoder()
+    print(f"\n{records:,} orders in {BATCHES} batches, read back as Arrow columns\n")
+    print(f"  {'codec':7} {'on disk':{BAR + 9}} {'kernels':>16} {'plain Python':>16}   records/s")
+    for codec, data in segments.items():
+        timed_rows(data, reader)
+        rows, seconds = timed_rows(data * COPIES, reader)
+        slow_rows, slow_seconds = timed_rows(data, plain)
+        assert rows == COPIES * slow_rows == COPIES * records
+        bar = "█" * max(1, round(BAR * len(data) / whole))
+        print(
+            f"  {codec.kafka_name:7} {bar:{BAR}} {len(data) / 1e6:5.2f} MB"
+            f" {rows / seconds:>16,.0f} {slow_rows / slow_seconds:>16,.0f}"
+        )
+
+
+def show_columns(data: bytes) -> None:
+    """Compute on columns, without a Python object for a record."""
+    table = pa.Table.from_batches(read_columns(data, decoder(), Request(columns=COLUMNS)))
+    first, last = table["timestamp"][0], table["timestamp"][-1]
+    keys = len(table["key"].unique())
+    print(f"\n{table.num_rows:,} rows from {first} to {last}, {keys:,} keys; the first:\n")
+    row = {name: column[0] for name, column in table.slice(0, 1).to_pydict().items()}
+    print(f"  {row}")
+
+
+def show_damage(data: bytes) -> None:
+    """Change one byte in the middle of the segment and see what is said about it."""
+    broken = bytearray(data)
+    broken[len(broken) // 2] ^= 0x01
+    rows = 0
+    try:
+        for batch in read_columns(broken, decoder(), Request(columns=COLUMNS)):
+            rows += batch.num_rows
+    except BadRecordsError as error:
+        print(f"\none bit flipped: {rows:,} good rows first, then\n")
+        print(f"  {type(error).__name__}: {error}")
+    else:
+        raise SystemExit("the damage went unseen")
+
+
+def show_formats(data: bytes) -> None:
+    """Hand the same records down to a consumer of Kafka 0.9 and read them again."""
+    old = bytes(down_convert(cordwood.batches(data), 0))
+    offsets = [record.offset for batch in cordwood.batches(old) for record in batch.records()]
+    assert all(before + 1 == after for before, after in pairwise(offsets))
+    print(
+        f"\nthe same records for a consumer of Kafka 0.9, message format 0: {len(old) / 1e6:.2f} MB"
+        f" in place of {len(data) / 1e6:.2f}, offsets {offsets[0]} to {offsets[-1]:,}, no headers\n"
+    )
+
+
+def main() -> None:
+    """Run it all."""
+    print(f"Cordwood {cordwood.__version__}: the bytes that producers send")
+    warm(lambda line: print(line, file=sys.stderr))
+    segments = {codec: segment(codec) for codec in cordwood.Codec}
+    show_codecs(segments)
+    show_columns(segments[cordwood.Codec.ZSTD])
+    show_damage(segments[cordwood.Codec.NONE])
+    show_formats(segments[cordwood.Codec.NONE])
+
+
+if __name__ == "__main__":
+    main()
