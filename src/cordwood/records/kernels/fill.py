@@ -5,7 +5,7 @@ whole before it is split. So no row of an unsound batch is ever handed out.
 """
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.chunk import is_selected, put_content, put_numbers, room
+from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.door import (
     INT,
     SLAB,

@@ -36,7 +36,7 @@ CHECK: Final = 2  # read and validated, no rows: control batches, aborted transa
 # -- scan: in and out
 S_POSITION: Final = 0
 S_START: Final = 1  # first offset that is wanted
-S_END: Final = 2  # first offset that is not wanted any more
+S_LAST: Final = 2  # last offset that is wanted
 S_MIN_TIMESTAMP: Final = 3
 S_GROUP_BYTES: Final = 4
 S_COUNT: Final = 5
@@ -77,7 +77,7 @@ COLUMN_WORDS: Final = 19
 P_MAX_ROWS: Final = 19
 P_MAX_BYTES: Final = 20
 P_START: Final = 21
-P_END: Final = 22
+P_LAST: Final = 22
 P_MIN_TIMESTAMP: Final = 23
 P_MAX_TIMESTAMP: Final = 24
 P_IS_VIEW: Final = 25

@@ -7,7 +7,7 @@ A message that lies by itself is its own batch; those of a wrapper stand or fall
 """
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.chunk import is_selected, put_content, put_numbers, room
+from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.crc import crc32
 from cordwood.records.kernels.door import (
     INT,

@@ -101,7 +101,7 @@ def scan(source: Bytes, table: Words, state: Words) -> int:
         if found != kind or found < 0 or (kind == at.WRAPPER_RUN and rows == 1):
             break
         is_legacy = found >= at.LEGACY_RUN
-        if not is_legacy and load_64(source, position) >= state[at.S_END]:
+        if not is_legacy and load_64(source, position) > state[at.S_LAST]:
             status = at.FINISHED
             break
         if is_legacy:
@@ -110,7 +110,7 @@ def scan(source: Bytes, table: Words, state: Words) -> int:
             last = _take(source, position, table, rows, state)
         rows += 1
         position += load_32(source, position + 8) + LOG_OVERHEAD
-        if last >= state[at.S_END] - 1:
+        if last >= state[at.S_LAST]:
             status = at.FINISHED
     state[at.S_POSITION] = position
     state[at.S_COUNT] = min(rows, 1) if kind >= at.LEGACY_RUN else rows

@@ -20,7 +20,7 @@ from cordwood.records.kernels.rows import put_headers, put_key, put_value
 def is_selected(offset: int, timestamp: int, plan: Words) -> bool:
     """Whether a record lies in both ranges."""
     return (
-        plan[at.P_START] <= offset < plan[at.P_END]
+        plan[at.P_START] <= offset <= plan[at.P_LAST]
         and plan[at.P_MIN_TIMESTAMP] <= timestamp <= plan[at.P_MAX_TIMESTAMP]
     )
 

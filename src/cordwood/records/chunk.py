@@ -1,0 +1,207 @@
+"""What is asked of a decoder and what it hands out: values without Arrow, without Kafka's bytes.
+
+A decoder turns a buffer of batches into chunks of columns. `records.plain` decodes record by record
+and is the oracle, `records.kernels` decodes fast; who reads does not see which it was. Both follow
+the same rules:
+
+1. Batches come in the order they lie in. What is outside the selection is not read at all, what is
+   read is checked whole: none of an unsound batch's rows is handed out, all rows before it are.
+2. Control batches are checked and yield no rows. Under read_committed, neither do data batches of a
+   transaction from the moment its first offset is reached until its abort marker is read.
+3. A chunk has at most `max_rows` rows and `max_bytes` of keys, values and headers (each header
+   counts 16 bytes beside its own). A batch that does not fit what is left begins a new chunk; one
+   larger than a chunk is split; one record larger than a chunk is a chunk.
+4. Reading ends, without an error, at a batch that is cut off or that lies beyond the selection.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer
+from cordwood.core.errors import SettingError
+from cordwood.records.compression import DEFAULT_LIMIT
+
+COLUMNS: Final = (
+    "offset",
+    "timestamp",
+    "timestamp_type",
+    "key",
+    "value",
+    "headers",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "sequence",
+)
+
+#: What one header counts in a chunk beside its bytes, so that empty headers are bounded too.
+HEADER_COST: Final = 16
+
+#: Offsets into a column are 32 bits.
+MOST_BYTES: Final = (1 << 31) - 1
+MOST_ROWS: Final = 1 << 26
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int16] | NDArray[np.int8]
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction that was aborted, as a fetch response or a transaction index lists it."""
+
+    producer_id: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which records are wanted: ranges that include both ends, and whether only committed ones.
+
+    `aborted` None is read_uncommitted; a list, be it empty, is read_committed.
+    """
+
+    first_offset: int = 0
+    last_offset: int = INT64_MAX
+    min_timestamp: int = INT64_MIN
+    max_timestamp: int = INT64_MAX
+    aborted: tuple[AbortedTransaction, ...] | None = None
+
+    def is_outside(self, base_offset: int, last_offset: int, max_timestamp: int) -> bool:
+        """Whether a batch has nothing that is wanted; its header is believed when it can be."""
+        is_sound = 0 <= base_offset <= last_offset <= INT64_MAX
+        is_early = last_offset < self.first_offset or 0 <= max_timestamp < self.min_timestamp
+        return is_sound and is_early
+
+    def has(self, offset: int, timestamp: int) -> bool:
+        """Whether a record lies in both ranges."""
+        return (
+            self.first_offset <= offset <= self.last_offset
+            and self.min_timestamp <= timestamp <= self.max_timestamp
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunking:
+    """How large a chunk may become. Chunks are reused, so small ones stay in the cache."""
+
+    max_rows: int = 1 << 16
+    max_bytes: int = 4 << 20
+
+    def __post_init__(self) -> None:
+        for key, value, most in (
+            ("max_rows", self.max_rows, MOST_ROWS),
+            ("max_bytes", self.max_bytes, MOST_BYTES // 2),
+        ):
+            if not 1 <= value <= most:
+                raise SettingError(
+                    f"a chunk cannot have {key} = {value}",
+                    key=key,
+                    remedy=f"choose a number from 1 to {most}",
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of a decoder; `is_view` wants keys and values as views of the bytes read."""
+
+    columns: tuple[str, ...] = COLUMNS
+    selection: Selection = field(default_factory=Selection)
+    chunking: Chunking = field(default_factory=Chunking)
+    is_view: bool = False
+    check_crc: bool = True
+    limit: int = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        for name in self.columns:
+            if name not in COLUMNS:
+                raise SettingError(
+                    f"there is no column {name!r}",
+                    key="columns",
+                    remedy=f"choose from {', '.join(COLUMNS)}",
+                )
+
+
+class Fixed(NamedTuple):
+    """Numbers, one a row."""
+
+    numbers: Numbers
+
+
+class Binary(NamedTuple):
+    """Bytes laid end to end; `bits` has a 1 for each row that is not null."""
+
+    starts: NDArray[np.int32]
+    data: Bytes
+    bits: Bytes
+    nulls: int
+
+
+class Views(NamedTuple):
+    """Sixteen bytes a row, which hold or point to the bytes of that row in one of `buffers`."""
+
+    views: Bytes
+    buffers: tuple[Bytes, ...]
+    bits: Bytes
+    nulls: int
+
+
+class Headers(NamedTuple):
+    """For each row a stretch of pairs."""
+
+    starts: NDArray[np.int32]
+    count: int
+    keys: Binary
+    values: Binary
+
+
+Column: TypeAlias = Fixed | Binary | Views | Headers
+
+
+class Chunk(NamedTuple):
+    """So many rows of the columns that were asked for."""
+
+    rows: int
+    columns: Mapping[str, Column]
+
+
+class Decoder(Protocol):
+    """Turns batches into chunks. A decoder serves one thread at a time."""
+
+    def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
+        """Yield the chunks of a buffer, none of them empty.
+
+        Requires: the buffer keeps its bytes while the iterator or any view of it lives.
+        Ensures: a chunk's arrays are not written again while anybody refers to them.
+        Raises: CorruptMessageError or InvalidRecordError, after all rows before the bad batch.
+        """
+
+
+class AbortedProducers:
+    """Which producers' records are to be dropped, as a reader goes through the offsets."""
+
+    __slots__ = ("_active", "_pending")
+
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._pending = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
+        self._active: set[int] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no batch that is still to come can be dropped."""
+        return not self._active and not self._pending
+
+    def reach(self, last_offset: int) -> None:
+        """Note that a batch with this last offset is read next."""
+        while self._pending and self._pending[-1].first_offset <= last_offset:
+            self._active.add(self._pending.pop().producer_id)
+
+    def is_aborted(self, producer_id: int) -> bool:
+        """Whether what this producer wrote in a transaction is to be dropped here."""
+        return producer_id in self._active
+
+    def end(self, producer_id: int) -> None:
+        """Note that the producer's abort marker has been read."""
+        self._active.discard(producer_id)

@@ -1,0 +1,80 @@
+"""Where compressed batches are unpacked: one after the other into the same warm bytes."""
+
+import numpy as np
+
+from cordwood.core.binary import Buffer
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records.compression import Codec, decompress, decompress_into
+from cordwood.records.kernels.door import Bytes
+from cordwood.records.kernels.layout import SLACK
+from cordwood.records.kernels.slabs import SlabPool
+
+#: Small enough to stay in the processor's cache until it has been decoded.
+ARENA_BYTES = 1 << 20
+
+
+def read_only(buffer: Buffer | Bytes) -> Bytes:
+    """A buffer as kernels see it."""
+    source = np.frombuffer(buffer, np.uint8)
+    source.flags.writeable = False
+    return source
+
+
+class Arena:
+    """Room for unpacked batches; `source` is what kernels read."""
+
+    __slots__ = ("_limit", "_pool", "_room", "_slab", "_used", "source")
+
+    def __init__(self, pool: SlabPool, limit: int) -> None:
+        self._pool = pool
+        self._limit = limit
+        self._used = 0
+        self._slab: Bytes | None = None
+        self._room = memoryview(b"")
+        self.source: Bytes = read_only(b"")
+
+    def rewind(self) -> None:
+        """Begin again in the same bytes: nobody refers to them."""
+        self._used = 0
+
+    def renew(self) -> None:
+        """Begin again in bytes that nobody refers to; views may still refer to the old ones."""
+        self.close()
+        self._slab = slab = self._pool.take(ARENA_BYTES)
+        self.source = slab.view()
+        self.source.flags.writeable = False
+        self._room = memoryview(slab)[: len(slab) - SLACK]
+
+    def close(self) -> None:
+        """Give the bytes back, for when nobody refers to them any more."""
+        self._used = 0
+        self._room = memoryview(b"")
+        self.source = read_only(b"")
+        if self._slab is not None:
+            self._pool.give_back(self._slab)
+            self._slab = None
+
+    def unpack(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int] | None:
+        """Unpack behind what is there; returns where it lies, None when it does not fit."""
+        size = decompress_into(codec, data, self._room, self._used, magic=magic)
+        if size is None:
+            return None
+        if size > self._limit:
+            raise CorruptMessageError(
+                "the uncompressed records are larger than the limit",
+                expected=f"at most {self._limit} bytes",
+                found=size,
+            )
+        start = self._used
+        self._used += size
+        return start, self._used
+
+    def unpack_alone(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int]:
+        """Unpack into an arena that holds nothing else, and is as large as it has to be."""
+        self.renew()
+        span = self.unpack(codec, data, magic=magic)
+        if span is not None:
+            return span
+        self.close()
+        self.source = read_only(decompress(codec, data, magic=magic, limit=self._limit))
+        return 0, len(self.source)

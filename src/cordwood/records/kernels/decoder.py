@@ -1,0 +1,308 @@
+"""The decoder made of kernels: runs of batches are checked, unpacked and filled into chunks.
+
+Nothing here is done record by record, and of uncompressed batches only the checksum is done batch
+by batch. Errors are not worded here: where a kernel stops at a batch, the plain reader reads that
+batch again and says what is wrong with it.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from cordwood.core.binary import INT64_MAX, Buffer, crc32c
+from cordwood.core.errors import CordwoodError, CorruptMessageError, InvalidRecordError
+from cordwood.records.chunk import AbortedProducers, Chunk, Request
+from cordwood.records.compression import Codec
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.arena import Arena, read_only
+from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.fill import fill
+from cordwood.records.kernels.messages import fill_messages
+from cordwood.records.kernels.scan import scan
+from cordwood.records.kernels.slabs import SlabPool
+from cordwood.records.kernels.wrapper import Wrapper, open_wrapper, packed_messages, prepare
+from cordwood.records.legacy import LegacyBatch
+from cordwood.records.plain import is_abort_marker, read_whole
+from cordwood.records.stream import batch_at
+
+#: Batches of a run: as many as stay in the processor's cache between checksum and decoding.
+GROUP_BYTES: Final = 512 << 10
+GROUP_ROWS: Final = 1024
+
+_CRC_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA_END, at.T_CRC]
+_TXN_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_BASE_OFFSET, at.T_LAST_DELTA]
+_TXN_COLUMNS += [at.T_PRODUCER_ID, at.T_ATTRIBUTES]
+_PACKED_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA, at.T_DATA_END, at.T_ATTRIBUTES]
+_TRANSACTIONAL_BIT: Final = 0x10
+_CONTROL_BIT: Final = 0x20
+_CODEC_BITS: Final = 0x07
+
+
+class KernelDecoder:
+    """Decodes with kernels; keeps its chunks and its arena from one buffer to the next."""
+
+    __slots__ = ("_arenas", "_slabs")
+
+    def __init__(self) -> None:
+        self._slabs = SlabPool()
+        self._arenas = SlabPool()
+
+    def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
+        """Yield the chunks of a buffer; see `Decoder`."""
+        return _Reading(buffer, request, self._slabs, self._arenas).chunks()
+
+
+class _Reading:
+    """One pass over one buffer."""
+
+    def __init__(
+        self, buffer: Buffer, request: Request, slabs: SlabPool, arenas: SlabPool
+    ) -> None:
+        self._view = memoryview(buffer)
+        self._source = read_only(buffer)
+        self._request = request
+        self._arena = Arena(arenas, request.limit)
+        self._canvas = Canvas(request, slabs)
+        self._table: Words = np.zeros((GROUP_ROWS, at.TABLE_WIDTH), np.int64)
+        self._scanned: Words = np.zeros(at.SCAN_WORDS, np.int64)
+        selection = request.selection
+        self._scanned[at.S_START] = selection.first_offset
+        self._scanned[at.S_LAST] = selection.last_offset
+        self._scanned[at.S_MIN_TIMESTAMP] = selection.min_timestamp
+        self._scanned[at.S_GROUP_BYTES] = GROUP_BYTES
+        self._aborted = None if selection.aborted is None else AbortedProducers(selection.aborted)
+        self._bad: int | None = None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield every chunk; the last one before a bad batch's error, if there is one."""
+        status = at.MORE
+        while status == at.MORE and self._bad is None:
+            scan(self._source, self._table, self._scanned)
+            status = int(self._scanned[at.S_STATUS])
+            if count := int(self._scanned[at.S_COUNT]):
+                yield from self._run(int(self._scanned[at.S_KIND]), count)
+        if self._bad is None and status == at.MALFORMED:
+            self._bad = int(self._scanned[at.S_POSITION])
+        if self._canvas.rows:
+            yield self._canvas.take()
+        self._arena.close()
+        if self._bad is not None:
+            self._refuse(self._bad)
+
+    def _refuse(self, position: int) -> None:
+        """Say what is wrong with the batch at `position`."""
+        batch = batch_at(self._view, position)
+        assert batch is not None, "a batch that is cut off is not read"
+        read_whole(batch, self._request)
+        raise InvalidRecordError(
+            "the kernels refuse a batch that the plain reader takes",
+            position=position,
+            base_offset=batch.last_offset,
+        )
+
+    def _run(self, kind: int, count: int) -> Iterator[Chunk]:
+        """Fill the chunk from a run of batches of one kind."""
+        if kind == at.LEGACY_RUN:
+            yield from self._messages()
+            return
+        if kind == at.WRAPPER_RUN:
+            yield from self._wrapper()
+            return
+        if self._aborted is not None:
+            count = self._mark_transactions(self._aborted, count)
+        if self._request.check_crc:
+            count = self._checked(count)
+        if kind == at.PLAIN_RUN:
+            yield from self._fill(self._source, 0, count)
+        else:
+            yield from self._packed(count)
+
+    # -- batch by batch, before the kernels
+
+    def _checked(self, count: int) -> int:
+        """Return how many batches come before the first whose checksum is wrong."""
+        view = self._view
+        for row, (action, position, end, crc) in enumerate(
+            self._table[:count, _CRC_COLUMNS].tolist()
+        ):
+            if action != at.SKIP and crc32c(view[position + 21 : end]) != crc:
+                self._bad = position
+                return row
+        return count
+
+    def _mark_transactions(self, aborted: AbortedProducers, count: int) -> int:
+        """Mark what is aborted as yielding no rows; returns the batches before a bad marker."""
+        rows = () if aborted.is_idle else self._table[:count, _TXN_COLUMNS].tolist()
+        for row, (action, position, base, delta, producer, attributes) in enumerate(rows):
+            if producer < 0:
+                continue
+            aborted.reach(base + delta)
+            if attributes & _CONTROL_BIT:
+                if not self._end_transaction(aborted, position, producer):
+                    return row
+            elif attributes & _TRANSACTIONAL_BIT and aborted.is_aborted(producer):
+                self._table[row, at.T_ACTION] = min(action, at.ROWS) * at.CHECK
+        return count
+
+    def _end_transaction(self, aborted: AbortedProducers, position: int, producer: int) -> bool:
+        """Read a control batch; False when it is bad."""
+        batch = batch_at(self._view, position)
+        assert batch is not None, "a batch that is cut off is not scanned"
+        try:
+            records = read_whole(batch, self._request)
+        except CordwoodError:
+            self._bad = position
+            return False
+        if is_abort_marker(records):
+            aborted.end(producer)
+        return True
+
+    # -- v2
+
+    def _fill(self, source: Bytes, first: int, last: int) -> Iterator[Chunk]:
+        """Fill rows `first` to `last` of the table, whose records lie in `source`."""
+        if first >= last:
+            return
+        canvas, state = self._canvas, self._canvas.state
+        state[at.F_BATCH], state[at.F_BATCHES], state[at.F_POSITION] = first, last, -1
+        while True:
+            slab = canvas.slab
+            self._bind(source)
+            status = fill(source, self._table, slab, canvas.plan, state)
+            if status == at.DONE:
+                canvas.plan[at.P_IS_SPLIT] = 0
+                if state[at.F_BATCH] == last:
+                    return
+                state[at.F_BATCHES] = last
+            elif status == at.FULL:
+                yield canvas.take()
+            elif status == at.GROW:
+                canvas.grow()
+            elif status == at.OVERSIZE and self._is_sound(source):
+                canvas.plan[at.P_IS_SPLIT] = 1
+                state[at.F_BATCHES] = state[at.F_BATCH] + 1
+            else:
+                self._bad = int(self._table[state[at.F_BATCH], at.T_POSITION])
+                return
+
+    def _bind(self, source: Bytes) -> None:
+        """Tell the chunk what the views of this batch and those after it point into."""
+        begin, end = 0, len(source)
+        if source is self._source:
+            first, last = self._canvas.state[at.F_BATCH], self._canvas.state[at.F_BATCHES]
+            begin = int(self._table[first, at.T_POSITION])
+            end = int(self._table[last - 1, at.T_DATA_END])
+        self._canvas.bind(source, begin, end)
+
+    def _is_sound(self, source: Bytes) -> bool:
+        """Whether a batch that is larger than a chunk may be split, all of it being right."""
+        plan, state = _without_columns(self._canvas)
+        state[at.F_BATCHES] = state[at.F_BATCH] + 1
+        state[at.F_POSITION] = -1
+        return fill(source, self._table, self._canvas.slab, plan, state) == at.DONE
+
+    def _packed(self, count: int) -> Iterator[Chunk]:
+        """Fill from compressed batches, as many at a time as the arena holds."""
+        arena, table, first = self._arena, self._table, 0
+        for row, (action, position, data, end, attributes) in enumerate(
+            table[:count, _PACKED_COLUMNS].tolist()
+        ):
+            if action == at.SKIP:
+                continue
+            try:
+                codec, packed = _codec(attributes), self._view[data:end]
+                span = arena.unpack(codec, packed, magic=2)
+                if span is None:
+                    yield from self._fill(arena.source, first, row)
+                    yield from self._let_go()
+                    if self._bad is not None:
+                        return
+                    first = row
+                    span = arena.unpack_alone(codec, packed, magic=2)
+            except CordwoodError:
+                yield from self._fill(arena.source, first, row)
+                self._bad = position if self._bad is None else self._bad
+                return
+            table[row, at.T_DATA], table[row, at.T_DATA_END] = span
+        yield from self._fill(arena.source, first, count)
+        if not self._request.is_view:
+            arena.rewind()
+
+    def _let_go(self) -> Iterator[Chunk]:
+        """Hand out the chunk whose views point into the arena that is to be left."""
+        if self._request.is_view and self._canvas.rows:
+            yield self._canvas.take()
+
+    # -- v0 and v1
+
+    def _messages(self, wrapper: Wrapper | None = None) -> Iterator[Chunk]:
+        """Fill from messages: those of a wrapper, or those of the run in the buffer itself."""
+        canvas, state = self._canvas, self._canvas.state
+        source = self._source if wrapper is None else self._arena.source
+        first, last = int(self._table[0, at.T_DATA]), int(self._table[0, at.T_DATA_END])
+        if wrapper is not None:
+            first, last = wrapper.first, wrapper.end
+        prepare(canvas.plan, wrapper, last)
+        state[at.F_POSITION] = first
+        while True:
+            slab = canvas.slab
+            canvas.bind(source, first, last)
+            status = fill_messages(source, slab, canvas.plan, state)
+            if status == at.DONE:
+                canvas.plan[at.P_IS_SPLIT] = 0
+                return
+            if status == at.FULL:
+                yield canvas.take()
+            elif status == at.GROW:
+                canvas.grow()
+            elif status == at.OVERSIZE and self._is_sound_wrapper(source):
+                canvas.plan[at.P_IS_SPLIT] = 1
+            else:
+                self._bad = int(state[at.F_POSITION]) if wrapper is None else wrapper.position
+                return
+
+    def _is_sound_wrapper(self, source: Bytes) -> bool:
+        """Whether a wrapper that is larger than a chunk may be split, all of it being right."""
+        plan, state = _without_columns(self._canvas)
+        return fill_messages(source, self._canvas.slab, plan, state) == at.DONE
+
+    def _wrapper(self) -> Iterator[Chunk]:
+        """Fill from the one compressed message of a run."""
+        batch = batch_at(self._view, int(self._table[0, at.T_POSITION]))
+        assert isinstance(batch, LegacyBatch), "only the old formats have wrappers"
+        last = batch.last_offset
+        if self._request.selection.is_outside(last, last, batch.max_timestamp):
+            return
+        try:
+            if self._request.check_crc:
+                batch.ensure_valid()
+            packed = packed_messages(batch)
+            if not self._request.is_view:
+                self._arena.rewind()
+            span = self._arena.unpack(batch.codec, packed, magic=batch.magic)
+            if span is None:
+                yield from self._let_go()
+                span = self._arena.unpack_alone(batch.codec, packed, magic=batch.magic)
+            wrapper = open_wrapper(batch, self._arena.source, *span)
+        except CordwoodError:
+            self._bad = batch.position
+            return
+        yield from self._messages(wrapper)
+
+
+def _codec(attributes: int) -> Codec:
+    """The codec of a batch; an unknown one is the plain reader's to refuse."""
+    try:
+        return Codec(attributes & _CODEC_BITS)
+    except ValueError:
+        raise CorruptMessageError("unknown codec") from None
+
+
+def _without_columns(canvas: Canvas) -> tuple[Words, Words]:
+    """A plan and a state that check what a chunk would be filled from, and write nothing."""
+    plan, state = canvas.plan.copy(), canvas.state.copy()
+    plan[: at.COLUMN_WORDS] = -1
+    plan[at.P_MAX_ROWS] = INT64_MAX
+    return plan, state

@@ -1,0 +1,243 @@
+"""The decoder in plain Python: the oracle of the kernels, and what serves until they are compiled.
+
+It reads every batch through `records.batch` and `records.legacy`, keeps rows as they are, and lays
+them out as columns when a chunk is full.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cordwood.core.binary import Buffer
+from cordwood.core.errors import CordwoodError
+from cordwood.records.batch import RecordBatch
+from cordwood.records.chunk import (
+    HEADER_COST,
+    AbortedProducers,
+    Binary,
+    Chunk,
+    Chunking,
+    Column,
+    Fixed,
+    Headers,
+    Numbers,
+    Request,
+)
+from cordwood.records.record import Record
+from cordwood.records.stream import AnyBatch, batch_at
+
+ABORT_TYPE: Final = 0
+_NONE: Final = -1
+
+
+class Row(NamedTuple):
+    """A record with what only its batch knows."""
+
+    record: Record
+    partition_leader_epoch: int = _NONE
+    producer_id: int = _NONE
+    producer_epoch: int = _NONE
+
+
+Rows: TypeAlias = Sequence[Row]
+
+
+class PlainDecoder:
+    """Decodes record by record."""
+
+    __slots__ = ()
+
+    def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
+        """Yield the chunks of a buffer; see `Decoder`."""
+        rows: list[Row] = []
+        pages = _Pages(request)
+        reading = _rows_of_batches(memoryview(buffer), request)
+        while True:
+            try:
+                rows = next(reading, [])
+            except CordwoodError:
+                yield from pages.rest()
+                raise
+            if not rows:
+                break
+            yield from pages.add(rows)
+        yield from pages.rest()
+
+
+class _Pages:
+    """Gathers rows until a chunk is full."""
+
+    __slots__ = ("_bytes", "_chunking", "_request", "_rows")
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._chunking: Chunking = request.chunking
+        self._rows: list[Row] = []
+        self._bytes = 0
+
+    def add(self, rows: Rows) -> Iterator[Chunk]:
+        """Take the rows of a batch; yield every chunk that is full before they are all taken."""
+        costs = [row_cost(row.record, self._request.columns) for row in rows]
+        if not self._fits(len(rows), sum(costs)):
+            yield from self.rest()
+        if self._fits(len(rows), sum(costs)):
+            self._rows += rows
+            self._bytes += sum(costs)
+            return
+        for row, cost in zip(rows, costs, strict=True):
+            if not self._fits(1, cost):
+                yield from self.rest()
+            self._rows.append(row)
+            self._bytes += cost
+
+    def rest(self) -> Iterator[Chunk]:
+        """Yield what has been gathered, if anything."""
+        if self._rows:
+            yield lay_out(self._rows, self._request)
+        self._rows = []
+        self._bytes = 0
+
+    def _fits(self, rows: int, size: int) -> bool:
+        return (
+            len(self._rows) + rows <= self._chunking.max_rows
+            and self._bytes + size <= self._chunking.max_bytes
+        )
+
+
+def _rows_of_batches(view: memoryview, request: Request) -> Iterator[list[Row]]:
+    """Yield the rows of each batch that has any in the selection."""
+    selection = request.selection
+    aborted = None if selection.aborted is None else AbortedProducers(selection.aborted)
+    position = 0
+    while (batch := batch_at(view, position)) is not None:
+        position = batch.end
+        if isinstance(batch, RecordBatch) and batch.base_offset > selection.last_offset:
+            return
+        if rows := _rows_of_batch(batch, request, aborted):
+            yield rows
+        if batch.last_offset >= selection.last_offset:
+            return
+
+
+def _rows_of_batch(
+    batch: AnyBatch, request: Request, aborted: AbortedProducers | None
+) -> list[Row]:
+    """Return the wanted rows of a batch, after it has been read whole."""
+    if not isinstance(batch, RecordBatch):
+        last = batch.last_offset
+        if request.selection.is_outside(last, last, batch.max_timestamp):
+            return []
+        return _selected([Row(record) for record in read_whole(batch, request)], request)
+    is_kept = _is_kept(batch, request, aborted)
+    if is_kept is None:
+        return []
+    records = read_whole(batch, request)
+    if not is_kept:
+        return []
+    epoch, producer = batch.partition_leader_epoch, (batch.producer_id, batch.producer_epoch)
+    return _selected([Row(record, epoch, *producer) for record in records], request)
+
+
+def _is_kept(
+    batch: RecordBatch, request: Request, aborted: AbortedProducers | None
+) -> bool | None:
+    """Whether a batch's rows are handed out; None when it need not even be read."""
+    is_outside = request.selection.is_outside(
+        batch.base_offset, batch.last_offset, batch.max_timestamp
+    )
+    if aborted is not None and batch.producer_id >= 0:
+        aborted.reach(batch.last_offset)
+        if batch.is_control:
+            if is_abort_marker(read_whole(batch, request)):
+                aborted.end(batch.producer_id)
+            return None
+        if not is_outside and batch.is_transactional and aborted.is_aborted(batch.producer_id):
+            return False
+    return None if is_outside else not batch.is_control
+
+
+def read_whole(batch: AnyBatch, request: Request) -> list[Record]:
+    """Return all records of a batch, or raise what is wrong with it."""
+    if request.check_crc:
+        batch.ensure_valid()
+    return list(batch.records(limit=request.limit))
+
+
+def is_abort_marker(records: Sequence[Record]) -> bool:
+    """Whether the records of a control batch end a transaction that was aborted."""
+    key = records[0].key if records else None
+    return key is not None and len(key) >= 4 and int.from_bytes(key[2:4]) == ABORT_TYPE
+
+
+def row_cost(record: Record, columns: Sequence[str]) -> int:
+    """Return what a row counts against the bytes of a chunk."""
+    cost = 0
+    if "key" in columns:
+        cost += len(record.key or b"")
+    if "value" in columns:
+        cost += len(record.value or b"")
+    if "headers" in columns:
+        cost += sum(
+            HEADER_COST + len(key.encode()) + len(value or b"") for key, value in record.headers
+        )
+    return cost
+
+
+def _selected(rows: list[Row], request: Request) -> list[Row]:
+    """Return the rows in both ranges."""
+    has = request.selection.has
+    return [row for row in rows if has(row.record.offset, row.record.timestamp)]
+
+
+# -- rows as columns
+
+
+def lay_out(rows: Rows, request: Request) -> Chunk:
+    """Return rows as the columns that were asked for."""
+    return Chunk(len(rows), {name: _LAYOUTS[name](rows) for name in request.columns})
+
+
+def _fixed(dtype: DTypeLike, number: Callable[[Row], int]) -> Callable[[Rows], Column]:
+    def lay(rows: Rows) -> Column:
+        numbers: Numbers = np.array([number(row) for row in rows], dtype)
+        return Fixed(numbers)
+
+    return lay
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
+    return np.concatenate(([0], np.cumsum(np.array(sizes, np.int64)))).astype(np.int32)
+
+
+def _binary(values: Sequence[bytes | None]) -> Binary:
+    present = [value is not None for value in values]
+    filled = [value or b"" for value in values]
+    data = np.frombuffer(b"".join(filled), np.uint8)
+    bits = np.packbits(np.array(present, np.bool_), bitorder="little")
+    return Binary(_starts([len(value) for value in filled]), data, bits, present.count(False))
+
+
+def _headers(rows: Rows) -> Headers:
+    pairs = [pair for row in rows for pair in row.record.headers]
+    return Headers(
+        _starts([len(row.record.headers) for row in rows]),
+        len(pairs),
+        _binary([key.encode() for key, _ in pairs]),
+        _binary([value for _, value in pairs]),
+    )
+
+
+_LAYOUTS: Final[dict[str, Callable[[Rows], Column]]] = {
+    "offset": _fixed(np.int64, lambda row: row.record.offset),
+    "timestamp": _fixed(np.int64, lambda row: row.record.timestamp),
+    "timestamp_type": _fixed(np.int8, lambda row: int(row.record.timestamp_type)),
+    "key": lambda rows: _binary([row.record.key for row in rows]),
+    "value": lambda rows: _binary([row.record.value for row in rows]),
+    "headers": _headers,
+    "partition_leader_epoch": _fixed(np.int32, lambda row: row.partition_leader_epoch),
+    "producer_id": _fixed(np.int64, lambda row: row.producer_id),
+    "producer_epoch": _fixed(np.int16, lambda row: row.producer_epoch),
+    "sequence": _fixed(np.int32, lambda row: row.record.sequence),
+}
