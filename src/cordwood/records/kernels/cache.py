@@ -69,6 +69,11 @@ def folder() -> Path:
     return next(iter(warm + usable), places[0])
 
 
+def is_warm() -> bool:
+    """Whether every kernel has been compiled, into either folder."""
+    return any(is_ready(folder_in(base)) for base in (base_folder(), spare_folder()))
+
+
 def is_ready(place: Path) -> bool:
     """Whether every kernel has been compiled into this folder, by this user or a trusted one."""
     try:

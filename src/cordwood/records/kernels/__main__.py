@@ -1,0 +1,15 @@
+"""Compile every kernel, then say so in the cache: what `warm` runs in a child process."""
+
+from cordwood.records.kernels import cache
+
+
+def main() -> None:
+    """Import what is decorated, which compiles it, and write the marker last."""
+    place = cache.folder()
+    import cordwood.records.kernels.decoder  # noqa: F401, PLC0415  # compiles as it is imported
+
+    cache.mark_ready(place)
+
+
+if __name__ == "__main__":
+    main()
