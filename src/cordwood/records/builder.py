@@ -128,8 +128,8 @@ class BatchBuilder:
         self._ensure_follows(offset, timestamp)
         append_v2_record(
             self._raw,
-            wrap_int64(timestamp - base_timestamp),
-            offset - self.fields.base_offset,
+            timestamp_delta=wrap_int64(timestamp - base_timestamp),
+            offset_delta=offset - self.fields.base_offset,
             key=key,
             value=value,
             headers=headers,

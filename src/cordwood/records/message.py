@@ -53,12 +53,12 @@ class Message(NamedTuple):
 def message_size(view: memoryview, position: int, end: int) -> int:
     """Return the bytes of the message at `position`, which has to lie before `end`."""
     room = end - position - LOG_OVERHEAD
-    if room < SMALLEST_SIZE[0]:
+    if position < 0 or room < SMALLEST_SIZE[0]:
         raise BytesError(
             "no room for a message",
             position=position,
             expected=f"at least {SMALLEST_SIZE[0] + LOG_OVERHEAD} bytes",
-            found=room + LOG_OVERHEAD,
+            found=max(room + LOG_OVERHEAD, 0),
         )
     _, size, _, magic, _ = _PREFIX.unpack_from(view, position)
     if magic not in (0, 1):

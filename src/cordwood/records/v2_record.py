@@ -79,9 +79,9 @@ def read_v2_record(data: Buffer, position: int, end: int) -> V2Record:
 
 def append_v2_record(
     out: bytearray,
+    *,
     timestamp_delta: int,
     offset_delta: int,
-    *,
     key: Buffer | None,
     value: Buffer | None,
     headers: Sequence[Header] = NO_HEADERS,

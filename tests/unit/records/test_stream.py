@@ -1,0 +1,76 @@
+"""Batches of all formats in a row; what is cut ends the walk, what is damaged raises."""
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.legacy import LegacyBatch
+from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.records.stream import batch_at, batches
+
+
+def v2(base_offset: int) -> bytearray:
+    builder = BatchBuilder(BatchFields(base_offset=base_offset))
+    builder.append(b"k", b"v", timestamp=1000)
+    return builder.build()
+
+
+def v0(offset: int) -> bytearray:
+    builder = LegacyBuilder(0, base_offset=offset)
+    builder.append(b"k", b"v")
+    return builder.build()
+
+
+def test_stream_walks_over_all_formats_in_one_buffer() -> None:
+    data = v0(4) + v2(5) + v0(6)
+
+    found = list(batches(data))
+
+    assert [type(batch) is LegacyBatch for batch in found] == [True, False, True]
+    assert [batch.last_offset for batch in found] == [4, 5, 6]
+    assert found[-1].end == len(data)
+
+
+@pytest.mark.parametrize("missing", (1, 40, 52, 60, 68))
+def test_stream_ends_in_silence_when_the_last_batch_is_cut(missing: int) -> None:
+    data = v2(5) + v2(6)
+
+    found = list(batches(data[:-missing]))
+
+    assert [batch.base_offset for batch in found] == [5]
+
+
+def test_stream_begins_at_the_position_that_it_is_given() -> None:
+    first = v2(5)
+
+    found = list(batches(first + v2(6), len(first)))
+
+    assert [(batch.position, batch.base_offset) for batch in found] == [(len(first), 6)]
+
+
+@pytest.mark.parametrize("size", (0, 13, -1))
+def test_stream_raises_when_a_size_is_below_the_smallest(size: int) -> None:
+    data = v2(5) + v2(6)
+    data[78:82] = size.to_bytes(4, signed=True)
+
+    with pytest.raises(CorruptMessageError, match="batch size") as caught:
+        list(batches(data))
+
+    assert (caught.value.position, caught.value.base_offset, caught.value.found) == (70, 6, size)
+
+
+@pytest.mark.parametrize("magic", (3, 0xFF))
+def test_stream_raises_when_the_magic_is_unknown(magic: int) -> None:
+    data = v2(5)
+    data[16] = magic
+
+    with pytest.raises(CorruptMessageError, match="unknown magic"):
+        batch_at(data, 0)
+
+
+def test_stream_raises_when_a_batch_is_shorter_than_its_header() -> None:
+    data = v2(5)
+    data[8:12] = (48).to_bytes(4)
+
+    with pytest.raises(CorruptMessageError, match=r"batch length .*expected 49 to 58, found 48"):
+        batch_at(data, 0)
