@@ -83,13 +83,16 @@ def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -
         part.read()
 
 
-def test_closed_file_refuses(place: tuple[Files, str]) -> None:
+@pytest.mark.parametrize("slices", [0, 1])
+def test_closed_file_refuses(place: tuple[Files, str], slices: int) -> None:
     files, root = place
     file = files.create(f"{root}/a")
+    held = [file.slice(0, 0) for _ in range(slices)]
     file.close()
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         file.pread(1, 0)
+    assert [bytes(part.read()) for part in held] == [b""] * slices
 
 
 def test_file_refuses_writes_when_opened_to_read(place: tuple[Files, str]) -> None:

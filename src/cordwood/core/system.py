@@ -7,6 +7,7 @@ They add nothing to what the ports promise. Composition roots import this module
 # ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH116, PTH208
 
 import asyncio
+import errno
 import fcntl
 import mmap
 import os
@@ -85,6 +86,14 @@ class LoopScheduler:
         timer.arm(self._loop.call_later(delay_ms / 1000, call))
 
 
+def _pread(descriptor: int, length: int, position: int) -> bytes:
+    """Read, and go on where a read stops early, at 2 GiB on Linux, without having met the end."""
+    data = os.pread(descriptor, length, position)
+    if len(data) == length or not data:
+        return data
+    return data + _pread(descriptor, length - len(data), position + len(data))
+
+
 class SystemSlice:
     """A range of a descriptor."""
 
@@ -100,7 +109,7 @@ class SystemSlice:
         return self._held().descriptor
 
     def read(self) -> memoryview:
-        return memoryview(self._held().pread(self.length, self.position))
+        return memoryview(_pread(self._held().descriptor, self.length, self.position))
 
     def release(self) -> None:
         file, self._file = self._file, None
@@ -127,20 +136,16 @@ class SystemFile:
 
     @property
     def size(self) -> int:
-        return os.fstat(self.descriptor).st_size
+        return os.fstat(self._opened()).st_size
 
     def pread(self, length: int, position: int) -> bytes:
-        data = os.pread(self.descriptor, length, position)
-        if len(data) == length or not data:
-            return data
-        # A read may stop early, at 2 GiB on Linux, without having met the end.
-        return data + self.pread(length - len(data), position + len(data))
+        return _pread(self._opened(), length, position)
 
     def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
         view = memoryview(buffer)
         done = 0
         while done < len(view):
-            count = os.preadv(self.descriptor, [view[done:]], position + done)
+            count = os.preadv(self._opened(), [view[done:]], position + done)
             if count == 0:
                 break
             done += count
@@ -151,7 +156,7 @@ class SystemFile:
         try:
             self.pwrite(data, position)
         except OSError:
-            os.ftruncate(self.descriptor, position)
+            os.ftruncate(self._opened(), position)
             raise
         return position
 
@@ -159,21 +164,22 @@ class SystemFile:
         view = memoryview(data)
         done = 0
         while done < len(view):
-            done += os.pwrite(self.descriptor, view[done:], position + done)
+            done += os.pwrite(self._opened(), view[done:], position + done)
 
     def preallocate(self, size: int) -> None:
         if size > self.size:
-            os.ftruncate(self.descriptor, size)
+            os.ftruncate(self._opened(), size)
 
     def truncate(self, size: int) -> None:
         if size > self.size:
             raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
-        os.ftruncate(self.descriptor, size)
+        os.ftruncate(self._opened(), size)
 
     def sync(self) -> None:
-        os.fsync(self.descriptor)
+        os.fsync(self._opened())
 
     def slice(self, position: int, length: int) -> SystemSlice:
+        self._opened()
         with self._count_lock:
             self._holders += 1
         return SystemSlice(self, position, length)
@@ -181,12 +187,18 @@ class SystemFile:
     def map(self) -> memoryview:
         if self.size == 0:
             return memoryview(b"")  # an empty file cannot be mapped
-        return memoryview(mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ))
+        return memoryview(mmap.mmap(self._opened(), 0, access=mmap.ACCESS_READ))
 
     def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
             self.let_go()
+
+    def _opened(self) -> int:
+        """Return the descriptor for the opener, who has to have it open; slices go on without."""
+        if self._is_closed:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        return self.descriptor
 
     def let_go(self) -> None:
         """Count one holder less; the last one closes the descriptor."""
