@@ -176,8 +176,8 @@ def control_value(control: Control) -> bytes:
             out.i16(control.kraft_version)
         case Voters():
             _write_voters(out, control.voters)
-        case SnapshotFooter():
-            pass
+        case _:
+            pass  # the footer of a snapshot says no more
     out.no_tags()
     return bytes(out.data)
 

@@ -35,11 +35,13 @@ def record(key: bytes | None, value: bytes | None) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("is_commit", "crc", "key"), ((True, "5ce84ffe", "00000001"), (False, "a8d699b6", "00000000"))
+    ("marker", "crc", "key"),
+    (
+        (EndTransaction(is_commit=True, coordinator_epoch=9), "5ce84ffe", "00000001"),
+        (EndTransaction(is_commit=False, coordinator_epoch=9), "a8d699b6", "00000000"),
+    ),
 )
-def test_marker_is_the_bytes_that_kafka_writes(is_commit: bool, crc: str, key: str) -> None:  # noqa: FBT001
-    marker = EndTransaction(is_commit, 9)
-
+def test_marker_is_the_bytes_that_kafka_writes(marker: EndTransaction, crc: str, key: str) -> None:
     data = control_batch(marker, MARKER, timestamp=1000)
 
     assert data.hex() == (
