@@ -83,7 +83,7 @@ def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -
         part.read()
 
 
-@pytest.mark.parametrize("slices", [0, 1])
+@pytest.mark.parametrize("slices", (0, 1))
 def test_closed_file_refuses(place: tuple[Files, str], slices: int) -> None:
     files, root = place
     file = files.create(f"{root}/a")
