@@ -26,7 +26,7 @@ def _jars(version: str) -> Jars:
 
 @pytest.fixture(scope="session")
 def librdkafka() -> None:
-    """librdkafka's Python wheel is there."""
+    """The Python wheel of librdkafka is there."""
     if os.environ.get("CI") == "true":
         importlib.import_module("confluent_kafka")
     pytest.importorskip("confluent_kafka", reason="the confluent-kafka wheel is not installed")

@@ -89,7 +89,7 @@ def test_segment_has_the_log_append_time_that_kafka_sees(broker43: Broker, codec
 
 def test_segment_has_the_sequences_of_an_idempotent_producer(broker43: Broker) -> None:
     broker43.create_topics({"idempotent": {}})
-    settings = producer_settings("lz4", **{"enable.idempotence": True})
+    settings = producer_settings("lz4", is_idempotent=True)
 
     broker43.oracle.produce(broker43.bootstrap, "idempotent", SENT, settings)
     batches = read_ours(broker43.segment("idempotent"))
@@ -104,9 +104,7 @@ def test_segment_has_the_sequences_of_an_idempotent_producer(broker43: Broker) -
 def test_segment_holds_transactions_and_their_markers(broker43: Broker, codec: str) -> None:
     topic = f"transactional-{codec}"
     broker43.create_topics({topic: {}})
-    settings = producer_settings(
-        codec, **{"enable.idempotence": True, "transactional.id": f"interop-{codec}"}
-    )
+    settings = producer_settings(codec, transactional_id=f"interop-{codec}")
     transactions = [(samples.plain(), True), (samples.nulls(), False), (samples.headers(), True)]
 
     broker43.oracle.produce_transactions(broker43.bootstrap, topic, transactions, settings)
@@ -116,7 +114,11 @@ def test_segment_holds_transactions_and_their_markers(broker43: Broker, codec: s
     sent = [record for records, _ in transactions for record in records]
     assert _unplaced(_content(data)) == _unplaced(sent)
     assert all(batch.is_transactional for batch in batches)
-    assert [batch.records[0].key for batch in batches if batch.is_control] == [COMMIT, ABORT, COMMIT]
+    assert [batch.records[0].key for batch in batches if batch.is_control] == [
+        COMMIT,
+        ABORT,
+        COMMIT,
+    ]
 
 
 def test_segment_of_the_metadata_log_is_read_as_kafka_reads_it(broker43: Broker) -> None:

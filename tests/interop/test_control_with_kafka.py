@@ -7,12 +7,12 @@ import pytest
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchFields
 from cordwood.records.control import (
+    NO_DIRECTORY,
     Control,
-    EndTransaction,
     Endpoint,
+    EndTransaction,
     KRaftVersion,
     LeaderChange,
-    NO_DIRECTORY,
     QuorumVoter,
     SnapshotFooter,
     SnapshotHeader,
@@ -64,14 +64,10 @@ def _said(data: bytes) -> list[Control | None]:
     return [read_control(record) for record in RecordBatch(data).records()]
 
 
-@pytest.mark.parametrize(("kind", "is_commit"), [("COMMIT", True), ("ABORT", False)])
-def test_transaction_marker_is_the_one_that_kafka_writes(
-    kafka43: Oracle, kind: str, is_commit: bool
-) -> None:
-    control = EndTransaction(is_commit=is_commit, coordinator_epoch=9)
-    fields = BatchFields(
-        base_offset=43, partition_leader_epoch=3, producer_id=7, producer_epoch=1
-    )
+@pytest.mark.parametrize("kind", ("COMMIT", "ABORT"))
+def test_transaction_marker_is_the_one_that_kafka_writes(kafka43: Oracle, kind: str) -> None:
+    control = EndTransaction(is_commit=kind == "COMMIT", coordinator_epoch=9)
+    fields = BatchFields(base_offset=43, partition_leader_epoch=3, producer_id=7, producer_epoch=1)
 
     theirs = kafka43.ask_bytes("marker", marker(kind))
 
@@ -89,7 +85,7 @@ def test_leader_change_is_the_one_that_kafka_writes(kafka43: Oracle) -> None:
     assert _said(theirs) == [control]
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", (0, 1))
 def test_leader_change_has_the_value_that_kafka_gives_its_version(
     kafka43: Oracle, version: int
 ) -> None:

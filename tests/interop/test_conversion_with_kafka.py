@@ -45,7 +45,7 @@ def _down_converted(kafka39: Oracle, data: bytes, magic: int, first_offset: int)
     )
 
 
-@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("magic", (0, 1))
 @pytest.mark.parametrize(("name", "codec"), MIXED)
 def test_down_conversion_of_v2_agrees_with_kafka(
     kafka39: Oracle, name: str, codec: str, magic: Literal[0, 1]
@@ -60,7 +60,7 @@ def test_down_conversion_of_v2_agrees_with_kafka(
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-@pytest.mark.parametrize("name", ["plain", "nulls", "many", "log-append-time"])
+@pytest.mark.parametrize("name", ("plain", "nulls", "many", "log-append-time"))
 def test_down_conversion_of_v1_agrees_with_kafka(kafka39: Oracle, name: str, codec: str) -> None:
     data = write_ours(dict(samples.legacy_specs(1))[f"{name}-{codec}"])
 
@@ -92,17 +92,15 @@ def test_down_conversion_refuses_zstd_as_kafka_does(kafka39: Oracle) -> None:
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-@pytest.mark.parametrize("name", ["plain", "nulls", "unordered", "many"])
-@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("name", ("plain", "nulls", "unordered", "many"))
+@pytest.mark.parametrize("magic", (0, 1))
 def test_up_conversion_on_produce_agrees_with_kafka(
     kafka39: Oracle, magic: int, name: str, codec: str
 ) -> None:
     data = write_ours(dict(samples.legacy_specs(magic))[f"{name}-{codec}"])
     place: dict[str, Json] = {"first_offset": 70, "partition_leader_epoch": 5}
     target: dict[str, Json] = {"magic": 2, "codec": codec, "timestamp_type": 0}
-    fields = BatchFields(
-        base_offset=70, partition_leader_epoch=5, codec=Codec.from_name(codec)
-    )
+    fields = BatchFields(base_offset=70, partition_leader_epoch=5, codec=Codec.from_name(codec))
 
     ours = bytes(up_convert_produced(_legacy(data), fields))
 
@@ -112,8 +110,8 @@ def test_up_conversion_on_produce_agrees_with_kafka(
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS[1:])
-@pytest.mark.parametrize("name", ["plain", "gaps", "many"])
-@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("name", ("plain", "gaps", "many"))
+@pytest.mark.parametrize("magic", (0, 1))
 def test_up_conversion_in_a_log_agrees_with_kafkas_cleaner(
     kafka43: Oracle, magic: int, name: str, codec: str
 ) -> None:

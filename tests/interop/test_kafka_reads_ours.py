@@ -52,9 +52,7 @@ def test_batch_has_the_header_that_kafka_writes(kafka43: Oracle, spec: Spec) -> 
 
 
 @pytest.mark.parametrize(("codec", "level"), LEVELS)
-def test_kafka_reads_what_we_compressed_at_a_level(
-    kafka43: Oracle, codec: str, level: int
-) -> None:
+def test_kafka_reads_what_we_compressed_at_a_level(kafka43: Oracle, codec: str, level: int) -> None:
     spec = replace(SPECS[f"v2-many-{codec}"], level=level)
 
     (batch,) = kafka43.read(write_ours(spec))
@@ -62,7 +60,7 @@ def test_kafka_reads_what_we_compressed_at_a_level(
     assert batch.records == spec.records
 
 
-@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("magic", (0, 1))
 def test_old_kafka_reads_what_we_wrote(kafka39: Oracle, magic: int) -> None:
     specs = [spec for name, spec in SPECS.items() if name.startswith(f"v{magic}-")]
 

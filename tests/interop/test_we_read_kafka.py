@@ -38,8 +38,8 @@ def test_legacy_reads_as_kafka_wrote_it(kafka43: Oracle, spec: Spec) -> None:
     assert batches == kafka43.read(data)
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
-@pytest.mark.parametrize("kept", [[0, 1, 2], [1], [0, 2]], ids=str)
+@pytest.mark.parametrize("codec", ("none", "gzip", "zstd"))
+@pytest.mark.parametrize("kept", ([0, 1, 2], [1], [0, 2]), ids=str)
 def test_filtered_batch_reads_as_kafka_wrote_it(
     kafka43: Oracle, codec: str, kept: list[Json]
 ) -> None:
@@ -61,7 +61,7 @@ def test_first_cleaning_of_a_marker_leaves_a_delete_horizon(kafka43: Oracle) -> 
     assert [batch] == kafka43.read(data)
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("codec", ("none", "gzip", "snappy", "lz4", "zstd"))
 def test_first_cleaning_of_tombstones_leaves_a_delete_horizon(kafka43: Oracle, codec: str) -> None:
     written = kafka43.write(V2[f"nulls-{codec}"])
 
@@ -83,7 +83,7 @@ def test_retained_empty_batch_reads_as_kafka_wrote_it(kafka43: Oracle) -> None:
     assert [batch] == kafka43.read(data)
 
 
-@pytest.mark.parametrize("kind", ["COMMIT", "ABORT"])
+@pytest.mark.parametrize("kind", ("COMMIT", "ABORT"))
 def test_marker_reads_as_kafka_wrote_it(kafka43: Oracle, kind: str) -> None:
     data = kafka43.ask_bytes("marker", samples.marker(kind))
 
@@ -93,8 +93,8 @@ def test_marker_reads_as_kafka_wrote_it(kafka43: Oracle, kind: str) -> None:
     assert [batch] == kafka43.read(data)
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+@pytest.mark.parametrize("magic", (0, 1))
+@pytest.mark.parametrize("codec", ("none", "gzip", "snappy", "lz4"))
 def test_moved_batch_reads_as_kafka_moved_it(kafka43: Oracle, magic: int, codec: str) -> None:
     written = kafka43.write(LEGACY[f"v{magic}-plain-{codec}"])
 

@@ -179,13 +179,17 @@ log.dirs={folder / "logs"}
     )
 
 
-def producer_settings(codec: str, **more: Json) -> dict[str, Json]:
+def producer_settings(
+    codec: str, *, is_idempotent: bool = False, transactional_id: str | None = None
+) -> dict[str, Json]:
     """Settings of Kafka's producer that make full batches of one codec."""
-    return {
+    settings: dict[str, Json] = {
         "compression.type": codec,
         "linger.ms": 50,
         "batch.size": 1 << 16,
-        "enable.idempotence": False,
+        "enable.idempotence": is_idempotent or transactional_id is not None,
         "acks": "all",
-        **more,
     }
+    if transactional_id is not None:
+        settings["transactional.id"] = transactional_id
+    return settings

@@ -1,5 +1,5 @@
-"""Kafka's jars are fetched once a version with Maven, our Java program is compiled once beside them;
-both lie under build/, each with a stamp of what it was made from.
+"""Kafka's jars are fetched once a version with Maven, our Java program is compiled once beside
+them; both lie under build/, each with a stamp of what it was made from.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class Jars:
 
 
 def fetch(version: str) -> Jars:
-    """The jars of one version ("kafka-4.3.0"), fetched and compiled against when that was not done."""
+    """The jars of one version ("kafka-4.3.0"), fetched and compiled against when they are not."""
     for tool in ("java", "javac", "mvn"):
         if shutil.which(tool) is None:
             message = f"{tool} is not installed: Kafka's own classes need Java 17 and Maven"

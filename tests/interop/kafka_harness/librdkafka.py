@@ -3,9 +3,9 @@
 The wheel comes with the slower tests, so it is imported on use.
 """
 
-from typing import Final
+from typing import Final, cast
 
-from tests.interop.kafka_harness.spec import NO_TIMESTAMP, SpecRecord
+from tests.interop.kafka_harness.spec import NO_TIMESTAMP, Headers, SpecRecord
 
 PATIENCE_S: Final = 20.0
 UNAVAILABLE: Final = 0
@@ -41,11 +41,10 @@ def produce_with_librdkafka(
 def consume_with_librdkafka(
     bootstrap: str, topic: str, isolation: str = "read_uncommitted"
 ) -> tuple[SpecRecord, ...]:
-    """Everything that partition 0 holds, CRCs checked, up to librdkafka's end-of-partition event."""
+    """Everything that partition 0 holds, CRCs checked, up to the event that it has ended."""
     from confluent_kafka import (  # noqa: PLC0415 the fast tests run without it
         OFFSET_BEGINNING,
         Consumer,
-        KafkaError,
         TopicPartition,
     )
 
@@ -57,6 +56,7 @@ def consume_with_librdkafka(
             "enable.partition.eof": True,
             "enable.auto.commit": False,
             "check.crcs": True,
+            "fetch.wait.max.ms": 10,
             "log_level": 3,
         }
     )
@@ -68,16 +68,16 @@ def consume_with_librdkafka(
             assert message is not None, "librdkafka neither got a record nor reached the end"
             error = message.error()
             if error is not None:
-                assert error.code() == KafkaError._PARTITION_EOF, error.str()
+                assert error.name() == "_PARTITION_EOF", error.str()
                 return tuple(seen)
             timestamp_type, timestamp = message.timestamp()
             seen.append(
                 SpecRecord(
-                    offset=message.offset(),
+                    offset=cast("int", message.offset()),
                     timestamp=NO_TIMESTAMP if timestamp_type == UNAVAILABLE else timestamp,
                     key=message.key(),
                     value=message.value(),
-                    headers=tuple(message.headers() or ()),
+                    headers=cast("Headers", tuple(message.headers() or ())),
                 )
             )
     finally:

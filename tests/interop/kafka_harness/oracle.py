@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import IO, Final, TypedDict, cast
 
 from tests.interop.kafka_harness.jars import Jars
-from tests.interop.kafka_harness.spec import Json, SeenBatch, Spec, SpecRecord, data, record_to_json, text
+from tests.interop.kafka_harness.spec import (
+    Json,
+    SeenBatch,
+    Spec,
+    SpecRecord,
+    data,
+    record_to_json,
+    text,
+)
 
 HEADER_FIELDS: Final = tuple(
     field.name for field in dataclasses.fields(SeenBatch) if field.name != "records"
@@ -34,6 +42,27 @@ class RecordAnswer(TypedDict):
     sequence: int
 
 
+class HeaderAnswer(TypedDict):
+    magic: int
+    crc: int
+    size: int
+    codec: int
+    timestamp_type: int
+    last_offset: int
+    next_offset: int
+    max_timestamp: int
+    base_offset: int
+    is_transactional: bool
+    is_control: bool
+    delete_horizon_ms: int | None
+    partition_leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    count: int | None
+
+
 class KafkaError(TypedDict):
     name: str
     code: int
@@ -41,7 +70,7 @@ class KafkaError(TypedDict):
 
 
 class Oracle:
-    """One Java process that reads and writes records, and talks to brokers, with Kafka's classes."""
+    """One Java process that reads and writes records and talks to brokers for us."""
 
     def __init__(self, jars: Jars, log: Path) -> None:
         self.version = jars.version
@@ -81,7 +110,9 @@ class Oracle:
         assert answer is not None
         return answer
 
-    def compress(self, codec: str, data: bytes, *, level: int | None = None, magic: int = 2) -> bytes:
+    def compress(
+        self, codec: str, data: bytes, *, level: int | None = None, magic: int = 2
+    ) -> bytes:
         """What Kafka's compressors make of data, outside any batch."""
         question: dict[str, Json] = {"codec": codec, "level": level, "magic": magic}
         return self.ask_bytes("compress", {**question, "bytes": text(data)})
@@ -158,7 +189,7 @@ def _refuse(answer: dict[str, Json]) -> None:
 
 def _seen_batch(answer: dict[str, Json]) -> SeenBatch:
     _refuse(answer)
-    header = cast("dict[str, int]", {name: answer[name] for name in HEADER_FIELDS})
+    header = cast("HeaderAnswer", {name: answer[name] for name in HEADER_FIELDS})
     records = cast("list[RecordAnswer]", answer["records"])
     return SeenBatch(**header, records=tuple(_seen_record(record) for record in records))
 

@@ -55,9 +55,7 @@ def _write_legacy(spec: Spec) -> bytearray:
         log_append_time_ms=spec.log_append_time if is_stamped else None,
     )
     for record in spec.records:
-        builder.append(
-            record.key, record.value, timestamp=record.timestamp, offset=record.offset
-        )
+        builder.append(record.key, record.value, timestamp=record.timestamp, offset=record.offset)
     return builder.build()
 
 

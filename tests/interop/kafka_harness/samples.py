@@ -92,24 +92,26 @@ SHAPES: Final[dict[str, Shape]] = {**LEGACY_SHAPES, "headers": headers}
 
 def v2_specs() -> Iterator[tuple[str, Spec]]:
     """Every shape with every codec, and every kind of batch."""
-    kinds: dict[str, dict[str, int]] = {
-        "epoch": {"partition_leader_epoch": 7},
-        "idempotent": {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 11},
-        "wrapping": {"producer_id": 4, "producer_epoch": 0, "base_sequence": INT_MAX - 1},
-        "transactional": {
-            "producer_id": 7,
-            "producer_epoch": 1,
-            "base_sequence": 5,
-            "transactional": True,
-        },
-        "log-append-time": {"timestamp_type": LOG_APPEND_TIME, "log_append_time": NOON + 1_000},
-        "delete-horizon": {"delete_horizon_ms": NOON + 5_000},
-    }
     for codec in CODECS:
         for name, shape in SHAPES.items():
             yield f"{name}-{codec}", _spec(shape(), codec=codec)
-        for name, fields in kinds.items():
-            yield f"{name}-{codec}", replace(_spec(plain(), codec=codec), **fields)
+        for name, spec in _kinds(_spec(plain(), codec=codec)).items():
+            yield f"{name}-{codec}", spec
+
+
+def _kinds(spec: Spec) -> dict[str, Spec]:
+    """The same records in every kind of v2 batch."""
+    stamp = NOON + 1_000
+    return {
+        "epoch": replace(spec, partition_leader_epoch=7),
+        "idempotent": replace(spec, producer_id=2**40, producer_epoch=3, base_sequence=11),
+        "wrapping": replace(spec, producer_id=4, producer_epoch=0, base_sequence=INT_MAX - 1),
+        "transactional": replace(
+            spec, producer_id=7, producer_epoch=1, base_sequence=5, transactional=True
+        ),
+        "log-append-time": replace(spec, timestamp_type=LOG_APPEND_TIME, log_append_time=stamp),
+        "delete-horizon": replace(spec, delete_horizon_ms=NOON + 5_000),
+    }
 
 
 def legacy_specs(magic: int) -> Iterator[tuple[str, Spec]]:

@@ -40,7 +40,9 @@ def _response(frame: bytes, topic: str) -> tuple[int, int]:
     after_topic = 8 + len(_text(topic))
     correlation_id, _topics = struct.unpack_from(">ii", frame)
     assert correlation_id == CORRELATION_ID
-    _partitions, _partition, error_code, base_offset = struct.unpack_from(">iihq", frame, after_topic)
+    _partitions, _partition, error_code, base_offset = struct.unpack_from(
+        ">iihq", frame, after_topic
+    )
     return error_code, base_offset
 
 
