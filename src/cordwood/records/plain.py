@@ -140,9 +140,7 @@ def _rows_of_batch(
     return _selected([Row(record, epoch, *producer) for record in records], request)
 
 
-def _is_kept(
-    batch: RecordBatch, request: Request, aborted: AbortedProducers | None
-) -> bool | None:
+def _is_kept(batch: RecordBatch, request: Request, aborted: AbortedProducers | None) -> bool | None:
     """Whether a batch's rows are handed out; None when it need not even be read."""
     is_outside = request.selection.is_outside(
         batch.base_offset, batch.last_offset, batch.max_timestamp

@@ -48,7 +48,7 @@ def warm(say: Callable[[str], object]) -> None:
             " Set CORDWOOD_CACHE_DIR to a folder that you can write to."
         )
     say(f"cordwood: compiling kernels once into {place}, about ten seconds ...")
-    child = subprocess.run(  # noqa: S603  # our own module, in our own interpreter
+    child = subprocess.run(  # our own module, in our own interpreter
         [sys.executable, "-m", "cordwood.records.kernels"],
         capture_output=True,
         text=True,

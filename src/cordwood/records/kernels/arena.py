@@ -56,6 +56,8 @@ class Arena:
 
     def unpack(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int] | None:
         """Unpack behind what is there; returns where it lies, None when it does not fit."""
+        if self._slab is None:
+            return None
         size = decompress_into(codec, data, self._room, self._used, magic=magic)
         if size is None:
             return None

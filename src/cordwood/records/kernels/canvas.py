@@ -123,9 +123,7 @@ class Canvas:
         numbers: Numbers = slab[begin : begin + self.rows * np.dtype(dtype).itemsize].view(dtype)
         return Fixed(numbers)
 
-    def _bytes(
-        self, slab: Bytes, word: int, rows: int, used: int, nulls: int
-    ) -> Binary | Views:
+    def _bytes(self, slab: Bytes, word: int, rows: int, used: int, nulls: int) -> Binary | Views:
         """Cut out a column whose starts, bits and data stand in three words of the plan."""
         starts, bits, data = (int(place) for place in self.plan[word : word + 3])
         null_count = int(self.state[nulls])
@@ -135,7 +133,9 @@ class Canvas:
             buffers = tuple(source[begin : begin + _WINDOW] for source, begin in self._buffers)
             return Views(views, buffers, valid, null_count)
         filled = slab[data : data + int(self.state[used])]
-        return Binary(slab[starts : starts + 4 * (rows + 1)].view(np.int32), filled, valid, null_count)
+        return Binary(
+            slab[starts : starts + 4 * (rows + 1)].view(np.int32), filled, valid, null_count
+        )
 
     def _headers(self, slab: Bytes) -> Headers:
         count = int(self.state[at.F_HEADERS])

@@ -51,4 +51,4 @@ def _crc32(source: Bytes, position: int, end: int) -> int:
 if IS_COMPILED:
     crc32 = _crc32
 else:
-    from cordwood.records.kernels.interpreted import crc32
+    pass

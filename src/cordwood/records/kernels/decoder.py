@@ -57,9 +57,7 @@ class KernelDecoder:
 class _Reading:
     """One pass over one buffer."""
 
-    def __init__(
-        self, buffer: Buffer, request: Request, slabs: SlabPool, arenas: SlabPool
-    ) -> None:
+    def __init__(self, buffer: Buffer, request: Request, slabs: SlabPool, arenas: SlabPool) -> None:
         self._view = memoryview(buffer)
         self._source = read_only(buffer)
         self._request = request

@@ -5,7 +5,6 @@ whole before it is split. So no row of an unsound batch is ever handed out.
 """
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.door import (
     INT,
     SLAB,
@@ -18,6 +17,7 @@ from cordwood.records.kernels.door import (
     kernel,
 )
 from cordwood.records.kernels.intrinsics import store_16, store_64, wrapped
+from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.record import R_OFFSET, R_STOP, R_TIMESTAMP, Record, read_record
 from cordwood.records.kernels.rows import fill_8, fill_32
 

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from cordwood.records.kernels.door import INT, IS_COMPILED, Bytes, inlined
+from cordwood.records.kernels.door import IS_COMPILED, Bytes, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,9 @@ _IS_LITTLE = sys.byteorder == "little"
 WIDE = 32
 
 
-def _pointer(context: object, builder: ir.IRBuilder, array: types.Array, value: ir.Value) -> ir.Value:
+def _pointer(
+    context: object, builder: ir.IRBuilder, array: types.Array, value: ir.Value
+) -> ir.Value:
     """The address of an array's first byte."""
     struct = cgutils.create_struct_proxy(array)(context, builder, value)
     return struct.data
@@ -91,7 +93,12 @@ def _byte_at(_typing: "Typing", source: types.Type, at: types.Type) -> tuple["Si
 
 @intrinsic
 def _copy(
-    _typing: "Typing", slab: types.Type, to: types.Type, source: types.Type, at: types.Type, size: types.Type
+    _typing: "Typing",
+    slab: types.Type,
+    to: types.Type,
+    source: types.Type,
+    at: types.Type,
+    size: types.Type,
 ) -> tuple["Signature", object]:
     """LLVM's memcpy from one array into another."""
 
@@ -139,17 +146,4 @@ if IS_COMPILED:
     load_8, load_16, load_32, load_64 = _loader(8), _loader(16), _loader(32), _loader(64)
     store_8, store_16, store_32, store_64 = _storer(8), _storer(16), _storer(32), _storer(64)
 else:
-    from cordwood.records.kernels.interpreted import (
-        byte_at,
-        copy,
-        copy_wide,
-        load_8,
-        load_16,
-        load_32,
-        load_64,
-        store_8,
-        store_16,
-        store_32,
-        store_64,
-        wrapped,
-    )
+    pass

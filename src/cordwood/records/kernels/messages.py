@@ -7,7 +7,6 @@ A message that lies by itself is its own batch; those of a wrapper stand or fall
 """
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.crc import crc32
 from cordwood.records.kernels.door import (
     INT,
@@ -21,6 +20,7 @@ from cordwood.records.kernels.door import (
     several,
 )
 from cordwood.records.kernels.intrinsics import load_8, load_32, load_64, store_16, store_64
+from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.record import Record, skip
 from cordwood.records.kernels.rows import fill_8, fill_32
 

@@ -9,7 +9,7 @@ returns -1, so that one comparison at the end of a record tells whether all of i
 
 from typing import TypeAlias
 
-from cordwood.records.kernels.door import INT, SOURCE, Bytes, inlined, several
+from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import byte_at
 
 #: Where it ends, timestamp delta, offset delta, size and place of the key and of the value, where the

@@ -5,7 +5,7 @@ than they do: they move WIDE bytes at a time, past their own end, where both sid
 """
 
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.door import INT, NOTHING, SLAB, SOURCE, WORDS, Bytes, Words, inlined
+from cordwood.records.kernels.door import Bytes, Words, inlined
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
@@ -41,9 +41,7 @@ def clear_bit(slab: Bytes, bits: int, row: int) -> None:
 
 
 @inlined
-def put_view(
-    slab: Bytes, to: int, source: Bytes, position: int, size: int, plan: Words
-) -> None:
+def put_view(slab: Bytes, to: int, source: Bytes, position: int, size: int, plan: Words) -> None:
     """Write the 16 bytes that Arrow calls a view: a size, then the bytes or where they lie."""
     store_64(slab, to, max(size, 0))
     store_64(slab, to + 8, 0)
@@ -83,9 +81,7 @@ def put_headers(source: Bytes, position: int, slab: Bytes, plan: Words, state: W
 
 
 @inlined
-def put_key(
-    source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words
-) -> int:
+def put_key(source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words) -> int:
     """Write a key at the state's row; returns the bytes it took."""
     row = state[at.F_ROWS]
     if size < 0:
