@@ -28,7 +28,7 @@ record has the batch's max timestamp.
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT64_MAX, Buffer, crc32c
 from cordwood.core.errors import BytesError
@@ -53,6 +53,15 @@ _I16: Final = Struct(">h")
 _I32: Final = Struct(">i")
 _U32: Final = Struct(">I")
 _I64: Final = Struct(">q")
+
+
+class _Common(NamedTuple):
+    """What a record does not say by itself."""
+
+    base_offset: int
+    base_timestamp: int
+    log_append_time: int | None
+    base_sequence: int
 
 
 class RecordBatch:
@@ -239,6 +248,7 @@ class RecordBatch:
                 expected=f"0 to {len(data) // SMALLEST_RECORD} in {len(data)} bytes",
                 found=count,
             )
+        common = self._common()
         at, lowest = 0, 0
         for index in range(count):
             record = _read_in_place(data, at, index, place=place)
@@ -249,24 +259,17 @@ class RecordBatch:
                     found=record.offset_delta,
                 )
             at, lowest = record.end, record.offset_delta + 1
-            yield self._dated(record)
+            yield _as_record(record, common)
         if at != len(data):
             raise place.invalid(f"bytes remain after {count} records", expected=at, found=len(data))
 
-    def _dated(self, record: V2Record) -> Record:
-        """Give a record what only the batch knows."""
-        is_stamped = self.attributes & LOG_APPEND_TIME_BIT
-        base_sequence = self.base_sequence
-        return Record(
-            self.base_offset + record.offset_delta,
-            self.max_timestamp
-            if is_stamped
-            else wrap_int64(self.base_timestamp + record.timestamp_delta),
-            TimestampType.LOG_APPEND_TIME if is_stamped else TimestampType.CREATE_TIME,
-            record.key,
-            record.value,
-            record.headers,
-            increment_sequence(base_sequence, record.offset_delta) if base_sequence >= 0 else -1,
+    def _common(self) -> "_Common":
+        """Read what every record takes from the header, once."""
+        return _Common(
+            self.base_offset,
+            self.base_timestamp,
+            self.max_timestamp if self.attributes & LOG_APPEND_TIME_BIT else None,
+            self.base_sequence,
         )
 
     # -- what a broker writes into a batch
@@ -342,3 +345,23 @@ def _read_in_place(data: Buffer, position: int, index: int, *, place: Place) -> 
             expected=error.expected,
             found=error.found,
         ) from error
+
+
+def _as_record(record: V2Record, common: _Common) -> Record:
+    """Give a record its place among the others."""
+    base_offset, base_timestamp, log_append_time, base_sequence = common
+    delta = record.offset_delta
+    if log_append_time is None:
+        timestamp = wrap_int64(base_timestamp + record.timestamp_delta)
+        timestamp_type = TimestampType.CREATE_TIME
+    else:
+        timestamp, timestamp_type = log_append_time, TimestampType.LOG_APPEND_TIME
+    return Record(
+        base_offset + delta,
+        timestamp,
+        timestamp_type,
+        record.key,
+        record.value,
+        record.headers,
+        increment_sequence(base_sequence, delta) if base_sequence >= 0 else -1,
+    )
