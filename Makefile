@@ -44,7 +44,8 @@ test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and sma
 	@scripts/setup-java
 	@mkdir -p build && date +%s > build/test-all.start
 	@$(MAKE) test
-	@CORDWOOD_FAST_SECONDS=$$(( $$(date +%s) - $$(cat build/test-all.start) )) HYPOTHESIS_PROFILE=ci \
+	@seconds=$$(( $$(date +%s) - $$(cat build/test-all.start) )) && scripts/reader-coverage && \
+		CORDWOOD_FAST_SECONDS=$$seconds HYPOTHESIS_PROFILE=ci \
 		$(PY) -m pytest -m "$(SLOW)" $(ARGS)
 
 bench: $(INSTALLED) $(PEERS) ## the benchmarks, beside their peers; writes build/bench.json

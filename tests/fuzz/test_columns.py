@@ -1,0 +1,76 @@
+"""Columns over damaged bytes: the kernels and their plain twin agree on every row and fault."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cordwood.core.errors import BadRecordsError, CordwoodError
+from cordwood.records.chunk import (
+    COLUMNS,
+    AbortedTransaction,
+    Chunking,
+    Decoder,
+    Request,
+    Selection,
+)
+from cordwood.records.columns import read_columns
+from cordwood.records.kernels import KernelDecoder
+from cordwood.records.plain import PlainDecoder
+from tests.fuzz import samples
+from tests.fuzz.harness import LIMIT, fuzz
+
+Report = Callable[[str], None]
+Seen = tuple[list[dict[str, object]], tuple[object, ...]]
+
+pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(7200)]
+
+SMALL = Chunking(max_rows=64, max_bytes=1 << 16)
+ABORTED = (AbortedTransaction(7, 1000),)
+REQUESTS = (
+    Request(limit=LIMIT, chunking=SMALL),
+    Request(limit=LIMIT, chunking=SMALL, is_view=True),
+    Request(limit=LIMIT, chunking=SMALL, selection=Selection(aborted=ABORTED)),
+    Request(limit=LIMIT, chunking=SMALL, selection=Selection(min_timestamp=950, first_offset=1)),
+    Request(limit=LIMIT, chunking=Chunking(max_rows=1, max_bytes=1), columns=COLUMNS[::-1]),
+)
+
+
+def all_samples() -> list[bytes]:
+    """Return single batches, and a stream of some."""
+    single = [*samples.v2_batches(), *samples.legacy_batches(), *samples.control_batches()]
+    return [*single, b"".join(samples.v2_batches()), b"".join(samples.legacy_batches())]
+
+
+def seen_by(decoder: Decoder, data: bytearray) -> tuple[Seen, CordwoodError | None]:
+    """Return the rows of a buffer, and the fault that ended them."""
+    rows: list[dict[str, object]] = []
+    request = REQUESTS[len(data) % len(REQUESTS)]
+    try:
+        for batch in read_columns(data, decoder, request):
+            # Python's own dates end with the year 9999, a damaged timestamp does not.
+            timestamps = batch["timestamp"].cast("int64")
+            rows += batch.set_column(
+                request.columns.index("timestamp"), "timestamp", timestamps
+            ).to_pylist()
+    except BadRecordsError as error:
+        return (rows, (type(error), error.position, error.base_offset)), error
+    except CordwoodError as error:
+        return (rows, (type(error),)), error
+    return (rows, ()), None
+
+
+def test_kernels_and_twin_agree_whatever_the_bytes(report: Report) -> None:
+    kernels, plain = KernelDecoder(), PlainDecoder()
+
+    def read_twice(data: bytearray) -> None:
+        fast, _ = seen_by(kernels, data)
+        slow, error = seen_by(plain, data)
+        assert fast == slow
+        if error is not None:
+            raise error
+
+    outcome = fuzz(read_twice, all_samples())
+
+    report(f"columns: {outcome}")
+    assert outcome.accepted > 0
+    assert len(outcome.refused) >= 6
