@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A value, the peer's value from the same run, and the ratio that has to reach the goal."""
+    """A value, and where there is a peer its value from the same run.
+
+    `goal` is what the ratio has to reach, or the value itself where there is no peer.
+    """
 
     name: str
     value: float
@@ -14,3 +17,13 @@ class Figure:
     peer_value: float | None = None
     ratio: float | None = None
     goal: float | None = None
+
+    def __str__(self) -> str:
+        """Return the figure as one line."""
+        words = [f"{self.name}: {self.value:,.2f} {self.unit}"]
+        if self.ratio is not None:
+            words.append(f"{self.peer} {self.peer_value:,.2f}, ratio {self.ratio:.2f}")
+        if self.goal is not None:
+            reached = self.value if self.ratio is None else self.ratio
+            words.append(f"goal {self.goal:g} {'reached' if reached >= self.goal else 'MISSED'}")
+        return ", ".join(words)

@@ -100,7 +100,4 @@ def _cpu_seconds(call: Callable[[], int | None], times: int) -> float:
 
 if __name__ == "__main__":
     for figure in figures():
-        print(
-            f"{figure.name}: {figure.value:.2f} {figure.unit}, "
-            f"{figure.peer} {figure.peer_value:.2f}, ratio {figure.ratio:.2f}, goal {figure.goal}"
-        )
+        print(figure)

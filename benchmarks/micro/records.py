@@ -1,0 +1,208 @@
+"""How fast does a segment become Arrow columns, checked whole, and how far ahead of others is that?
+
+    python -m benchmarks.micro.records
+
+Three questions, each answered in processor time of this process, best of several slices taken in
+turns with the peer's:
+
+- uncompressed, values of 100 B and 1 KB in batches of 16 KB: records and bytes a second, checksums
+  on, every record's structure checked, chunks reused; beside the decoders of aiokafka (Cython) and
+  kafka-python, which yield an object a record, on a part of the same bytes, checksums on as well;
+- each codec: bytes a second out of the whole way, beside the codec's own speed on the same blocks;
+- all ten columns in place of four.
+
+To compare two commits, compare their ratios, never their speeds.
+"""
+
+from collections.abc import Callable
+from time import process_time
+from typing import NamedTuple
+
+from aiokafka.record import MemoryRecords as CythonRecords
+from kafka.record import MemoryRecords as PythonRecords
+
+from benchmarks.figure import Figure
+from benchmarks.micro.compression import payload
+from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.chunk import COLUMNS, Request
+from cordwood.records.columns import read_columns
+from cordwood.records.compression import Codec, decompress_into
+from cordwood.records.kernels import KernelDecoder
+
+FEW = ("offset", "timestamp", "key", "value")
+BATCH_BYTES = 16 * 1024
+CODEC_BATCH_BYTES = 128 * 1024
+SLICES = 5
+PEER_SHARE = 64
+CODEC_GOAL = 0.7
+
+
+class Segment(NamedTuple):
+    """The bytes of a segment, and what is in them."""
+
+    data: bytes
+    records: int
+    uncompressed: int
+
+    def part(self, share: int) -> "Segment":
+        """Return every batch of the first `share`th."""
+        size = RecordBatch(self.data).size
+        batches = max(1, len(self.data) // size // share)
+        whole = len(self.data) // size
+        return Segment(
+            self.data[: batches * size],
+            self.records * batches // whole,
+            self.uncompressed * batches // whole,
+        )
+
+
+def segment(value_size: int, size: int, *, codec: Codec = Codec.NONE, batch_bytes: int) -> Segment:
+    """Return about `size` bytes of batches: offsets follow each other, records repeat."""
+    builder = BatchBuilder(BatchFields(codec=codec))
+    text = payload(batch_bytes + value_size)
+    while builder.uncompressed_size + value_size < batch_bytes:
+        at = builder.count * value_size
+        value = text[at : at + value_size]
+        builder.append(b"key-%08d" % builder.count, value, timestamp=1_790_000_000_000 + at)
+    batch, count = builder.build(), builder.count
+    out = bytearray()
+    copies = max(1, size // builder.uncompressed_size)
+    for index in range(copies):
+        RecordBatch(batch).set_base_offset(index * count)
+        out += batch
+    return Segment(bytes(out), count * copies, builder.uncompressed_size * copies)
+
+
+def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
+    """Measure on segments of about `size` bytes."""
+    small = segment(100, size, batch_bytes=BATCH_BYTES)
+    large = segment(1024, size, batch_bytes=BATCH_BYTES)
+    found = [*_beside_decoders("100 B", small), *_beside_decoders("1 KB", large)]
+    found += [_rate("100 B to all columns", small, COLUMNS)]
+    for codec in Codec:
+        if codec is not Codec.NONE:
+            found.append(_beside_codec(codec, size))
+    return found
+
+
+def _read(columns: tuple[str, ...]) -> Callable[[Segment], int]:
+    """Return a reader that keeps its chunks from one segment to the next, as a consumer would."""
+    decoder, request = KernelDecoder(), Request(columns=columns)
+
+    def read(of: Segment) -> int:
+        return sum(batch.num_rows for batch in read_columns(of.data, decoder, request))
+
+    return read
+
+
+def _rate(name: str, of: Segment, columns: tuple[str, ...]) -> Figure:
+    read = _read(columns)
+    seconds = min(_cpu_seconds(read, of) for _ in range(SLICES))
+    return Figure(name=name, value=of.records / seconds / 1e6, unit="M records/s")
+
+
+def _beside_decoders(name: str, of: Segment) -> list[Figure]:
+    """Return our rates, and the ratios to those who decode into objects."""
+    read, part = _read(FEW), of.part(PEER_SHARE)
+    peers = {"aiokafka": _iterate_cython, "kafka-python": _iterate_python}
+    ours: list[float] = []
+    theirs: dict[str, list[float]] = {peer: [] for peer in peers}
+    for _ in range(SLICES):
+        ours.append(_cpu_seconds(read, of))
+        for peer, iterate in peers.items():
+            theirs[peer].append(_cpu_seconds(iterate, part))
+    rate = of.records / min(ours) / 1e6
+    goal = (20.0, None) if name == "100 B" else (None, 5.0)
+    found = [
+        Figure(name=f"{name} to columns", value=rate, unit="M records/s", goal=goal[0]),
+        Figure(
+            name=f"{name} to columns, bytes",
+            value=len(of.data) / min(ours) / 1e9,
+            unit="GB/s",
+            goal=goal[1],
+        ),
+    ]
+    for peer, seconds in theirs.items():
+        peer_rate = part.records / min(seconds) / 1e6
+        found.append(
+            Figure(
+                name=f"{name} to columns beside {peer}",
+                value=rate,
+                unit="M records/s",
+                peer=peer,
+                peer_value=peer_rate,
+                ratio=rate / peer_rate,
+            )
+        )
+    return found
+
+
+def _beside_codec(codec: Codec, size: int) -> Figure:
+    """Return the speed of decompressing, checking and laying out beside that of decompressing."""
+    of = segment(100, size, codec=codec, batch_bytes=CODEC_BATCH_BYTES)
+    block = RecordBatch(of.data).payload
+    out = bytearray(CODEC_BATCH_BYTES)
+    copies = len(of.data) // RecordBatch(of.data).size
+    read = _read(FEW)
+
+    def decompress_all(_: Segment) -> int:
+        return sum(decompress_into(codec, block, out, 0) or 0 for _ in range(copies))
+
+    ours, theirs = [], []
+    for _ in range(SLICES):
+        ours.append(_cpu_seconds(read, of))
+        theirs.append(_cpu_seconds(decompress_all, of))
+    return Figure(
+        name=f"100 B {codec.kafka_name} to columns",
+        value=of.uncompressed / min(ours) / 1e9,
+        unit="GB/s",
+        peer="the codec alone",
+        peer_value=of.uncompressed / min(theirs) / 1e9,
+        ratio=min(theirs) / min(ours),
+        goal=CODEC_GOAL,
+    )
+
+
+def _iterate_cython(of: Segment) -> int:
+    """Decode with aiokafka, touching what our columns hold."""
+    rows = 0
+    records = CythonRecords(of.data)
+    while (batch := records.next_batch()) is not None:
+        _ensure(batch.validate_crc())
+        for record in batch:
+            _ = record.offset, record.timestamp, record.key, record.value
+            rows += 1
+    return rows
+
+
+def _iterate_python(of: Segment) -> int:
+    """Decode with kafka-python, touching what our columns hold."""
+    rows = 0
+    records = PythonRecords(of.data)
+    while (batch := records.next_batch()) is not None:
+        _ensure(batch.validate_crc())
+        for record in batch:
+            _ = record.offset, record.timestamp, record.key, record.value
+            rows += 1
+    return rows
+
+
+def _ensure(is_valid: object) -> None:
+    if not is_valid:
+        raise ValueError("a peer found a wrong checksum")
+
+
+def _cpu_seconds(read: Callable[[Segment], int], of: Segment) -> float:
+    """Return the processor time of one pass, which has to find every record or byte."""
+    start = process_time()
+    found = read(of)
+    seconds = max(process_time() - start, 1e-9)
+    if found < of.records:
+        raise ValueError(f"{found} found in place of {of.records}")
+    return seconds
+
+
+if __name__ == "__main__":
+    for figure in figures():
+        print(figure)
