@@ -44,6 +44,12 @@ VARINT_MAX_SIZE: Final = 5
 VARLONG_MAX_SIZE: Final = 10
 
 
+def bytes_view(data: Buffer) -> memoryview:
+    """Return `data` as unsigned bytes; views of Arrow's buffers, say, are of signed ones."""
+    view = memoryview(data)
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+
+
 def crc32c(data: Buffer, value: int = 0) -> int:
     """Return the CRC-32C (Castagnoli) of `data`, continuing from `value`: v2 batches use it."""
     return _crc32c(data, value)

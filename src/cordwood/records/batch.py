@@ -30,7 +30,15 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import INT64_MAX, Buffer, crc32c
+from cordwood.core.binary import (
+    INT32_MAX,
+    INT32_MIN,
+    INT64_MAX,
+    INT64_MIN,
+    Buffer,
+    bytes_view,
+    crc32c,
+)
 from cordwood.core.errors import BytesError
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.place import Place
@@ -72,7 +80,7 @@ class RecordBatch:
     magic: Final = MAGIC
 
     def __init__(self, buffer: Buffer, position: int = 0) -> None:
-        self.view = memoryview(buffer)
+        self.view = bytes_view(buffer)
         self.position = position
         _ensure_fits(self.view, position)
 
@@ -275,6 +283,8 @@ class RecordBatch:
     # -- what a broker writes into a batch
 
     def set_base_offset(self, offset: int) -> None:
+        highest = INT64_MAX - max(self.last_offset_delta, 0)
+        self.place.ensure_between("a base offset to set", offset, 0, highest)
         _I64.pack_into(self.view, self.position, offset)
 
     def set_last_offset(self, offset: int) -> None:
@@ -282,6 +292,7 @@ class RecordBatch:
         self.set_base_offset(offset - self.last_offset_delta)
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
+        self.place.ensure_between("a leader epoch to set", epoch, INT32_MIN, INT32_MAX)
         _I32.pack_into(self.view, self.position + 12, epoch)
 
     def set_log_append_time(self, now_ms: int) -> None:
@@ -294,6 +305,7 @@ class RecordBatch:
 
     def _set_timestamp(self, attributes: int, timestamp: int) -> None:
         """Write both fields, and the checksum over them, only when one of them changes."""
+        self.place.ensure_between("a timestamp to set", timestamp, INT64_MIN, INT64_MAX)
         if (attributes, timestamp) == (self.attributes, self.max_timestamp):
             return
         _I16.pack_into(self.view, self.position + 21, attributes)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final, NamedTuple, Self
 
-from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, crc32c
+from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, Buffer, crc32c
 from cordwood.core.errors import InvalidRecordError
 from cordwood.records.batch import (
     CONTROL_BIT,
@@ -81,7 +81,8 @@ class BatchFields(NamedTuple):
         )
 
     def ensure_consistent(self) -> None:
-        """Refuse what no broker accepts of a producer."""
+        """Refuse what no broker accepts of a producer, and what the header has no room for."""
+        self.ensure_in_range()
         if self.is_transactional and self.producer_id < 0:
             raise InvalidRecordError("a transactional batch needs a producer id")
         if self.producer_id >= 0 and self.producer_epoch < 0:
@@ -89,6 +90,30 @@ class BatchFields(NamedTuple):
         if self.producer_id >= 0 and self.base_sequence < 0 and not self.is_control:
             raise InvalidRecordError("a producer id needs a base sequence")
 
+    def ensure_in_range(self) -> None:
+        """Refuse a number that its field cannot take."""
+        for name, (lowest, highest) in _RANGES.items():
+            number: int | None = getattr(self, name)
+            if number is not None and not lowest <= number <= highest:
+                raise InvalidRecordError(
+                    f"a {name} that does not fit its field",
+                    base_offset=self.base_offset,
+                    expected=f"{lowest} to {highest}",
+                    found=number,
+                )
+
+
+_INT32: Final = (INT32_MIN, INT32_MAX)
+_INT64: Final = (INT64_MIN, INT64_MAX)
+_RANGES: Final = {
+    "base_offset": (INT64_MIN, INT64_MAX),
+    "partition_leader_epoch": _INT32,
+    "log_append_time_ms": _INT64,
+    "producer_id": _INT64,
+    "producer_epoch": (-(1 << 15), (1 << 15) - 1),
+    "base_sequence": _INT32,
+    "delete_horizon_ms": _INT64,
+}
 
 NO_FIELDS: Final = BatchFields()
 
@@ -200,6 +225,22 @@ class BatchBuilder:
 
 def empty_batch(fields: BatchFields, *, last_offset: int, max_timestamp: int) -> bytearray:
     """Return a header of 61 bytes that stands for offsets whose records are all gone."""
+    fields.ensure_in_range()
+    highest = min(INT64_MAX, fields.base_offset + INT32_MAX)
+    if not 0 <= fields.base_offset <= last_offset <= highest:
+        raise InvalidRecordError(
+            "a last offset that does not fit the batch",
+            base_offset=fields.base_offset,
+            expected=f"{max(fields.base_offset, 0)} to {highest}",
+            found=last_offset,
+        )
+    if not INT64_MIN <= max_timestamp <= INT64_MAX:
+        raise InvalidRecordError(
+            "a timestamp that cannot be right",
+            base_offset=fields.base_offset,
+            expected=f"{INT64_MIN} to {INT64_MAX}",
+            found=max_timestamp,
+        )
     stamped = max_timestamp if fields.log_append_time_ms is not None else None
     out = bytearray(HEADER_SIZE)
     _write_header(

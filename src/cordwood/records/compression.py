@@ -14,7 +14,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Final, NamedTuple, Self
 
-from cordwood.core.binary import Buffer
+from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.errors import (
     CorruptMessageError,
     SettingError,
@@ -76,7 +76,7 @@ LEVELS: Final = {
 
 def compress(codec: Codec, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
     """Return `data` in the framing of `codec`; `level` None is Kafka's default."""
-    view = memoryview(data)
+    view = bytes_view(data)
     level = _checked_level(codec, level)
     match codec:
         case Codec.NONE:
@@ -100,8 +100,8 @@ def decompress_into(
     After None `out` may hold part of the data from `at` on. None never comes when `out` has room
     for `uncompressed_bound`, so a caller who grows towards that bound comes to an end.
     """
-    view = memoryview(data)
-    room = memoryview(out)[at:]
+    view = bytes_view(data)
+    room = bytes_view(out)[at:]
     if codec is Codec.LZ4:
         return lz4_frame.decompress_into(view, room, magic=magic)
     if codec is Codec.ZSTD:
@@ -113,7 +113,7 @@ def decompress(
     codec: Codec, data: Buffer, *, magic: int = 2, limit: int = DEFAULT_LIMIT
 ) -> bytes | memoryview:
     """Return the uncompressed data, which must not be larger than `limit`."""
-    view = memoryview(data)
+    view = bytes_view(data)
     least, most = _bounds(codec, view, magic)
     _check_limit(least, limit)
     if codec is Codec.NONE:
@@ -133,7 +133,7 @@ def uncompressed_bound(codec: Codec, data: Buffer, *, magic: int = 2) -> int:
     It is exact for none and snappy and for zstd that carries its content size; for lz4 and other
     zstd it is what the block headers allow; for gzip it is what deflate can do at the most.
     """
-    return _bounds(codec, memoryview(data), magic)[1]
+    return _bounds(codec, bytes_view(data), magic)[1]
 
 
 def _bounds(codec: Codec, view: memoryview, magic: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
-from cordwood.core.binary import INT64_MAX, Buffer
+from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer, bytes_view
 from cordwood.core.errors import BytesError, UnsupportedForMessageFormatError
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.message import (
@@ -63,7 +63,7 @@ class LegacyBatch:
     delete_horizon_ms: Final = None
 
     def __init__(self, buffer: Buffer, position: int = 0) -> None:
-        self.view = memoryview(buffer)
+        self.view = bytes_view(buffer)
         self.position = position
         try:
             message_size(self.view, position, len(self.view))
@@ -221,7 +221,9 @@ class LegacyBatch:
         wrapper = self.last_offset
         if self.magic == 0 or wrapper == 0:
             return 0, INT64_MAX
-        *_, (start, _) = _bounds(inner, self.place)
+        start = 0
+        for start, _ in _bounds(inner, self.place):  # noqa: B007 - the last one is what counts
+            pass
         last: int = _I64.unpack_from(inner, start)[0]
         if not 0 <= last <= wrapper:
             raise self.place.invalid(
@@ -247,6 +249,7 @@ class LegacyBatch:
 
     def set_last_offset(self, offset: int) -> None:
         """Move the message so that it ends at `offset`; inside v1 everything moves along."""
+        self.place.ensure_between("an offset to set", offset, 0, INT64_MAX)
         _I64.pack_into(self.view, self.position, offset)
 
     def set_log_append_time(self, now_ms: int) -> None:
@@ -261,6 +264,7 @@ class LegacyBatch:
         """Write both fields, and the checksum over them, only when one of them changes."""
         if self.magic == 0:
             raise UnsupportedForMessageFormatError("v0 messages have no timestamps")
+        self.place.ensure_between("a timestamp to set", timestamp, INT64_MIN, INT64_MAX)
         if (attributes, timestamp) == (self.attributes, self.max_timestamp):
             return
         _I8.pack_into(self.view, self.position + 17, attributes)

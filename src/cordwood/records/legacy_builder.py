@@ -5,7 +5,7 @@ The layout is drawn in `message`, the rule for offsets inside a wrapper in `lega
 
 from typing import Final, Literal, TypeAlias
 
-from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer
+from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, bytes_view
 from cordwood.core.errors import InvalidRecordError, UnsupportedCompressionTypeError
 from cordwood.records.compression import Codec, compress
 from cordwood.records.message import LOG_APPEND_TIME_BIT, Message, append_message
@@ -112,8 +112,8 @@ class LegacyBuilder:
                 self.magic,
                 codec | (LOG_APPEND_TIME_BIT if is_stamped else 0),
                 timestamp,
-                None if key is None else memoryview(key),
-                None if value is None else memoryview(value),
+                None if key is None else bytes_view(key),
+                None if value is None else bytes_view(value),
             ),
         )
 

@@ -39,6 +39,11 @@ class Place(NamedTuple):
             found=found,
         )
 
+    def ensure_between(self, what: str, number: int, lowest: int, highest: int) -> None:
+        """Refuse a number that its field cannot take, before any byte is written."""
+        if not lowest <= number <= highest:
+            raise self.invalid(what, expected=f"{lowest} to {highest}", found=number)
+
     def codec(self, attributes: int) -> Codec:
         """Return the codec in the low bits of a batch's attributes."""
         try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, TypeAlias
 
-from cordwood.core.binary import Buffer
+from cordwood.core.binary import Buffer, bytes_view
 from cordwood.records.batch import MAGIC, RecordBatch
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.message import LOG_OVERHEAD, SMALLEST_SIZE
@@ -28,7 +28,7 @@ _PREFIX: Final = Struct(">qiib")
 
 def batches(buffer: Buffer, position: int = 0) -> Iterator[AnyBatch]:
     """Yield every whole batch from `position` on."""
-    view = memoryview(buffer)
+    view = bytes_view(buffer)
     while (batch := batch_at(view, position)) is not None:
         yield batch
         position = batch.end
@@ -36,7 +36,11 @@ def batches(buffer: Buffer, position: int = 0) -> Iterator[AnyBatch]:
 
 def batch_at(buffer: Buffer, position: int) -> AnyBatch | None:
     """Return the batch that begins at `position`, or None when it is cut off."""
-    view = memoryview(buffer)
+    view = bytes_view(buffer)
+    if position < 0:
+        raise Place(position).corrupt(
+            "no batch begins before its buffer", expected="a position of at least 0", found=position
+        )
     room = len(view) - position
     if room < PREFIX_SIZE:
         return None

@@ -22,6 +22,7 @@ from cordwood.core.binary import (
     Buffer,
     append_varint,
     append_varlong,
+    bytes_view,
     read_varint,
     read_varlong,
     varint_size,
@@ -86,8 +87,9 @@ def append_v2_record(
     value: Buffer | None,
     headers: Sequence[Header] = NO_HEADERS,
 ) -> None:
-    """Append a record; both deltas have to fit their types."""
-    encoded = [(_encode_key(name), content) for name, content in headers]
+    """Append a record, or nothing when it raises; both deltas have to fit their types."""
+    key, value = _sized(key), _sized(value)
+    encoded = [(_encode_key(name), _sized(content)) for name, content in headers]
     size = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta)
     size += _nullable_size(key) + _nullable_size(value) + varint_size(len(encoded))
     size += sum(_nullable_size(name) + _nullable_size(content) for name, content in encoded)
@@ -165,6 +167,11 @@ def _encode_key(name: str) -> bytes:
             expected="whole characters",
             found=ascii(name[error.start]),
         ) from error
+
+
+def _sized(data: Buffer | None) -> Buffer | None:
+    """Return the same bytes, in a form whose `len` counts them."""
+    return data if data is None or isinstance(data, bytes) else bytes_view(data)
 
 
 def _nullable_size(data: Buffer | None) -> int:

@@ -33,6 +33,7 @@ class VirtualClock:
         self._wall_offset_ms = 0
         self._queue: list[tuple[float, int, VirtualTimer]] = []
         self._order = count()
+        self._is_calling = False
 
     def now_ms(self) -> TimestampMs:
         return TimestampMs(self._start_ms + self._wall_offset_ms + int(self._elapsed_ms))
@@ -52,14 +53,18 @@ class VirtualClock:
         """Let time pass, stopping at every call that falls due on the way to make it.
 
         An error in a call comes out here, with the time at which it was due; nothing is lost by it.
+        A call that lets time pass itself only makes the others late: calls do not overlap.
         """
         passed = timedelta(days=days, hours=hours, seconds=seconds, milliseconds=ms)
         if passed < timedelta(0):
             raise ValueError("time does not go back; the wall clock alone can: jump_wall")
         end_ms = self._elapsed_ms + passed / timedelta(milliseconds=1)
-        while self._queue and self._queue[0][0] <= end_ms:
+        if self._is_calling:
+            self._elapsed_ms = end_ms
+            return
+        while self._queue and self._queue[0][0] <= max(end_ms, self._elapsed_ms):
             self._make_next_call()
-        self._elapsed_ms = end_ms
+        self._elapsed_ms = max(end_ms, self._elapsed_ms)
 
     def jump_wall(self, ms: int) -> None:
         """Set the wall clock forward or back, as an operator does; no call falls due by it."""
@@ -77,8 +82,13 @@ class VirtualClock:
             return
         self._elapsed_ms = max(self._elapsed_ms, when_ms)
         if timer.interval_ms is not None:
-            self._push(when_ms + timer.interval_ms, timer)
-        timer.call()
+            missed = (self._elapsed_ms - when_ms) // timer.interval_ms
+            self._push(when_ms + (missed + 1) * timer.interval_ms, timer)
+        self._is_calling = True
+        try:
+            timer.call()
+        finally:
+            self._is_calling = False
 
     def _push(self, when_ms: float, timer: VirtualTimer) -> VirtualTimer:
         heapq.heappush(self._queue, (when_ms, next(self._order), timer))

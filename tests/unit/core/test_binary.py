@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from array import array
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.core import binary
-from cordwood.core.binary import Buffer
+from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.errors import BytesError
 
 VECTORS = [
@@ -148,3 +149,11 @@ def test_crc32c_is_the_same_when_one_wheel_is_missing(
         pytest.skip("the other wheel is not installed")
 
     assert fresh.crc32c(memoryview(b"56789"), fresh.crc32c(b"1234")) == 0xE3069283
+
+
+def test_bytes_view_is_of_unsigned_bytes_whatever_the_elements() -> None:
+    signed, wide = memoryview(b"\xff").cast("b"), memoryview(array("i", [1, 2]))
+
+    assert bytes_view(signed)[0] == 255
+    assert len(bytes_view(wide)) == wide.nbytes
+    assert bytes(bytes_view(b"ab")) == b"ab"

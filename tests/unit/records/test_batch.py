@@ -264,3 +264,29 @@ def test_batch_keeps_its_other_attributes_when_it_is_dated() -> None:
     batch.set_log_append_time(6)
 
     assert batch.attributes == 0x18
+
+
+@pytest.mark.parametrize("codec", tuple(Codec))
+def test_batch_is_read_alike_from_signed_bytes(codec: Codec) -> None:
+    builder = BatchBuilder(BatchFields(codec=codec))
+    builder.append(b"k" * 200, b"\xff" * 200)
+    data = builder.build()
+
+    signed = RecordBatch(memoryview(data).cast("b"))
+
+    assert list(signed.records()) == list(RecordBatch(data).records())
+
+
+def test_batch_refuses_to_set_what_its_fields_cannot_take_and_stays_valid() -> None:
+    batch = RecordBatch(bytearray(TWO))
+
+    for set_field, number in (
+        (batch.set_base_offset, INT64_MAX),
+        (batch.set_last_offset, 0),
+        (batch.set_partition_leader_epoch, 1 << 31),
+        (batch.set_log_append_time, INT64_MAX + 1),
+    ):
+        with pytest.raises(InvalidRecordError, match=r"to set .*expected"):
+            set_field(number)
+
+    assert bytes(batch.data) == TWO

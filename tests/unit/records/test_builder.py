@@ -232,3 +232,55 @@ def test_builder_refuses_a_batch_whose_length_has_no_room(monkeypatch: pytest.Mo
 
     with pytest.raises(InvalidRecordError, match="too large"):
         builder.build()
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    (
+        ("partition_leader_epoch", BatchFields(partition_leader_epoch=1 << 31)),
+        ("producer_id", PRODUCER._replace(producer_id=1 << 63)),
+        ("producer_epoch", PRODUCER._replace(producer_epoch=1 << 15)),
+        ("base_sequence", PRODUCER._replace(base_sequence=1 << 31)),
+        ("log_append_time_ms", BatchFields(log_append_time_ms=1 << 63)),
+        ("delete_horizon_ms", BatchFields(delete_horizon_ms=1 << 63)),
+        ("base_offset", BatchFields(base_offset=1 << 63)),
+    ),
+)
+def test_builder_names_the_field_when_a_number_does_not_fit(name: str, fields: BatchFields) -> None:
+    with pytest.raises(InvalidRecordError, match=f"a {name} that does not fit its field"):
+        BatchBuilder(fields)
+
+
+@pytest.mark.parametrize(
+    ("base_offset", "last_offset"), ((10, 9), (10, 1 << 40), (-1, 3), (INT64_MAX, INT64_MAX + 1))
+)
+def test_empty_batch_refuses_offsets_that_cannot_be_right(
+    base_offset: int, last_offset: int
+) -> None:
+    with pytest.raises(InvalidRecordError, match="last offset"):
+        empty_batch(BatchFields(base_offset), last_offset=last_offset, max_timestamp=0)
+
+
+def test_empty_batch_refuses_a_timestamp_of_more_than_64_bits() -> None:
+    with pytest.raises(InvalidRecordError, match="timestamp"):
+        empty_batch(BatchFields(), last_offset=0, max_timestamp=INT64_MAX + 1)
+
+
+def test_builder_counts_the_bytes_of_wide_elements() -> None:
+    builder = BatchBuilder()
+    wide = memoryview(bytes(range(8))).cast("i")
+
+    builder.append(wide, wide, headers=[("h", bytes(wide))])
+
+    (record,) = RecordBatch(builder.build()).records()
+    assert record.key == record.value == bytes(range(8))
+
+
+def test_builder_keeps_nothing_of_a_record_that_it_refuses() -> None:
+    builder = BatchBuilder()
+
+    with pytest.raises(TypeError, match="bytes-like"):
+        builder.append("text", b"v")  # type: ignore[arg-type]  # the mistake to be refused
+    builder.append(b"k", b"v")
+
+    assert [record.key for record in RecordBatch(builder.build()).records()] == [b"k"]

@@ -1,5 +1,6 @@
 """v0 and v1 as batches: golden bytes, the offsets inside wrappers, fields patched in place."""
 
+import tracemalloc
 from struct import pack
 
 import pytest
@@ -256,3 +257,27 @@ def test_legacy_is_corrupt_when_what_is_inside_is_larger_than_the_limit() -> Non
 
     with pytest.raises(CorruptMessageError, match="at most 3499 bytes"):
         batch.count(limit=3499)
+
+
+def test_legacy_refuses_to_set_what_its_fields_cannot_take_and_stays_valid() -> None:
+    batch = LegacyBatch(bytearray(V1))
+
+    for set_field, number in (
+        (batch.set_last_offset, -1),
+        (batch.set_log_append_time, INT64_MAX + 1),
+    ):
+        with pytest.raises(InvalidRecordError, match=r"to set .*expected"):
+            set_field(number)
+
+    assert bytes(batch.data) == V1
+
+
+def test_wrapper_of_many_messages_is_opened_without_a_list_of_them() -> None:
+    batch = wrapper(5, message(0) * 20_000)
+
+    tracemalloc.start()
+    next(batch.records())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 20_000 * len(message(0)) * 3

@@ -136,3 +136,14 @@ def test_builder_refuses_an_offset_that_does_not_follow(base_offset: int, offset
 def test_builder_refuses_a_timestamp_that_cannot_be(timestamp: int) -> None:
     with pytest.raises(InvalidRecordError, match="timestamp"):
         LegacyBuilder(1).append(None, None, timestamp=timestamp)
+
+
+def test_legacy_builder_counts_the_bytes_of_wide_elements() -> None:
+    builder = LegacyBuilder(1)
+    wide = memoryview(bytes(range(8))).cast("i")
+
+    builder.append(wide, wide)
+
+    (batch,) = batches(builder.build())
+    (record,) = batch.records()
+    assert record.key == record.value == bytes(range(8))

@@ -74,3 +74,8 @@ def test_stream_raises_when_a_batch_is_shorter_than_its_header() -> None:
 
     with pytest.raises(CorruptMessageError, match=r"batch length .*expected 49 to 58, found 48"):
         batch_at(data, 0)
+
+
+def test_stream_refuses_a_position_before_its_buffer() -> None:
+    with pytest.raises(CorruptMessageError, match="position -5"):
+        batch_at(v2(0), -5)

@@ -50,3 +50,19 @@ def test_next_call_passes_over_cancelled_ones() -> None:
 
     assert clock.next_call_ms() == 2
     assert VirtualClock().next_call_ms() is None
+
+
+def test_clock_makes_calls_late_and_never_goes_back_when_a_call_takes_time() -> None:
+    clock = VirtualClock()
+    seen: list[tuple[str, float]] = []
+
+    def lag() -> None:
+        clock.advance(ms=50)
+        seen.append(("lag", clock.monotonic_ms()))
+
+    clock.call_at(10, lag)
+    clock.every(15, lambda: seen.append(("every", clock.monotonic_ms())))
+    clock.advance(ms=20)
+
+    assert seen == [("lag", 60), ("every", 60)]
+    assert (clock.monotonic_ms(), clock.next_call_ms()) == (60, 75)
