@@ -56,7 +56,7 @@ def segment(codec: cordwood.Codec) -> bytes:
 def timed_rows(data: bytes, reader: Decoder) -> tuple[int, float]:
     """Return how many rows a decoder found, and the seconds of processor time it took."""
     before = time.process_time()
-    rows = sum(batch.num_rows for batch in read_columns(data, reader, Request(columns=COLUMNS)))
+    rows = sum(batch.num_rows for batch in read_columns(data, reader, request=Request(columns=COLUMNS)))
     return rows, time.process_time() - before
 
 
@@ -81,7 +81,7 @@ def show_codecs(segments: dict[cordwood.Codec, bytes]) -> None:
 
 def show_columns(data: bytes) -> None:
     """Compute on columns, without a Python object for a record."""
-    table = pa.Table.from_batches(read_columns(data, decoder(), Request(columns=COLUMNS)))
+    table = pa.Table.from_batches(read_columns(data, decoder(), request=Request(columns=COLUMNS)))
     first, last = table["timestamp"][0], table["timestamp"][-1]
     keys = len(table["key"].unique())
     print(f"\n{table.num_rows:,} rows from {first} to {last}, {keys:,} keys; the first:\n")
@@ -95,7 +95,7 @@ def show_damage(data: bytes) -> None:
     broken[len(broken) // 2] ^= 0x01
     rows = 0
     try:
-        for batch in read_columns(broken, decoder(), Request(columns=COLUMNS)):
+        for batch in read_columns(broken, decoder(), request=Request(columns=COLUMNS)):
             rows += batch.num_rows
     except BadRecordsError as error:
         print(f"\none bit flipped: {rows:,} good rows first, then\n")

@@ -46,7 +46,7 @@ def seen_by(decoder: Decoder, data: bytearray) -> tuple[Seen, CordwoodError | No
     rows: list[dict[str, object]] = []
     request = REQUESTS[len(data) % len(REQUESTS)]
     try:
-        for batch in read_columns(data, decoder, request):
+        for batch in read_columns(data, decoder, request=request):
             # Python's own dates end with the year 9999, a damaged timestamp does not.
             timestamps = batch["timestamp"].cast("int64")
             rows += batch.set_column(

@@ -69,7 +69,7 @@ class Selection:
     max_timestamp: int = INT64_MAX
     aborted: tuple[AbortedTransaction, ...] | None = None
 
-    def is_outside(self, base_offset: int, last_offset: int, max_timestamp: int) -> bool:
+    def is_outside(self, base_offset: int, last_offset: int, *, max_timestamp: int) -> bool:
         """Whether a batch has nothing that is wanted; its header is believed when it can be."""
         is_sound = 0 <= base_offset <= last_offset <= INT64_MAX
         is_early = last_offset < self.first_offset or 0 <= max_timestamp < self.min_timestamp
@@ -152,7 +152,7 @@ class Headers(NamedTuple):
     """For each row a stretch of pairs."""
 
     starts: NDArray[np.int32]
-    count: int
+    pairs: int
     keys: Binary
     values: Binary
 

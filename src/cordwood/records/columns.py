@@ -63,7 +63,7 @@ def schema(columns: Sequence[str] = COLUMNS, *, is_view: bool = False) -> pa.Sch
 
 
 def read_columns(
-    buffer: Buffer, decoder: Decoder, request: Request | None = None
+    buffer: Buffer, decoder: Decoder, *, request: Request | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Return an iterator over the records of a buffer, in chunks.
 
@@ -105,8 +105,8 @@ def _binary(column: Binary, rows: int, kind: pa.DataType) -> pa.Array:
 def _headers(column: Headers, rows: int, kind: pa.DataType) -> pa.Array:
     pairs = pa.StructArray.from_arrays(
         [
-            _binary(column.keys, column.count, _HEADER_KEY.type),
-            _binary(column.values, column.count, _HEADER_VALUE.type),
+            _binary(column.keys, column.pairs, _HEADER_KEY.type),
+            _binary(column.values, column.pairs, _HEADER_VALUE.type),
         ],
         fields=[_HEADER_KEY, _HEADER_VALUE],
     )

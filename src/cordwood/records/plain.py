@@ -127,7 +127,7 @@ def _rows_of_batch(
     """Return the wanted rows of a batch, after it has been read whole."""
     if not isinstance(batch, RecordBatch):
         last = batch.last_offset
-        if request.selection.is_outside(last, last, batch.max_timestamp):
+        if request.selection.is_outside(last, last, max_timestamp=batch.max_timestamp):
             return []
         return _selected([Row(record) for record in read_whole(batch, request)], request)
     is_kept = _is_kept(batch, request, aborted)
@@ -143,7 +143,7 @@ def _rows_of_batch(
 def _is_kept(batch: RecordBatch, request: Request, aborted: AbortedProducers | None) -> bool | None:
     """Whether a batch's rows are handed out; None when it need not even be read."""
     is_outside = request.selection.is_outside(
-        batch.base_offset, batch.last_offset, batch.max_timestamp
+        batch.base_offset, batch.last_offset, max_timestamp=batch.max_timestamp
     )
     if aborted is not None and batch.producer_id >= 0:
         aborted.reach(batch.last_offset)

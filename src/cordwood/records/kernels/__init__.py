@@ -10,13 +10,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
 from cordwood.records.kernels import cache
 from cordwood.records.plain import PlainDecoder
 
-__all__ = ["decoder", "is_warm", "warm"]
+if TYPE_CHECKING:
+    from cordwood.records.kernels.decoder import KernelDecoder
+
+__all__ = ["KernelDecoder", "decoder", "is_warm", "warm"]
 
 
 def is_warm() -> bool:
@@ -60,3 +64,12 @@ def warm(say: Callable[[str], object]) -> None:
             f"compiling kernels into {place} failed; the plain decoder goes on serving:"
             f" {child.stderr.strip()[-500:]}"
         )
+
+
+def __getattr__(name: str) -> object:
+    """Import numba for who asks for the fast decoder by its name, cold or not."""
+    if name != "KernelDecoder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cordwood.records.kernels.decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelDecoder

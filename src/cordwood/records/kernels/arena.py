@@ -43,7 +43,7 @@ class Arena:
         self._slab = slab = self._pool.take(ARENA_BYTES)
         self.source = slab.view()
         self.source.flags.writeable = False
-        self._room = memoryview(slab)[: len(slab) - SLACK]
+        self._room = slab.data[: len(slab) - SLACK]
 
     def close(self) -> None:
         """Give the bytes back, for when nobody refers to them any more."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cordwood.records.kernels import interpreted
 from cordwood.records.kernels.door import IS_COMPILED, Bytes, inlined
 from cordwood.records.kernels.intrinsics import byte_at
 
@@ -48,7 +49,4 @@ def _crc32(source: Bytes, position: int, end: int) -> int:
     return crc ^ _ALL_ONES
 
 
-if IS_COMPILED:
-    crc32 = _crc32
-else:
-    pass
+crc32 = _crc32 if IS_COMPILED else interpreted.crc32

@@ -32,8 +32,14 @@ GROUP_BYTES: Final = 512 << 10
 GROUP_ROWS: Final = 1024
 
 _CRC_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA_END, at.T_CRC]
-_TXN_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_BASE_OFFSET, at.T_LAST_DELTA]
-_TXN_COLUMNS += [at.T_PRODUCER_ID, at.T_ATTRIBUTES]
+_TXN_COLUMNS: Final = [
+    at.T_ACTION,
+    at.T_POSITION,
+    at.T_BASE_OFFSET,
+    at.T_LAST_DELTA,
+    at.T_PRODUCER_ID,
+    at.T_ATTRIBUTES,
+]
 _PACKED_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA, at.T_DATA_END, at.T_ATTRIBUTES]
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
@@ -209,19 +215,19 @@ class _Reading:
         ):
             if action == at.SKIP:
                 continue
+            span = None
             try:
                 codec, packed = _codec(attributes), self._view[data:end]
                 span = arena.unpack(codec, packed, magic=2)
                 if span is None:
                     yield from self._fill(arena.source, first, row)
                     yield from self._let_go()
-                    if self._bad is not None:
-                        return
                     first = row
                     span = arena.unpack_alone(codec, packed, magic=2)
             except CordwoodError:
                 yield from self._fill(arena.source, first, row)
                 self._bad = position if self._bad is None else self._bad
+            if self._bad is not None or span is None:
                 return
             table[row, at.T_DATA], table[row, at.T_DATA_END] = span
         yield from self._fill(arena.source, first, count)
@@ -271,7 +277,7 @@ class _Reading:
         batch = batch_at(self._view, int(self._table[0, at.T_POSITION]))
         assert isinstance(batch, LegacyBatch), "only the old formats have wrappers"
         last = batch.last_offset
-        if self._request.selection.is_outside(last, last, batch.max_timestamp):
+        if self._request.selection.is_outside(last, last, max_timestamp=batch.max_timestamp):
             return
         try:
             if self._request.check_crc:

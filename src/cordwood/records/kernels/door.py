@@ -64,7 +64,7 @@ def kernel(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], Ker
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Make a function part of every kernel that calls it: across a call, no value is in a register."""
+    """Make a function part of every kernel that calls it: calls would cost more than it does."""
     if not IS_COMPILED:
         return function
     made: Kernel = numba.njit(nogil=True, boundscheck=False, _nrt=False, forceinline=True)(function)

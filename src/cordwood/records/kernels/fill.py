@@ -43,7 +43,7 @@ def _fill_constants(batch: Words, slab: Bytes, plan: Words, first: int, last: in
 def _timestamp(batch: Words, record: Record) -> int:
     """The broker's time when it stamped the batch, else the producer's."""
     if batch[at.T_ATTRIBUTES] & LOG_APPEND_BIT:
-        return batch[at.T_MAX_TIMESTAMP]
+        return int(batch[at.T_MAX_TIMESTAMP])
     return wrapped(int(batch[at.T_BASE_TIMESTAMP]) + record[R_TIMESTAMP])
 
 
@@ -96,6 +96,24 @@ def _begin(state: Words, position: int, record: int) -> None:
     state[at.F_LAST_DELTA] = -1
 
 
+@inlined
+def _try_batch(source: Bytes, batch: Words, slab: Bytes, plan: Words, state: Words) -> int:
+    """Fill from one batch, or leave the chunk as it was when the batch is bad or may not be cut."""
+    if state[at.F_POSITION] < 0:
+        _begin(state, batch[at.T_DATA], 0)
+    for word in range(at.F_RECORD, at.F_NEEDED):
+        state[at.SAVED + word] = state[word]
+    status = _fill_batch(source, batch, slab, plan, state)
+    is_cut = status in (at.FULL, at.GROW)
+    if status == at.BAD or (is_cut and plan[at.P_IS_SPLIT] == 0):
+        for word in range(at.F_RECORD, at.F_NEEDED):
+            state[word] = state[at.SAVED + word]
+        if is_cut:
+            status = at.OVERSIZE if state[at.F_ROWS] == 0 else at.FULL
+    _fill_constants(batch, slab, plan, state[at.SAVED + at.F_ROWS], state[at.F_ROWS])
+    return status
+
+
 @kernel(INT, SOURCE, TABLE, SLAB, WORDS, WORDS)
 def fill(source: Bytes, table: Words, slab: Bytes, plan: Words, state: Words) -> int:
     """Go on with the batches of a run until they are done, the chunk is full, or one is bad."""
@@ -103,18 +121,7 @@ def fill(source: Bytes, table: Words, slab: Bytes, plan: Words, state: Words) ->
     while status == at.DONE and state[at.F_BATCH] < state[at.F_BATCHES]:
         batch = table[state[at.F_BATCH]]
         if batch[at.T_ACTION] != at.SKIP:
-            if state[at.F_POSITION] < 0:
-                _begin(state, batch[at.T_DATA], 0)
-            for word in range(at.F_RECORD, at.F_NEEDED):
-                state[at.SAVED + word] = state[word]
-            status = _fill_batch(source, batch, slab, plan, state)
-            is_cut = status in (at.FULL, at.GROW)
-            if status == at.BAD or (is_cut and plan[at.P_IS_SPLIT] == 0):
-                for word in range(at.F_RECORD, at.F_NEEDED):
-                    state[word] = state[at.SAVED + word]
-                if is_cut:
-                    status = at.OVERSIZE if state[at.F_ROWS] == 0 else at.FULL
-            _fill_constants(batch, slab, plan, state[at.SAVED + at.F_ROWS], state[at.F_ROWS])
+            status = _try_batch(source, batch, slab, plan, state)
         if status == at.DONE:
             state[at.F_BATCH] += 1
             state[at.F_POSITION] = -1

@@ -85,4 +85,4 @@ def wrapped(value: int) -> int:
 
 def crc32(source: Bytes, position: int, end: int) -> int:
     """The CRC-32 of a stretch of the source."""
-    return zlib.crc32(source[position:end])
+    return zlib.crc32(source[position:end].tobytes())

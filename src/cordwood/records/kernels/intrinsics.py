@@ -6,17 +6,17 @@ vectors matter to us). Without the JIT each is a plain function that does the sa
 """
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from cordwood.records.kernels import interpreted
 from cordwood.records.kernels.door import IS_COMPILED, Bytes, inlined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numba.core.typing import Signature
     from numba.core.typing.context import BaseContext as Typing
 
@@ -63,7 +63,7 @@ def _storer(bits: int) -> "Callable[[Bytes, int, int], None]":
     word = ir.IntType(bits)
 
     def store(
-        _typing: "Typing", slab: types.Type, at: types.Type, value: types.Type
+        _typing: "Typing", slab: types.Type, at: types.Type, _value: types.Type
     ) -> tuple["Signature", object]:
         def generate(
             context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
@@ -138,12 +138,22 @@ def _wrapped(value: int) -> int:
     return value
 
 
-if IS_COMPILED:
-    wrapped = _wrapped
-    byte_at = _byte_at
-    copy = _copy
-    copy_wide = _copy_wide
-    load_8, load_16, load_32, load_64 = _loader(8), _loader(16), _loader(32), _loader(64)
-    store_8, store_16, store_32, store_64 = _storer(8), _storer(16), _storer(32), _storer(64)
-else:
-    pass
+Load: TypeAlias = Callable[[Bytes, int], int]
+Store: TypeAlias = Callable[[Bytes, int, int], None]
+Copy: TypeAlias = Callable[[Bytes, int, Bytes, int, int], None]
+CopyWide: TypeAlias = Callable[[Bytes, int, Bytes, int], None]
+
+wrapped: Callable[[int], int] = _wrapped if IS_COMPILED else interpreted.wrapped
+byte_at: Load = _byte_at if IS_COMPILED else interpreted.byte_at
+load_8: Load = _loader(8) if IS_COMPILED else interpreted.load_8
+load_16: Load = _loader(16) if IS_COMPILED else interpreted.load_16
+load_32: Load = _loader(32) if IS_COMPILED else interpreted.load_32
+load_64: Load = _loader(64) if IS_COMPILED else interpreted.load_64
+store_8: Store = _storer(8) if IS_COMPILED else interpreted.store_8
+store_16: Store = _storer(16) if IS_COMPILED else interpreted.store_16
+store_32: Store = _storer(32) if IS_COMPILED else interpreted.store_32
+store_64: Store = _storer(64) if IS_COMPILED else interpreted.store_64
+copy: Copy = _copy if IS_COMPILED else interpreted.copy
+copy_wide: Callable[[Bytes, int, Bytes, int], None] = (
+    _copy_wide if IS_COMPILED else interpreted.copy_wide
+)

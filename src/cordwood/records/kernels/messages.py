@@ -1,6 +1,7 @@
 """Messages of v0 and v1 into the columns of a chunk: as they lie in a buffer, or out of a wrapper.
 
-    at 0 offset i64 | 8 size i32 | 12 crc u32 | 16 magic i8 | 17 attributes i8 | v1: 18 timestamp i64
+    at 0 offset i64 | 8 size i32 | 12 crc u32 | 16 magic i8 | 17 attributes i8
+    v1 at 18 timestamp i64
     then key and value, each an i32 length (negative: null) and its bytes, which end the message
 
 A message that lies by itself is its own batch; those of a wrapper stand or fall together.

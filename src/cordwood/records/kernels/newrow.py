@@ -19,10 +19,9 @@ from cordwood.records.kernels.rows import put_headers, put_key, put_value
 @inlined
 def is_selected(offset: int, timestamp: int, plan: Words) -> bool:
     """Whether a record lies in both ranges."""
-    return (
-        plan[at.P_START] <= offset <= plan[at.P_LAST]
-        and plan[at.P_MIN_TIMESTAMP] <= timestamp <= plan[at.P_MAX_TIMESTAMP]
-    )
+    is_near = int(plan[at.P_START]) <= offset <= int(plan[at.P_LAST])
+    is_timely = int(plan[at.P_MIN_TIMESTAMP]) <= timestamp <= int(plan[at.P_MAX_TIMESTAMP])
+    return is_near and is_timely
 
 
 @inlined

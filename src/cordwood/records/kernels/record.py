@@ -12,8 +12,8 @@ from typing import TypeAlias
 from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import byte_at
 
-#: Where it ends, timestamp delta, offset delta, size and place of the key and of the value, where the
-#: headers begin, how many they are and how many bytes they hold.
+#: Where it ends, timestamp delta, offset delta, size and place of the key and of the value, where
+#: the headers begin, how many they are and how many bytes they hold.
 Record: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 R_STOP, R_TIMESTAMP, R_OFFSET, R_KEY_SIZE, R_KEY, R_VALUE_SIZE, R_VALUE = range(7)
 R_TAIL, R_HEADERS, R_HEADER_BYTES = range(7, 10)
