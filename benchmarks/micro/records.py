@@ -91,7 +91,7 @@ def _read(columns: tuple[str, ...]) -> Callable[[Segment], int]:
     decoder, request = KernelDecoder(), Request(columns=columns)
 
     def read(of: Segment) -> int:
-        return sum(batch.num_rows for batch in read_columns(of.data, decoder, request))
+        return sum(batch.num_rows for batch in read_columns(of.data, decoder, request=request))
 
     return read
 
