@@ -92,6 +92,8 @@ def test_closed_file_refuses(place: tuple[Files, str], slices: int) -> None:
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         file.pread(1, 0)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        _ = file.size
     assert [bytes(part.read()) for part in held] == [b""] * slices
 
 
@@ -100,8 +102,9 @@ def test_file_refuses_writes_when_opened_to_read(place: tuple[Files, str]) -> No
     files.create(f"{root}/a").append(b"x")
     file = files.open(f"{root}/a")
 
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        file.pwrite(b"y", 0)
+    for write in (lambda: file.pwrite(b"y", 0), lambda: file.append(b"y")):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            write()
     assert files.open(f"{root}/a", writable=True).append(b"y") == 1
 
 
@@ -208,3 +211,29 @@ def test_lock_keeps_others_out_until_released(place: tuple[Files, str]) -> None:
     files.lock(f"{root}/.lock").release()
 
     assert files.list(root) == [".lock"]
+
+
+def test_file_refuses_what_is_negative(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.append(b"abc")
+
+    for call in (
+        lambda: file.pread(1, -1),
+        lambda: file.pwrite(b"x", -1),
+        lambda: file.truncate(-1),
+    ):
+        with pytest.raises(OSError, match="Invalid argument"):
+            call()
+
+    assert file.pread(9, 0) == b"abc"
+
+
+def test_rename_refuses_to_put_a_directory_into_itself(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.make_directory(f"{root}/d")
+
+    with pytest.raises(OSError, match="Invalid argument"):
+        files.rename(f"{root}/d", f"{root}/d/e")
+
+    assert files.list(root) == ["d"]

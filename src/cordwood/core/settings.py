@@ -92,7 +92,7 @@ class Setting:
         value = _PARSERS[self.type](text.strip())
         if value is None:
             raise self._refusal(key, text, f"is not of type {self.type.value}")
-        if factor != 1 and isinstance(value, int):
+        if factor != 1 and isinstance(value, int) and value != -1:  # -1 is no length of time
             value *= factor
         problem = self._problem_of(value)
         if problem:

@@ -156,7 +156,8 @@ class SystemFile:
         try:
             self.pwrite(data, position)
         except OSError:
-            os.ftruncate(self._opened(), position)
+            if self.size > position:
+                os.ftruncate(self._opened(), position)
             raise
         return position
 
@@ -291,8 +292,8 @@ class ThreadWorker:
         with self._waiting_lock:
             waiting = self._waiting.get(file)
             if waiting is None:
+                self._pool.submit(self._sync_until_nobody_waits, file)  # waits for the lock
                 self._waiting[file] = [pending]
-                self._pool.submit(self._sync_until_nobody_waits, file)
             else:
                 waiting.append(pending)
         return pending

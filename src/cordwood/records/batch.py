@@ -284,7 +284,7 @@ class RecordBatch:
 
     def set_base_offset(self, offset: int) -> None:
         highest = INT64_MAX - max(self.last_offset_delta, 0)
-        self.place.ensure_between("a base offset to set", offset, 0, highest)
+        self.place.ensure_between("a base offset to set", offset, lowest=0, highest=highest)
         _I64.pack_into(self.view, self.position, offset)
 
     def set_last_offset(self, offset: int) -> None:
@@ -292,7 +292,9 @@ class RecordBatch:
         self.set_base_offset(offset - self.last_offset_delta)
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
-        self.place.ensure_between("a leader epoch to set", epoch, INT32_MIN, INT32_MAX)
+        self.place.ensure_between(
+            "a leader epoch to set", epoch, lowest=INT32_MIN, highest=INT32_MAX
+        )
         _I32.pack_into(self.view, self.position + 12, epoch)
 
     def set_log_append_time(self, now_ms: int) -> None:
@@ -305,7 +307,9 @@ class RecordBatch:
 
     def _set_timestamp(self, attributes: int, timestamp: int) -> None:
         """Write both fields, and the checksum over them, only when one of them changes."""
-        self.place.ensure_between("a timestamp to set", timestamp, INT64_MIN, INT64_MAX)
+        self.place.ensure_between(
+            "a timestamp to set", timestamp, lowest=INT64_MIN, highest=INT64_MAX
+        )
         if (attributes, timestamp) == (self.attributes, self.max_timestamp):
             return
         _I16.pack_into(self.view, self.position + 21, attributes)

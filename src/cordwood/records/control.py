@@ -162,7 +162,10 @@ def control_key(kind: ControlType) -> bytes:
 def control_value(control: Control) -> bytes:
     """Return the value of a control record."""
     if isinstance(control, EndTransaction):
-        return _MARKER.pack(0, control.coordinator_epoch)
+        marker = FlexibleWriter()
+        marker.i16(0)
+        marker.i32(control.coordinator_epoch)
+        return bytes(marker.data)
     out = FlexibleWriter()
     out.i16(control.version)
     match control:

@@ -7,15 +7,16 @@ tagged fields   unsigned varint count, each: tag, size, then as many bytes
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as StructError  # noqa: N812 - an error's name, like all others
 from typing import Final, TypeVar
 
 from cordwood.core.binary import append_unsigned_varint, read_unsigned_varint
 from cordwood.core.errors import BytesError
 
-_I16: Final = Struct(">h")
-_U16: Final = Struct(">H")
-_I32: Final = Struct(">i")
-_I64: Final = Struct(">q")
+_I16: Final = (Struct(">h"), "a signed number of 16 bits")
+_U16: Final = (Struct(">H"), "an unsigned number of 16 bits")
+_I32: Final = (Struct(">i"), "a signed number of 32 bits")
+_I64: Final = (Struct(">q"), "a signed number of 64 bits")
 
 T = TypeVar("T")
 
@@ -92,7 +93,7 @@ class FlexibleReader:
 
 
 class FlexibleWriter:
-    """Appends fields to `data`."""
+    """Appends fields to `data`; raises `BytesError` for what they cannot say."""
 
     __slots__ = ("data",)
 
@@ -100,16 +101,16 @@ class FlexibleWriter:
         self.data = bytearray()
 
     def i16(self, value: int) -> None:
-        self.data += _I16.pack(value)
+        self._append(_I16, value)
 
     def u16(self, value: int) -> None:
-        self.data += _U16.pack(value)
+        self._append(_U16, value)
 
     def i32(self, value: int) -> None:
-        self.data += _I32.pack(value)
+        self._append(_I32, value)
 
     def i64(self, value: int) -> None:
-        self.data += _I64.pack(value)
+        self._append(_I64, value)
 
     def uuid(self, value: bytes) -> None:
         if len(value) != 16:
@@ -125,9 +126,26 @@ class FlexibleWriter:
         append_unsigned_varint(self.data, count + 1)
 
     def string(self, value: str) -> None:
-        encoded = value.encode()
+        try:
+            encoded = value.encode()
+        except UnicodeEncodeError as error:
+            raise BytesError(
+                "a string that UTF-8 cannot say",
+                position=len(self.data),
+                expected="whole characters",
+                found=ascii(value[error.start]),
+            ) from error
         self.length(len(encoded))
         self.data += encoded
+
+    def _append(self, kind: tuple[Struct, str], value: int) -> None:
+        form, words = kind
+        try:
+            self.data += form.pack(value)
+        except StructError as error:
+            raise BytesError(
+                "a number that does not fit", position=len(self.data), expected=words, found=value
+            ) from error
 
     def no_tags(self) -> None:
         append_unsigned_varint(self.data, 0)

@@ -19,6 +19,7 @@ _GZIP_WINDOW: Final = 31  # zlib's way to ask for the gzip wrapper with the larg
 _SMALLEST_MEMBER: Final = 20
 _EXPANSION: Final = 1032
 _STEP: Final = 64 * 1024
+_FED: Final = 1024
 
 
 def compress(data: memoryview, level: int) -> bytes:
@@ -57,25 +58,30 @@ def bounds(data: memoryview) -> tuple[int, int]:
 def measure(data: memoryview, limit: int) -> int:
     """Count the uncompressed bytes in 64 KiB of memory; stops early once past `limit`."""
     total = 0
-    rest: bytes | memoryview = data
-    while rest and total <= limit:
-        total, rest = _measure_member(rest, total, limit)
+    position = 0
+    while position < len(data) and total <= limit:
+        total, position = _measure_member(data, position, total=total, limit=limit)
     return total
 
 
-def _measure_member(
-    data: bytes | memoryview, total: int, limit: int
-) -> tuple[int, bytes | memoryview]:
-    """Count one member on top of `total`; return the new total and what follows the member."""
+def _measure_member(data: memoryview, position: int, *, total: int, limit: int) -> tuple[int, int]:
+    """Count the member at `position` on top of `total`; return the new total and its end.
+
+    It is fed a step at a time, since zlib copies whatever it has not used.
+    """
     member = zlib.decompressobj(_GZIP_WINDOW)
-    fed: bytes | memoryview = data
+    fed: bytes | memoryview = b""
     while not member.eof and total <= limit:
+        if not fed:
+            fed = data[position : position + _FED]
+            position += len(fed)
+        is_at_end = not fed
         try:
             step = len(member.decompress(fed, _STEP))
         except zlib.error as error:
             raise CorruptMessageError(f"the gzip stream is damaged: {error}") from error
         fed = member.unconsumed_tail
-        if not step and not fed and not member.eof:
+        if is_at_end and not step and not member.eof:
             raise CorruptMessageError("the gzip stream is cut short")
         total += step
-    return total, member.unused_data
+    return total, position - len(member.unused_data)

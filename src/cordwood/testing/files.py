@@ -58,10 +58,12 @@ class MemoryFile:
 
     @property
     def size(self) -> int:
+        self._check_open()
         return len(self.node.now)
 
     def pread(self, length: int, position: int) -> bytes:
         self._begin("pread")
+        self._check_not_negative(length, position)
         return bytes(self.node.now[position : position + length])
 
     def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
@@ -87,6 +89,7 @@ class MemoryFile:
         if size > self.size:
             raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
         self._begin("truncate", changes=True)
+        self._check_not_negative(size)
         self._resize(size)
 
     def sync(self) -> None:
@@ -114,8 +117,13 @@ class MemoryFile:
         if self._is_closed or self._age != self._files.age:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
 
+    def _check_not_negative(self, *numbers: int) -> None:
+        if min(numbers) < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self.path)
+
     def _write(self, call: str, data: Buffer, position: int) -> None:
         fault = self._begin(call, changes=True)
+        self._check_not_negative(position)
         whole = bytes(data)
         kept = whole if fault is None else whole[: fault.kept]
         growth = max(0, position + len(whole) - self.size)
@@ -174,6 +182,8 @@ class MemoryFiles:
         old, old_name = self._place(source)
         new, new_name = self._place(target)
         node = self._node(source)
+        if f"{target}/".startswith(f"{source}/") and source != target:
+            raise _error(errno.EINVAL, target)
         replaced = new.now.get(new_name)
         if isinstance(replaced, Directory) and replaced.now and replaced is not node:
             raise _error(errno.ENOTEMPTY, target)

@@ -176,3 +176,7 @@ def test_table_is_a_collection_of_settings() -> None:
     assert len(TABLE) == 2
     assert TABLE["cleanup.policy"] is POLICY
     assert "log.retention.hours" in TABLE
+
+
+def test_setting_keeps_minus_one_when_a_synonym_counts_in_other_units() -> None:
+    assert RETENTION.parse("-1", given_as="log.retention.hours") == -1

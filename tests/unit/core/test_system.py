@@ -97,3 +97,12 @@ def test_scheduler_reports_an_error_and_goes_on() -> None:
     loop.close()
 
     assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_closed_worker_refuses_every_sync() -> None:
+    worker, file = ThreadWorker(threads=1), MemoryFiles().create("/a")
+    worker.close()
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="shutdown"):
+            worker.sync(file)

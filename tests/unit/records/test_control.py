@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchFields
 from cordwood.records.control import (
@@ -153,3 +153,8 @@ def test_control_value_is_refused_when_it_cannot_be(
 ) -> None:
     with pytest.raises(InvalidRecordError, match=problem):
         read_control(record(bytes((0, 0, 0, kind)), value))
+
+
+def test_control_value_refuses_an_epoch_of_more_than_32_bits() -> None:
+    with pytest.raises(BytesError, match="signed number of 32 bits"):
+        control_value(EndTransaction(is_commit=True, coordinator_epoch=1 << 31))

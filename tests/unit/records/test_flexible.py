@@ -55,3 +55,14 @@ def test_flexible_array_is_refused_before_anything_is_made_of_its_count() -> Non
 def test_flexible_writer_refuses_a_uuid_of_another_size() -> None:
     with pytest.raises(BytesError, match="expected 16 bytes, found 15"):
         FlexibleWriter().uuid(bytes(15))
+
+
+def test_flexible_writer_refuses_what_its_fields_cannot_say() -> None:
+    out = FlexibleWriter()
+
+    with pytest.raises(BytesError, match="expected an unsigned number of 16 bits, found 70000"):
+        out.u16(70_000)
+    with pytest.raises(BytesError, match=r"whole characters, found '.ud800'"):
+        out.string("a\ud800")
+
+    assert out.data == b""

@@ -1,6 +1,7 @@
 """gzip: members one after the other, sizes held against trailers."""
 
 import gzip
+import zlib
 from struct import pack
 
 import pytest
@@ -66,3 +67,26 @@ def test_bounds_refuses_when_the_trailer_names_an_impossible_size() -> None:
 def test_bounds_refuses_when_there_is_no_room_for_a_member() -> None:
     with pytest.raises(CorruptMessageError, match="expected 20, found 3"):
         gzip_members.bounds(memoryview(b"\x1f\x8b\x08"))
+
+
+def test_measure_never_feeds_more_than_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[int] = []
+
+    class Inflater:
+        """Notes the size of what it is handed, since zlib copies what it leaves."""
+
+        def __init__(self, window: int) -> None:
+            self._inner = inflater(window)
+
+        def decompress(self, data: bytes | memoryview, most: int) -> bytes:
+            fed.append(len(data))
+            return self._inner.decompress(data, most)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._inner, name)
+
+    inflater = zlib.decompressobj
+    monkeypatch.setattr(zlib, "decompressobj", Inflater)
+
+    assert gzip_members.measure(memoryview(gzip.compress(b"") * 500), 1) == 0
+    assert max(fed) <= 1024
