@@ -50,6 +50,7 @@ class Directory:
 
 Node: TypeAlias = FileNode | Directory
 Place: TypeAlias = tuple[Directory, str]
+_Name: TypeAlias = tuple[dict[str, Node], str]
 
 
 class Operation:
@@ -122,10 +123,11 @@ class Operation:
     def rename(cls, source: Place, target: Place, *, paths: str) -> "Operation":
         """Move a name, replacing what had the new one."""
         (old, old_name), (new, new_name) = source, target
+        node = old.now.get(old_name)
         return cls(
             f"rename {paths}",
-            apply=lambda: _move(old.now, old_name, new.now, new_name),
-            carry_over=lambda _: _move(old.durable, old_name, new.durable, new_name),
+            apply=lambda: _move(node, (old.now, old_name), (new.now, new_name)),
+            carry_over=lambda _: _move(node, (old.durable, old_name), (new.durable, new_name)),
             directories=(old, new),
         )
 
@@ -155,7 +157,9 @@ def _drop(names: dict[str, Node], name: str) -> None:
     names.pop(name, None)
 
 
-def _move(old: dict[str, Node], old_name: str, new: dict[str, Node], new_name: str) -> None:
-    node = old.pop(old_name, None)
-    if node is not None:
+def _move(node: Node | None, source: _Name, target: _Name) -> None:
+    """Move the name of `node`; another one that has the old name by now, or still, keeps it."""
+    (old, old_name), (new, new_name) = source, target
+    if node is not None and old.get(old_name) is node:
+        del old[old_name]
         new[new_name] = node

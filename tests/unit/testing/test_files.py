@@ -134,3 +134,16 @@ def test_file_takes_a_directory_for_what_it_is() -> None:
         files.list("/none")
     with pytest.raises(NotADirectoryError):
         MemoryFiles.list(_synced_file(b""), "/a/b")
+
+
+def test_crash_never_gives_a_file_the_name_that_another_one_was_to_have() -> None:
+    files = _synced_file(b"first")
+    files.remove("/a")
+    files.create("/a").append(b"second")
+    files.rename("/a", "/b")
+
+    renamed = next(i for i, text in enumerate(files.pending()) if text.startswith("rename"))
+    files.crash(keep=[renamed])
+
+    assert files.list("/") == ["a"]
+    assert files.open("/a").pread(9, 0) == b"first"
