@@ -10,13 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from cordwood.core.binary import INT64_MAX, Buffer, crc32c
+from cordwood.core.binary import INT64_MAX, Buffer
 from cordwood.core.errors import CordwoodError, CorruptMessageError, InvalidRecordError
 from cordwood.records.chunk import AbortedProducers, Chunk, Request
 from cordwood.records.compression import Codec
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import Arena, read_only
 from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.castagnoli import first_wrong
 from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.kernels.fill import fill
 from cordwood.records.kernels.messages import fill_messages
@@ -31,7 +32,6 @@ from cordwood.records.stream import batch_at
 GROUP_BYTES: Final = 512 << 10
 GROUP_ROWS: Final = 1024
 
-_CRC_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA_END, at.T_CRC]
 _TXN_COLUMNS: Final = [
     at.T_ACTION,
     at.T_POSITION,
@@ -127,14 +127,10 @@ class _Reading:
 
     def _checked(self, count: int) -> int:
         """Return how many batches come before the first whose checksum is wrong."""
-        view = self._view
-        for row, (action, position, end, crc) in enumerate(
-            self._table[:count, _CRC_COLUMNS].tolist()
-        ):
-            if action != at.SKIP and crc32c(view[position + 21 : end]) != crc:
-                self._bad = position
-                return row
-        return count
+        row = first_wrong(self._source, self._table, count)
+        if row < count:
+            self._bad = int(self._table[row, at.T_POSITION])
+        return row
 
     def _mark_transactions(self, aborted: AbortedProducers, count: int) -> int:
         """Mark what is aborted as yielding no rows; returns the batches before a bad marker."""
@@ -172,9 +168,8 @@ class _Reading:
         canvas, state = self._canvas, self._canvas.state
         state[at.F_BATCH], state[at.F_BATCHES], state[at.F_POSITION] = first, last, -1
         while True:
-            slab = canvas.slab
             self._bind(source)
-            status = fill(source, self._table, slab, canvas.plan, state)
+            status = fill(source, self._table, canvas.slab, canvas.plan, state)
             if status == at.DONE:
                 canvas.plan[at.P_IS_SPLIT] = 0
                 if state[at.F_BATCH] == last:
@@ -251,9 +246,8 @@ class _Reading:
         prepare(canvas.plan, wrapper, last)
         state[at.F_POSITION] = first
         while True:
-            slab = canvas.slab
             canvas.bind(source, first, last)
-            status = fill_messages(source, slab, canvas.plan, state)
+            status = fill_messages(source, canvas.slab, canvas.plan, state)
             if status == at.DONE:
                 canvas.plan[at.P_IS_SPLIT] = 0
                 return

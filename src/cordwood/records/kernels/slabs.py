@@ -14,8 +14,8 @@ from cordwood.records.kernels.door import Bytes, Words
 
 #: More free slabs than this are given back.
 KEPT: Final = 4
-#: The references there are when only the pool and the question itself know a slab.
-_BASELINE: Final = 3
+#: The references there are when only the pool's list and the question itself know a slab.
+_BASELINE: Final = 2
 
 
 class SlabPool:
@@ -32,8 +32,8 @@ class SlabPool:
         if size > self._size:
             self._slabs.clear()
             self._size = size
-        for place, slab in enumerate(self._slabs):
-            if sys.getrefcount(slab) <= _BASELINE:
+        for place in range(len(self._slabs)):
+            if sys.getrefcount(self._slabs[place]) <= _BASELINE:
                 return self._slabs.pop(place)
         return np.empty(self._size, np.uint8)
 
