@@ -235,7 +235,7 @@ class RecordBatch:
     # -- the records
 
     def records(self, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
-        """Yield the records; uncompressed they must not be larger than `limit` bytes.
+        """Yield the records; what has to be decompressed for them is at most `limit` bytes.
 
         Records before a fault are yielded first. The checksum is the caller's to check.
         """

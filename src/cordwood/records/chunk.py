@@ -115,13 +115,14 @@ class Request:
     limit: int = DEFAULT_LIMIT
 
     def __post_init__(self) -> None:
-        for name in self.columns:
-            if name not in COLUMNS:
-                raise SettingError(
-                    f"there is no column {name!r}",
-                    key="columns",
-                    remedy=f"choose from {', '.join(COLUMNS)}",
-                )
+        problem = None
+        unknown = [name for name in self.columns if name not in COLUMNS]
+        if unknown:
+            problem = f"there is no column {unknown[0]!r}"
+        elif not self.columns or len(set(self.columns)) < len(self.columns):
+            problem = f"columns have to be some, each once, not {list(self.columns)}"
+        if problem:
+            raise SettingError(problem, key="columns", remedy=f"choose from {', '.join(COLUMNS)}")
 
 
 class Fixed(NamedTuple):

@@ -27,6 +27,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
 from cordwood.records.flexible import FlexibleReader, FlexibleWriter
 from cordwood.records.record import Record
 
@@ -186,9 +187,12 @@ def control_value(control: Control) -> bytes:
 
 
 def control_batch(control: Control, fields: BatchFields, *, timestamp: int) -> bytearray:
-    """Return a batch of one control record; the marker of a transaction needs its producer."""
+    """Return a batch of one control record, uncompressed whatever the fields say.
+
+    The marker of a transaction needs its producer.
+    """
     is_marker = isinstance(control, EndTransaction)
-    fields = fields._replace(is_control=True, is_transactional=is_marker)
+    fields = fields._replace(codec=Codec.NONE, is_control=True, is_transactional=is_marker)
     builder = BatchBuilder(fields)
     builder.append(control_key(_type_of(control)), control_value(control), timestamp=timestamp)
     return builder.build()

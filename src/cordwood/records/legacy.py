@@ -174,7 +174,7 @@ class LegacyBatch:
         return sum(1 for _ in self.records(limit=limit))
 
     def records(self, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
-        """Yield the records; uncompressed they must not be larger than `limit` bytes."""
+        """Yield the records; what has to be decompressed for them is at most `limit` bytes."""
         place = self.place
         message = _read_in_place(self.view, self.position, self.end, place=place)
         if not self.is_wrapper:

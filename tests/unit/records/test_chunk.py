@@ -160,3 +160,9 @@ def test_aborted_is_idle_when_nothing_was_aborted() -> None:
 
     assert aborted.is_idle
     assert not AbortedProducers([AbortedTransaction(1, 5)]).is_idle
+
+
+@pytest.mark.parametrize("columns", ((), ("offset", "offset"), ("offset", "colour")))
+def test_request_refuses_columns_that_make_no_table(columns: tuple[str, ...]) -> None:
+    with pytest.raises(SettingError, match="choose from offset, timestamp"):
+        Request(columns=columns)

@@ -5,6 +5,7 @@ import pytest
 from cordwood.core.errors import BytesError, InvalidRecordError
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchFields
+from cordwood.records.compression import Codec
 from cordwood.records.control import (
     Control,
     ControlType,
@@ -60,6 +61,15 @@ def test_marker_stands_in_a_transactional_control_batch() -> None:
     assert (batch.size, batch.base_sequence, batch.producer_id) == (78, -1, 7)
     assert batch.is_transactional
     assert batch.is_control
+
+
+def test_marker_stays_uncompressed_when_its_log_is_not() -> None:
+    fields = BatchFields(codec=Codec.ZSTD, producer_id=7, producer_epoch=1)
+    marker = EndTransaction(is_commit=True, coordinator_epoch=9)
+
+    batch = RecordBatch(control_batch(marker, fields, timestamp=1000))
+
+    assert (batch.codec, batch.size) == (Codec.NONE, 78)
 
 
 def test_marker_is_refused_when_nobody_produced_the_transaction() -> None:
