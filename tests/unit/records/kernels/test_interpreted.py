@@ -1,0 +1,107 @@
+"""The twins of the intrinsics: the same moves, and every bound checked."""
+
+import sys
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.kernels import interpreted
+from cordwood.records.kernels.door import Bytes
+
+SOURCE = np.frombuffer(b"\xff\xfe\x01\x02\x03\x04\x05\x06", np.uint8)
+LOADS = (
+    (interpreted.load_8, 1, -1),
+    (interpreted.load_16, 2, -2),
+    (interpreted.load_32, 4, -0x1FEFE),
+    (interpreted.load_64, 8, -0x1FEFDFCFBFAFA),
+)
+STORES = (
+    (interpreted.store_8, 1),
+    (interpreted.store_16, 2),
+    (interpreted.store_32, 4),
+    (interpreted.store_64, 8),
+)
+
+
+@pytest.mark.parametrize(("load", "size", "expected"), LOADS)
+def test_load_is_big_endian_and_signed(
+    load: Callable[[Bytes, int], int], size: int, expected: int
+) -> None:
+    assert load(SOURCE, 0) == int.from_bytes(SOURCE[:size].tobytes(), "big", signed=True)
+
+
+@pytest.mark.parametrize(("load", "size", "expected"), LOADS)
+def test_load_refuses_to_leave_the_source(
+    load: Callable[[Bytes, int], int], size: int, expected: int
+) -> None:
+    with pytest.raises(AssertionError, match="outside the source"):
+        load(SOURCE, 9 - size)
+    with pytest.raises(AssertionError, match="outside the source"):
+        load(SOURCE, -1)
+
+
+@pytest.mark.parametrize(("store", "size"), STORES)
+def test_store_keeps_the_low_bits(store: Callable[[Bytes, int, int], None], size: int) -> None:
+    slab = np.zeros(10, np.uint8)
+
+    store(slab, 1, -2)
+
+    assert slab.tobytes()[1 : 1 + size] == (-2).to_bytes(size, sys.byteorder, signed=True)
+    assert np.count_nonzero(slab) == size
+
+
+@pytest.mark.parametrize(("store", "size"), STORES)
+def test_store_refuses_to_leave_the_slab(
+    store: Callable[[Bytes, int, int], None], size: int
+) -> None:
+    slab = np.zeros(10, np.uint8)
+
+    with pytest.raises(AssertionError, match="outside the slab"):
+        store(slab, 11 - size, 1)
+    assert not slab.any()
+
+
+def test_byte_is_unsigned_and_inside() -> None:
+    assert interpreted.byte_at(SOURCE, 1) == 254
+    with pytest.raises(AssertionError, match="outside the source"):
+        interpreted.byte_at(SOURCE, 8)
+
+
+def test_copy_moves_so_many_bytes() -> None:
+    slab = np.zeros(6, np.uint8)
+
+    interpreted.copy(slab, 2, SOURCE, 4, 3)
+
+    assert slab.tolist() == [0, 0, 3, 4, 5, 0]
+
+
+@pytest.mark.parametrize(("to", "begin", "size"), ((0, 6, 3), (4, 0, 3), (-1, 0, 1), (0, -1, 1)))
+def test_copy_refuses_to_leave_either_side(to: int, begin: int, size: int) -> None:
+    slab = np.zeros(6, np.uint8)
+
+    with pytest.raises(AssertionError, match="outside"):
+        interpreted.copy(slab, to, SOURCE, begin, size)
+
+
+def test_wide_copy_moves_a_whole_vector() -> None:
+    source = np.arange(40, dtype=np.uint8)
+    slab = np.zeros(40, np.uint8)
+
+    interpreted.copy_wide(slab, 1, source, 3)
+
+    assert slab.tolist() == [0, *range(3, 3 + interpreted.WIDE), *[0] * (39 - interpreted.WIDE)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    ((5, 5), (INT64_MAX + 1, INT64_MIN), (INT64_MIN - 1, INT64_MAX), (-(1 << 64), 0)),
+)
+def test_wrapped_is_a_sum_of_64_bits(value: int, expected: int) -> None:
+    assert interpreted.wrapped(value) == expected
+
+
+def test_crc_is_that_of_a_stretch() -> None:
+    assert interpreted.crc32(SOURCE, 2, 5) == zlib.crc32(b"\x01\x02\x03")

@@ -1,0 +1,97 @@
+"""Loads and stores as the kernels see them, compiled or not."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.kernels.door import Bytes, inlined
+from cordwood.records.kernels.intrinsics import (
+    WIDE,
+    byte_at,
+    copy,
+    copy_wide,
+    load_8,
+    load_16,
+    load_32,
+    load_64,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+    wrapped,
+)
+
+ORDER = sys.byteorder
+
+
+@inlined
+def load_all(source: Bytes, at: int) -> tuple[int, int, int, int, int]:
+    return (
+        byte_at(source, at),
+        load_8(source, at),
+        load_16(source, at),
+        load_32(source, at),
+        load_64(source, at),
+    )
+
+
+@inlined
+def store_all(slab: Bytes, at: int, value: int) -> None:
+    store_8(slab, at, value)
+    store_16(slab, at + 1, value)
+    store_32(slab, at + 3, value)
+    store_64(slab, at + 7, value)
+
+
+@inlined
+def copy_both(slab: Bytes, to: int, source: Bytes, at: int, size: int) -> None:
+    copy(slab, to, source, at, size)
+    copy_wide(slab, to + size, source, at)
+
+
+@inlined
+def add(left: int, right: int) -> int:
+    return wrapped(left + right)
+
+
+@pytest.mark.parametrize("at", (0, 1, 3))
+def test_loads_are_big_endian_wherever_they_begin(at: int) -> None:
+    source = np.frombuffer(bytes(at) + bytes(range(1, 9)), np.uint8)
+
+    assert load_all(source, at) == (1, 1, 0x0102, 0x01020304, 0x0102030405060708)
+
+
+def test_loads_keep_the_sign() -> None:
+    source = np.frombuffer(b"\xff" * 7 + b"\xfe", np.uint8)
+
+    assert load_all(source, 0) == (255, -1, -1, -1, -2)
+
+
+@pytest.mark.parametrize("value", (0x1122334455667788, -2, 0, INT64_MIN))
+def test_stores_keep_the_low_bits(value: int) -> None:
+    slab = np.full(17, 0xAA, np.uint8)
+
+    store_all(slab, 1, value)
+
+    low = [(value & ((1 << 8 * size) - 1)).to_bytes(size, ORDER) for size in (1, 2, 4, 8)]
+    assert slab.tobytes() == b"\xaa" + b"".join(low) + b"\xaa"
+
+
+def test_copies_move_what_they_say() -> None:
+    source = np.frombuffer(bytes(range(100)), np.uint8)
+    slab = np.full(WIDE + 7, 0xAA, np.uint8)
+
+    copy_both(slab, 1, source, 50, 5)
+
+    wide = bytes(range(50, 50 + WIDE))
+    assert slab.tobytes() == b"\xaa" + wide[:5] + wide + b"\xaa"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    ((1, 2, 3), (INT64_MAX, 1, INT64_MIN), (INT64_MIN, -1, INT64_MAX), (-5, 5, 0)),
+)
+def test_sums_wrap_as_64_bits_do(left: int, right: int, expected: int) -> None:
+    assert add(left, right) == expected

@@ -1,0 +1,41 @@
+"""Plans, states and sources for the tests of single kernels."""
+
+import numpy as np
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.chunk import Request
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.arena import read_only
+from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.slabs import SlabPool
+
+
+def source_of(data: bytes | bytearray) -> Bytes:
+    """Bytes as kernels see them."""
+    return read_only(bytes(data))
+
+
+def empty_state() -> Words:
+    """The state of a chunk that has been begun."""
+    return np.zeros(at.STATE_WORDS, np.int64)
+
+
+def empty_table(rows: int = 8) -> Words:
+    """A table in which nothing has been scanned."""
+    return np.zeros((rows, at.TABLE_WIDTH), np.int64)
+
+
+def scan_words(
+    *, first: int = 0, last: int = INT64_MAX, earliest: int = INT64_MIN, group: int = 1 << 20
+) -> Words:
+    """What a scan is given before the first run."""
+    state: Words = np.zeros(at.SCAN_WORDS, np.int64)
+    state[at.S_START], state[at.S_LAST] = first, last
+    state[at.S_MIN_TIMESTAMP], state[at.S_GROUP_BYTES] = earliest, group
+    return state
+
+
+def canvas_of(request: Request) -> Canvas:
+    """The first chunk of a reading."""
+    return Canvas(request, SlabPool())
