@@ -114,6 +114,14 @@ def test_request_refuses_a_column_when_there_is_none_of_that_name() -> None:
     assert caught.value.remedy.startswith("choose from offset, timestamp")
 
 
+@pytest.mark.parametrize("columns", ((), ("key", "offset", "key")))
+def test_request_refuses_columns_when_they_make_no_table(columns: tuple[str, ...]) -> None:
+    with pytest.raises(SettingError, match="some, each once") as caught:
+        Request(columns=columns)
+
+    assert caught.value.key == "columns"
+
+
 def test_aborted_drops_a_producer_when_its_first_offset_is_reached() -> None:
     aborted = AbortedProducers([AbortedTransaction(7, 10)])
 

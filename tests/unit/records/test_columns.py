@@ -136,15 +136,6 @@ def test_headers_keep_order_repeats_and_nulls() -> None:
     ]
 
 
-def test_columns_may_be_none_when_only_rows_are_counted() -> None:
-    request = Request(columns=())
-
-    (batch,) = read_columns(b"", Decoded(Chunk(2, {})), request=request)
-
-    assert batch.num_columns == 0
-    assert batch.schema == schema(())
-
-
 def test_views_are_made_when_the_decoder_makes_none() -> None:
     request = Request(columns=("value",), is_view=True)
     data = segments.v2(b"short", None, b"longer than twelve")
