@@ -1,0 +1,97 @@
+"""The chunk that is being filled: begun, grown, pointed into, handed out."""
+
+import pytest
+
+from cordwood.records.chunk import COLUMNS, Chunking, Request, Views
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.slabs import SlabPool
+from tests.unit.records.kernels.words import canvas_of, source_of
+
+SMALL = Chunking(max_rows=8, max_bytes=100)
+
+
+def test_canvas_begins_a_chunk_that_is_empty() -> None:
+    canvas = canvas_of(Request(chunking=SMALL))
+
+    chunk = canvas.take()
+
+    assert chunk.rows == 0
+    assert list(chunk.columns) == list(COLUMNS)
+
+
+def test_canvas_fills_one_slab_until_it_is_taken() -> None:
+    canvas = canvas_of(Request(chunking=SMALL))
+    first = canvas.slab
+
+    assert canvas.slab is first
+    held = canvas.take()
+    assert canvas.slab is not first
+    assert held.rows == 0
+
+
+def test_canvas_takes_memory_that_was_given_back() -> None:
+    canvas = Canvas(Request(columns=("offset",), chunking=SMALL), SlabPool())
+    address = canvas.slab.ctypes.data
+
+    canvas.take()
+
+    assert canvas.slab.ctypes.data == address
+
+
+def test_canvas_marks_nothing_null_when_it_begins() -> None:
+    canvas = canvas_of(Request(columns=("key", "value"), chunking=SMALL))
+
+    slab = canvas.slab
+
+    assert [int(slab[canvas.plan[word]]) for word in (at.P_KEY_BITS, at.P_VALUE_BITS)] == [255, 255]
+
+
+def test_canvas_grows_for_one_record() -> None:
+    canvas = canvas_of(Request(columns=("value",), chunking=SMALL))
+    canvas.state[at.F_NEEDED] = 5000
+
+    canvas.grow()
+
+    assert (int(canvas.plan[at.P_MAX_ROWS]), int(canvas.plan[at.P_MAX_BYTES])) == (1, 5000)
+    assert len(canvas.slab) >= 5000
+
+
+def test_canvas_refuses_to_grow_when_it_has_rows() -> None:
+    canvas = canvas_of(Request(chunking=SMALL))
+    canvas.state[at.F_ROWS] = 1
+
+    with pytest.raises(AssertionError, match="only an empty chunk"):
+        canvas.grow()
+
+
+def test_canvas_names_a_source_once_when_it_is_bound_again() -> None:
+    canvas = canvas_of(Request(columns=("value",), is_view=True))
+    first, second = source_of(b"first"), source_of(b"second")
+
+    for source, begin in ((first, 1), (second, 0), (first, 3)):
+        canvas.bind(source, begin, len(source))
+
+    assert (int(canvas.plan[at.P_VIEW_BUFFER]), int(canvas.plan[at.P_VIEW_ORIGIN])) == (0, 1)
+    column = canvas.take().columns["value"]
+    assert isinstance(column, Views)
+    assert [buffer.tobytes() for buffer in column.buffers] == [b"irst", b"second"]
+
+
+def test_canvas_names_a_source_again_when_it_is_bound_before_its_origin() -> None:
+    canvas = canvas_of(Request(columns=("value",), is_view=True))
+    source = source_of(b"source")
+
+    canvas.bind(source, 3, 6)
+    canvas.bind(source, 0, 6)
+
+    assert (int(canvas.plan[at.P_VIEW_BUFFER]), int(canvas.plan[at.P_VIEW_ORIGIN])) == (1, 0)
+
+
+def test_canvas_names_no_source_when_there_are_no_views() -> None:
+    canvas = canvas_of(Request(columns=("value",)))
+    before = canvas.plan.tolist()
+
+    canvas.bind(source_of(b"source"), 2, 6)
+
+    assert canvas.plan.tolist() == before

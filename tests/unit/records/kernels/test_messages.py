@@ -1,0 +1,63 @@
+"""Messages of v0 and v1 into a chunk, one by one, and how a run of them ends."""
+
+import pytest
+
+from cordwood.records.chunk import Chunking, Request
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.messages import fill_messages, last_message
+from cordwood.records.kernels.wrapper import Wrapper, prepare
+from tests.unit.records import segments
+from tests.unit.records.kernels.words import canvas_of, source_of
+from tests.unit.records.segments import legacy
+
+THREE = legacy(1, b"a", b"bb", b"ccc")
+MESSAGE = len(legacy(1, b"a"))
+
+
+def filled(canvas: Canvas, data: bytes, *, is_wrapped: bool = False) -> tuple[int, int, int]:
+    """Return how it ended, how many rows there are and where it stands."""
+    wrapper = Wrapper(0, 0, len(data), 0, 10, None) if is_wrapped else None
+    slab = canvas.slab
+    prepare(canvas.plan, wrapper, len(data))
+    status = fill_messages(source_of(data), slab, canvas.plan, canvas.state)
+    return status, canvas.rows, int(canvas.state[at.F_POSITION])
+
+
+@pytest.mark.parametrize("is_wrapped", (True, False))
+def test_messages_are_done_when_all_are_read(*, is_wrapped: bool) -> None:
+    found = filled(canvas_of(Request()), THREE, is_wrapped=is_wrapped)
+
+    assert found == (at.DONE, 3, len(THREE))
+
+
+def test_messages_stop_at_the_bad_one() -> None:
+    data = THREE[:MESSAGE] + segments.broken(THREE[MESSAGE:])
+
+    assert filled(canvas_of(Request()), data)[:2] == (at.BAD, 2)
+
+
+def test_messages_of_a_wrapper_fall_together() -> None:
+    data = segments.broken(THREE)
+
+    assert filled(canvas_of(Request()), data, is_wrapped=True) == (at.BAD, 0, 0)
+
+
+@pytest.mark.parametrize(("is_wrapped", "expected"), ((False, at.FULL), (True, at.OVERSIZE)))
+def test_messages_stop_when_the_chunk_is_full(expected: int, *, is_wrapped: bool) -> None:
+    canvas = canvas_of(Request(chunking=Chunking(max_rows=1)))
+
+    status, rows, position = filled(canvas, THREE, is_wrapped=is_wrapped)
+
+    assert (status, rows, position) == (expected, *((0, 0) if is_wrapped else (1, MESSAGE)))
+
+
+@pytest.mark.parametrize(("data", "expected"), ((b"", (0, 0)), (THREE, (3, 2)), (b"x", (-1, 0))))
+def test_last_message_counts_and_has_the_last_offset(
+    data: bytes, expected: tuple[int, int]
+) -> None:
+    assert last_message(source_of(data), 0, len(data)) == expected
+
+
+def test_last_message_is_refused_when_it_is_cut() -> None:
+    assert last_message(source_of(THREE[:-1]), 0, len(THREE) - 1) == (-1, 0)
