@@ -23,12 +23,13 @@ def read_only(buffer: Buffer | Bytes) -> Bytes:
 class Arena:
     """Room for unpacked batches; `source` is what kernels read."""
 
-    __slots__ = ("_limit", "_pool", "_room", "_slab", "_used", "source")
+    __slots__ = ("_latest", "_limit", "_pool", "_room", "_slab", "_used", "source")
 
     def __init__(self, pool: SlabPool, limit: int) -> None:
         self._pool = pool
         self._limit = limit
         self._used = 0
+        self._latest = 0
         self._slab: Bytes | None = None
         self._room = memoryview(b"")
         self.source: Bytes = read_only(b"")
@@ -56,7 +57,8 @@ class Arena:
 
     def unpack(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int] | None:
         """Unpack behind what is there; returns where it lies, None when it does not fit."""
-        if self._slab is None:
+        is_full = self._used > 0 and len(self._room) - self._used < self._latest
+        if self._slab is None or is_full:  # trying in vain would cost as much as unpacking
             return None
         size = decompress_into(codec, data, self._room, self._used, magic=magic)
         if size is None:
@@ -68,6 +70,7 @@ class Arena:
                 found=size,
             )
         start = self._used
+        self._latest = size
         self._used += size
         return start, self._used
 

@@ -64,6 +64,14 @@ def varlong(source: Bytes, position: int, end: int) -> tuple[int, int]:
     byte = byte_at(source, position)
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
+    if end - position > 2:
+        second, third = byte_at(source, position + 1), byte_at(source, position + 2)
+        if second < 0x80:
+            byte = byte & 0x7F | second << 7
+            return (byte >> 1) ^ -(byte & 1), position + 2
+        if third < 0x80:
+            byte = byte & 0x7F | (second & 0x7F) << 7 | third << 14
+            return (byte >> 1) ^ -(byte & 1), position + 3
     raw, after = _groups(source, position, end, 10)
     return ((raw >> 1) & LOW_63) ^ -(raw & 1), after
 
@@ -148,7 +156,11 @@ def read_record(source: Bytes, position: int, end: int) -> Record:
     key_size, key_at = varint(source, position, stop)
     value_size, value_at = varint(source, skip(key_at, key_size, stop), stop)
     tail = skip(value_at, value_size, stop)
-    after, headers, header_bytes = walk_headers(source, tail, stop)
+    after = headers = header_bytes = 0
+    if tail >= 0 and tail + 1 == stop and byte_at(source, tail) == 0:
+        after = stop
+    else:
+        after, headers, header_bytes = walk_headers(source, tail, stop)
     if after != stop:
         stop = -1
     return (
