@@ -82,7 +82,7 @@ def _stepper(bits: int, name: str) -> "Callable[[int, Bytes, int], int]":
 
 def first_wrong_by_wheel(source: Bytes, table: Words, count: int) -> int:
     """The first row of a run whose checksum is wrong; `count` when none is."""
-    view = memoryview(source)
+    view = source.data
     columns = [at.T_ACTION, at.T_POSITION, at.T_DATA_END, at.T_CRC]
     for row, (action, position, end, crc) in enumerate(table[:count, columns].tolist()):
         if action != at.SKIP and crc32c(view[position + CRC_START : end]) != crc:

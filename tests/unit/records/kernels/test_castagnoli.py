@@ -1,0 +1,57 @@
+"""CRC-32C with the processor's instruction is what the wheel computes."""
+
+import numpy as np
+import pytest
+
+from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.castagnoli import LANE, first_wrong, first_wrong_by_wheel
+from cordwood.records.kernels.door import Bytes, Words
+
+SIZES = (0, 1, 7, 8, 9, 3 * LANE - 61, 3 * LANE, 3 * LANE + 1, 6 * LANE + 5, 20_000)
+
+
+def run_of(*sizes: int) -> tuple[Bytes, Words]:
+    """Return batches whose values have these sizes, and the table that a scan would make."""
+    data = bytearray()
+    table = np.zeros((len(sizes), at.TABLE_WIDTH), np.int64)
+    for row, size in enumerate(sizes):
+        builder = BatchBuilder(BatchFields(base_offset=row))
+        builder.append(None, bytes(index * 37 & 0xFF for index in range(size)))
+        batch = RecordBatch(builder.build())
+        table[row, at.T_ACTION] = at.ROWS
+        table[row, at.T_POSITION] = len(data)
+        table[row, at.T_CRC] = batch.crc
+        data += batch.data
+        table[row, at.T_DATA_END] = len(data)
+    source = np.frombuffer(bytes(data), np.uint8)
+    return source, table
+
+
+def test_first_wrong_finds_none_whatever_the_sizes() -> None:
+    source, table = run_of(*SIZES)
+
+    assert first_wrong(source, table, len(SIZES)) == len(SIZES)
+    assert first_wrong_by_wheel(source, table, len(SIZES)) == len(SIZES)
+
+
+@pytest.mark.parametrize("row", range(len(SIZES)))
+def test_first_wrong_names_the_row_of_a_changed_byte(row: int) -> None:
+    source, table = run_of(*SIZES)
+    changed = source.copy()
+    changed[int(table[row, at.T_DATA_END]) - 1] ^= 0x80
+    changed.flags.writeable = False
+
+    assert first_wrong(changed, table, len(SIZES)) == row
+    assert first_wrong_by_wheel(changed, table, len(SIZES)) == row
+
+
+def test_first_wrong_passes_over_what_is_skipped() -> None:
+    source, table = run_of(10, 10)
+    table[0, at.T_CRC] ^= 1
+    table[0, at.T_ACTION] = at.SKIP
+
+    assert first_wrong(source, table, 2) == 2
+    assert first_wrong_by_wheel(source, table, 2) == 2
+    assert first_wrong(source, table, 0) == 0
