@@ -56,7 +56,8 @@ def segment(codec: cordwood.Codec) -> bytes:
 def timed_rows(data: bytes, reader: Decoder) -> tuple[int, float]:
     """Return how many rows a decoder found, and the seconds of processor time it took."""
     before = time.process_time()
-    rows = sum(batch.num_rows for batch in read_columns(data, reader, request=Request(columns=COLUMNS)))
+    request = Request(columns=COLUMNS)
+    rows = sum(batch.num_rows for batch in read_columns(data, reader, request=request))
     return rows, time.process_time() - before
 
 

@@ -26,7 +26,7 @@ from cordwood.records.chunk import (
 from cordwood.records.columns import read_columns, schema
 from cordwood.records.compression import Codec
 from cordwood.records.control import EndTransaction, control_batch
-from cordwood.records.kernels.decoder import KernelDecoder
+from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.records.plain import PlainDecoder
 from cordwood.records.stream import batches

@@ -18,7 +18,7 @@ from cordwood.records.kernels import cache
 from cordwood.records.plain import PlainDecoder
 
 if TYPE_CHECKING:
-    from cordwood.records.kernels.decoder import KernelDecoder
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
 __all__ = ["KernelDecoder", "decoder", "is_warm", "warm"]
 
@@ -32,7 +32,7 @@ def decoder() -> Decoder:
     """Return a decoder for one thread: the fast one when it is warm, else the plain one."""
     if not is_warm():
         return PlainDecoder()
-    from cordwood.records.kernels.decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelDecoder()
 
@@ -70,6 +70,6 @@ def __getattr__(name: str) -> object:
     """Import numba for who asks for the fast decoder by its name, cold or not."""
     if name != "KernelDecoder":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cordwood.records.kernels.decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelDecoder

@@ -6,7 +6,7 @@ from cordwood.records.kernels import cache
 def main() -> None:
     """Import what is decorated, which compiles it, and write the marker last."""
     place = cache.folder()
-    import cordwood.records.kernels.decoder  # noqa: F401, PLC0415  # compiles as it is imported
+    import cordwood.records.kernels.kernel_decoder  # noqa: F401, PLC0415  # compiles as it is imported
 
     cache.mark_ready(place)
 

@@ -8,12 +8,8 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
 from cordwood.records.chunk import Request
 from cordwood.records.kernels import cache
-from cordwood.records.kernels.decoder import KernelDecoder
+from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.plain import PlainDecoder
-
-shadowed = pytest.mark.xfail(
-    raises=TypeError, reason="the module `decoder`, once imported, hides the function of that name"
-)
 
 
 @pytest.fixture
@@ -34,13 +30,11 @@ def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.syspath_prepend(folder)
 
 
-@shadowed
 def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
 
 
-@shadowed
 def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
     place = cache.folder()
 
@@ -69,7 +63,6 @@ def test_warm_says_nothing_when_all_is_compiled(cold: Path) -> None:
     assert said == []
 
 
-@shadowed
 def test_warm_compiles_the_kernels_once(cold: Path) -> None:
     said: list[str] = []
 

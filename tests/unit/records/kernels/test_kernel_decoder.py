@@ -9,7 +9,7 @@ from cordwood.records.chunk import COLUMNS, AbortedTransaction, Chunking, Reques
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.arena import ARENA_BYTES
-from cordwood.records.kernels.decoder import GROUP_ROWS, KernelDecoder
+from cordwood.records.kernels.kernel_decoder import GROUP_ROWS, KernelDecoder
 from cordwood.records.legacy_builder import LegacyMagic
 from tests.unit.records import segments
 from tests.unit.records.segments import chunks, legacy, marker, packed, produced, v2, values
