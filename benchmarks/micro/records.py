@@ -79,7 +79,7 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
     found += [_rate("100 B to all columns", small, COLUMNS)]
     for codec in Codec:
         if codec is not Codec.NONE:
-            found.append(_beside_codec(codec, size))
+            found += [_beside_codec(codec, size, value_size=value) for value in (100, 1024)]
     return found
 
 
@@ -135,9 +135,9 @@ def _beside_decoders(name: str, of: Segment) -> list[Figure]:
     return found
 
 
-def _beside_codec(codec: Codec, size: int) -> Figure:
+def _beside_codec(codec: Codec, size: int, *, value_size: int) -> Figure:
     """Return the speed of decompressing, checking and laying out beside that of decompressing."""
-    of = segment(100, size, codec=codec, batch_bytes=CODEC_BATCH_BYTES)
+    of = segment(value_size, size, codec=codec, batch_bytes=CODEC_BATCH_BYTES)
     block = RecordBatch(of.data).payload
     out = bytearray(CODEC_BATCH_BYTES)
     copies = len(of.data) // RecordBatch(of.data).size
@@ -151,7 +151,7 @@ def _beside_codec(codec: Codec, size: int) -> Figure:
         ours.append(_cpu_seconds(read, of))
         theirs.append(_cpu_seconds(decompress_all, of))
     return Figure(
-        name=f"100 B {codec.kafka_name} to columns",
+        name=f"{value_size} B {codec.kafka_name} to columns",
         value=of.uncompressed / min(ours) / 1e9,
         unit="GB/s",
         peer="the codec alone",
