@@ -14,9 +14,10 @@ turns with the peer's:
 To compare two commits, compare their ratios, never their speeds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from time import process_time
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from benchmarks.figure import Figure
 from benchmarks.micro.compression import payload
@@ -26,6 +27,7 @@ from cordwood.records.chunk import COLUMNS, Request
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec, decompress_into
 from cordwood.records.kernels import KernelDecoder
+from cordwood.records.record import Record
 
 FEW = ("offset", "timestamp", "key", "value")
 BATCH_BYTES = 16 * 1024
@@ -33,6 +35,20 @@ CODEC_BATCH_BYTES = 128 * 1024
 SLICES = 5
 PEER_SHARE = 64
 CODEC_GOAL = 0.7
+
+
+class PeerBatch(Protocol):
+    """What both peers' batches can do."""
+
+    def validate_crc(self) -> object: ...
+
+    def __iter__(self) -> Iterator[Record]: ...
+
+
+class PeerRecords(Protocol):
+    """What both peers' readers can do."""
+
+    def next_batch(self) -> PeerBatch | None: ...
 
 
 class Segment(NamedTuple):
@@ -102,7 +118,7 @@ def _rate(name: str, of: Segment, columns: tuple[str, ...]) -> Figure:
 def _beside_decoders(name: str, of: Segment) -> list[Figure]:
     """Return our rates, and the ratios to those who decode into objects."""
     read, part = _read(FEW), of.part(PEER_SHARE)
-    peers = {"aiokafka": _iterate_cython, "kafka-python": _iterate_python}
+    peers = _peers()
     ours: list[float] = []
     theirs: dict[str, list[float]] = {peer: [] for peer in peers}
     for _ in range(SLICES):
@@ -161,26 +177,19 @@ def _beside_codec(codec: Codec, size: int, *, value_size: int) -> Figure:
     )
 
 
-def _iterate_cython(of: Segment) -> int:
-    """Decode with aiokafka, touching what our columns hold."""
-    from aiokafka.record import MemoryRecords  # noqa: PLC0415  # a peer, for this alone
+def _peers() -> dict[str, Callable[[Segment], int]]:
+    """Return the decoders of others, who are installed for benchmarks alone."""
+    aiokafka = import_module("aiokafka.record").MemoryRecords
+    kafka_python = import_module("kafka.record").MemoryRecords
+    return {
+        "aiokafka": lambda of: _iterate(aiokafka(of.data)),
+        "kafka-python": lambda of: _iterate(kafka_python(of.data)),
+    }
 
+
+def _iterate(records: PeerRecords) -> int:
+    """Decode into objects, touching what our columns hold."""
     rows = 0
-    records = MemoryRecords(of.data)
-    while (batch := records.next_batch()) is not None:
-        _ensure(batch.validate_crc())
-        for record in batch:
-            _ = record.offset, record.timestamp, record.key, record.value
-            rows += 1
-    return rows
-
-
-def _iterate_python(of: Segment) -> int:
-    """Decode with kafka-python, touching what our columns hold."""
-    from kafka.record import MemoryRecords  # noqa: PLC0415  # a peer, for this alone
-
-    rows = 0
-    records = MemoryRecords(of.data)
     while (batch := records.next_batch()) is not None:
         _ensure(batch.validate_crc())
         for record in batch:
