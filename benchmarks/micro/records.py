@@ -28,10 +28,12 @@ from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec, decompress_into
 from cordwood.records.kernels import KernelDecoder
 from cordwood.records.record import Record
+from cordwood.records.stream import batches
 
 FEW = ("offset", "timestamp", "key", "value")
 BATCH_BYTES = 16 * 1024
 CODEC_BATCH_BYTES = 128 * 1024
+DIFFERENT = 64
 SLICES = 5
 PEER_SHARE = 64
 CODEC_GOAL = 0.7
@@ -59,32 +61,51 @@ class Segment(NamedTuple):
     uncompressed: int
 
     def part(self, share: int) -> "Segment":
-        """Return every batch of the first `share`th."""
-        size = RecordBatch(self.data).size
-        batches = max(1, len(self.data) // size // share)
-        whole = len(self.data) // size
-        return Segment(
-            self.data[: batches * size],
-            self.records * batches // whole,
-            self.uncompressed * batches // whole,
-        )
+        """Return the batches that begin in the first `share`th."""
+        found = [batch for batch in batches(self.data) if batch.position < len(self.data) // share]
+        size = found[-1].position + found[-1].size
+        records = found[-1].next_offset
+        return Segment(self.data[:size], records, self.uncompressed * records // self.records)
+
+
+class Cut(NamedTuple):
+    """One batch, and what is in it."""
+
+    batch: bytearray
+    records: int
+    uncompressed: int
 
 
 def segment(value_size: int, size: int, *, codec: Codec = Codec.NONE, batch_bytes: int) -> Segment:
-    """Return about `size` bytes of batches: offsets follow each other, records repeat."""
+    """Return about `size` bytes of batches whose offsets follow each other.
+
+    There are enough different ones that a processor does not learn their branches by heart.
+    """
+    whole = max(1, size // batch_bytes)
+    text = payload(batch_bytes * min(whole, DIFFERENT) + value_size)
+    cuts = [
+        _cut(text[index * batch_bytes :], value_size, codec=codec, batch_bytes=batch_bytes)
+        for index in range(min(whole, DIFFERENT))
+    ]
+    out = bytearray()
+    records = uncompressed = 0
+    for index in range(whole):
+        cut = cuts[index % len(cuts)]
+        RecordBatch(cut.batch).set_base_offset(records)
+        out += cut.batch
+        records += cut.records
+        uncompressed += cut.uncompressed
+    return Segment(bytes(out), records, uncompressed)
+
+
+def _cut(text: bytes, value_size: int, *, codec: Codec, batch_bytes: int) -> Cut:
+    """Return a batch of values from the beginning of `text`."""
     builder = BatchBuilder(BatchFields(codec=codec))
-    text = payload(batch_bytes + value_size)
     while builder.uncompressed_size + value_size < batch_bytes:
         at = builder.count * value_size
         value = text[at : at + value_size]
         builder.append(b"key-%08d" % builder.count, value, timestamp=1_790_000_000_000 + at)
-    batch, count = builder.build(), builder.count
-    out = bytearray()
-    copies = max(1, size // builder.uncompressed_size)
-    for index in range(copies):
-        RecordBatch(batch).set_base_offset(index * count)
-        out += batch
-    return Segment(bytes(out), count * copies, builder.uncompressed_size * copies)
+    return Cut(builder.build(), builder.count, builder.uncompressed_size)
 
 
 def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
@@ -154,13 +175,12 @@ def _beside_decoders(name: str, of: Segment) -> list[Figure]:
 def _beside_codec(codec: Codec, size: int, *, value_size: int) -> Figure:
     """Return the speed of decompressing, checking and laying out beside that of decompressing."""
     of = segment(value_size, size, codec=codec, batch_bytes=CODEC_BATCH_BYTES)
-    block = RecordBatch(of.data).payload
+    blocks = [batch.payload for batch in batches(of.data) if isinstance(batch, RecordBatch)]
     out = bytearray(CODEC_BATCH_BYTES)
-    copies = len(of.data) // RecordBatch(of.data).size
     read = _read(FEW)
 
     def decompress_all(_: Segment) -> int:
-        return sum(decompress_into(codec, block, out, 0) or 0 for _ in range(copies))
+        return sum(decompress_into(codec, block, out, 0) or 0 for block in blocks)
 
     ours, theirs = [], []
     for _ in range(SLICES):

@@ -124,7 +124,9 @@ def decompress(
         size = decompress_into(codec, view, out, 0, magic=magic)
         if size is not None:
             return memoryview(out)[:size]
-        room = _next_room(codec, view, room, magic=magic, limit=limit)
+        needed = _next_room(codec, view, room, magic=magic, limit=limit)
+        assert needed > room, "a buffer that was too small grows"
+        room = needed
 
 
 def uncompressed_bound(codec: Codec, data: Buffer, *, magic: int = 2) -> int:

@@ -203,7 +203,11 @@ def _block_into(block: Block, out: memoryview, block_max: int) -> int | None:
         return size
     if len(out) < block.size_max(block_max):
         scratch = memoryview(bytearray(block.size_max(block_max)))
-        if _try_block(block, scratch, block_max) is not None:
+        size = _try_block(block, scratch, block_max)
+        if size is not None and size <= len(out):
+            out[:size] = scratch[:size]  # the vendor refuses no room at all, even for no bytes
+            return size
+        if size is not None:
             return None
     raise CorruptMessageError("an lz4 block is damaged")
 

@@ -131,6 +131,13 @@ def test_decompress_into_gives_none_when_the_room_is_small(room: int) -> None:
     assert read(lz4_frame.compress(memoryview(bytes(100_000)), 9), room=room) is None
 
 
+def test_decompress_into_reads_a_block_of_no_bytes_when_no_room_is_left() -> None:
+    stream = KAFKA_HEADER + HELLO_BLOCK + pack("<I", 1) + b"\x00" + bytes(4)
+
+    assert read(stream, room=5) == b"hello"
+    assert lz4_frame.measure(memoryview(stream), 5) == 5
+
+
 def test_decompress_into_refuses_a_damaged_block_when_the_room_is_small() -> None:
     stream = KAFKA_HEADER + pack("<I", 5) + b"hello" + bytes(4)
 
