@@ -132,6 +132,8 @@ def test_create_and_open_refuse_what_does_not_fit(place: tuple[Files, str]) -> N
         files.stat(f"{root}/b")
     with pytest.raises(NotADirectoryError):
         files.create(f"{root}/a/b")
+    with pytest.raises(IsADirectoryError):
+        files.open(root)
 
 
 def test_rename_replaces_a_file(place: tuple[Files, str]) -> None:

@@ -10,6 +10,7 @@ wherever either is given, and a topic's value beats its broker's.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -238,8 +239,9 @@ _PARSERS: Final[Mapping[SettingType, Callable[[str], SettingValue]]] = {
     SettingType.PASSWORD: Password,
 }
 
-_LIMITS: Final[Mapping[SettingType, tuple[int, int]]] = {
+_LIMITS: Final[Mapping[SettingType, tuple[float, float]]] = {
     SettingType.SHORT: (-(1 << 15), (1 << 15) - 1),
     SettingType.INT: (INT32_MIN, INT32_MAX),
     SettingType.LONG: (INT64_MIN, INT64_MAX),
+    SettingType.DOUBLE: (-sys.float_info.max, sys.float_info.max),
 }

@@ -12,6 +12,7 @@ import fcntl
 import mmap
 import os
 import secrets
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -234,7 +235,11 @@ class SystemFiles:
 
     def open(self, path: str, *, writable: bool = False) -> SystemFile:
         flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC
-        return SystemFile(path, os.open(path, flags))
+        descriptor = os.open(path, flags)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        return SystemFile(path, descriptor)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)

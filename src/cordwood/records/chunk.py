@@ -186,7 +186,11 @@ class AbortedProducers:
     __slots__ = ("_active", "_pending")
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
-        self._pending = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
+        self._pending = sorted(
+            (AbortedTransaction(*one) for one in aborted),
+            key=lambda one: one.first_offset,
+            reverse=True,
+        )
         self._active: set[int] = set()
 
     @property

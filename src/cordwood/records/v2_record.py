@@ -158,6 +158,10 @@ def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
 
 def _encode_key(name: str) -> bytes:
     """Return a header's key as bytes, which half of a surrogate pair does not have."""
+    if not isinstance(name, str):
+        raise BytesError(
+            "a header key that is not text", position=0, expected="str", found=type(name).__name__
+        )
     try:
         return name.encode()
     except UnicodeEncodeError as error:

@@ -70,6 +70,7 @@ def test_setting_parses_text_of_its_type(kind: SettingType, text: str, value: Se
         (SettingType.BOOLEAN, "yes", "not of type boolean"),
         (SettingType.INT, "1_000", "not of type int"),
         (SettingType.DOUBLE, "nan", "not of type double"),
+        (SettingType.DOUBLE, "1e999", "does not fit type double"),
         (SettingType.SHORT, "32768", "does not fit type short"),
         (SettingType.LONG, "99999999999999999999", "does not fit type long"),
     ),

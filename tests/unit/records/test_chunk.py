@@ -122,8 +122,11 @@ def test_request_refuses_columns_when_they_make_no_table(columns: tuple[str, ...
     assert caught.value.key == "columns"
 
 
-def test_aborted_drops_a_producer_when_its_first_offset_is_reached() -> None:
-    aborted = AbortedProducers([AbortedTransaction(7, 10)])
+@pytest.mark.parametrize("listed", (AbortedTransaction(7, 10), (7, 10)))
+def test_aborted_drops_a_producer_when_its_first_offset_is_reached(
+    listed: AbortedTransaction,
+) -> None:
+    aborted = AbortedProducers([listed])
 
     aborted.reach(9)
     before = aborted.is_aborted(7)

@@ -87,12 +87,15 @@ def test_record_names_the_first_byte_that_is_not_utf8() -> None:
     assert (caught.value.position, caught.value.found) == (10, "0xff")
 
 
-def test_record_refuses_a_header_key_when_utf8_cannot_say_it() -> None:
+@pytest.mark.parametrize(
+    ("key", "problem"), (("a\ud800", "UTF-8 cannot say"), (b"a", "is not text"))
+)
+def test_record_refuses_a_header_key_when_it_has_no_utf8(key: str, problem: str) -> None:
     out = bytearray()
 
-    with pytest.raises(BytesError, match="UTF-8 cannot say"):
+    with pytest.raises(BytesError, match=problem):
         append_v2_record(
-            out, timestamp_delta=0, offset_delta=0, key=None, value=None, headers=[("a\ud800", b"")]
+            out, timestamp_delta=0, offset_delta=0, key=None, value=None, headers=[(key, b"")]
         )
 
     assert not out
