@@ -40,13 +40,14 @@ from cordwood.core.binary import (
     crc32c,
 )
 from cordwood.core.errors import BytesError
+from cordwood.records.batch_view import BatchView
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
+from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.place import Place
 from cordwood.records.record import Record, TimestampType
 from cordwood.records.sequence import increment_sequence
 from cordwood.records.v2_record import SMALLEST_RECORD, V2Record, read_v2_record, wrap_int64
 
-LOG_OVERHEAD: Final = 12
 HEADER_SIZE: Final = 61
 CRC_START: Final = 21
 MAGIC: Final = 2
@@ -72,10 +73,10 @@ class _Common(NamedTuple):
     base_sequence: int
 
 
-class RecordBatch:
-    """A view of the batch that begins at `position`; the setters need a buffer that is writable."""
+class RecordBatch(BatchView):
+    """A view of the v2 batch that begins at `position`."""
 
-    __slots__ = ("position", "view")
+    __slots__ = ()
 
     magic: Final = MAGIC
 
@@ -90,11 +91,6 @@ class RecordBatch:
             f"size={self.size}, attributes={self.attributes:#06x}, position={self.position})"
         )
 
-    @property
-    def place(self) -> Place:
-        """Where errors say that the batch is."""
-        return Place(self.position, self.base_offset)
-
     # -- the header, in its own order
 
     @property
@@ -102,19 +98,12 @@ class RecordBatch:
         return self._i64(0)
 
     @property
-    def batch_length(self) -> int:
-        """The size as the header counts it, without itself and the offset."""
-        return self._i32(8)
-
-    @property
     def partition_leader_epoch(self) -> int:
         return self._i32(12)
 
     @property
     def crc(self) -> int:
-        """The checksum as stored."""
-        crc: int = _U32.unpack_from(self.view, self.position + 17)[0]
-        return crc
+        return self._u32(17)
 
     @property
     def attributes(self) -> int:
@@ -152,28 +141,9 @@ class RecordBatch:
     # -- what follows from the header
 
     @property
-    def size(self) -> int:
-        """All bytes of the batch."""
-        return LOG_OVERHEAD + self.batch_length
-
-    @property
-    def end(self) -> int:
-        """The position after the batch."""
-        return self.position + self.size
-
-    @property
-    def data(self) -> memoryview:
-        """The batch's own stretch of the buffer."""
-        return self.view[self.position : self.end]
-
-    @property
     def payload(self) -> memoryview:
         """The records as they are stored."""
         return self.view[self.position + HEADER_SIZE : self.end]
-
-    @property
-    def codec(self) -> Codec:
-        return self.place.codec(self.attributes)
 
     @property
     def timestamp_type(self) -> TimestampType:
@@ -203,10 +173,6 @@ class RecordBatch:
         return self.base_offset + self.last_offset_delta
 
     @property
-    def next_offset(self) -> int:
-        return self.last_offset + 1
-
-    @property
     def has_producer_id(self) -> bool:
         return self.producer_id >= 0
 
@@ -218,19 +184,7 @@ class RecordBatch:
     # -- the checksum
 
     def computed_crc(self) -> int:
-        """Return the checksum that the bytes have now."""
         return crc32c(self.view[self.position + CRC_START : self.end])
-
-    def is_crc_valid(self) -> bool:
-        return self.crc == self.computed_crc()
-
-    def ensure_valid(self) -> None:
-        """Refuse bytes that have changed since the checksum was written."""
-        stored, computed = self.crc, self.computed_crc()
-        if stored != computed:
-            raise self.place.corrupt(
-                "the checksum is wrong", expected=f"{computed:08x}", found=f"{stored:08x}"
-            )
 
     # -- the records
 
@@ -315,20 +269,6 @@ class RecordBatch:
         _I16.pack_into(self.view, self.position + 21, attributes)
         _I64.pack_into(self.view, self.position + 35, timestamp)
         _U32.pack_into(self.view, self.position + 17, self.computed_crc())
-
-    # -- access
-
-    def _i16(self, at: int) -> int:
-        number: int = _I16.unpack_from(self.view, self.position + at)[0]
-        return number
-
-    def _i32(self, at: int) -> int:
-        number: int = _I32.unpack_from(self.view, self.position + at)[0]
-        return number
-
-    def _i64(self, at: int) -> int:
-        number: int = _I64.unpack_from(self.view, self.position + at)[0]
-        return number
 
 
 def _ensure_fits(view: memoryview, position: int) -> None:

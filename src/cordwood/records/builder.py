@@ -19,12 +19,12 @@ from cordwood.records.batch import (
     DELETE_HORIZON_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD,
     MAGIC,
     TRANSACTIONAL_BIT,
     RecordBatch,
 )
 from cordwood.records.compression import Codec, compress
+from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.record import NO_HEADERS, Header, Record
 from cordwood.records.v2_record import append_v2_record, wrap_int64
 

@@ -27,10 +27,10 @@ from typing import Final
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer, bytes_view
 from cordwood.core.errors import BytesError, UnsupportedForMessageFormatError
+from cordwood.records.batch_view import BatchView
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.message import (
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD,
     Message,
     message_crc,
     message_size,
@@ -40,15 +40,14 @@ from cordwood.records.place import CODEC_BITS, Place
 from cordwood.records.record import Record, TimestampType
 
 _I8: Final = Struct(">b")
-_I32: Final = Struct(">i")
 _U32: Final = Struct(">I")
 _I64: Final = Struct(">q")
 
 
-class LegacyBatch:
+class LegacyBatch(BatchView):
     """A view of the v0 or v1 message that begins at `position`, with the surface of a v2 batch."""
 
-    __slots__ = ("position", "view")
+    __slots__ = ()
 
     # What the old formats cannot say.
     partition_leader_epoch: Final = -1
@@ -78,44 +77,16 @@ class LegacyBatch:
             f"attributes={self.attributes:#04x}, position={self.position})"
         )
 
-    @property
-    def place(self) -> Place:
-        """Where errors say that the batch is, with the offset that its header begins with."""
-        return Place(self.position, self.last_offset)
-
     # -- the header
 
     @property
     def last_offset(self) -> int:
         """The offset that the message itself has."""
-        offset: int = _I64.unpack_from(self.view, self.position)[0]
-        return offset
-
-    @property
-    def next_offset(self) -> int:
-        return self.last_offset + 1
-
-    @property
-    def size(self) -> int:
-        """All bytes of the message."""
-        length: int = _I32.unpack_from(self.view, self.position + 8)[0]
-        return LOG_OVERHEAD + length
-
-    @property
-    def end(self) -> int:
-        """The position after the message."""
-        return self.position + self.size
-
-    @property
-    def data(self) -> memoryview:
-        """The message's own stretch of the buffer."""
-        return self.view[self.position : self.end]
+        return self._i64(0)
 
     @property
     def crc(self) -> int:
-        """The checksum as stored."""
-        crc: int = _U32.unpack_from(self.view, self.position + 12)[0]
-        return crc
+        return self._u32(12)
 
     @property
     def magic(self) -> int:
@@ -123,12 +94,7 @@ class LegacyBatch:
 
     @property
     def attributes(self) -> int:
-        attributes: int = _I8.unpack_from(self.view, self.position + 17)[0]
-        return attributes
-
-    @property
-    def codec(self) -> Codec:
-        return self.place.codec(self.attributes)
+        return self._i8(17)
 
     @property
     def is_wrapper(self) -> bool:
@@ -141,24 +107,12 @@ class LegacyBatch:
     @property
     def max_timestamp(self) -> int:
         """The message's timestamp, for a wrapper the latest inside; -1 in v0."""
-        if self.magic == 0:
-            return -1
-        timestamp: int = _I64.unpack_from(self.view, self.position + 18)[0]
-        return timestamp
+        return self._i64(18) if self.magic else -1
 
     # -- the checksum
 
     def computed_crc(self) -> int:
-        """Return the checksum that the bytes have now."""
         return message_crc(self.view, self.position, self.end)
-
-    def is_crc_valid(self) -> bool:
-        """Whether the message's own checksum is right; those inside are checked by `records`."""
-        return self.crc == self.computed_crc()
-
-    def ensure_valid(self) -> None:
-        """Refuse bytes that have changed since the checksum was written."""
-        _ensure_crc(self.place, self.crc, self.computed_crc(), "the checksum is wrong")
 
     # -- the records
 
@@ -236,8 +190,8 @@ class LegacyBatch:
     def _read_inner(self, inner: memoryview, start: int, end: int) -> Message:
         """Read a message inside, which is never a wrapper."""
         message = _read_in_place(inner, start, end, place=self.place)
-        _ensure_crc(
-            self.place, message.crc, message_crc(inner, start, end), "a checksum inside is wrong"
+        self.place.ensure_crc(
+            message.crc, message_crc(inner, start, end), message="a checksum inside is wrong"
         )
         if message.attributes & CODEC_BITS:
             raise self.place.invalid(
@@ -318,8 +272,3 @@ def _read_in_place(view: memoryview, position: int, end: int, *, place: Place) -
             expected=error.expected,
             found=error.found,
         ) from error
-
-
-def _ensure_crc(place: Place, stored: int, computed: int, message: str) -> None:
-    if stored != computed:
-        raise place.corrupt(message, expected=f"{computed:08x}", found=f"{stored:08x}")

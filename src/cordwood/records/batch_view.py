@@ -1,0 +1,113 @@
+"""What every batch has, whatever its format: a place in a buffer, a size, an end, a checksum.
+
+ 0  i64  base offset in v2, the message's own offset in v0 and v1
+ 8  i32  length of all that follows
+16  i8   magic
+"""
+
+from abc import ABC, abstractmethod
+from struct import Struct
+from typing import Final
+
+from cordwood.records.compression import Codec
+from cordwood.records.message import LOG_OVERHEAD
+from cordwood.records.place import Place
+
+_I8: Final = Struct(">b")
+_I16: Final = Struct(">h")
+_I32: Final = Struct(">i")
+_U32: Final = Struct(">I")
+_I64: Final = Struct(">q")
+
+
+class BatchView(ABC):
+    """A view of the batch that begins at `position`; the setters need a buffer that is writable."""
+
+    __slots__ = ("position", "view")
+
+    view: memoryview
+    position: int
+
+    # -- what each format keeps in its own place
+
+    @property
+    @abstractmethod
+    def crc(self) -> int:
+        """The checksum as stored."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def last_offset(self) -> int: ...
+
+    @abstractmethod
+    def computed_crc(self) -> int:
+        """Return the checksum that the bytes have now."""
+
+    # -- what follows from it
+
+    @property
+    def place(self) -> Place:
+        """Where errors say that the batch is, with the offset that its header begins with."""
+        return Place(self.position, self._i64(0))
+
+    @property
+    def batch_length(self) -> int:
+        """The size as the header counts it, without itself and the offset."""
+        return self._i32(8)
+
+    @property
+    def size(self) -> int:
+        """All bytes of the batch."""
+        return LOG_OVERHEAD + self._i32(8)
+
+    @property
+    def end(self) -> int:
+        """The position after the batch."""
+        return self.position + self.size
+
+    @property
+    def data(self) -> memoryview:
+        """The batch's own stretch of the buffer."""
+        return self.view[self.position : self.end]
+
+    @property
+    def codec(self) -> Codec:
+        return self.place.codec(self.attributes)
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    def is_crc_valid(self) -> bool:
+        """Whether the batch's own checksum is right; those inside a wrapper are not looked at."""
+        return self.crc == self.computed_crc()
+
+    def ensure_valid(self) -> None:
+        """Refuse bytes that have changed since the checksum was written."""
+        self.place.ensure_crc(self.crc, self.computed_crc(), message="the checksum is wrong")
+
+    # -- access
+
+    def _i8(self, at: int) -> int:
+        number: int = _I8.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _i16(self, at: int) -> int:
+        number: int = _I16.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _i32(self, at: int) -> int:
+        number: int = _I32.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _u32(self, at: int) -> int:
+        number: int = _U32.unpack_from(self.view, self.position + at)[0]
+        return number
+
+    def _i64(self, at: int) -> int:
+        number: int = _I64.unpack_from(self.view, self.position + at)[0]
+        return number

@@ -1,0 +1,40 @@
+"""What batches of all formats have in common, seen on one of each."""
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records.builder import BatchBuilder
+from cordwood.records.compression import Codec
+from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.records.stream import AnyBatch, batch_at
+
+
+def batch_of(magic: int) -> AnyBatch:
+    """A batch of one record at offset 0, behind three foreign bytes."""
+    builder = BatchBuilder() if magic == 2 else LegacyBuilder(1 if magic else 0)
+    builder.append(b"k", b"v", timestamp=5)
+    found = batch_at(bytearray(b"...") + builder.build(), 3)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("magic", "size"), ((0, 28), (1, 36), (2, 70)))
+def test_batch_knows_its_stretch_of_the_buffer(magic: int, size: int) -> None:
+    batch = batch_of(magic)
+
+    assert (batch.size, batch.batch_length, batch.end) == (size, size - 12, 3 + size)
+    assert batch.data == batch.view[3:]
+    assert (batch.place.position, batch.place.base_offset, batch.next_offset) == (3, 0, 1)
+    assert batch.codec is Codec.NONE
+
+
+@pytest.mark.parametrize("magic", (0, 1, 2))
+def test_batch_refuses_its_bytes_when_one_has_changed(magic: int) -> None:
+    batch = batch_of(magic)
+    batch.ensure_valid()
+
+    batch.view[-1] ^= 1
+
+    assert not batch.is_crc_valid()
+    with pytest.raises(CorruptMessageError, match="the checksum is wrong"):
+        batch.ensure_valid()
