@@ -48,7 +48,7 @@ test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and sma
 		CORDWOOD_FAST_SECONDS=$$seconds HYPOTHESIS_PROFILE=ci \
 		$(PY) -m pytest -m "$(SLOW)" $(ARGS)
 
-bench: $(INSTALLED) $(PEERS) ## the benchmarks, beside their peers; writes build/bench.json
+bench: $(INSTALLED) $(PEERS) ## figures beside peers, into build/bench.json; MISSED marks a goal not reached
 	@mkdir -p build
 	@$(PY) -m benchmarks
 	@$(PY) scripts/import_cost.py

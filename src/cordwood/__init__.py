@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cordwood.core.errors import CordwoodError
     from cordwood.records.batch import RecordBatch
-    from cordwood.records.builder import BatchBuilder
-    from cordwood.records.columns import read_columns
+    from cordwood.records.builder import BatchBuilder, BatchFields
+    from cordwood.records.chunk import Request, Selection
+    from cordwood.records.columns import read_columns, read_table
     from cordwood.records.compression import Codec
+    from cordwood.records.kernels import decoder, warm
     from cordwood.records.legacy import LegacyBatch
     from cordwood.records.record import Record, TimestampType
     from cordwood.records.stream import batches
@@ -20,27 +22,39 @@ __version__ = "0.1.0"
 
 __all__ = (
     "BatchBuilder",
+    "BatchFields",
     "Codec",
     "CordwoodError",
     "LegacyBatch",
     "Record",
     "RecordBatch",
+    "Request",
+    "Selection",
     "TimestampType",
     "__version__",
     "batches",
+    "decoder",
     "read_columns",
+    "read_table",
+    "warm",
 )
 
 _HOMES = {
     "BatchBuilder": "cordwood.records.builder",
+    "BatchFields": "cordwood.records.builder",
     "Codec": "cordwood.records.compression",
     "CordwoodError": "cordwood.core.errors",
     "LegacyBatch": "cordwood.records.legacy",
     "Record": "cordwood.records.record",
     "RecordBatch": "cordwood.records.batch",
+    "Request": "cordwood.records.chunk",
+    "Selection": "cordwood.records.chunk",
     "TimestampType": "cordwood.records.record",
     "batches": "cordwood.records.stream",
+    "decoder": "cordwood.records.kernels",
     "read_columns": "cordwood.records.columns",
+    "read_table": "cordwood.records.columns",
+    "warm": "cordwood.records.kernels",
 }
 
 

@@ -65,6 +65,14 @@ def test_call_is_not_made_when_cancelled(time: Time) -> None:
     assert seen == []
 
 
+@pytest.mark.parametrize("interval_ms", (0, -1))
+def test_every_refuses_an_interval_that_is_none(time: Time, interval_ms: float) -> None:
+    _, scheduler, _ = time
+
+    with pytest.raises(ValueError, match="an interval is above 0"):
+        scheduler.every(interval_ms, list)
+
+
 def test_every_repeats_until_cancelled(time: Time) -> None:
     _, scheduler, let_pass = time
     seen: list[int] = []

@@ -51,8 +51,8 @@ class Scheduler(Protocol):
     def every(self, interval_ms: float, call: Callable[[], object]) -> Timer:
         """Make a call one interval from now and then every interval, until cancelled.
 
-        `interval_ms` is above 0. The times are multiples of the interval from the start; those that
-        were missed are skipped, not made up for.
+        `interval_ms` is above 0, else ValueError. The times are multiples of the interval from the
+        start; those that were missed are skipped, not made up for.
         """
 
 

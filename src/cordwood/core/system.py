@@ -70,6 +70,8 @@ class LoopScheduler:
         return timer
 
     def every(self, interval_ms: float, call: Callable[[], object]) -> _LoopTimer:
+        if interval_ms <= 0:
+            raise ValueError(f"an interval is above 0, not {interval_ms} ms")
         timer = _LoopTimer()
         first_ms = self._clock.monotonic_ms() + interval_ms
 

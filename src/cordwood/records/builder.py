@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, Buffer, crc32c
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import InvalidRecordError, SettingError
 from cordwood.records.batch import (
     CONTROL_BIT,
     CRC_START,
@@ -91,7 +91,13 @@ class BatchFields(NamedTuple):
             raise InvalidRecordError("a producer id needs a base sequence")
 
     def ensure_in_range(self) -> None:
-        """Refuse a number that its field cannot take."""
+        """Refuse a codec that is none, and a number that its field cannot take."""
+        if not isinstance(self.codec, Codec):
+            raise SettingError(
+                f"{self.codec!r} is no codec",
+                key="codec",
+                remedy=f"use Codec.from_name, with one of {', '.join(one.kafka_name for one in Codec)}",
+            )
         for name, (lowest, highest) in _RANGES.items():
             number: int | None = getattr(self, name)
             if number is not None and not lowest <= number <= highest:
@@ -206,13 +212,17 @@ class BatchBuilder:
     def _ensure_follows(self, offset: int, timestamp: int) -> None:
         """Refuse a record that the batch cannot hold after those it has."""
         base_offset = self.fields.base_offset
-        highest = min(INT64_MAX, base_offset + INT32_MAX)
-        if not self.last_offset < offset <= highest or offset < 0:
+        lowest, highest = max(0, self.last_offset + 1), min(INT64_MAX, base_offset + INT32_MAX)
+        if not lowest <= offset <= highest:
             raise InvalidRecordError(
                 "an offset that does not fit the batch",
                 base_offset=base_offset,
-                expected=f"{self.last_offset + 1} to {highest}",
+                expected=f"{lowest} to {highest}",
                 found=offset,
+            )
+        if not isinstance(timestamp, int):
+            raise TypeError(
+                f"a timestamp is whole milliseconds since 1970, not {type(timestamp).__name__}"
             )
         if not -1 <= timestamp <= INT64_MAX:
             raise InvalidRecordError(

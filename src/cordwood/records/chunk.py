@@ -69,6 +69,16 @@ class Selection:
     max_timestamp: int = INT64_MAX
     aborted: tuple[AbortedTransaction, ...] | None = None
 
+    def __post_init__(self) -> None:
+        for key in ("first_offset", "last_offset", "min_timestamp", "max_timestamp"):
+            value = getattr(self, key)
+            if not isinstance(value, int):
+                raise SettingError(
+                    f"{key} is {type(value).__name__} {value!r}",
+                    key=key,
+                    remedy="choose a whole number: an offset, or milliseconds since 1970",
+                )
+
     def is_outside(self, base_offset: int, last_offset: int, *, max_timestamp: int) -> bool:
         """Whether a batch has nothing that is wanted; its header is believed when it can be."""
         is_sound = 0 <= base_offset <= last_offset <= INT64_MAX

@@ -76,6 +76,13 @@ def read_columns(
     return map(partial(_record_batch, target), decoder.decode(buffer, request))
 
 
+def read_table(buffer: Buffer, decoder: Decoder, *, request: Request | None = None) -> pa.Table:
+    """Return the records of a buffer as one table, which may have no rows; see `read_columns`."""
+    request = request or Request()
+    target = schema(request.columns, is_view=request.is_view)
+    return pa.Table.from_batches(read_columns(buffer, decoder, request=request), target)
+
+
 def _record_batch(target: pa.Schema, chunk: Chunk) -> pa.RecordBatch:
     arrays = [_array(chunk.columns[field.name], chunk.rows, field.type) for field in target]
     return pa.RecordBatch.from_arrays(arrays, schema=target)

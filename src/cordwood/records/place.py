@@ -47,7 +47,7 @@ class Place(NamedTuple):
     def ensure_crc(self, stored: int, computed: int, *, message: str) -> None:
         """Refuse bytes that have changed since the checksum was written."""
         if stored != computed:
-            raise self.corrupt(message, expected=f"{computed:08x}", found=f"{stored:08x}")
+            raise self.corrupt(message, expected=f"{stored:08x}", found=f"{computed:08x}")
 
     def codec(self, attributes: int) -> Codec:
         """Return the codec in the low bits of a batch's attributes."""

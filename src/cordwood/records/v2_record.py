@@ -88,8 +88,10 @@ def append_v2_record(
     headers: Sequence[Header] = NO_HEADERS,
 ) -> None:
     """Append a record, or nothing when it raises; both deltas have to fit their types."""
-    key, value = _sized(key), _sized(value)
-    encoded = [(_encode_key(name), _sized(content)) for name, content in headers]
+    key, value = _sized(key, "key"), _sized(value, "value")
+    if isinstance(headers, dict):
+        raise TypeError("headers are pairs, of which two may have one key: pass headers.items()")
+    encoded = [(_encode_key(name), _sized(content, "header value")) for name, content in headers]
     size = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta)
     size += _nullable_size(key) + _nullable_size(value) + varint_size(len(encoded))
     size += sum(_nullable_size(name) + _nullable_size(content) for name, content in encoded)
@@ -173,8 +175,10 @@ def _encode_key(name: str) -> bytes:
         ) from error
 
 
-def _sized(data: Buffer | None) -> Buffer | None:
+def _sized(data: Buffer | None, what: str) -> Buffer | None:
     """Return the same bytes, in a form whose `len` counts them."""
+    if isinstance(data, str):
+        raise TypeError(f"a {what} is bytes, not text: encode {data[:20]!r} first")
     return data if data is None or isinstance(data, bytes) else bytes_view(data)
 
 

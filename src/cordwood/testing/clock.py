@@ -45,6 +45,8 @@ class VirtualClock:
         return self._push(when_ms, VirtualTimer(call, None))
 
     def every(self, interval_ms: float, call: Callable[[], object]) -> VirtualTimer:
+        if interval_ms <= 0:
+            raise ValueError(f"an interval is above 0, not {interval_ms} ms")
         return self._push(self._elapsed_ms + interval_ms, VirtualTimer(call, interval_ms))
 
     def advance(

@@ -7,6 +7,13 @@ from fnmatch import fnmatchcase
 
 from cordwood.testing.clock import VirtualClock
 
+#: Every call that meets the script.
+CALLS = (
+    *("append", "create", "list", "lock", "make_directory", "map", "open", "preallocate", "pread"),
+    *("pwrite", "remove", "remove_directory", "rename", "set_modified", "stat", "sync"),
+    *("sync_directory", "truncate"),
+)
+
 
 class PowerLoss(BaseException):
     """The machine stops here. Not an Exception: no `except` of the code under test sees it."""
@@ -27,6 +34,10 @@ class Fault:
     code: int = errno.EIO
     kept: int = 0
     delay_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if not any(fnmatchcase(call, self.on) for call in CALLS):
+            raise ValueError(f"no call is named {self.on!r}; the calls are {', '.join(CALLS)}")
 
     def matches(self, call: str, path: str) -> bool:
         """Say whether the fault speaks of such calls; `on` and `path` are shell patterns."""

@@ -22,8 +22,8 @@ def virtual_clock() -> "VirtualClock":
 
 
 @pytest.fixture
-def memory_files() -> "MemoryFiles":
-    """An empty file system in memory, which forgets what was not synced."""
+def memory_files(virtual_clock: "VirtualClock") -> "MemoryFiles":
+    """An empty file system in memory, on the test's clock, which forgets what was not synced."""
     from cordwood.testing.files import MemoryFiles
 
-    return MemoryFiles()
+    return MemoryFiles(virtual_clock)

@@ -155,7 +155,7 @@ def test_batch_is_refused_when_it_does_not_fit_its_buffer(
 def test_batch_is_corrupt_when_a_byte_under_the_checksum_changes() -> None:
     batch = RecordBatch(TWO[:-1] + b"\2")
 
-    with pytest.raises(CorruptMessageError, match=r"checksum.*found b0db168e") as caught:
+    with pytest.raises(CorruptMessageError, match=r"checksum.*expected b0db168e") as caught:
         batch.ensure_valid()
 
     assert not batch.is_crc_valid()

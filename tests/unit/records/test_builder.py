@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import InvalidRecordError, SettingError
 from cordwood.records import builder as builder_module
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields, emptied, empty_batch
@@ -276,11 +276,35 @@ def test_builder_counts_the_bytes_of_wide_elements() -> None:
     assert record.key == record.value == bytes(range(8))
 
 
-def test_builder_keeps_nothing_of_a_record_that_it_refuses() -> None:
+@pytest.mark.parametrize(
+    ("key", "more", "problem"),
+    (
+        ("text", {}, "a key is bytes, not text: encode 'text' first"),
+        (b"k", {"headers": {"a": b"1"}}, "headers are pairs"),
+        (b"k", {"headers": [("a", "1")]}, "a header value is bytes"),
+        (b"k", {"timestamp": 1.5}, "whole milliseconds since 1970, not float"),
+    ),
+)
+def test_builder_keeps_nothing_of_a_record_that_it_refuses(
+    key: bytes, more: dict[str, int], problem: str
+) -> None:
     builder = BatchBuilder()
 
-    with pytest.raises(TypeError, match="bytes-like"):
-        builder.append("text", b"v")  # type: ignore[arg-type]  # the mistake to be refused
+    with pytest.raises(TypeError, match=problem):
+        builder.append(key, b"v", **more)  # type: ignore[arg-type]  # the mistake to be refused
     builder.append(b"k", b"v")
 
     assert [record.key for record in RecordBatch(builder.build()).records()] == [b"k"]
+
+
+@pytest.mark.parametrize("codec", ("zstd", 5, 9, -1))
+def test_builder_refuses_a_codec_that_is_none(codec: Codec) -> None:
+    with pytest.raises(SettingError, match="is no codec; use Codec.from_name, with") as caught:
+        BatchBuilder(BatchFields(codec=codec))
+
+    assert caught.value.key == "codec"
+
+
+def test_builder_begins_at_offset_0_when_its_base_lies_below() -> None:
+    with pytest.raises(InvalidRecordError, match="expected 0 to 2147483646, found -1"):
+        BatchBuilder(BatchFields(base_offset=-1)).append(b"k", b"v")

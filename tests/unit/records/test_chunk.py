@@ -98,6 +98,14 @@ def test_chunking_takes_both_ends_of_its_bounds() -> None:
     assert (most.max_rows, most.max_bytes) == (1 << 26, (1 << 30) - 1)
 
 
+@pytest.mark.parametrize("number", ("5", 5.9, None))
+def test_selection_refuses_what_is_no_whole_number(number: int) -> None:
+    with pytest.raises(SettingError, match="choose a whole number") as caught:
+        Selection(last_offset=number)
+
+    assert caught.value.key == "last_offset"
+
+
 def test_request_asks_for_every_column_when_none_is_named() -> None:
     request = Request()
 

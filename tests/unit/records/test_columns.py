@@ -10,7 +10,7 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.chunk import COLUMNS, Chunk, Fixed, Request, Views
-from cordwood.records.columns import read_columns, schema
+from cordwood.records.columns import read_columns, read_table, schema
 from cordwood.records.plain import PlainDecoder
 from tests.unit.records import segments
 
@@ -178,6 +178,20 @@ def test_columns_are_all_read_when_nothing_is_asked() -> None:
 
 def test_columns_of_no_bytes_are_no_batches() -> None:
     assert list(read_columns(b"", PlainDecoder())) == []
+
+
+def test_table_has_its_columns_when_it_has_no_rows() -> None:
+    columns = ("key", "offset")
+
+    table = read_table(b"", PlainDecoder(), request=Request(columns=columns))
+
+    assert (table.num_rows, table.schema) == (0, schema(columns))
+
+
+def test_table_has_every_chunk() -> None:
+    table = read_table(two_records() * 3, PlainDecoder())
+
+    assert table["key"].to_pylist() == [b"k", None] * 3
 
 
 def test_columns_raise_after_the_rows_before_a_bad_batch() -> None:

@@ -198,7 +198,7 @@ def test_legacy_is_refused_before_the_buffer_begins() -> None:
 def test_legacy_is_corrupt_when_a_byte_under_the_checksum_changes() -> None:
     batch = LegacyBatch(V0[:-1] + b"w")
 
-    with pytest.raises(CorruptMessageError, match=r"checksum is wrong.*found 1fecd70a"):
+    with pytest.raises(CorruptMessageError, match=r"checksum is wrong.*expected 1fecd70a"):
         batch.ensure_valid()
 
     assert not batch.is_crc_valid()

@@ -1,11 +1,14 @@
 """The script hits the calls it names, as often as it says, and counts what it did."""
 
 import errno
+import inspect
+import re
 
 import pytest
 
+from cordwood.testing import files
 from cordwood.testing.clock import VirtualClock
-from cordwood.testing.faults import Fault, FaultScript, PowerLoss
+from cordwood.testing.faults import CALLS, Fault, FaultScript, PowerLoss
 
 
 def test_fault_hits_only_the_calls_it_names() -> None:
@@ -50,3 +53,16 @@ def test_power_is_lost_after_so_many_changes_until_reset() -> None:
     script.begin("stat", "/a")
 
     assert script.write_points == 1
+
+
+def test_fault_refuses_a_call_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no call is named 'apend'; the calls are append, "):
+        Fault(on="apend")
+
+
+def test_fault_knows_every_call_that_meets_the_script() -> None:
+    sources = [inspect.getsource(files), inspect.getsource(FaultScript.begin)]
+
+    named = set(re.findall(r'(?:begin|_write)\("(\w+)"', "".join(sources)))
+
+    assert named == set(CALLS)

@@ -28,5 +28,8 @@ def test_plugin_gives_a_clock_when_a_test_asks(virtual_clock: VirtualClock) -> N
     assert isinstance(virtual_clock, VirtualClock)
 
 
-def test_plugin_gives_files_when_a_test_asks(memory_files: MemoryFiles) -> None:
+def test_plugin_gives_files_when_a_test_asks(
+    memory_files: MemoryFiles, virtual_clock: VirtualClock
+) -> None:
     assert isinstance(memory_files, MemoryFiles)
+    assert memory_files.clock is virtual_clock

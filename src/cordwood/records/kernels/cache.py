@@ -1,9 +1,11 @@
 """Where compiled kernels lie, and when they may be used.
 
 The folder's name carries a hash of every kernel source, of the versions of numba and Python and of
-the processor: numba itself does not notice an edited callee in another module. A marker is written
-last, after every kernel has been compiled, so that a folder that is torn or still being written is
-never taken for warm; two processes that compile at once write the same bytes twice.
+the processor: numba itself does not notice an edited callee in another module. It carries the
+sources' place and time too, because numba compiles again, silently, when one of those is not what
+it has seen. A marker is written last, after every kernel has been compiled, so that a folder that
+is torn or still being written is never taken for warm; two processes that compile at once write the
+same bytes twice.
 """
 
 import hashlib
@@ -39,8 +41,9 @@ def spare_folder() -> Path:
 def fingerprint() -> str:
     """A hash of everything that machine code depends on."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    for source in sorted(Path(__file__).resolve().parent.glob("*.py")):
+        written = f"{source}\0{source.stat().st_mtime_ns}\0"
+        digest.update(written.encode() + source.read_bytes() + b"\0")
     versions = [f"{vendor} {version(vendor)}" for vendor in _VENDORS]
     digest.update(repr((versions, sys.version, _processor())).encode())
     return digest.hexdigest()[:16]
@@ -62,16 +65,15 @@ def folder_in(base: Path) -> Path:
 
 
 def folder() -> Path:
-    """The folder to compile into or load from: the warm one, else the first that can be written."""
-    places = [folder_in(base) for base in (base_folder(), spare_folder())]
-    warm = [place for place in places if is_ready(place)]
-    usable = [place for place in places if is_writable(place)]
-    return next(iter(warm + usable), places[0])
+    """The folder to compile into or load from: the user's own, or the spare one if it has to be."""
+    own, spare = (folder_in(base) for base in (base_folder(), spare_folder()))
+    return next((place for place in (own, spare) if is_ready(place) or is_writable(place)), own)
 
 
 def is_warm() -> bool:
-    """Whether every kernel has been compiled, into either folder."""
-    return any(is_ready(folder_in(base)) for base in (base_folder(), spare_folder()))
+    """Whether every kernel has been compiled, into the folder that is used."""
+    own, spare = (folder_in(base) for base in (base_folder(), spare_folder()))
+    return is_ready(own) or (is_ready(spare) and not is_writable(own))
 
 
 def is_ready(place: Path) -> bool:

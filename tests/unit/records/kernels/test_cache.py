@@ -77,8 +77,22 @@ def test_folder_is_the_spare_one_when_the_first_cannot_be_written(
     assert not cache.is_writable(own)
 
 
-def test_folder_is_the_warm_one_when_the_first_is_cold(places: tuple[Path, Path]) -> None:
+def test_folder_is_the_users_own_when_only_the_spare_one_is_warm(
+    places: tuple[Path, Path],
+) -> None:
     own, spare = places
+    spare.mkdir(parents=True)
+    cache.mark_ready(spare)
+
+    assert cache.folder() == own
+    assert not cache.is_warm()
+
+
+def test_cache_is_warm_when_the_spare_folder_is_and_no_other_can_be_written(
+    places: tuple[Path, Path],
+) -> None:
+    own, spare = places
+    own.parent.parent.write_bytes(b"a file, not a folder")
     spare.mkdir(parents=True)
 
     cache.mark_ready(spare)
@@ -86,6 +100,18 @@ def test_folder_is_the_warm_one_when_the_first_is_cold(places: tuple[Path, Path]
     assert cache.folder() == spare
     assert cache.is_warm()
     assert not cache.is_ready(own)
+
+
+def test_fingerprint_changes_when_a_source_is_written_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "fill.py").write_text("one", encoding="utf-8")
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+
+    before = cache.fingerprint.__wrapped__()
+    os.utime(tmp_path / "fill.py", ns=(1, 1))
+
+    assert cache.fingerprint.__wrapped__() not in {before, cache.fingerprint()}
 
 
 def test_folder_is_the_first_when_none_can_be_written(places: tuple[Path, Path]) -> None:
