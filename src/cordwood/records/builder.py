@@ -96,7 +96,8 @@ class BatchFields(NamedTuple):
             raise SettingError(
                 f"{self.codec!r} is no codec",
                 key="codec",
-                remedy=f"use Codec.from_name, with one of {', '.join(one.kafka_name for one in Codec)}",
+                remedy="use Codec.from_name, with one of "
+                + ", ".join(one.kafka_name for one in Codec),
             )
         for name, (lowest, highest) in _RANGES.items():
             number: int | None = getattr(self, name)
