@@ -5,6 +5,7 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records import zstd_frames
+from cordwood.records.codecs import zstd_into
 
 MAGIC = bytes.fromhex("28b52ffd")
 DATA = b"a line of a log\n" * 50_000
@@ -62,6 +63,31 @@ def test_decompress_into_refuses_a_damaged_stream_when_the_room_is_small() -> No
         read(damaged, room=100)
     with pytest.raises(CorruptMessageError, match="damaged"):
         read(damaged)
+
+
+def test_decompress_into_refuses_a_size_that_the_blocks_cannot_hold() -> None:
+    """The vendor overlooks it, since the last block is empty."""
+    forged = bytes.fromhex("28b52ffd8027200001b9050000")
+
+    assert zstd_into(memoryview(forged), memoryview(bytearray(100))) == 0
+    for stream in (forged, streamed(b"one") + forged):
+        with pytest.raises(CorruptMessageError, match="cannot hold"):
+            read(stream)
+
+
+def test_decompress_into_refuses_a_frame_that_holds_less_than_it_names() -> None:
+    """Headers cannot tell what a compressed block holds, and the vendor does not look."""
+    packed = zstd_frames.compress(memoryview(b"a line\n" * 100), 3)[10:]
+    size = zstd_frames.BLOCK_MAX + 700
+    raw = block(0, zstd_frames.BLOCK_MAX, bytes(zstd_frames.BLOCK_MAX), is_last=False)
+    body = raw + block(2, len(packed), packed, is_last=False) + block(0, 0)
+
+    def frame(named: int) -> bytes:
+        return MAGIC + b"\xa0" + named.to_bytes(4, "little") + body
+
+    assert read(frame(size)) == bytes(zstd_frames.BLOCK_MAX) + b"a line\n" * 100
+    with pytest.raises(CorruptMessageError, match=f"another size.*{size + 1}, found {size}"):
+        read(frame(size + 1))
 
 
 @pytest.mark.parametrize(
