@@ -98,13 +98,13 @@ def _is_skippable(data: memoryview, position: int) -> bool:
     return (
         len(data) - position >= 8
         and data[position] & 0xF0 == 0x50
-        and data[position + 1 : position + 4] == b"\x2a\x4d\x18"
+        and bytes(data[position + 1 : position + 4]) == b"\x2a\x4d\x18"
     )
 
 
 def _read_header(data: memoryview, position: int) -> FrameHeader:
     """Read the frame header at `position`."""
-    if data[position : position + 4] != MAGIC or len(data) - position < 6:
+    if bytes(data[position : position + 4]) != MAGIC or len(data) - position < 6:
         raise CorruptMessageError(
             "not a zstd frame",
             position=position,
