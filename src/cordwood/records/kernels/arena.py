@@ -29,7 +29,7 @@ class Arena:
         self._pool = pool
         self._limit = limit
         self._used = 0
-        self._latest = 0
+        self._latest = 1  # never none, so that an arena that was not begun is full
         self._slab: Bytes | None = None
         self._room = memoryview(b"")
         self.source: Bytes = read_only(b"")
@@ -57,10 +57,10 @@ class Arena:
 
     def unpack(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int] | None:
         """Unpack behind what is there; returns where it lies, None when it does not fit."""
-        is_full = self._used > 0 and len(self._room) - self._used < self._latest
-        if self._slab is None or is_full:  # trying in vain would cost as much as unpacking
+        start = self._used
+        if len(self._room) - start < self._latest:  # trying in vain would cost as much as unpacking
             return None
-        size = decompress_into(codec, data, self._room, self._used, magic=magic)
+        size = decompress_into(codec, data, self._room, start, magic=magic)
         if size is None:
             return None
         if size > self._limit:
@@ -69,10 +69,9 @@ class Arena:
                 expected=f"at most {self._limit} bytes",
                 found=size,
             )
-        start = self._used
-        self._latest = size
-        self._used += size
-        return start, self._used
+        self._latest = max(size, 1)
+        self._used = end = start + size
+        return start, end
 
     def unpack_alone(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int]:
         """Unpack into an arena that holds nothing else, and is as large as it has to be."""

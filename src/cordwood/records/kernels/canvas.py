@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from cordwood.records.chunk import Binary, Chunk, Column, Fixed, Headers, Numbers, Request, Views
 from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.block import new_block
 from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.kernels.slabs import Carving, SlabPool
 
@@ -26,7 +27,7 @@ _WINDOW: Final = (1 << 31) - 1
 class Canvas:
     """One chunk after the other, each in a slab that nobody else refers to."""
 
-    __slots__ = ("_buffers", "_carving", "_pool", "_request", "_slab", "plan", "state")
+    __slots__ = ("_buffers", "_carving", "_pool", "_request", "_slab", "block", "plan", "state")
 
     def __init__(self, request: Request, pool: SlabPool) -> None:
         self._request = request
@@ -34,6 +35,7 @@ class Canvas:
         self._carving = Carving(request.columns, is_view=request.is_view)
         self._buffers: list[tuple[Bytes, int]] = []
         self._slab: Bytes | None = None
+        self.block: Bytes = new_block()
         self.plan: Words = np.zeros(at.PLAN_WORDS, np.int64)
         self.state: Words = np.zeros(at.STATE_WORDS, np.int64)
         selection = request.selection

@@ -69,3 +69,15 @@ def inlined(function: Kernel) -> Kernel:
         return function
     made: Kernel = numba.njit(nogil=True, boundscheck=False, _nrt=False, forceinline=True)(function)
     return made
+
+
+def spliced(function: Kernel) -> Kernel:
+    """Make a function part of its caller before anything is compiled.
+
+    For those that hold others together: `inlined` ones are compiled by themselves as well, and
+    again in each that calls them, which takes seconds where they are large.
+    """
+    if not IS_COMPILED:
+        return function
+    made: Kernel = numba.njit(nogil=True, boundscheck=False, _nrt=False, inline="always")(function)
+    return made

@@ -4,7 +4,12 @@ A batch whose rows do not all fit begins the next chunk; one that is larger than
 whole before it is split. So no row of an unsound batch is ever handed out.
 """
 
+from typing import TypeAlias
+
 from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.block import BLOCK_ROWS
+from cordwood.records.kernels.block_reader import read_block
+from cordwood.records.kernels.block_writer import fitting, put_contents, put_numbers, wanted
 from cordwood.records.kernels.door import (
     INT,
     SLAB,
@@ -15,14 +20,15 @@ from cordwood.records.kernels.door import (
     Words,
     inlined,
     kernel,
+    spliced,
 )
 from cordwood.records.kernels.intrinsics import store_16, store_64, wrapped
-from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
-from cordwood.records.kernels.record import R_OFFSET, R_STOP, R_TIMESTAMP, Record, read_record
 from cordwood.records.kernels.rows import fill_8, fill_32
 
 LOG_APPEND_BIT = 0x08
-LOW_31 = (1 << 31) - 1
+
+#: The slab, the plan and the state of a chunk.
+Canvas: TypeAlias = tuple[Bytes, Words, Words]
 
 
 @inlined
@@ -40,14 +46,6 @@ def _fill_constants(batch: Words, slab: Bytes, plan: Words, first: int, last: in
 
 
 @inlined
-def _timestamp(batch: Words, record: Record) -> int:
-    """The broker's time when it stamped the batch, else the producer's."""
-    if batch[at.T_ATTRIBUTES] & LOG_APPEND_BIT:
-        return int(batch[at.T_MAX_TIMESTAMP])
-    return wrapped(int(batch[at.T_BASE_TIMESTAMP]) + record[R_TIMESTAMP])
-
-
-@inlined
 def _has_sound_offsets(batch: Words) -> bool:
     """Whether the header's offsets can be right."""
     base = int(batch[at.T_BASE_OFFSET])
@@ -55,36 +53,42 @@ def _has_sound_offsets(batch: Words) -> bool:
     return base >= 0 and delta >= 0 and wrapped(base + delta) >= 0
 
 
-@inlined
-def _fill_batch(source: Bytes, batch: Words, slab: Bytes, plan: Words, state: Words) -> int:
+@spliced
+def _put_block(source: Bytes, batch: Words, block: Bytes, rows: int, canvas: Canvas) -> int:
+    """Write the records of a block that are wanted, as many as fit."""
+    slab, plan, state = canvas
+    while state[at.F_IN_BLOCK] < rows:
+        first, end = wanted(batch, block, (int(state[at.F_IN_BLOCK]), rows), plan)
+        last = fitting(block, (first, end), plan, state)
+        put_numbers(batch, block, (first, last), slab, plan, state)
+        put_contents(source, block, (first, last), slab, plan, state)
+        state[at.F_ROWS] += last - first
+        state[at.F_IN_BLOCK] = last
+        if last < end:
+            return at.GROW if state[at.F_ROWS] == 0 else at.FULL
+    return at.DONE
+
+
+@spliced
+def _fill_batch(source: Bytes, batch: Words, block: Bytes, canvas: Canvas) -> int:
     """Read the rest of one batch, from the record that the state names."""
+    state = canvas[2]
     if not _has_sound_offsets(batch):
         return at.BAD
-    position = int(state[at.F_POSITION])
-    previous = int(state[at.F_LAST_DELTA])
-    wants_rows = batch[at.T_ACTION] == at.ROWS
-    sequence = int(batch[at.T_BASE_SEQUENCE])
-    for number in range(state[at.F_RECORD], batch[at.T_COUNT]):
-        record = read_record(source, position, batch[at.T_DATA_END])
-        delta = record[R_OFFSET]
-        if record[R_STOP] < 0 or delta <= previous or delta > batch[at.T_LAST_DELTA]:
+    while state[at.F_RECORD] < batch[at.T_COUNT]:
+        rows = min(BLOCK_ROWS, int(batch[at.T_COUNT] - state[at.F_RECORD]))
+        _, position, delta = read_block(source, batch, block, rows, state)
+        if position < 0:
             return at.BAD
-        offset = wrapped(int(batch[at.T_BASE_OFFSET]) + delta)
-        timestamp = _timestamp(batch, record)
-        if wants_rows and is_selected(offset, timestamp, plan):
-            status = room(record, plan, state)
+        if batch[at.T_ACTION] == at.ROWS:
+            status = _put_block(source, batch, block, rows, canvas)
             if status != at.DONE:
-                state[at.F_RECORD] = number
-                state[at.F_POSITION] = position
-                state[at.F_LAST_DELTA] = previous
                 return status
-            own = (sequence + delta) & LOW_31 if sequence >= 0 else -1
-            put_numbers(offset, timestamp, own, slab, plan, state[at.F_ROWS])
-            put_content(source, record, slab, plan, state)
-            state[at.F_ROWS] += 1
-        previous = delta
-        position = record[R_STOP]
-    is_whole = position == batch[at.T_DATA_END] and batch[at.T_COUNT] >= 0
+        state[at.F_RECORD] += rows
+        state[at.F_POSITION] = position
+        state[at.F_LAST_DELTA] = delta >> 1
+        state[at.F_IN_BLOCK] = 0
+    is_whole = state[at.F_POSITION] == batch[at.T_DATA_END] and batch[at.T_COUNT] >= 0
     return at.DONE if is_whole else at.BAD
 
 
@@ -94,16 +98,18 @@ def _begin(state: Words, position: int, record: int) -> None:
     state[at.F_RECORD] = record
     state[at.F_POSITION] = position
     state[at.F_LAST_DELTA] = -1
+    state[at.F_IN_BLOCK] = 0
 
 
-@inlined
-def _try_batch(source: Bytes, batch: Words, slab: Bytes, plan: Words, state: Words) -> int:
+@spliced
+def _try_batch(source: Bytes, batch: Words, block: Bytes, canvas: Canvas) -> int:
     """Fill from one batch, or leave the chunk as it was when the batch is bad or may not be cut."""
+    slab, plan, state = canvas
     if state[at.F_POSITION] < 0:
         _begin(state, batch[at.T_DATA], 0)
     for word in range(at.F_RECORD, at.F_NEEDED):
         state[at.SAVED + word] = state[word]
-    status = _fill_batch(source, batch, slab, plan, state)
+    status = _fill_batch(source, batch, block, canvas)
     is_cut = status in (at.FULL, at.GROW)
     if status == at.BAD or (is_cut and plan[at.P_IS_SPLIT] == 0):
         for word in range(at.F_RECORD, at.F_NEEDED):
@@ -114,14 +120,14 @@ def _try_batch(source: Bytes, batch: Words, slab: Bytes, plan: Words, state: Wor
     return status
 
 
-@kernel(INT, SOURCE, TABLE, SLAB, WORDS, WORDS)
-def fill(source: Bytes, table: Words, slab: Bytes, plan: Words, state: Words) -> int:
+@kernel(INT, SOURCE, TABLE, SLAB, SLAB, WORDS, WORDS)
+def fill(source: Bytes, table: Words, block: Bytes, slab: Bytes, plan: Words, state: Words) -> int:
     """Go on with the batches of a run until they are done, the chunk is full, or one is bad."""
     status = at.DONE
     while status == at.DONE and state[at.F_BATCH] < state[at.F_BATCHES]:
         batch = table[state[at.F_BATCH]]
         if batch[at.T_ACTION] != at.SKIP:
-            status = _try_batch(source, batch, slab, plan, state)
+            status = _try_batch(source, batch, block, (slab, plan, state))
         if status == at.DONE:
             state[at.F_BATCH] += 1
             state[at.F_POSITION] = -1

@@ -46,6 +46,12 @@ def load_64(source: Bytes, at: int) -> int:
     return _load(source, at, 8)
 
 
+def word_at(source: Bytes, at: int) -> int:
+    """A signed number of 64 bits in the machine's order: what `store_64` has written."""
+    assert 0 <= at <= len(source) - 8, "a load outside the source"
+    return int.from_bytes(source[at : at + 8].tobytes(), sys.byteorder, signed=True)
+
+
 def store_8(slab: Bytes, at: int, value: int) -> None:
     """The low 8 bits of a number."""
     _store(slab, at, value, 1)
@@ -76,6 +82,10 @@ def copy(slab: Bytes, to: int, source: Bytes, at: int, size: int) -> None:
 def copy_wide(slab: Bytes, to: int, source: Bytes, at: int) -> None:
     """WIDE bytes at once, of which the caller counts only the first."""
     copy(slab, to, source, at, WIDE)
+
+
+def soon_written(slab: Bytes, to: int) -> None:
+    """A line of the cache that a store will need; here there is no cache."""
 
 
 def wrapped(value: int) -> int:

@@ -39,8 +39,8 @@ def _address(
     return builder.gep(_pointer(context, builder, array, pair[0]), [pair[1]])
 
 
-def _loader(bits: int) -> "Callable[[Bytes, int], int]":
-    """Make the load of a big-endian signed number of this many bits."""
+def _loader(bits: int, *, is_big: bool = True) -> "Callable[[Bytes, int], int]":
+    """Make the load of a signed number of this many bits, big-endian or in the machine's order."""
     word = ir.IntType(bits)
 
     def load(_typing: "Typing", source: types.Type, at: types.Type) -> tuple["Signature", object]:
@@ -49,7 +49,7 @@ def _loader(bits: int) -> "Callable[[Bytes, int], int]":
         ) -> ir.Value:
             address = _address(context, builder, signature.args[0], (args[0], args[1]))
             value = builder.load(builder.bitcast(address, word.as_pointer()), align=1)
-            if _IS_LITTLE and bits > 8:
+            if is_big and _IS_LITTLE and bits > 8:
                 value = builder.bswap(value)
             return value if bits == 64 else builder.sext(value, ir.IntType(64))
 
@@ -132,6 +132,25 @@ def _copy_wide(
     return types.void(slab, to, source, at), generate
 
 
+@intrinsic
+def _soon_written(
+    _typing: "Typing", slab: types.Type, to: types.Type
+) -> tuple["Signature", object]:
+    """LLVM's prefetch of a line of the cache, for writing; any address will do."""
+    word = ir.IntType(32)
+
+    def generate(
+        context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        address = _address(context, builder, signature.args[0], (args[0], args[1]))
+        kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(prefetch, [address, word(1), word(3), word(1)])
+        return context.get_dummy_value()  # type: ignore[attr-defined]  # numba has no types
+
+    return types.void(slab, to), generate
+
+
 @inlined
 def _wrapped(value: int) -> int:
     """A sum as a machine with 64 bits sees it, which is what it already is."""
@@ -149,10 +168,14 @@ load_8: Load = _loader(8) if IS_COMPILED else interpreted.load_8
 load_16: Load = _loader(16) if IS_COMPILED else interpreted.load_16
 load_32: Load = _loader(32) if IS_COMPILED else interpreted.load_32
 load_64: Load = _loader(64) if IS_COMPILED else interpreted.load_64
+word_at: Load = _loader(64, is_big=False) if IS_COMPILED else interpreted.word_at
 store_8: Store = _storer(8) if IS_COMPILED else interpreted.store_8
 store_16: Store = _storer(16) if IS_COMPILED else interpreted.store_16
 store_32: Store = _storer(32) if IS_COMPILED else interpreted.store_32
 store_64: Store = _storer(64) if IS_COMPILED else interpreted.store_64
+soon_written: Callable[[Bytes, int], None] = (
+    _soon_written if IS_COMPILED else interpreted.soon_written
+)
 copy: Copy = _copy if IS_COMPILED else interpreted.copy
 copy_wide: Callable[[Bytes, int, Bytes, int], None] = (
     _copy_wide if IS_COMPILED else interpreted.copy_wide

@@ -31,6 +31,8 @@ from cordwood.records.stream import batch_at
 #: Batches of a run: as many as stay in the processor's cache between checksum and decoding.
 GROUP_BYTES: Final = 512 << 10
 GROUP_ROWS: Final = 1024
+#: Unpacked batches that are filled from at once: less than the cache, so that they still are there.
+FILL_BYTES: Final = 768 << 10
 
 _TXN_COLUMNS: Final = [
     at.T_ACTION,
@@ -40,10 +42,10 @@ _TXN_COLUMNS: Final = [
     at.T_PRODUCER_ID,
     at.T_ATTRIBUTES,
 ]
-_PACKED_COLUMNS: Final = [at.T_ACTION, at.T_POSITION, at.T_DATA, at.T_DATA_END, at.T_ATTRIBUTES]
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 _CODEC_BITS: Final = 0x07
+_CODECS: Final = tuple(Codec)
 
 
 class KernelDecoder:
@@ -94,6 +96,10 @@ class _Reading:
         self._arena.close()
         if self._bad is not None:
             self._refuse(self._bad)
+
+    def _is_refusing(self) -> bool:
+        """Whether a bad batch has been met, which ends the reading."""
+        return self._bad is not None
 
     def _refuse(self, position: int) -> None:
         """Say what is wrong with the batch at `position`."""
@@ -169,7 +175,7 @@ class _Reading:
         state[at.F_BATCH], state[at.F_BATCHES], state[at.F_POSITION] = first, last, -1
         while True:
             self._bind(source)
-            status = fill(source, self._table, canvas.slab, canvas.plan, state)
+            status = fill(source, self._table, canvas.block, canvas.slab, canvas.plan, state)
             if status == at.DONE:
                 canvas.plan[at.P_IS_SPLIT] = 0
                 if state[at.F_BATCH] == last:
@@ -200,19 +206,21 @@ class _Reading:
         plan, state = _without_columns(self._canvas)
         state[at.F_BATCHES] = state[at.F_BATCH] + 1
         state[at.F_POSITION] = -1
-        return fill(source, self._table, self._canvas.slab, plan, state) == at.DONE
+        block, slab = self._canvas.block, self._canvas.slab
+        return fill(source, self._table, block, slab, plan, state) == at.DONE
 
     def _packed(self, count: int) -> Iterator[Chunk]:
-        """Fill from compressed batches, as many at a time as the arena holds."""
-        arena, table, first = self._arena, self._table, 0
-        for row, (action, position, data, end, attributes) in enumerate(
-            table[:count, _PACKED_COLUMNS].tolist()
-        ):
-            if action == at.SKIP:
+        """Fill from compressed batches, as many at a time as stay in the processor's cache."""
+        arena, view, first = self._arena, self._view, 0
+        cells = self._table.reshape(-1).data
+        for row in range(count):
+            cell = row * at.TABLE_WIDTH
+            if cells[cell + at.T_ACTION] == at.SKIP:
                 continue
             span = None
             try:
-                codec, packed = _codec(attributes), self._view[data:end]
+                codec = _codec(cells[cell + at.T_ATTRIBUTES])
+                packed = view[cells[cell + at.T_DATA] : cells[cell + at.T_DATA_END]]
                 span = arena.unpack(codec, packed, magic=2)
                 if span is None:
                     yield from self._fill(arena.source, first, row)
@@ -221,10 +229,16 @@ class _Reading:
                     span = arena.unpack_alone(codec, packed, magic=2)
             except CordwoodError:
                 yield from self._fill(arena.source, first, row)
-                self._bad = position if self._bad is None else self._bad
-            if self._bad is not None or span is None:
+                self._bad = cells[cell + at.T_POSITION] if self._bad is None else self._bad
+            if span is None or self._is_refusing():
                 return
-            table[row, at.T_DATA], table[row, at.T_DATA_END] = span
+            cells[cell + at.T_DATA], cells[cell + at.T_DATA_END] = span
+            if span[1] >= FILL_BYTES and not self._request.is_view:
+                yield from self._fill(arena.source, first, row + 1)
+                if self._is_refusing():
+                    return
+                arena.rewind()
+                first = row + 1
         yield from self._fill(arena.source, first, count)
         if not self._request.is_view:
             arena.rewind()
@@ -293,8 +307,8 @@ class _Reading:
 def _codec(attributes: int) -> Codec:
     """The codec of a batch; an unknown one is the plain reader's to refuse."""
     try:
-        return Codec(attributes & _CODEC_BITS)
-    except ValueError:
+        return _CODECS[attributes & _CODEC_BITS]
+    except IndexError:
         raise CorruptMessageError("unknown codec") from None
 
 

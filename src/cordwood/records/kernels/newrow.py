@@ -1,19 +1,10 @@
-"""One more row of a chunk: whether it is wanted, whether it fits, and its writing."""
+"""One more message as a row of a chunk: whether it is wanted, whether it fits, and its writing."""
 
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.door import Bytes, Words, inlined
 from cordwood.records.kernels.intrinsics import store_32, store_64
-from cordwood.records.kernels.record import (
-    R_HEADER_BYTES,
-    R_HEADERS,
-    R_KEY,
-    R_KEY_SIZE,
-    R_TAIL,
-    R_VALUE,
-    R_VALUE_SIZE,
-    Record,
-)
-from cordwood.records.kernels.rows import put_headers, put_key, put_value
+from cordwood.records.kernels.record import R_KEY, R_KEY_SIZE, R_VALUE, R_VALUE_SIZE, Record
+from cordwood.records.kernels.rows import put_key, put_value
 
 
 @inlined
@@ -32,8 +23,6 @@ def room(record: Record, plan: Words, state: Words) -> int:
         cost += max(record[R_KEY_SIZE], 0)
     if plan[at.P_VALUE] >= 0:
         cost += max(record[R_VALUE_SIZE], 0)
-    if plan[at.P_HEADERS] >= 0:
-        cost += record[R_HEADER_BYTES] + at.HEADER_COST * record[R_HEADERS]
     used = state[at.F_BYTES] + cost
     if state[at.F_ROWS] < plan[at.P_MAX_ROWS] and used <= plan[at.P_MAX_BYTES]:
         state[at.F_BYTES] = used
@@ -44,14 +33,12 @@ def room(record: Record, plan: Words, state: Words) -> int:
 
 @inlined
 def put_content(source: Bytes, record: Record, slab: Bytes, plan: Words, state: Words) -> None:
-    """Write what a record brings along: key, value and headers."""
+    """Write what a message brings along: a key and a value, and no headers."""
     if plan[at.P_KEY] >= 0:
         put_key(source, record[R_KEY], record[R_KEY_SIZE], slab, plan, state)
     if plan[at.P_VALUE] >= 0:
         put_value(source, record[R_VALUE], record[R_VALUE_SIZE], slab, plan, state)
     if plan[at.P_HEADERS] >= 0:
-        if record[R_HEADERS] > 0:
-            put_headers(source, record[R_TAIL], slab, plan, state)
         store_32(slab, plan[at.P_HEADERS] + 4 * state[at.F_ROWS] + 4, state[at.F_HEADERS])
 
 

@@ -1,7 +1,9 @@
 """Writing one record's values into the columns of a chunk.
 
 Copies of up to a few dozen bytes are what records are made of, and a call of memcpy costs more
-than they do: they move WIDE bytes at a time, past their own end, where both sides have the room.
+than they do: they move LINE bytes at a time, past their own end, where both sides have the room.
+A chunk is larger than the cache beside the processor, so its lines are asked for before they are
+written.
 """
 
 from cordwood.records.kernels import layout as at
@@ -10,6 +12,7 @@ from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
     copy_wide,
+    soon_written,
     store_8,
     store_32,
     store_64,
@@ -17,18 +20,20 @@ from cordwood.records.kernels.intrinsics import (
 from cordwood.records.kernels.record import varint
 
 WIDE = 32
-SMALL = 4 * WIDE
+LINE = 2 * WIDE  # of the processor's cache
+SMALL = 4096  # from here on memcpy knows better
+AHEAD = 2048  # what is written so much later is fetched now
 INLINE = 12  # a view of so few bytes holds them itself
 
 
 @inlined
 def put(slab: Bytes, to: int, source: Bytes, position: int, size: int) -> None:
-    """Copy bytes; the slab has WIDE to spare after every stretch of data."""
-    if size <= SMALL and position + size + WIDE <= len(source):
-        done = 0
-        while done < size:
+    """Copy bytes; the slab has LINE to spare after every stretch of data."""
+    if size <= SMALL and position + size + LINE <= len(source):
+        for done in range(0, size, LINE):
+            soon_written(slab, to + done + AHEAD)
             copy_wide(slab, to + done, source, position + done)
-            done += WIDE
+            copy_wide(slab, to + done + WIDE, source, position + done + WIDE)
     else:
         copy(slab, to, source, position, size)
 

@@ -8,12 +8,26 @@ import numpy as np
 import pytest
 
 from cordwood.records.kernels import cache
-from cordwood.records.kernels.door import INT, IS_COMPILED, WORDS, Words, inlined, kernel, several
+from cordwood.records.kernels.door import (
+    INT,
+    IS_COMPILED,
+    WORDS,
+    Words,
+    inlined,
+    kernel,
+    several,
+    spliced,
+)
 
 
 @inlined
 def doubled(value: int) -> int:
     return 2 * value
+
+
+@spliced
+def tripled(value: int) -> int:
+    return doubled(value) + value
 
 
 def sum_and_double(words: Words, more: int) -> tuple[int, int]:
@@ -55,10 +69,11 @@ def test_kernel_leaves_other_peoples_cache_where_it_is(place: Path) -> None:
 
 
 def test_function_stays_as_it_was_written_when_the_jit_is_off() -> None:
-    is_plain = inlined(sum_and_double) is sum_and_double
+    made = [make(sum_and_double) for make in (inlined, spliced)]
 
-    assert is_plain is not IS_COMPILED
+    assert [one is sum_and_double for one in made] == [not IS_COMPILED] * 2
 
 
 def test_inlined_does_what_its_function_does() -> None:
     assert doubled(21) == 42
+    assert tripled(14) == 42

@@ -21,7 +21,7 @@ def filled(canvas: Canvas, data: bytes) -> tuple[int, int, int]:
     table, source, slab = empty_table(), source_of(data), canvas.slab
     canvas.state[at.F_BATCHES] = scan(source, table, scan_words())
     canvas.state[at.F_POSITION] = -1
-    status = fill(source, table, slab, canvas.plan, canvas.state)
+    status = fill(source, table, canvas.block, slab, canvas.plan, canvas.state)
     return status, canvas.rows, int(canvas.state[at.F_BATCH])
 
 

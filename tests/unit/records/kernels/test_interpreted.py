@@ -105,3 +105,18 @@ def test_wrapped_is_a_sum_of_64_bits(value: int, expected: int) -> None:
 
 def test_crc_is_that_of_a_stretch() -> None:
     assert interpreted.crc32(SOURCE, 2, 5) == zlib.crc32(b"\x01\x02\x03")
+
+
+def test_word_is_read_in_the_machines_order() -> None:
+    slab = np.zeros(10, np.uint8)
+
+    interpreted.soon_written(slab, 1000)
+    interpreted.store_64(slab, 2, -7)
+
+    assert interpreted.word_at(slab, 2) == -7
+
+
+@pytest.mark.parametrize("at", (-1, 1))
+def test_word_refuses_to_leave_the_source(at: int) -> None:
+    with pytest.raises(AssertionError, match="outside the source"):
+        interpreted.word_at(SOURCE, at)

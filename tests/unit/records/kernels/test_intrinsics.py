@@ -16,10 +16,12 @@ from cordwood.records.kernels.intrinsics import (
     load_16,
     load_32,
     load_64,
+    soon_written,
     store_8,
     store_16,
     store_32,
     store_64,
+    word_at,
     wrapped,
 )
 
@@ -49,6 +51,13 @@ def store_all(slab: Bytes, at: int, value: int) -> None:
 def copy_both(slab: Bytes, to: int, source: Bytes, at: int, size: int) -> None:
     copy(slab, to, source, at, size)
     copy_wide(slab, to + size, source, at)
+
+
+@inlined
+def word_again(slab: Bytes, at: int, value: int) -> int:
+    soon_written(slab, at + 10**6)
+    store_64(slab, at, value)
+    return word_at(slab, at)
 
 
 @inlined
@@ -95,3 +104,8 @@ def test_copies_move_what_they_say() -> None:
 )
 def test_sums_wrap_as_64_bits_do(left: int, right: int, expected: int) -> None:
     assert add(left, right) == expected
+
+
+@pytest.mark.parametrize("value", (0, -1, INT64_MIN, INT64_MAX))
+def test_word_is_what_was_stored(value: int) -> None:
+    assert word_again(np.zeros(16, np.uint8), 3, value) == value

@@ -9,7 +9,8 @@ from cordwood.records.chunk import COLUMNS, AbortedTransaction, Chunking, Reques
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.arena import ARENA_BYTES
-from cordwood.records.kernels.kernel_decoder import GROUP_ROWS, KernelDecoder
+from cordwood.records.kernels.block import BLOCK_ROWS
+from cordwood.records.kernels.kernel_decoder import FILL_BYTES, GROUP_ROWS, KernelDecoder
 from cordwood.records.legacy_builder import LegacyMagic
 from tests.unit.records import segments
 from tests.unit.records.segments import chunks, legacy, marker, packed, produced, v2, values
@@ -93,6 +94,13 @@ def test_decoder_gives_the_brokers_time_when_messages_were_stamped(codec: Codec)
     assert found == [{"timestamp": 5000, "timestamp_type": 1}] * 2
 
 
+@pytest.mark.parametrize("check_crc", (True, False))
+def test_decoder_reads_one_wrapper_after_the_other(*, check_crc: bool) -> None:
+    data = legacy(1, b"a", codec=Codec.LZ4) + legacy(1, b"b", base_offset=1, codec=Codec.GZIP)
+
+    assert values(KernelDecoder(), data, Request(check_crc=check_crc)) == [b"a", b"b"]
+
+
 def test_decoder_gives_the_brokers_time_when_a_batch_was_stamped() -> None:
     data = v2(b"a", b"b", fields=BatchFields(log_append_time_ms=5000))
     request = Request(columns=("timestamp", "timestamp_type"))
@@ -148,6 +156,17 @@ def test_decoder_begins_a_chunk_when_a_batch_does_not_fit(
     request = Request(chunking=chunking, is_view=is_view)
 
     assert chunks(KernelDecoder(), TWO_BATCHES, request) == expected
+
+
+@pytest.mark.parametrize("is_view", (True, False))
+def test_decoder_splits_between_any_two_records(*, is_view: bool) -> None:
+    few = [b"%d" % number for number in range(BLOCK_ROWS + 50)]
+    request = Request(chunking=Chunking(max_rows=BLOCK_ROWS - 20), is_view=is_view)
+
+    found = chunks(KernelDecoder(), v2(*few), request)
+
+    assert [len(chunk) for chunk in found] == [BLOCK_ROWS - 20, 70]
+    assert [value for chunk in found for value in chunk] == few
 
 
 @pytest.mark.parametrize(
@@ -371,6 +390,23 @@ def test_views_keep_their_bytes_when_the_arena_is_left() -> None:
 
     assert [value for batch in held for value in batch["value"].to_pylist()] == half
     assert len(held) > 1
+
+
+@pytest.mark.parametrize("is_view", (True, False))
+def test_decoder_goes_on_when_what_was_unpacked_has_been_filled(*, is_view: bool) -> None:
+    large = [bytes([letter]) * (FILL_BYTES - 100) for letter in b"abcdef"]
+    data = b"".join(packed(Codec.ZSTD, offset, value) for offset, value in enumerate(large))
+
+    assert values(KernelDecoder(), data, Request(is_view=is_view)) == large
+
+
+def test_decoder_ends_at_a_bad_batch_when_it_fills_in_the_middle_of_a_run() -> None:
+    large = packed(Codec.ZSTD, 1, b"x" * FILL_BYTES)
+    data = packed(Codec.ZSTD, 0, b"a") + segments.changed(large, 23, b"\xff") + large
+
+    before, error = segments.refused(KernelDecoder(), data)
+
+    assert (before, error.base_offset) == ([[b"a"]], 1)
 
 
 def test_decoder_unpacks_a_batch_when_it_is_larger_than_the_arena() -> None:

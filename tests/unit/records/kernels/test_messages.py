@@ -37,6 +37,30 @@ def test_messages_stop_at_the_bad_one() -> None:
     assert filled(canvas_of(Request()), data)[:2] == (at.BAD, 2)
 
 
+@pytest.mark.parametrize("cut", (1, MESSAGE - 5))
+def test_messages_stop_at_one_that_is_cut(cut: int) -> None:
+    assert filled(canvas_of(Request()), THREE[:-cut])[:2] == (at.BAD, 2)
+
+
+@pytest.mark.parametrize(("key_size", "size"), ((7, 0), (-1, -4), (-1, 99)))
+def test_messages_stop_at_one_that_its_fields_do_not_fill(key_size: int, size: int) -> None:
+    message = bytearray(legacy(1, b"a"))
+    message[26:34] = key_size.to_bytes(4, "big", signed=True) + size.to_bytes(4, "big", signed=True)
+    canvas = canvas_of(Request(check_crc=False))
+
+    assert filled(canvas, bytes(message))[:2] == (at.BAD, 0)
+
+
+@pytest.mark.parametrize(("position", "byte"), ((17, 1), (7, 11), (0, 0x80)))
+def test_messages_of_a_wrapper_are_refused_when_one_cannot_be_right(
+    position: int, byte: int
+) -> None:
+    message = bytearray(THREE)
+    message[position] = byte
+
+    assert filled(canvas_of(Request()), bytes(message), is_wrapped=True)[0] == at.BAD
+
+
 def test_messages_of_a_wrapper_fall_together() -> None:
     data = segments.broken(THREE)
 

@@ -9,8 +9,8 @@ from cordwood.records.kernels.newrow import is_selected, put_numbers, room
 from cordwood.records.kernels.record import Record
 from tests.unit.records.kernels.words import canvas_of
 
-#: A key of 2 bytes, a null value, 3 headers of 10 bytes together.
-RECORD: Record = (0, 0, 0, 2, 0, -1, 0, 0, 3, 10)
+#: A key of 60 bytes, a null value.
+RECORD: Record = (0, 0, 0, 60, 0, -1, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,7 @@ def test_row_is_selected_when_it_lies_in_both_ranges(
 
 @pytest.mark.parametrize(
     ("columns", "cost"),
-    (
-        (("key",), 2),
-        (("value",), 0),
-        (("headers",), 58),
-        (("key", "headers"), 60),
-        (("offset",), 0),
-    ),
+    ((("key",), 60), (("value",), 0), (("headers",), 0), (("key", "value"), 60), (("offset",), 0)),
 )
 def test_row_costs_what_is_wanted_of_it(columns: tuple[str, ...], cost: int) -> None:
     canvas = canvas_of(Request(columns=columns))

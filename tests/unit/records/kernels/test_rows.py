@@ -7,7 +7,8 @@ import pytest
 
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.rows import (
-    WIDE,
+    LINE,
+    SMALL,
     clear_bit,
     fill_8,
     fill_32,
@@ -19,18 +20,18 @@ from cordwood.records.kernels.rows import (
 )
 from tests.unit.records.kernels.words import empty_state, source_of
 
-TEXT = bytes(range(256)) * 2
+TEXT = bytes(range(256)) * 20
 
 
-@pytest.mark.parametrize("size", (0, 1, WIDE, WIDE + 1, 4 * WIDE, 4 * WIDE + 1, 300))
+@pytest.mark.parametrize("size", (0, 1, LINE, LINE + 1, 4 * LINE, SMALL, SMALL + 1))
 def test_put_copies_bytes_whatever_their_size(size: int) -> None:
-    slab = np.full(400, 0xAA, np.uint8)
+    slab = np.full(5000, 0xAA, np.uint8)
 
     put(slab, 7, source_of(TEXT), 3, size)
 
     assert slab[7 : 7 + size].tobytes() == TEXT[3 : 3 + size]
     assert slab[:7].tolist() == [0xAA] * 7
-    assert slab[7 + size + WIDE :].tobytes() == b"\xaa" * (400 - 7 - size - WIDE)
+    assert slab[7 + size + LINE :].tobytes() == b"\xaa" * (5000 - 7 - size - LINE)
 
 
 def test_put_reads_nothing_behind_the_source_when_the_value_ends_it() -> None:

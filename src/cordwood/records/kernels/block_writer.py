@@ -1,0 +1,220 @@
+"""A block's records into the columns of a chunk: those that are wanted, as many as fit.
+
+Of every column there is one loop; whether the column is wanted is asked before it.
+"""
+
+from typing import Final, TypeAlias
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.kernels import block as in_block
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.block import noted, signed
+from cordwood.records.kernels.door import Bytes, Words, inlined, spliced
+from cordwood.records.kernels.intrinsics import store_32, store_64, wrapped
+from cordwood.records.kernels.rows import clear_bit, put, put_headers, put_view
+
+LOG_APPEND_BIT: Final = 0x08
+LOW_31: Final = (1 << 31) - 1
+
+#: The first row of a block that is meant, and the one after the last.
+Span: TypeAlias = tuple[int, int]
+#: The same, then where a column of bytes is found: its words in the block and in the plan, and the
+#: words of the state that count its bytes and its nulls.
+Part: TypeAlias = tuple[int, int, int, int, int, int]
+
+
+@inlined
+def time_base(batch: Words) -> Span:
+    """The broker's time when it stamped the batch, else the producer's; and which bits of the
+    deltas to add to it, which are none or all.
+    """
+    if batch[at.T_ATTRIBUTES] & LOG_APPEND_BIT:
+        return int(batch[at.T_MAX_TIMESTAMP]), 0
+    return int(batch[at.T_BASE_TIMESTAMP]), -1
+
+
+@inlined
+def _is_selected(batch: Words, block: Bytes, row: int, plan: Words) -> bool:
+    """Whether a record lies in both ranges."""
+    offset = int(batch[at.T_BASE_OFFSET]) + (noted(block, in_block.B_OFFSET, row) >> 1)
+    base, deltas = time_base(batch)
+    timestamp = wrapped(base + (signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas))
+    is_near = int(plan[at.P_START]) <= offset <= int(plan[at.P_LAST])
+    return is_near and int(plan[at.P_MIN_TIMESTAMP]) <= timestamp <= int(plan[at.P_MAX_TIMESTAMP])
+
+
+@inlined
+def _has_all(batch: Words, block: Bytes, rows: int, plan: Words) -> bool:
+    """Whether both ranges hold all records for sure; offsets rise from the first to the last."""
+    base = int(batch[at.T_BASE_OFFSET])
+    first = base + (noted(block, in_block.B_OFFSET, 0) >> 1)
+    last = base + (noted(block, in_block.B_OFFSET, rows - 1) >> 1)
+    earliest, latest = int(plan[at.P_MIN_TIMESTAMP]), int(plan[at.P_MAX_TIMESTAMP])
+    is_near = int(plan[at.P_START]) <= first and last <= int(plan[at.P_LAST])
+    return is_near and earliest == INT64_MIN and latest == INT64_MAX
+
+
+@inlined
+def wanted(batch: Words, block: Bytes, rows: Span, plan: Words) -> Span:
+    """The next records in a row that are wanted, from `rows[0]` on and before `rows[1]`."""
+    first, end = rows
+    if _has_all(batch, block, end, plan):
+        return first, end
+    while first < end and not _is_selected(batch, block, first, plan):
+        first += 1
+    last = first
+    while last < end and _is_selected(batch, block, last, plan):
+        last += 1
+    return first, last
+
+
+@inlined
+def _mask(place: int) -> int:
+    """Every bit for a column that is wanted, none for another."""
+    return -1 if place >= 0 else 0
+
+
+@inlined
+def _cost(block: Bytes, row: int, masks: tuple[int, int, int]) -> int:
+    """What a record counts in a chunk; half of the size that is noted for null is none."""
+    key = (noted(block, in_block.B_KEY + 1, row) >> 1) & masks[0]
+    value = (noted(block, in_block.B_VALUE + 1, row) >> 1) & masks[1]
+    return key + value + (noted(block, in_block.B_HEADER_COST, row) & masks[2])
+
+
+@inlined
+def fitting(block: Bytes, rows: Span, plan: Words, state: Words) -> int:
+    """The row after the last that fits; where not all do, F_NEEDED says what the next one costs."""
+    masks = _mask(plan[at.P_KEY]), _mask(plan[at.P_VALUE]), _mask(plan[at.P_HEADERS])
+    room = int(plan[at.P_MAX_ROWS]) - int(state[at.F_ROWS])
+    left = int(plan[at.P_MAX_BYTES]) - int(state[at.F_BYTES])
+    total = 0
+    for row in range(rows[0], rows[1]):
+        total += _cost(block, row, masks)
+    last = rows[1]
+    if total > left or last - rows[0] > room:
+        limit = rows[0] + min(last - rows[0], room)
+        last, total = rows[0], 0
+        cost = _cost(block, last, masks)
+        while last < limit and total + cost <= left:
+            total += cost
+            last += 1
+            cost = _cost(block, last, masks)
+        state[at.F_NEEDED] = cost
+    state[at.F_BYTES] += total
+    return last
+
+
+# -- one loop a column
+
+
+@inlined
+def put_numbers(
+    batch: Words, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Write the numbers that differ from record to record."""
+    ahead = int(state[at.F_ROWS]) - rows[0]
+    to = int(plan[at.P_OFFSET]) + 8 * ahead
+    if plan[at.P_OFFSET] >= 0:
+        base = int(batch[at.T_BASE_OFFSET])
+        for row in range(rows[0], rows[1]):
+            store_64(slab, to + 8 * row, base + (noted(block, in_block.B_OFFSET, row) >> 1))
+    to = int(plan[at.P_TIMESTAMP]) + 8 * ahead
+    if plan[at.P_TIMESTAMP] >= 0:
+        base, deltas = time_base(batch)
+        for row in range(rows[0], rows[1]):
+            delta = signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas
+            store_64(slab, to + 8 * row, wrapped(base + delta))
+    to = int(plan[at.P_SEQUENCE]) + 4 * ahead
+    if plan[at.P_SEQUENCE] >= 0:
+        base = int(batch[at.T_BASE_SEQUENCE])
+        none = -1 if base < 0 else 0
+        for row in range(rows[0], rows[1]):
+            delta = noted(block, in_block.B_OFFSET, row) >> 1
+            store_32(slab, to + 4 * row, (base + delta) & LOW_31 | none)
+
+
+@inlined
+def _put_nulls(block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words) -> None:
+    """Count what is null, and clear its bits."""
+    first, end, sizes = part[0], part[1], part[2] + 1
+    nulls = 0
+    for row in range(first, end):
+        nulls += noted(block, sizes, row) & 1
+    if nulls == 0:
+        return
+    state[part[5]] += nulls
+    bits = int(plan[part[3] + 1])
+    ahead = int(state[at.F_ROWS]) - first
+    for row in range(first, end):
+        if noted(block, sizes, row) & 1:
+            clear_bit(slab, bits, ahead + row)
+
+
+@inlined
+def _put_copies(
+    source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Copy bytes one behind the other, and say where each end."""
+    first, end, word = part[0], part[1], part[2]
+    used = int(state[part[4]])
+    starts = int(plan[part[3]]) + 4 * (int(state[at.F_ROWS]) - first) + 4
+    data = int(plan[part[3] + 2])
+    for row in range(first, end):
+        size = noted(block, word + 1, row) >> 1
+        put(slab, data + used, source, noted(block, word, row) - size, size)
+        used += size
+        store_32(slab, starts + 4 * row, used)
+    state[part[4]] = used
+
+
+@inlined
+def _put_views(
+    source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Write views, which hold bytes or say where they lie."""
+    first, end, word = part[0], part[1], part[2]
+    to = int(plan[part[3]]) + 16 * (int(state[at.F_ROWS]) - first)
+    for row in range(first, end):
+        size = noted(block, word + 1, row) >> 1
+        put_view(slab, to + 16 * row, source, noted(block, word, row) - size, size, plan)
+
+
+@spliced
+def _put_bytes(
+    source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Write keys or values, when they are wanted."""
+    if plan[part[3]] < 0:
+        return
+    _put_nulls(block, part, slab, plan, state)
+    if plan[at.P_IS_VIEW]:
+        _put_views(source, block, part, slab, plan, state)
+    else:
+        _put_copies(source, block, part, slab, plan, state)
+
+
+@inlined
+def _put_header_lists(
+    source: Bytes, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Copy the headers of the records that have some, and say where each record's begin."""
+    if plan[at.P_HEADERS] < 0:
+        return
+    to = int(plan[at.P_HEADERS]) + 4 * (int(state[at.F_ROWS]) - rows[0]) + 4
+    for row in range(rows[0], rows[1]):
+        if noted(block, in_block.B_HEADER_COST, row) > 0:
+            put_headers(source, noted(block, in_block.B_VALUE, row), slab, plan, state)
+        store_32(slab, to + 4 * row, state[at.F_HEADERS])
+
+
+@spliced
+def put_contents(
+    source: Bytes, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
+) -> None:
+    """Write what records bring along: keys, values and headers."""
+    keys = (rows[0], rows[1], in_block.B_KEY, at.P_KEY, at.F_KEY_BYTES, at.F_KEY_NULLS)
+    _put_bytes(source, block, keys, slab, plan, state)
+    values = (rows[0], rows[1], in_block.B_VALUE, at.P_VALUE, at.F_VALUE_BYTES, at.F_VALUE_NULLS)
+    _put_bytes(source, block, values, slab, plan, state)
+    _put_header_lists(source, block, rows, slab, plan, state)
