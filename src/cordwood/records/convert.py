@@ -1,12 +1,22 @@
 """Conversion between the formats, with Kafka's rules for what is lost on the way down.
 
-    up    v0, v1 -> v2      nothing is lost; what v0 never had stays -1
+    up    v0, v1 -> v2      nothing is lost; what v0 never had stays -1, but for v0 messages in a v1
+                            wrapper that the log has dated: a v2 batch has one type of timestamp
+                            for all its records, so they get that time too
     down  v2 -> v1          headers, producer fields, leader epochs and gaps at a batch's ends are
                             lost; control batches are left out
     down  v2, v1 -> v0      timestamps too
 
-Reading down is for old consumers: it leaves out and never refuses, but for zstd, which they could
-not read. Writing down would lose what a producer relies on, so `ensure_can_be_written` refuses.
+Kafka's readers take records that its builders refuse to write, and so do ours; converting a batch
+that holds one raises `InvalidRecordError`, since no other time or place would be true:
+
+- a timestamp below -1, either way, even into v0;
+- offsets in a wrapper that repeat or go back, except from a producer, whose records are numbered
+  afresh.
+
+Reading down is for old consumers: what else they cannot be told is left out, and zstd alone, which
+they could not read, is refused. Writing down would lose what a producer relies on, so
+`ensure_can_be_written` refuses.
 """
 
 from collections.abc import Iterable
@@ -25,7 +35,10 @@ from cordwood.records.stream import AnyBatch
 
 
 def up_convert(batch: LegacyBatch, *, limit: int = DEFAULT_LIMIT) -> bytearray:
-    """Return one v2 batch with the records, offsets, codec and timestamp type of an old one."""
+    """Return one v2 batch with the records, offsets, codec and timestamp type of an old one.
+
+    Records that no builder writes are refused; see the module.
+    """
     records = list(batch.records(limit=limit))
     fields = BatchFields(
         base_offset=records[0].offset,
@@ -60,7 +73,7 @@ def down_convert(
 
     A batch that is old enough is copied as it is. A newer one keeps its codec; it is written again
     without the records below `first_offset` unless it is compressed, in which case the consumer
-    skips them as it always has.
+    skips them as it always has. Records that no builder writes are refused; see the module.
     """
     out = bytearray()
     for batch in batches:
@@ -68,7 +81,8 @@ def down_convert(
             continue
         if batch.codec is Codec.ZSTD:
             raise UnsupportedCompressionTypeError(
-                f"the batch at offset {batch.base_offset} is zstd, which magic {magic} cannot say"
+                f"the batch at offset {batch.place.base_offset} is zstd, "
+                f"which magic {magic} cannot say"
             )
         if batch.magic <= magic:
             out += batch.data

@@ -118,14 +118,16 @@ class LegacyBatch(BatchView):
 
     @property
     def base_offset(self) -> int:
-        """The first offset; a wrapper has to be decompressed for it."""
-        if not self.is_wrapper:
-            return self.last_offset
-        return next(self.records()).offset
+        """The first offset; a wrapper is decompressed for it, within the default limit.
 
-    def count(self, *, limit: int = DEFAULT_LIMIT) -> int:
-        """Return the number of records; a wrapper has to be decompressed for it."""
-        return sum(1 for _ in self.records(limit=limit))
+        Whoever has a limit of their own asks `records` with it.
+        """
+        return next(self.records()).offset if self.is_wrapper else self.last_offset
+
+    @property
+    def count(self) -> int:
+        """The number of records; a wrapper is decompressed for it as for `base_offset`."""
+        return sum(1 for _ in self.records()) if self.is_wrapper else 1
 
     def records(self, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
         """Yield the records; what has to be decompressed for them is at most `limit` bytes."""

@@ -1,5 +1,7 @@
 """Conversion up keeps everything; conversion down loses what Kafka loses and refuses zstd."""
 
+from struct import pack
+
 import pytest
 
 from cordwood.core.errors import (
@@ -9,7 +11,7 @@ from cordwood.core.errors import (
 )
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields, empty_batch
-from cordwood.records.compression import Codec
+from cordwood.records.compression import Codec, compress
 from cordwood.records.control import EndTransaction, control_batch
 from cordwood.records.convert import (
     down_convert,
@@ -19,10 +21,14 @@ from cordwood.records.convert import (
 )
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
+from cordwood.records.message import LOG_APPEND_TIME_BIT, Message, append_message
 from cordwood.records.record import Record, TimestampType
 from cordwood.records.stream import AnyBatch, batches
+from tests.unit.records.segments import changed, v2
 
 CREATE = TimestampType.CREATE_TIME
+GZIP = int(Codec.GZIP)
+BASE_TIMESTAMP_AT = 27
 PRODUCER = BatchFields(producer_id=7, producer_epoch=1, base_sequence=5)
 
 
@@ -32,6 +38,20 @@ def old(magic: LegacyMagic, **fields: int | Codec | None) -> list[LegacyBatch]:
     for offset in (10, 11, 14):
         builder.append(b"k", b"%d" % offset, timestamp=offset * 100, offset=offset)
     return [batch for batch in batches(builder.build()) if isinstance(batch, LegacyBatch)]
+
+
+def message(offset: int, *, magic: int = 1, timestamp: int = 10) -> bytes:
+    out = bytearray()
+    append_message(out, Message(offset, 0, magic, 0, timestamp, None, memoryview(b"v")))
+    return bytes(out)
+
+
+def wrapper(*messages: bytes, attributes: int = GZIP) -> LegacyBatch:
+    """Return a v1 wrapper at 9, of time 77, over messages that no builder would put there."""
+    value = memoryview(compress(Codec.GZIP, b"".join(messages)))
+    out = bytearray()
+    append_message(out, Message(9, 0, 1, attributes, 77, None, value))
+    return LegacyBatch(out)
 
 
 def new(fields: BatchFields) -> RecordBatch:
@@ -78,6 +98,48 @@ def test_up_conversion_keeps_the_time_that_the_log_has_set() -> None:
 
     assert converted.max_timestamp == 77
     assert list(converted.records()) == list(batch.records())
+
+
+@pytest.mark.parametrize("attributes", (GZIP, GZIP | LOG_APPEND_TIME_BIT))
+def test_up_conversion_gives_v0_messages_a_time_only_when_the_log_has_set_one(
+    attributes: int,
+) -> None:
+    """Kafka's cleaner does the same: the time that the log has set is that of the whole batch."""
+    batch = wrapper(message(0, magic=0), message(1), attributes=attributes)
+
+    converted = RecordBatch(up_convert(batch))
+
+    dated = converted.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert next(batch.records()).timestamp == -1
+    assert [r.timestamp for r in converted.records()] == ([77, 77] if dated else [-1, 10])
+
+
+@pytest.mark.parametrize("offsets", ((1, 0, 2), (0, 0)))
+def test_up_conversion_refuses_offsets_that_do_not_increase(offsets: tuple[int, ...]) -> None:
+    batch = wrapper(*(message(offset) for offset in offsets))
+
+    with pytest.raises(InvalidRecordError, match="offset that does not fit"):
+        up_convert(batch)
+    with pytest.raises(InvalidRecordError, match="offset that does not follow"):
+        down_convert([batch], 0)
+
+
+@pytest.mark.parametrize("offsets", ((1, 0, 2), (0, 0)))
+def test_up_conversion_of_produced_messages_numbers_them_afresh(offsets: tuple[int, ...]) -> None:
+    batch = wrapper(*(message(offset) for offset in offsets))
+
+    converted = RecordBatch(up_convert_produced([batch], BatchFields(base_offset=500)))
+
+    assert [r.offset for r in converted.records()] == [500 + n for n in range(len(offsets))]
+
+
+def test_up_conversion_refuses_a_timestamp_below_none() -> None:
+    batch = wrapper(message(0, timestamp=-5))
+
+    with pytest.raises(InvalidRecordError, match=r"timestamp .*found -5"):
+        up_convert(batch)
+    with pytest.raises(InvalidRecordError, match=r"timestamp .*found -5"):
+        up_convert_produced([batch], BatchFields())
 
 
 def test_up_conversion_of_produced_messages_makes_one_batch_of_them() -> None:
@@ -155,6 +217,21 @@ def test_down_conversion_writes_nothing_of_what_holds_nothing() -> None:
     empty = RecordBatch(empty_batch(BatchFields(), last_offset=4, max_timestamp=5))
 
     assert down_convert([marker, empty, new(BatchFields())], 1, first_offset=15) == b""
+
+
+@pytest.mark.parametrize("magic", (0, 1))
+def test_down_conversion_refuses_a_timestamp_below_none(magic: LegacyMagic) -> None:
+    """Readers take it and builders do not, in Kafka as here."""
+    batch = RecordBatch(changed(v2(b"a", timestamp=0), BASE_TIMESTAMP_AT, pack(">q", -5)))
+
+    assert [record.timestamp for record in batch.records()] == [-5]
+    with pytest.raises(InvalidRecordError, match=r"timestamp .*found -5"):
+        down_convert([batch], magic)
+
+
+def test_down_conversion_refuses_zstd_in_an_old_message_unread() -> None:
+    with pytest.raises(UnsupportedCompressionTypeError, match="offset 9 is zstd"):
+        down_convert([wrapper(b"no messages", attributes=Codec.ZSTD)], 1)
 
 
 def test_down_conversion_refuses_zstd() -> None:

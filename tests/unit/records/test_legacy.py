@@ -11,11 +11,14 @@ from cordwood.core.errors import (
     InvalidRecordError,
     UnsupportedForMessageFormatError,
 )
+from cordwood.records.batch import RecordBatch
 from cordwood.records.compression import Codec, compress
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 from cordwood.records.message import Message, append_message
 from cordwood.records.record import Record, TimestampType
+from cordwood.records.stream import batches
+from tests.unit.records.segments import v2
 
 V0 = bytes.fromhex("0000000000000000 00000010 1fecd70a 00 00 00000001 6b 00000001 76")
 V1 = bytes.fromhex(
@@ -52,7 +55,7 @@ def test_legacy_reads_a_v0_message() -> None:
     assert (batch.magic, batch.size, batch.end, batch.crc) == (0, 28, 31, 0x1FECD70A)
     assert (batch.codec, batch.timestamp_type) == (Codec.NONE, TimestampType.NO_TIMESTAMP)
     assert (batch.base_offset, batch.last_offset, batch.next_offset) == (0, 0, 1)
-    assert (bytes(batch.data), batch.max_timestamp, batch.count()) == (V0, -1, 1)
+    assert (bytes(batch.data), batch.max_timestamp, batch.count) == (V0, -1, 1)
     assert list(batch.records()) == [Record(0, -1, TimestampType.NO_TIMESTAMP, b"k", b"v")]
     assert repr(batch) == (
         "LegacyBatch(magic=0, last_offset=0, size=28, attributes=0x00, position=3)"
@@ -86,7 +89,7 @@ def test_legacy_reads_what_is_inside_a_wrapper(magic: LegacyMagic, codec: Codec)
     batch = LegacyBatch(builder.build())
 
     assert batch.is_wrapper
-    assert (batch.base_offset, batch.last_offset, batch.count()) == (1025, 1030, 6)
+    assert (batch.base_offset, batch.last_offset, batch.count) == (1025, 1030, 6)
     assert offsets(batch) == [1025, 1026, 1027, 1028, 1029, 1030]
     assert [record.value for record in batch.records()] == [b"%d" % n for n in range(6)]
 
@@ -99,6 +102,13 @@ def test_legacy_counts_back_from_the_wrapper_when_offsets_inside_are_relative() 
 
 def test_legacy_keeps_the_gaps_inside_a_wrapper() -> None:
     assert offsets(wrapper(1030, message(0) + message(2) + message(5))) == [1025, 1027, 1030]
+
+
+def test_legacy_says_its_count_and_first_offset_as_a_v2_batch_does() -> None:
+    messages = (message(5), bytes(wrapper(6, message(0) + message(1)).data))
+    views = [*batches(b"".join(messages)), RecordBatch(v2(b"a", b"b", b"c"))]
+
+    assert [(batch.base_offset, batch.count) for batch in views] == [(5, 1), (5, 2), (0, 3)]
 
 
 def test_legacy_takes_wrapper_offset_0_for_the_first_one() -> None:
@@ -256,7 +266,7 @@ def test_legacy_is_corrupt_when_what_is_inside_is_larger_than_the_limit() -> Non
     batch = wrapper(9, message(0) * 100)
 
     with pytest.raises(CorruptMessageError, match="at most 3499 bytes"):
-        batch.count(limit=3499)
+        list(batch.records(limit=3499))
 
 
 def test_legacy_refuses_to_set_what_its_fields_cannot_take_and_stays_valid() -> None:
