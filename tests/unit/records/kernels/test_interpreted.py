@@ -26,17 +26,13 @@ STORES = (
 )
 
 
-@pytest.mark.parametrize(("load", "size", "expected"), LOADS)
-def test_load_is_big_endian_and_signed(
-    load: Callable[[Bytes, int], int], size: int, expected: int
-) -> None:
-    assert load(SOURCE, 0) == int.from_bytes(SOURCE[:size].tobytes(), "big", signed=True)
+@pytest.mark.parametrize(("load", "expected"), [(load, number) for load, _, number in LOADS])
+def test_load_is_big_endian_and_signed(load: Callable[[Bytes, int], int], expected: int) -> None:
+    assert load(SOURCE, 0) == expected
 
 
-@pytest.mark.parametrize(("load", "size", "expected"), LOADS)
-def test_load_refuses_to_leave_the_source(
-    load: Callable[[Bytes, int], int], size: int, expected: int
-) -> None:
+@pytest.mark.parametrize(("load", "size"), [(load, size) for load, size, _ in LOADS])
+def test_load_refuses_to_leave_the_source(load: Callable[[Bytes, int], int], size: int) -> None:
     with pytest.raises(AssertionError, match="outside the source"):
         load(SOURCE, 9 - size)
     with pytest.raises(AssertionError, match="outside the source"):
