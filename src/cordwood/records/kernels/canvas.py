@@ -97,6 +97,11 @@ class Canvas:
         self._buffers.append((source, position))
         self._point(len(self._buffers) - 1, position)
 
+    def forget(self) -> None:
+        """Let go of what no view points into, the chunk being empty."""
+        assert self.rows == 0, "only an empty chunk has no views"
+        self._buffers = []
+
     def _point(self, index: int, origin: int) -> None:
         self.plan[at.P_VIEW_BUFFER] = index
         self.plan[at.P_VIEW_ORIGIN] = origin

@@ -245,7 +245,9 @@ class _Reading:
 
     def _let_go(self) -> Iterator[Chunk]:
         """Hand out the chunk whose views point into the arena that is to be left."""
-        if self._request.is_view and self._canvas.rows:
+        if not self._canvas.rows:
+            self._canvas.forget()
+        elif self._request.is_view:
             yield self._canvas.take()
 
     # -- v0 and v1

@@ -95,3 +95,14 @@ def test_canvas_names_no_source_when_there_are_no_views() -> None:
     canvas.bind(source_of(b"source"), 2, 6)
 
     assert canvas.plan.tolist() == before
+
+
+def test_canvas_forgets_what_no_view_points_into() -> None:
+    canvas = canvas_of(Request(columns=("value",), chunking=SMALL, is_view=True))
+    canvas.bind(source_of(b"abc"), 0, 3)
+
+    canvas.forget()
+
+    values = canvas.take().columns["value"]
+    assert isinstance(values, Views)
+    assert values.buffers == ()

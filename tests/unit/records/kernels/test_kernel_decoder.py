@@ -1,5 +1,7 @@
 """The decoder made of kernels: rows, chunks and faults as the rules want them, views, memory."""
 
+import tracemalloc
+
 import pyarrow as pa
 import pytest
 
@@ -455,3 +457,17 @@ def test_memory_is_used_again_for_the_next_buffer() -> None:
     ]
 
     assert (len(places), len(set(places)) <= 2) == (6, True)
+
+
+def test_memory_is_used_again_when_views_of_it_are_not_wanted() -> None:
+    half = bytes(ARENA_BYTES // 2)
+    data = b"".join(packed(Codec.ZSTD, offset, half) for offset in range(60))
+    request = Request(is_view=True, selection=Selection(max_timestamp=0))
+
+    tracemalloc.start()
+    found = values(KernelDecoder(), data, request)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert found == []
+    assert peak < 25 * ARENA_BYTES
