@@ -97,9 +97,9 @@ class _Reading:
         if self._bad is not None:
             self._refuse(self._bad)
 
-    def _is_refusing(self) -> bool:
-        """Whether a bad batch has been met, which ends the reading."""
-        return self._bad is not None
+    def _is_over(self, position: int) -> bool:
+        """Whether a bad batch has been met up to here; one further on is another's to reach."""
+        return self._bad is not None and self._bad <= position
 
     def _refuse(self, position: int) -> None:
         """Say what is wrong with the batch at `position`."""
@@ -215,6 +215,7 @@ class _Reading:
         cells = self._table.reshape(-1).data
         for row in range(count):
             cell = row * at.TABLE_WIDTH
+            position = cells[cell + at.T_POSITION]
             if cells[cell + at.T_ACTION] == at.SKIP:
                 continue
             span = None
@@ -229,13 +230,13 @@ class _Reading:
                     span = arena.unpack_alone(codec, packed, magic=2)
             except CordwoodError:
                 yield from self._fill(arena.source, first, row)
-                self._bad = cells[cell + at.T_POSITION] if self._bad is None else self._bad
-            if span is None or self._is_refusing():
+                self._bad = position if self._bad is None else min(self._bad, position)
+            if span is None or self._is_over(position):
                 return
             cells[cell + at.T_DATA], cells[cell + at.T_DATA_END] = span
             if span[1] >= FILL_BYTES and not self._request.is_view:
                 yield from self._fill(arena.source, first, row + 1)
-                if self._is_refusing():
+                if self._is_over(position):
                     return
                 arena.rewind()
                 first = row + 1

@@ -286,6 +286,26 @@ def test_decoder_names_the_place_of_a_bad_batch(bad: bytes) -> None:
     assert (error.position, error.base_offset) == (len(good), 20)
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+def test_decoder_gives_all_rows_before_a_wrong_checksum(codec: Codec) -> None:
+    good = [v2(b"a", fields=BatchFields(base_offset=row, codec=codec)) for row in range(3)]
+    bad = segments.broken(v2(b"b", fields=BatchFields(base_offset=3, codec=codec)))
+
+    before, error = segments.refused(KernelDecoder(), b"".join(good) + bad)
+
+    assert (before, error.base_offset) == ([[b"a"] * 3], 3)
+
+
+def test_decoder_names_the_first_bad_batch_when_a_later_checksum_is_wrong() -> None:
+    data = packed(Codec.ZSTD, 1, b"b" * 100)
+    damaged = segments.changed(data, 61, b"\0")
+    wrong = segments.broken(packed(Codec.ZSTD, 2, b"c"))
+
+    before, error = segments.refused(KernelDecoder(), v2(b"a") + damaged + wrong)
+
+    assert (before, error.base_offset) == ([[b"a"]], 1)
+
+
 @pytest.mark.parametrize("max_rows", (1, 100))
 def test_decoder_gives_no_row_of_a_batch_when_its_last_record_is_bad(max_rows: int) -> None:
     data = v2(b"b", b"c", fields=BatchFields(base_offset=1))
