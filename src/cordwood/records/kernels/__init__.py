@@ -1,16 +1,19 @@
 """Kernels: machine code over buffers, and the only place that imports numba.
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
-otherwise, so nobody waits for a compiler in the middle of a read; `warm()` compiles them in a child
-process. Importing this package imports neither numba nor numpy's clients; asking `is_warm` does not
-either. May import `core` and the rest of `records`.
+otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
+`warm()` compiles them in a child process. Importing this package imports neither numba nor numpy's
+clients; asking `is_warm` does not either. May import `core` and the rest of `records`.
 """
 
+import importlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
@@ -23,18 +26,51 @@ if TYPE_CHECKING:
 __all__ = ["KernelDecoder", "decoder", "is_warm", "warm"]
 
 
+_FAST: Final = f"{__name__}.kernel_decoder"
+
+#: A thread that waits for another's import would be given the pieces of one that fails.
+_loading: Final = threading.Lock()
+
+
 def is_warm() -> bool:
-    """Whether the kernels can be used at once; without a JIT there is nothing to compile."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"} or cache.is_warm()
+    """Whether `decoder` gives the fast decoder; without a JIT that would be the slower one."""
+    return _has_jit() and cache.is_warm()
 
 
 def decoder() -> Decoder:
-    """Return a decoder for one thread: the fast one when it is warm, else the plain one."""
-    if not is_warm():
-        return PlainDecoder()
-    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
+    """Return a decoder for one thread: the fast one when it is warm, else the plain one.
 
-    return KernelDecoder()
+    Whatever lies in the cache, nothing is compiled here: where a file turns out to be damaged, the
+    cache is cold from then on and `warm` compiles again.
+    """
+    place = cache.folder()
+    if not _has_jit() or not cache.is_ready(place):
+        return PlainDecoder()
+    try:
+        return _fast(place)
+    except cache.ColdError:
+        cache.distrust(place)
+        return PlainDecoder()
+
+
+def _fast(place: Path) -> Decoder:
+    """Return the fast decoder with kernels from that folder, which are loaded once a process."""
+    with _loading:
+        if _FAST not in sys.modules:
+            with cache.loading(place):
+                importlib.import_module(_FAST)
+    from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # as above
+
+    return KernelDecoder() if IS_COMPILED else PlainDecoder()
+
+
+def _has_jit() -> bool:
+    """Read NUMBA_DISABLE_JIT as numba does, which keeps the JIT where it finds no number."""
+    try:
+        return int(os.environ.get("NUMBA_DISABLE_JIT", "0")) == 0
+    except ValueError:
+        return True
 
 
 def warm(say: Callable[[str], object]) -> None:
@@ -42,9 +78,15 @@ def warm(say: Callable[[str], object]) -> None:
 
     Blocks for as long as the child process takes, about ten seconds: not for an event loop.
     """
-    if is_warm():
+    if not _has_jit():
+        say("cordwood: NUMBA_DISABLE_JIT is set, so nothing is compiled; the plain decoder serves")
         return
     place = cache.folder()
+    if cache.is_sound(place):
+        return
+    if cache.is_ready(place):
+        cache.distrust(place)
+        place = cache.folder()
     wanted = cache.folder_in(cache.base_folder())
     if place != wanted:
         say(
@@ -52,18 +94,35 @@ def warm(say: Callable[[str], object]) -> None:
             " Set CORDWOOD_CACHE_DIR to a folder that you can write to."
         )
     say(f"cordwood: compiling kernels once into {place}, about ten seconds ...")
-    child = subprocess.run(  # our own module, in our own interpreter
-        [sys.executable, "-m", "cordwood.records.kernels"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    if child.returncode != 0:
+    failure = _compile(place)
+    if not failure and not cache.is_ready(place):
+        failure = "the compiler ended well, but what it should have written is not there"
+    if failure:
         raise KafkaStorageError(
-            f"compiling kernels into {place} failed; the plain decoder goes on serving:"
-            f" {child.stderr.strip()[-500:]}"
+            f"compiling kernels into {place} failed; the plain decoder goes on serving: {failure}"
         )
+
+
+def _compile(place: Path) -> str:
+    """Compile in a child process; return how that failed, nothing when it did not."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        child = subprocess.run(  # noqa: S603  # our own module, in our own interpreter
+            [sys.executable, "-m", "cordwood.records.kernels", str(place)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=os.environ | {"PYTHONPATH": paths},
+        )
+    except OSError as error:
+        return f"{sys.executable or 'Python'} cannot be started: {error}"
+    if child.returncode == 0:
+        return ""
+    said = child.stderr.strip().splitlines()[-8:]
+    how = f"signal {-child.returncode}" if child.returncode < 0 else f"status {child.returncode}"
+    return "\n".join((f"it ended with {how}", *said))
 
 
 def __getattr__(name: str) -> object:

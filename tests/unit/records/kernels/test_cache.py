@@ -1,6 +1,7 @@
 """Where compiled kernels lie, and what is never taken for warm."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Path]
     monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(own))
     monkeypatch.setattr("tempfile.tempdir", str(spare))
     return cache.folder_in(own), cache.folder_in(cache.spare_folder())
+
+
+def compile_into(place: Path) -> Path:
+    """Let a folder be warm with one kernel; returns where that lies."""
+    with cache.generation(place) as made:
+        (made / "fill.1.nbc").write_bytes(b"machine code")
+    return made / "fill.1.nbc"
 
 
 @pytest.fixture
@@ -52,6 +60,16 @@ def test_base_folder_is_the_systems_own_when_that_is_a_mac(monkeypatch: pytest.M
     assert cache.base_folder() == Path("/somebody/Library/Caches")
 
 
+@pytest.mark.usefixtures("nameless")
+def test_base_folder_is_the_spare_one_when_the_user_has_no_home(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.getuid", lambda: 3_999_999)
+
+    assert cache.base_folder() == cache.spare_folder()
+
+
 def test_fingerprint_names_the_folder() -> None:
     place = cache.folder_in(Path("/base"))
 
@@ -60,11 +78,24 @@ def test_fingerprint_names_the_folder() -> None:
     assert int(cache.fingerprint(), 16) >= 0
 
 
-def test_folder_is_made_in_the_first_that_can_be_written(places: tuple[Path, Path]) -> None:
+def test_folder_is_the_first_that_can_be_written(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     assert cache.folder() == own
-    assert own.is_dir()
+
+
+def test_cache_leaves_nothing_behind_when_it_is_asked(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    own, spare = places
+
+    cache.folder()
+    cache.is_warm()
+    cache.shelf()
+    assert cache.is_writable(own)
+    assert cache.is_writable(spare)
+
+    assert [path.name for path in tmp_path.rglob("*")] == ["spare"]
 
 
 def test_folder_is_the_spare_one_when_the_first_cannot_be_written(
@@ -81,8 +112,7 @@ def test_folder_is_the_users_own_when_only_the_spare_one_is_warm(
     places: tuple[Path, Path],
 ) -> None:
     own, spare = places
-    spare.mkdir(parents=True)
-    cache.mark_ready(spare)
+    compile_into(spare)
 
     assert cache.folder() == own
     assert not cache.is_warm()
@@ -93,9 +123,8 @@ def test_cache_is_warm_when_the_spare_folder_is_and_no_other_can_be_written(
 ) -> None:
     own, spare = places
     own.parent.parent.write_bytes(b"a file, not a folder")
-    spare.mkdir(parents=True)
 
-    cache.mark_ready(spare)
+    compile_into(spare)
 
     assert cache.folder() == spare
     assert cache.is_warm()
@@ -132,15 +161,203 @@ def test_cache_is_cold_when_the_folder_has_no_marker(places: tuple[Path, Path]) 
     assert not cache.is_warm()
 
 
-def test_marker_is_the_only_file_when_it_is_written(places: tuple[Path, Path]) -> None:
+def test_marker_is_the_only_other_file_when_it_is_written(places: tuple[Path, Path]) -> None:
     own, _ = places
-    own.mkdir(parents=True)
 
-    cache.mark_ready(own)
-    cache.mark_ready(own)
+    kept = compile_into(own)
+    cache.mark_ready(own, kept.parent.name)
 
-    assert [path.name for path in own.iterdir()] == ["ready"]
+    assert {path.name for path in own.iterdir()} == {"ready", kept.parent.name}
     assert cache.is_ready(own)
+    assert cache.is_sound(own)
+
+
+@pytest.mark.parametrize(
+    "marker", (b"", b"every kernel is compiled\n", b"generation\nx y z\n", b"a\nb\n", b"\xff")
+)
+def test_cache_is_cold_when_the_marker_is_none(places: tuple[Path, Path], marker: bytes) -> None:
+    own, _ = places
+    compile_into(own)
+
+    (own / "ready").write_bytes(marker)
+
+    assert not cache.is_ready(own)
+    assert not cache.is_sound(own)
+
+
+def test_cache_is_cold_when_nothing_was_compiled(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    with cache.generation(own):
+        pass
+
+    assert not cache.is_ready(own)
+
+
+def test_cache_is_cold_when_a_file_is_gone(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    compile_into(own).unlink()
+
+    assert not cache.is_ready(own)
+    assert not cache.is_sound(own)
+
+
+def test_cache_is_cold_when_a_file_is_shorter(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    compile_into(own).write_bytes(b"machine cod")
+
+    assert not cache.is_ready(own)
+
+
+def test_cache_is_not_sound_when_a_file_holds_something_else(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    compile_into(own).write_bytes(bytes(12))
+
+    assert cache.is_ready(own)
+    assert not cache.is_sound(own)
+    with pytest.raises(cache.ColdError, match="not what was compiled"), cache.loading(own):
+        pass
+
+
+def test_cache_is_cold_when_it_is_distrusted(places: tuple[Path, Path]) -> None:
+    own, _ = places
+    compile_into(own)
+
+    cache.distrust(own)
+
+    assert list(own.iterdir()) == []
+    assert not cache.is_ready(own)
+
+
+def test_cache_is_cold_when_what_is_distrusted_cannot_be_removed(
+    monkeypatch: pytest.MonkeyPatch, places: tuple[Path, Path]
+) -> None:
+    own, _ = places
+    compile_into(own)
+    with monkeypatch.context() as read_only:
+        read_only.setattr("pathlib.Path.unlink", lambda path: path.rmdir())
+        read_only.setattr("shutil.rmtree", lambda path, *, ignore_errors: None)
+        cache.distrust(own)
+
+    assert (own / "ready").exists()
+    assert not cache.is_ready(own)
+
+
+def test_generation_is_removed_when_it_fails(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    with pytest.raises(FileNotFoundError), cache.generation(own) as made:
+        made.joinpath("fill.1.nbc").symlink_to("nowhere")
+
+    assert list(own.iterdir()) == []
+
+
+def test_generation_is_removed_when_another_process_was_first(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    with cache.generation(own) as slow:
+        fast = compile_into(own)
+        (slow / "fill.1.nbc").write_bytes(b"machine code, too")
+
+    assert {path.name for path in own.iterdir()} == {"ready", fast.parent.name}
+    assert cache.is_sound(own)
+
+
+def test_shelf_is_the_generation_in_use(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    assert cache.shelf() == cache.Shelf(own)
+    with cache.generation(own) as made:
+        assert cache.shelf() == cache.Shelf(made, must_keep=True)
+        (made / "fill.1.nbc").write_bytes(b"machine code")
+    assert cache.shelf() == cache.Shelf(made)
+    with cache.loading(own):
+        assert cache.shelf() == cache.Shelf(made, compiles=False)
+
+
+def test_shelf_is_none_when_no_folder_can_be_written(places: tuple[Path, Path]) -> None:
+    own, _ = places
+    own.parent.parent.write_bytes(b"a file")
+    cache.spare_folder().write_bytes(b"a file")
+
+    assert cache.shelf() == cache.Shelf(None)
+
+
+def test_spare_folder_is_closed_to_others_when_it_is_made(places: tuple[Path, Path]) -> None:
+    _, spare = places
+
+    cache.make(spare)
+
+    made = (spare, spare.parent, cache.spare_folder())
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o700] * 3
+
+
+def refuses(place: Path) -> bool:
+    with pytest.raises(PermissionError, match="others could write"):
+        cache.make(place)
+    return not cache.is_writable(place)
+
+
+@pytest.mark.parametrize("mode", (0o777, 0o720, 0o1777))
+def test_spare_folder_is_refused_when_others_could_write_there(
+    places: tuple[Path, Path], mode: int
+) -> None:
+    _, spare = places
+    compile_into(spare)
+
+    cache.spare_folder().chmod(mode)
+
+    assert refuses(spare)
+    assert not cache.is_ready(spare)
+
+
+def test_spare_folder_is_refused_when_it_is_a_link(
+    places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    _, spare = places
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+
+    cache.spare_folder().symlink_to(tmp_path / "elsewhere")
+
+    assert refuses(spare)
+
+
+@pytest.mark.parametrize(("mode", "is_refused"), ((0o777, True), (0o1777, False), (0o755, False)))
+def test_spare_folder_is_refused_when_others_could_put_another_in_its_place(
+    places: tuple[Path, Path], mode: int, *, is_refused: bool
+) -> None:
+    _, spare = places
+
+    cache.spare_folder().parent.chmod(mode)
+
+    assert cache.is_writable(spare) is not is_refused
+
+
+@pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root gives folders away")
+@pytest.mark.parametrize("level", (0, 1, 2))
+def test_spare_folder_is_refused_when_a_folder_above_is_another_users(
+    places: tuple[Path, Path], level: int
+) -> None:
+    _, spare = places
+    compile_into(spare)
+
+    os.chown((spare.parent, cache.spare_folder(), cache.spare_folder().parent)[level], 4321, -1)
+
+    assert refuses(spare)
+    assert not cache.is_ready(spare)
+
+
+def test_folder_is_refused_when_others_could_write_there(places: tuple[Path, Path]) -> None:
+    own, _ = places
+    compile_into(own)
+
+    own.chmod(0o777)
+
+    assert refuses(own)
+    assert not cache.is_ready(own)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="users have no numbers here")
@@ -148,8 +365,7 @@ def test_cache_is_cold_when_the_folder_is_another_users(
     monkeypatch: pytest.MonkeyPatch, places: tuple[Path, Path]
 ) -> None:
     own, _ = places
-    own.mkdir(parents=True)
-    cache.mark_ready(own)
+    compile_into(own)
     owner = own.stat().st_uid
     monkeypatch.setattr("os.getuid", lambda: 4321)
 

@@ -1,11 +1,11 @@
 """What a kernel is: compiled once, into the cache, or the plain function it was written as."""
 
-import os
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from numba.core.event import install_recorder
 
 from cordwood.records.kernels import cache
 from cordwood.records.kernels.door import (
@@ -30,6 +30,10 @@ def tripled(value: int) -> int:
     return doubled(value) + value
 
 
+def tripled_plainly(value: int) -> int:
+    return 3 * value
+
+
 def sum_and_double(words: Words, more: int) -> tuple[int, int]:
     total = more
     for word in words:
@@ -43,8 +47,11 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return cache.folder()
 
 
+compiled_only = pytest.mark.skipif(not IS_COMPILED, reason="the JIT is off")
+
+
 def test_door_compiles_unless_the_jit_is_off() -> None:
-    assert IS_COMPILED is (os.environ.get("NUMBA_DISABLE_JIT", "0") in {"", "0"})
+    assert IS_COMPILED is not bool(numba.config.DISABLE_JIT)
 
 
 def test_kernel_does_what_its_function_does(place: Path) -> None:
@@ -66,6 +73,80 @@ def test_kernel_leaves_other_peoples_cache_where_it_is(place: Path) -> None:
 
     assert before == numba.config.CACHE_DIR
     assert before != str(place)
+
+
+@compiled_only
+def test_kernel_is_kept_in_one_folder_whatever_numba_is_told(
+    monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "InTreeCacheLocator", raising=False)
+
+    kernel(several(2), WORDS, INT)(sum_and_double)
+
+    assert {path.suffix for path in place.iterdir()} == {".nbi", ".nbc"}
+
+
+@compiled_only
+def test_kernel_is_not_compiled_when_it_is_to_be_loaded(place: Path) -> None:
+    with cache.generation(place) as made:
+        (made / "another.1.nbc").write_bytes(b"machine code")
+
+    with cache.loading(place), pytest.raises(cache.ColdError, match="sum_and_double"):
+        kernel(several(2), WORDS, INT)(sum_and_double)
+
+
+@compiled_only
+def test_kernel_is_loaded_when_it_has_been_compiled(place: Path) -> None:
+    with cache.generation(place):
+        kernel(several(2), WORDS, INT)(sum_and_double)
+
+    with cache.loading(place), install_recorder("numba:compile") as seen:
+        loaded = kernel(several(2), WORDS, INT)(sum_and_double)
+
+    assert loaded(np.array([1, 2, 3], np.int64), 4) == (10, 20)
+    assert not seen.buffer
+
+
+@compiled_only
+@pytest.mark.parametrize("suffix", (".nbi", ".nbc"))
+@pytest.mark.parametrize("torn", (b"", b"garbage", b"\x80\x04\x8c\x01\xff.", bytes(100)))
+def test_kernel_is_compiled_again_when_its_files_are_torn(
+    place: Path, suffix: str, torn: bytes
+) -> None:
+    kernel(INT, INT)(tripled_plainly)
+    (kept,) = place.glob(f"*{suffix}")
+
+    kept.write_bytes(torn)
+
+    assert kernel(INT, INT)(tripled_plainly)(14) == 42
+    with install_recorder("numba:compile") as seen:
+        kernel(INT, INT)(tripled_plainly)
+    assert not seen.buffer
+
+
+@compiled_only
+def test_kernel_is_kept_from_others_when_it_lies_in_the_spare_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    kernel(INT, INT)(tripled_plainly)
+
+    assert cache.folder().is_relative_to(cache.spare_folder())
+    assert cache.spare_folder().stat().st_mode & 0o777 == 0o700
+
+
+@compiled_only
+def test_kernel_serves_one_process_when_no_folder_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+
+    assert kernel(INT, INT)(tripled_plainly)(14) == 42
 
 
 def test_function_stays_as_it_was_written_when_the_jit_is_off() -> None:

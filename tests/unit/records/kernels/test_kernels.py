@@ -1,15 +1,63 @@
 """Which decoder is offered, and how the kernels are compiled before anybody needs them."""
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
-from cordwood.records.chunk import Request
 from cordwood.records.kernels import cache
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.plain import PlainDecoder
+
+#: Says which decoder is offered, and how many functions were compiled for that.
+ASK = """
+from numba.core.event import install_recorder
+from cordwood.records import kernels
+from cordwood.records.chunk import Request
+with install_recorder("numba:compile") as seen:
+    decoder = kernels.decoder()
+assert list(decoder.decode(b"", Request())) == []
+print(type(decoder).__name__, len(seen.buffer))
+"""
+
+#: Lets every attempt to write into the cache fail, as on a medium that is read-only.
+READ_ONLY = """
+import os, sys
+def refuse(event, arguments):
+    is_change = event in {"os.mkdir", "os.rename", "os.remove", "os.chmod"}
+    if is_change or event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+        if str(arguments[0]).startswith(os.environ["CORDWOOD_CACHE_DIR"]):
+            os._exit(3)
+sys.dont_write_bytecode = True
+sys.addaudithook(refuse)
+"""
+
+
+def ask(code: str = ASK) -> str:
+    """What a fresh interpreter prints, which has imported no kernel yet."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=50).stdout
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that is warm, compiled once for all; nobody writes to it."""
+    base = tmp_path_factory.mktemp("compiled")
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("NUMBA_DISABLE_JIT", raising=False)
+        environment.setenv("CORDWOOD_CACHE_DIR", str(base))
+        kernels.warm(said.append)
+        kernels.warm(said.append)
+        place = cache.folder()
+
+    (line,) = said
+    assert f"compiling kernels once into {place}" in line
+    return base
 
 
 @pytest.fixture
@@ -23,10 +71,24 @@ def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "own"
 
 
-def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let a child process find a numba that cannot be imported."""
+@pytest.fixture
+def warm(compiled: Path, cold: Path) -> Path:
+    """The same once all is compiled; returns the folder that has the marker."""
+    shutil.copytree(compiled, cold)
+    return cache.folder()
+
+
+def pretend_ready(place: Path) -> Path:
+    """Let a folder be warm to all appearances; returns its one kernel."""
+    with cache.generation(place) as made:
+        (made / "fill.1.nbc").write_bytes(b"machine code")
+    return made / "fill.1.nbc"
+
+
+def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path, *, does: str) -> None:
+    """Let a child process find a numba that does something else when it is imported."""
     folder.mkdir()
-    (folder / "numba.py").write_text("raise ImportError('a broken numba')\n", encoding="utf-8")
+    (folder / "numba.py").write_text(does, encoding="utf-8")
     monkeypatch.syspath_prepend(folder)
 
 
@@ -35,58 +97,131 @@ def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert isinstance(kernels.decoder(), PlainDecoder)
 
 
-def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
-    place = cache.folder()
-
-    cache.mark_ready(place)
-
-    assert place.is_relative_to(cold)
+def test_decoder_is_fast_when_all_is_compiled(warm: Path) -> None:
     assert kernels.is_warm()
-    assert isinstance(kernels.decoder(), KernelDecoder)
+    assert ask() == "KernelDecoder 0\n"
 
 
-@pytest.mark.parametrize(("setting", "is_warm"), (("1", True), ("0", False), ("", False)))
-def test_kernels_need_no_compiler_when_the_jit_is_off(
+def test_decoder_writes_nothing_when_all_is_compiled(warm: Path) -> None:
+    assert ask(READ_ONLY + ASK) == "KernelDecoder 0\n"
+
+
+@pytest.mark.parametrize("pattern", ("*/fill.*.nbc", "*/scan.*.nbi", "generation-*"))
+def test_decoder_is_plain_when_files_were_cleaned_away(warm: Path, pattern: str) -> None:
+    (found,) = warm.glob(pattern)
+
+    shutil.rmtree(found) if found.is_dir() else found.unlink()
+
+    assert not kernels.is_warm()
+    assert ask() == "PlainDecoder 0\n"
+
+
+@pytest.mark.parametrize("pattern", ("*/fill.*.nbc", "*/scan.*.nbi"))
+@pytest.mark.parametrize("kept", (0, 100, 1000))
+def test_decoder_is_plain_when_a_file_is_damaged(warm: Path, pattern: str, kept: int) -> None:
+    (found,) = warm.glob(pattern)
+    whole = found.read_bytes()
+
+    found.write_bytes(whole[:kept] + bytes(len(whole) - kept))
+
+    assert kernels.is_warm()
+    assert ask() == "PlainDecoder 0\n"
+    assert not kernels.is_warm()
+
+
+def test_decoder_is_plain_when_a_kernel_was_never_compiled(warm: Path) -> None:
+    (made,) = warm.glob("generation-*")
+    for path in made.glob("scan.*"):
+        path.unlink()
+    cache.mark_ready(warm, made.name)
+
+    assert kernels.is_warm()
+    assert ask() == "PlainDecoder 0\n"
+    assert not kernels.is_warm()
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_warm"),
+    (("1", False), ("2", False), (" 1 ", False), ("0", True), ("", True), ("no", True)),
+)
+def test_decoder_is_plain_when_the_jit_is_off(
     monkeypatch: pytest.MonkeyPatch, cold: Path, setting: str, *, is_warm: bool
 ) -> None:
+    pretend_ready(cache.folder())
+
     monkeypatch.setenv("NUMBA_DISABLE_JIT", setting)
 
     assert kernels.is_warm() is is_warm
+    assert is_warm or isinstance(kernels.decoder(), PlainDecoder)
+
+
+def test_kernels_are_asked_without_numba(warm: Path) -> None:
+    code = "import sys; from cordwood.records import kernels; print(kernels.is_warm(), end=' ')"
+
+    assert ask(f"{code}; print('numba' in sys.modules)") == "True False\n"
 
 
 def test_warm_says_nothing_when_all_is_compiled(cold: Path) -> None:
     said: list[str] = []
-    cache.mark_ready(cache.folder())
+    pretend_ready(cache.folder())
 
     kernels.warm(said.append)
 
     assert said == []
 
 
-def test_warm_compiles_the_kernels_once(cold: Path) -> None:
+def test_warm_compiles_nothing_when_the_jit_is_off(
+    monkeypatch: pytest.MonkeyPatch, cold: Path
+) -> None:
     said: list[str] = []
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
     kernels.warm(said.append)
-    kernels.warm(said.append)
 
-    (line,) = said
-    assert f"compiling kernels once into {cache.folder()}" in line
-    assert kernels.is_warm()
-    assert list(kernels.decoder().decode(b"", Request())) == []
-    assert any(cache.folder().rglob("fill.fill-*.nbc"))
+    assert "NUMBA_DISABLE_JIT is set" in "".join(said)
+    assert not cold.exists()
 
 
-def test_warm_raises_when_the_compiler_fails(
+def test_warm_compiles_again_when_what_was_compiled_is_damaged(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cold: Path
 ) -> None:
     said: list[str] = []
-    break_numba(monkeypatch, tmp_path / "modules")
+    break_numba(monkeypatch, tmp_path / "modules", does="raise ImportError('compiling')")
+    pretend_ready(cache.folder()).write_bytes(bytes(12))
 
-    with pytest.raises(KafkaStorageError, match="a broken numba"):
+    with pytest.raises(KafkaStorageError, match="compiling"):
         kernels.warm(said.append)
 
-    assert len(said) == 1
     assert not kernels.is_warm()
+    assert list(cache.folder().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("does", "reason"),
+    (
+        ("raise ImportError('a broken numba')", "status 1\n.*ImportError: a broken numba"),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
+        ("raise SystemExit(0)", "is not there"),
+    ),
+)
+def test_warm_says_how_the_compiler_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cold: Path, *, does: str, reason: str
+) -> None:
+    break_numba(monkeypatch, tmp_path / "modules", does=does)
+
+    with pytest.raises(KafkaStorageError, match=f"(?s)plain decoder goes on serving: .*{reason}"):
+        kernels.warm(str)
+
+    assert not kernels.is_warm()
+
+
+def test_warm_says_so_when_there_is_no_interpreter_to_start(
+    monkeypatch: pytest.MonkeyPatch, cold: Path
+) -> None:
+    monkeypatch.setattr("sys.executable", str(cold / "python"))
+
+    with pytest.raises(KafkaStorageError, match="cannot be started"):
+        kernels.warm(str)
 
 
 def test_warm_warns_when_the_folder_cannot_be_written(
@@ -94,7 +229,7 @@ def test_warm_warns_when_the_folder_cannot_be_written(
 ) -> None:
     said: list[str] = []
     cold.write_bytes(b"a file, not a folder")
-    break_numba(monkeypatch, tmp_path / "modules")
+    break_numba(monkeypatch, tmp_path / "modules", does="raise ImportError")
 
     with pytest.raises(KafkaStorageError):
         kernels.warm(said.append)
