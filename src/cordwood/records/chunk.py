@@ -6,16 +6,20 @@ the same rules:
 
 1. Batches come in the order they lie in. What is outside the selection is not read at all, what is
    read is checked whole: none of an unsound batch's rows is handed out, all rows before it are.
+   The header says what is outside; of a wrapper whose offset tells nothing, only its time does.
 2. Control batches are checked and yield no rows. Under read_committed, neither do data batches of a
-   transaction from the moment its first offset is reached until its abort marker is read.
+   transaction from the moment its first offset is reached until its abort marker is read, which is
+   read wherever it lies. `step_of` decides both.
 3. A chunk has at most `max_rows` rows and `max_bytes` of keys, values and headers (each header
    counts 16 bytes beside its own). A batch that does not fit what is left begins a new chunk; one
    larger than a chunk is split; one record larger than a chunk is a chunk.
 4. Reading ends, without an error, at a batch that is cut off or that lies beyond the selection.
+   With `is_whole` a batch that is cut off is damage, and refused after all rows before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -72,11 +76,11 @@ class Selection:
     def __post_init__(self) -> None:
         for key in ("first_offset", "last_offset", "min_timestamp", "max_timestamp"):
             value = getattr(self, key)
-            if not isinstance(value, int):
+            if not isinstance(value, int) or not INT64_MIN <= value <= INT64_MAX:
                 raise SettingError(
                     f"{key} is {type(value).__name__} {value!r}",
                     key=key,
-                    remedy="choose a whole number: an offset, or milliseconds since 1970",
+                    remedy="choose a whole number of 64 bits: an offset or milliseconds since 1970",
                 )
 
     def is_outside(self, base_offset: int, last_offset: int, *, max_timestamp: int) -> bool:
@@ -101,11 +105,9 @@ class Chunking:
     max_bytes: int = 4 << 20
 
     def __post_init__(self) -> None:
-        for key, value, most in (
-            ("max_rows", self.max_rows, MOST_ROWS),
-            ("max_bytes", self.max_bytes, MOST_BYTES // 2),
-        ):
-            if not 1 <= value <= most:
+        for key, most in (("max_rows", MOST_ROWS), ("max_bytes", MOST_BYTES // 2)):
+            value = getattr(self, key)
+            if not isinstance(value, int) or not 1 <= value <= most:
                 raise SettingError(
                     f"a chunk cannot have {key} = {value}",
                     key=key,
@@ -115,12 +117,17 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of a decoder; `is_view` wants keys and values as views of the bytes read."""
+    """What is asked of a decoder.
+
+    `is_view` wants keys and values as views of the bytes that are read, `is_whole` says that the
+    buffer ends where a batch does, as a file may and the answer to a fetch may not.
+    """
 
     columns: tuple[str, ...] = COLUMNS
     selection: Selection = field(default_factory=Selection)
     chunking: Chunking = field(default_factory=Chunking)
     is_view: bool = False
+    is_whole: bool = False
     check_crc: bool = True
     limit: int = DEFAULT_LIMIT
 
@@ -220,3 +227,37 @@ class AbortedProducers:
     def end(self, producer_id: int) -> None:
         """Note that the producer's abort marker has been read."""
         self._active.discard(producer_id)
+
+
+class Step(IntEnum):
+    """What a reader does with a v2 batch."""
+
+    SKIP = 0
+    ROWS = 1
+    CHECK = 2  # read and validated, no rows
+    END = 3  # the same, and when it is an abort marker its producer is no longer dropped
+
+
+def step_of(
+    aborted: AbortedProducers | None,
+    *,
+    producer_id: int,
+    last_offset: int,
+    is_control: bool,
+    is_transactional: bool,
+    is_outside: bool,
+) -> Step:
+    """Decide about the batch that is next in a buffer, from its header alone.
+
+    Outside the selection only the markers of producers that are being dropped are read, for only
+    they change what comes after.
+    """
+    is_dropped = False
+    if aborted is not None and producer_id >= 0:
+        aborted.reach(last_offset)
+        is_dropped = aborted.is_aborted(producer_id)
+    if is_control and is_dropped:
+        return Step.END
+    if is_outside:
+        return Step.SKIP
+    return Step.CHECK if is_control or (is_dropped and is_transactional) else Step.ROWS

@@ -69,6 +69,9 @@ def read_columns(
 
     The buffer is to keep its bytes while the iterator lives, and with views as long as any of the
     record batches does. An unsound batch raises after all rows before it have been yielded.
+
+    Whoever still holds a record batch when asking for the next one, as the variable of a `for` loop
+    does, has the decoder use a second chunk; the two then take turns.
     """
     request = request or Request()
     target = schema(request.columns, is_view=request.is_view)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cordwood.core.binary import Buffer
+from cordwood.core.binary import INT64_MAX, Buffer
 from cordwood.core.errors import CordwoodError
 from cordwood.records.batch import RecordBatch
 from cordwood.records.chunk import (
@@ -24,9 +24,13 @@ from cordwood.records.chunk import (
     Headers,
     Numbers,
     Request,
+    Selection,
+    Step,
+    step_of,
 )
+from cordwood.records.legacy import LegacyBatch
 from cordwood.records.record import Record
-from cordwood.records.stream import AnyBatch, batch_at
+from cordwood.records.stream import AnyBatch, batch_at, ensure_whole, flat_view
 
 ABORT_TYPE: Final = 0
 _NONE: Final = -1
@@ -50,20 +54,25 @@ class PlainDecoder:
     __slots__ = ()
 
     def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
-        """Yield the chunks of a buffer; see `Decoder`."""
-        rows: list[Row] = []
-        pages = _Pages(request)
-        reading = _rows_of_batches(memoryview(buffer), request)
-        while True:
-            try:
-                rows = next(reading, [])
-            except CordwoodError:
-                yield from pages.rest()
-                raise
-            if not rows:
-                break
-            yield from pages.add(rows)
-        yield from pages.rest()
+        """Return the chunks of a buffer; see `Decoder`."""
+        return _chunks(flat_view(buffer), request)
+
+
+def _chunks(view: memoryview, request: Request) -> Iterator[Chunk]:
+    """Yield the chunks of a buffer, those before a bad batch included."""
+    rows: list[Row] = []
+    pages = _Pages(request)
+    reading = _rows_of_batches(view, request)
+    while True:
+        try:
+            rows = next(reading, [])
+        except CordwoodError:
+            yield from pages.rest()
+            raise
+        if not rows:
+            break
+        yield from pages.add(rows)
+    yield from pages.rest()
 
 
 class _Pages:
@@ -117,8 +126,10 @@ def _rows_of_batches(view: memoryview, request: Request) -> Iterator[list[Row]]:
             return
         if rows := _rows_of_batch(batch, request, aborted):
             yield rows
-        if batch.last_offset >= selection.last_offset:
+        if has_sure_offset(batch) and batch.last_offset >= selection.last_offset:
             return
+    if request.is_whole:
+        ensure_whole(view, position)
 
 
 def _rows_of_batch(
@@ -126,34 +137,44 @@ def _rows_of_batch(
 ) -> list[Row]:
     """Return the wanted rows of a batch, after it has been read whole."""
     if not isinstance(batch, RecordBatch):
-        last = batch.last_offset
-        if request.selection.is_outside(last, last, max_timestamp=batch.max_timestamp):
+        if is_outside(batch, request.selection):
             return []
         return _selected([Row(record) for record in read_whole(batch, request)], request)
-    is_kept = _is_kept(batch, request, aborted)
-    if is_kept is None:
-        return []
-    records = read_whole(batch, request)
-    if not is_kept:
+    step = _step_of(batch, request, aborted)
+    records = read_whole(batch, request) if step is not Step.SKIP else []
+    if step is Step.END and aborted is not None and is_abort_marker(records):
+        aborted.end(batch.producer_id)
+    if step is not Step.ROWS:
         return []
     epoch, producer = batch.partition_leader_epoch, (batch.producer_id, batch.producer_epoch)
     return _selected([Row(record, epoch, *producer) for record in records], request)
 
 
-def _is_kept(batch: RecordBatch, request: Request, aborted: AbortedProducers | None) -> bool | None:
-    """Whether a batch's rows are handed out; None when it need not even be read."""
-    is_outside = request.selection.is_outside(
-        batch.base_offset, batch.last_offset, max_timestamp=batch.max_timestamp
+def _step_of(batch: RecordBatch, request: Request, aborted: AbortedProducers | None) -> Step:
+    return step_of(
+        aborted,
+        producer_id=batch.producer_id,
+        last_offset=batch.last_offset,
+        is_control=batch.is_control,
+        is_transactional=batch.is_transactional,
+        is_outside=request.selection.is_outside(
+            batch.base_offset, batch.last_offset, max_timestamp=batch.max_timestamp
+        ),
     )
-    if aborted is not None and batch.producer_id >= 0:
-        aborted.reach(batch.last_offset)
-        if batch.is_control:
-            if is_abort_marker(read_whole(batch, request)):
-                aborted.end(batch.producer_id)
-            return None
-        if not is_outside and batch.is_transactional and aborted.is_aborted(batch.producer_id):
-            return False
-    return None if is_outside else not batch.is_control
+
+
+def has_sure_offset(batch: AnyBatch) -> bool:
+    """Whether a header tells the last offset: a wrapper of v0 or at 0 leaves that to its inside."""
+    if isinstance(batch, RecordBatch) or not batch.is_wrapper:
+        return True
+    return batch.magic == 1 and batch.last_offset != 0
+
+
+def is_outside(batch: LegacyBatch, selection: Selection) -> bool:
+    """Whether a message or a wrapper has nothing that is wanted."""
+    last = batch.last_offset
+    base, last = (last, last) if has_sure_offset(batch) else (0, INT64_MAX)
+    return selection.is_outside(base, last, max_timestamp=batch.max_timestamp)
 
 
 def read_whole(batch: AnyBatch, request: Request) -> list[Record]:

@@ -5,8 +5,8 @@
 
 What is cut off at the end is nobody's fault: a fetch is limited by bytes, a broker may have died.
 So the walk ends in silence where fewer than 17 bytes remain or where the size says that bytes are
-missing; the last batch's `end` says how far it came. A size or a magic that no batch can have is
-damage, and raises.
+missing; the last batch's `end` says how far it came, and `ensure_whole` refuses what is left. A
+size or a magic that no batch can have is damage, and raises.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from struct import Struct
 from typing import Final, TypeAlias
 
 from cordwood.core.binary import Buffer, bytes_view
+from cordwood.core.errors import SettingError
 from cordwood.records.batch import MAGIC, RecordBatch
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.message import LOG_OVERHEAD, SMALLEST_SIZE
@@ -59,3 +60,29 @@ def batch_at(buffer: Buffer, position: int) -> AnyBatch | None:
     if magic in (0, 1):
         return LegacyBatch(view, position)
     raise place.corrupt("unknown magic", expected="0, 1 or 2", found=magic)
+
+
+def ensure_whole(buffer: Buffer, position: int) -> None:
+    """Refuse what is left at `position`, where no whole batch begins."""
+    left = bytes_view(buffer)[position:]
+    if len(left) == 0:
+        return
+    claim = f"at least {PREFIX_SIZE} bytes"
+    if len(left) >= LOG_OVERHEAD:
+        claim = f"{int.from_bytes(left[8:12], signed=True) + LOG_OVERHEAD} bytes"
+    base_offset = int.from_bytes(left[:8], signed=True) if len(left) >= 8 else None
+    raise Place(position, base_offset).corrupt(
+        "the last batch is cut off", expected=claim, found=f"{len(left)} bytes"
+    )
+
+
+def flat_view(buffer: Buffer) -> memoryview:
+    """Return a buffer of any shape as bytes, which have to lie one behind the other."""
+    view = memoryview(buffer)
+    if not view.c_contiguous:
+        raise SettingError(
+            "the bytes of a buffer do not lie one behind the other",
+            key="buffer",
+            remedy="copy it: bytes(buffer)",
+        )
+    return bytes_view(view) if view.nbytes else memoryview(b"")

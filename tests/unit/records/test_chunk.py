@@ -1,8 +1,11 @@
 """What is asked of a decoder: ranges that include both ends, bounds that hold, known columns."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
-from cordwood.core.binary import INT64_MAX
+from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.core.errors import SettingError
 from cordwood.records.chunk import (
     COLUMNS,
@@ -12,6 +15,8 @@ from cordwood.records.chunk import (
     Chunking,
     Request,
     Selection,
+    Step,
+    step_of,
 )
 
 
@@ -185,3 +190,99 @@ def test_aborted_is_idle_when_nothing_was_aborted() -> None:
 def test_request_refuses_columns_that_make_no_table(columns: tuple[str, ...]) -> None:
     with pytest.raises(SettingError, match="choose from offset, timestamp"):
         Request(columns=columns)
+
+
+@pytest.mark.parametrize("number", (INT64_MAX + 1, INT64_MIN - 1))
+@pytest.mark.parametrize(
+    ("key", "select"),
+    (
+        ("first_offset", lambda number: Selection(first_offset=number)),
+        ("last_offset", lambda number: Selection(last_offset=number)),
+        ("min_timestamp", lambda number: Selection(min_timestamp=number)),
+        ("max_timestamp", lambda number: Selection(max_timestamp=number)),
+    ),
+)
+def test_selection_refuses_a_number_when_it_has_too_many_bits(
+    key: str, select: Callable[[int], Selection], number: int
+) -> None:
+    with pytest.raises(SettingError, match="of 64 bits") as caught:
+        select(number)
+
+    assert caught.value.key == key
+
+
+@pytest.mark.parametrize("number", (2.5, "9", None))
+def test_chunking_refuses_what_is_no_whole_number(number: int) -> None:
+    for key in ("max_rows", "max_bytes"):
+        with pytest.raises(SettingError, match=f"{key} = {number}") as caught:
+            replace(Chunking(), **{key: number})
+        assert caught.value.key == key
+
+
+@pytest.mark.parametrize("is_transactional", (True, False))
+@pytest.mark.parametrize("aborted", (None, [], [(8, 0)], [(7, 6)]))
+@pytest.mark.parametrize(
+    ("is_control", "is_outside", "expected"),
+    (
+        (False, False, Step.ROWS),
+        (True, False, Step.CHECK),
+        (False, True, Step.SKIP),
+        (True, True, Step.SKIP),
+    ),
+)
+def test_step_follows_the_selection_when_nothing_is_dropped(
+    aborted: list[AbortedTransaction] | None,
+    expected: Step,
+    *,
+    is_control: bool,
+    is_outside: bool,
+    is_transactional: bool,
+) -> None:
+    step = step_of(
+        None if aborted is None else AbortedProducers(aborted),
+        producer_id=7,
+        last_offset=5,
+        is_control=is_control,
+        is_transactional=is_transactional,
+        is_outside=is_outside,
+    )
+
+    assert step is expected
+
+
+@pytest.mark.parametrize(
+    ("is_control", "is_transactional", "is_outside", "expected"),
+    (
+        (False, True, False, Step.CHECK),
+        (False, False, False, Step.ROWS),
+        (False, True, True, Step.SKIP),
+        (True, True, False, Step.END),
+        (True, False, True, Step.END),
+    ),
+)
+def test_step_follows_the_transaction_when_its_producer_is_dropped(
+    expected: Step, *, is_control: bool, is_transactional: bool, is_outside: bool
+) -> None:
+    step = step_of(
+        AbortedProducers([AbortedTransaction(7, 5)]),
+        producer_id=7,
+        last_offset=5,
+        is_control=is_control,
+        is_transactional=is_transactional,
+        is_outside=is_outside,
+    )
+
+    assert step is expected
+
+
+def test_step_drops_nothing_when_no_producer_has_written() -> None:
+    step = step_of(
+        AbortedProducers([AbortedTransaction(-1, 0)]),
+        producer_id=-1,
+        last_offset=5,
+        is_control=False,
+        is_transactional=True,
+        is_outside=False,
+    )
+
+    assert step is Step.ROWS

@@ -2,11 +2,11 @@
 
 import pytest
 
-from cordwood.core.errors import CorruptMessageError
+from cordwood.core.errors import CorruptMessageError, SettingError
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.stream import batch_at, batches
+from cordwood.records.stream import batch_at, batches, ensure_whole, flat_view
 
 
 def v2(base_offset: int) -> bytearray:
@@ -79,3 +79,35 @@ def test_stream_raises_when_a_batch_is_shorter_than_its_header() -> None:
 def test_stream_refuses_a_position_before_its_buffer() -> None:
     with pytest.raises(CorruptMessageError, match="position -5"):
         batch_at(v2(0), -5)
+
+
+def test_stream_is_whole_when_nothing_is_left() -> None:
+    data = v2(0)
+
+    ensure_whole(data, len(data))
+
+
+@pytest.mark.parametrize(
+    ("left", "base_offset", "claim"),
+    ((7, None, "at least 17 bytes"), (8, 9, "at least 17 bytes"), (12, 9, "70 bytes")),
+)
+def test_stream_says_what_is_left_when_the_last_batch_is_cut_off(
+    left: int, base_offset: int | None, claim: str
+) -> None:
+    data = v2(9)
+
+    with pytest.raises(CorruptMessageError, match="cut off") as caught:
+        ensure_whole(b"..." + data[:left], 3)
+
+    error = caught.value
+    assert (error.position, error.base_offset) == (3, base_offset)
+    assert (error.expected, error.found) == (claim, f"{left} bytes")
+
+
+def test_flat_view_has_the_bytes_of_any_shape() -> None:
+    square = memoryview(bytes(range(4))).cast("B", (2, 2))
+
+    assert flat_view(square).tolist() == [0, 1, 2, 3]
+    assert flat_view(memoryview(b"").cast("i")).nbytes == 0
+    with pytest.raises(SettingError, match="one behind the other"):
+        flat_view(memoryview(b"abc")[::2])

@@ -6,14 +6,14 @@ Of every column there is one loop; whether the column is wanted is asked before 
 from typing import Final, TypeAlias
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.batch import LOG_APPEND_TIME_BIT
 from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import noted, signed
 from cordwood.records.kernels.door import Bytes, Words, inlined, spliced
-from cordwood.records.kernels.intrinsics import store_32, store_64, wrapped
+from cordwood.records.kernels.intrinsics import store_32, store_64, wrapping_sum
 from cordwood.records.kernels.rows import clear_bit, put, put_headers, put_view
 
-LOG_APPEND_BIT: Final = 0x08
 LOW_31: Final = (1 << 31) - 1
 
 #: The first row of a block that is meant, and the one after the last.
@@ -28,7 +28,7 @@ def time_base(batch: Words) -> Span:
     """The broker's time when it stamped the batch, else the producer's; and which bits of the
     deltas to add to it, which are none or all.
     """
-    if batch[at.T_ATTRIBUTES] & LOG_APPEND_BIT:
+    if batch[at.T_ATTRIBUTES] & LOG_APPEND_TIME_BIT:
         return int(batch[at.T_MAX_TIMESTAMP]), 0
     return int(batch[at.T_BASE_TIMESTAMP]), -1
 
@@ -38,7 +38,8 @@ def _is_selected(batch: Words, block: Bytes, row: int, plan: Words) -> bool:
     """Whether a record lies in both ranges."""
     offset = int(batch[at.T_BASE_OFFSET]) + (noted(block, in_block.B_OFFSET, row) >> 1)
     base, deltas = time_base(batch)
-    timestamp = wrapped(base + (signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas))
+    delta = signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas
+    timestamp = wrapping_sum(base, delta)
     is_near = int(plan[at.P_START]) <= offset <= int(plan[at.P_LAST])
     return is_near and int(plan[at.P_MIN_TIMESTAMP]) <= timestamp <= int(plan[at.P_MAX_TIMESTAMP])
 
@@ -124,7 +125,7 @@ def put_numbers(
         base, deltas = time_base(batch)
         for row in range(rows[0], rows[1]):
             delta = signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas
-            store_64(slab, to + 8 * row, wrapped(base + delta))
+            store_64(slab, to + 8 * row, wrapping_sum(base, delta))
     to = int(plan[at.P_SEQUENCE]) + 4 * ahead
     if plan[at.P_SEQUENCE] >= 0:
         base = int(batch[at.T_BASE_SEQUENCE])

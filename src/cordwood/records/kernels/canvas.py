@@ -22,6 +22,16 @@ _DTYPES: Final[dict[str, tuple[int, DTypeLike]]] = {
 }
 #: Where views point is 31 bits.
 _WINDOW: Final = (1 << 31) - 1
+#: A chunk that uses less than this part of its slab is copied out of it.
+SMALL_PART: Final = 16
+#: What a row takes beside its bytes: its numbers, and where its bytes end.
+_ROW_BYTES: Final = 64
+_BYTE_COUNTERS: Final = [
+    at.F_KEY_BYTES,
+    at.F_VALUE_BYTES,
+    at.F_HEADER_KEY_BYTES,
+    at.F_HEADER_VALUE_BYTES,
+]
 
 
 class Canvas:
@@ -63,7 +73,7 @@ class Canvas:
     def grow(self) -> None:
         """Make the chunk one of a single record, which is larger than a chunk."""
         assert self.rows == 0, "only an empty chunk can grow"
-        self._slab = None
+        self.close()
         self._begin(1, max(int(self.state[at.F_NEEDED]), self._request.chunking.max_bytes))
 
     def _begin(self, max_rows: int, max_bytes: int) -> None:
@@ -109,14 +119,30 @@ class Canvas:
     # -- the end of a chunk
 
     def take(self) -> Chunk:
-        """Hand out the chunk; its slab comes back when nobody refers to it."""
+        """Hand out the chunk; its slab comes back when nobody refers to it.
+
+        Of a small chunk a copy is handed out, so that who keeps it does not keep a whole slab.
+        """
         rows, slab = self.rows, self.slab
-        chunk = Chunk(rows, {name: self._column(name, slab) for name in self._request.columns})
-        self._pool.give_back(slab)
-        self._slab = None
+        columns = {name: self._column(name, slab) for name in self._request.columns}
+        if self._is_small():
+            columns = {name: _copied(column) for name, column in columns.items()}
+        self.close()
         self._buffers = []
         self.state[at.FIRST_COUNTER : at.COUNTERS_END] = 0
-        return chunk
+        return Chunk(rows, columns)
+
+    def close(self) -> None:
+        """Give the slab back, as far as it has been begun."""
+        if self._slab is not None:
+            self._pool.give_back(self._slab)
+            self._slab = None
+
+    def _is_small(self) -> bool:
+        """Whether copying the chunk costs little beside the slab that would be held for it."""
+        used = _ROW_BYTES * self.rows + at.HEADER_COST * int(self.state[at.F_HEADERS])
+        used += int(self.state[_BYTE_COUNTERS].sum())
+        return SMALL_PART * used < len(self.slab)
 
     def _column(self, name: str, slab: Bytes) -> Column:
         if name == "headers":
@@ -165,3 +191,21 @@ class Canvas:
             ),
             values,
         )
+
+
+def _copied(column: Column) -> Column:
+    """Return a column in bytes of its own; what views point into stays where it is."""
+    match column:
+        case Fixed():
+            return Fixed(column.numbers.copy())
+        case Binary():
+            return _copied_bytes(column)
+        case Views():
+            return column._replace(views=column.views.copy(), bits=column.bits.copy())
+        case Headers():
+            keys, values = _copied_bytes(column.keys), _copied_bytes(column.values)
+            return Headers(column.starts.copy(), column.pairs, keys, values)
+
+
+def _copied_bytes(column: Binary) -> Binary:
+    return Binary(column.starts.copy(), column.data.copy(), column.bits.copy(), column.nulls)

@@ -6,6 +6,8 @@ whole before it is split. So no row of an unsound batch is ever handed out.
 
 from typing import TypeAlias
 
+from cordwood.core.binary import INT64_MAX
+from cordwood.records.batch import LOG_APPEND_TIME_BIT
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import BLOCK_ROWS
 from cordwood.records.kernels.block_reader import read_block
@@ -22,10 +24,8 @@ from cordwood.records.kernels.door import (
     kernel,
     spliced,
 )
-from cordwood.records.kernels.intrinsics import store_16, store_64, wrapped
+from cordwood.records.kernels.intrinsics import store_16, store_64
 from cordwood.records.kernels.rows import fill_8, fill_32
-
-LOG_APPEND_BIT = 0x08
 
 #: The slab, the plan and the state of a chunk.
 Canvas: TypeAlias = tuple[Bytes, Words, Words]
@@ -34,7 +34,7 @@ Canvas: TypeAlias = tuple[Bytes, Words, Words]
 @inlined
 def _fill_constants(batch: Words, slab: Bytes, plan: Words, first: int, last: int) -> None:
     """What is the same in every row of a batch."""
-    log_append = 1 if batch[at.T_ATTRIBUTES] & LOG_APPEND_BIT else 0
+    log_append = 1 if batch[at.T_ATTRIBUTES] & LOG_APPEND_TIME_BIT else 0
     fill_8(slab, plan[at.P_TIMESTAMP_TYPE], first, last, log_append)
     fill_32(slab, plan[at.P_LEADER_EPOCH], first, last, batch[at.T_LEADER_EPOCH])
     if plan[at.P_PRODUCER_ID] >= 0:
@@ -47,10 +47,9 @@ def _fill_constants(batch: Words, slab: Bytes, plan: Words, first: int, last: in
 
 @inlined
 def _has_sound_offsets(batch: Words) -> bool:
-    """Whether the header's offsets can be right."""
+    """Whether the header's offsets can be right; LLVM may assume of a sum that it can."""
     base = int(batch[at.T_BASE_OFFSET])
-    delta = int(batch[at.T_LAST_DELTA])
-    return base >= 0 and delta >= 0 and wrapped(base + delta) >= 0
+    return base >= 0 and 0 <= int(batch[at.T_LAST_DELTA]) <= INT64_MAX - base
 
 
 @spliced

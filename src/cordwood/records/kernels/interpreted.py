@@ -4,9 +4,9 @@ import sys
 import zlib
 
 from cordwood.records.kernels.door import Bytes
+from cordwood.records.kernels.layout import WIDE
 
 _ALL = (1 << 64) - 1
-WIDE = 32
 
 
 def _load(source: Bytes, at: int, size: int) -> int:
@@ -88,9 +88,9 @@ def soon_written(slab: Bytes, to: int) -> None:
     """A line of the cache that a store will need; here there is no cache."""
 
 
-def wrapped(value: int) -> int:
+def wrapping_sum(left: int, right: int) -> int:
     """A sum as a machine with 64 bits sees it."""
-    return ((int(value) + (1 << 63)) & _ALL) - (1 << 63)
+    return ((int(left) + int(right) + (1 << 63)) & _ALL) - (1 << 63)
 
 
 def crc32(source: Bytes, position: int, end: int) -> int:

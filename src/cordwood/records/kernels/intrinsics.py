@@ -14,14 +14,14 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from cordwood.records.kernels import interpreted
-from cordwood.records.kernels.door import IS_COMPILED, Bytes, inlined
+from cordwood.records.kernels.door import IS_COMPILED, Bytes
+from cordwood.records.kernels.layout import WIDE
 
 if TYPE_CHECKING:
     from numba.core.typing import Signature
     from numba.core.typing.context import BaseContext as Typing
 
 _IS_LITTLE = sys.byteorder == "little"
-WIDE = 32
 
 
 def _pointer(
@@ -151,10 +151,18 @@ def _soon_written(
     return types.void(slab, to), generate
 
 
-@inlined
-def _wrapped(value: int) -> int:
-    """A sum as a machine with 64 bits sees it, which is what it already is."""
-    return value
+@intrinsic
+def _wrapping_sum(
+    _typing: "Typing", _left: types.Type, _right: types.Type
+) -> tuple["Signature", object]:
+    """A sum of 64 bits: numba's own promises LLVM that it does not wrap."""
+
+    def generate(
+        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        return builder.add(args[0], args[1])
+
+    return types.int64(types.int64, types.int64), generate
 
 
 Load: TypeAlias = Callable[[Bytes, int], int]
@@ -162,7 +170,7 @@ Store: TypeAlias = Callable[[Bytes, int, int], None]
 Copy: TypeAlias = Callable[[Bytes, int, Bytes, int, int], None]
 CopyWide: TypeAlias = Callable[[Bytes, int, Bytes, int], None]
 
-wrapped: Callable[[int], int] = _wrapped if IS_COMPILED else interpreted.wrapped
+wrapping_sum: Callable[[int, int], int] = _wrapping_sum if IS_COMPILED else interpreted.wrapping_sum
 byte_at: Load = _byte_at if IS_COMPILED else interpreted.byte_at
 load_8: Load = _loader(8) if IS_COMPILED else interpreted.load_8
 load_16: Load = _loader(16) if IS_COMPILED else interpreted.load_16
@@ -177,6 +185,4 @@ soon_written: Callable[[Bytes, int], None] = (
     _soon_written if IS_COMPILED else interpreted.soon_written
 )
 copy: Copy = _copy if IS_COMPILED else interpreted.copy
-copy_wide: Callable[[Bytes, int, Bytes, int], None] = (
-    _copy_wide if IS_COMPILED else interpreted.copy_wide
-)
+copy_wide: CopyWide = _copy_wide if IS_COMPILED else interpreted.copy_wide

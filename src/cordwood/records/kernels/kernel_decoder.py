@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from cordwood.core.binary import INT64_MAX, Buffer
-from cordwood.core.errors import CordwoodError, CorruptMessageError, InvalidRecordError
-from cordwood.records.chunk import AbortedProducers, Chunk, Request
+from cordwood.core.errors import CordwoodError, CorruptMessageError
+from cordwood.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT
+from cordwood.records.chunk import AbortedProducers, Chunk, Request, Step, step_of
 from cordwood.records.compression import Codec
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import Arena, read_only
@@ -25,8 +26,9 @@ from cordwood.records.kernels.scan import scan
 from cordwood.records.kernels.slabs import SlabPool
 from cordwood.records.kernels.wrapper import Wrapper, open_wrapper, packed_messages, prepare
 from cordwood.records.legacy import LegacyBatch
-from cordwood.records.plain import is_abort_marker, read_whole
-from cordwood.records.stream import batch_at
+from cordwood.records.place import CODEC_BITS
+from cordwood.records.plain import is_abort_marker, is_outside, read_whole
+from cordwood.records.stream import batch_at, ensure_whole, flat_view
 
 #: Batches of a run: as many as stay in the processor's cache between checksum and decoding.
 GROUP_BYTES: Final = 512 << 10
@@ -42,9 +44,6 @@ _TXN_COLUMNS: Final = [
     at.T_PRODUCER_ID,
     at.T_ATTRIBUTES,
 ]
-_TRANSACTIONAL_BIT: Final = 0x10
-_CONTROL_BIT: Final = 0x20
-_CODEC_BITS: Final = 0x07
 _CODECS: Final = tuple(Codec)
 
 
@@ -66,8 +65,8 @@ class _Reading:
     """One pass over one buffer."""
 
     def __init__(self, buffer: Buffer, request: Request, slabs: SlabPool, arenas: SlabPool) -> None:
-        self._view = memoryview(buffer)
-        self._source = read_only(buffer)
+        self._view = flat_view(buffer)
+        self._source = read_only(self._view)
         self._request = request
         self._arena = Arena(arenas, request.limit)
         self._canvas = Canvas(request, slabs)
@@ -82,7 +81,22 @@ class _Reading:
         self._bad: int | None = None
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield every chunk; the last one before a bad batch's error, if there is one."""
+        """Yield every chunk; the last one before a bad batch's error, if there is one.
+
+        Who lets go of the iterator, or breaks it, gives the memory back as well.
+        """
+        try:
+            yield from self._chunks()
+        finally:
+            self._canvas.close()
+            self._arena.close()
+        if self._bad is not None:
+            self._refuse(self._bad)
+        if self._request.is_whole and self._scanned[at.S_STATUS] == at.CUT:
+            ensure_whole(self._view, int(self._scanned[at.S_POSITION]))
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """Yield the rows of run after run, up to the first bad batch."""
         status = at.MORE
         while status == at.MORE and self._bad is None:
             scan(self._source, self._table, self._scanned)
@@ -93,9 +107,6 @@ class _Reading:
             self._bad = int(self._scanned[at.S_POSITION])
         if self._canvas.rows:
             yield self._canvas.take()
-        self._arena.close()
-        if self._bad is not None:
-            self._refuse(self._bad)
 
     def _is_over(self, position: int) -> bool:
         """Whether a bad batch has been met up to here; one further on is another's to reach."""
@@ -106,10 +117,10 @@ class _Reading:
         batch = batch_at(self._view, position)
         assert batch is not None, "a batch that is cut off is not read"
         read_whole(batch, self._request)
-        raise InvalidRecordError(
+        raise batch.place.invalid(
             "the kernels refuse a batch that the plain reader takes",
-            position=position,
-            base_offset=batch.last_offset,
+            expected="an unsound batch",
+            found="a sound one",
         )
 
     def _run(self, kind: int, count: int) -> Iterator[Chunk]:
@@ -142,14 +153,18 @@ class _Reading:
         """Mark what is aborted as yielding no rows; returns the batches before a bad marker."""
         rows = () if aborted.is_idle else self._table[:count, _TXN_COLUMNS].tolist()
         for row, (action, position, base, delta, producer, attributes) in enumerate(rows):
-            if producer < 0:
-                continue
-            aborted.reach(base + delta)
-            if attributes & _CONTROL_BIT:
-                if not self._end_transaction(aborted, position, producer):
-                    return row
-            elif attributes & _TRANSACTIONAL_BIT and aborted.is_aborted(producer):
-                self._table[row, at.T_ACTION] = min(action, at.ROWS) * at.CHECK
+            step = step_of(
+                aborted,
+                producer_id=producer,
+                last_offset=base + delta,
+                is_control=bool(attributes & CONTROL_BIT),
+                is_transactional=bool(attributes & TRANSACTIONAL_BIT),
+                is_outside=action == at.SKIP,
+            )
+            if step is Step.CHECK:
+                self._table[row, at.T_ACTION] = at.CHECK
+            if step is Step.END and not self._end_transaction(aborted, position, producer):
+                return row
         return count
 
     def _end_transaction(self, aborted: AbortedProducers, position: int, producer: int) -> bool:
@@ -287,8 +302,7 @@ class _Reading:
         """Fill from the one compressed message of a run."""
         batch = batch_at(self._view, int(self._table[0, at.T_POSITION]))
         assert isinstance(batch, LegacyBatch), "only the old formats have wrappers"
-        last = batch.last_offset
-        if self._request.selection.is_outside(last, last, max_timestamp=batch.max_timestamp):
+        if is_outside(batch, self._request.selection):
             return
         try:
             if self._request.check_crc:
@@ -310,7 +324,7 @@ class _Reading:
 def _codec(attributes: int) -> Codec:
     """The codec of a batch; an unknown one is the plain reader's to refuse."""
     try:
-        return _CODECS[attributes & _CODEC_BITS]
+        return _CODECS[attributes & CODEC_BITS]
     except IndexError:
         raise CorruptMessageError("unknown codec") from None
 

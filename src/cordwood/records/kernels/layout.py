@@ -12,22 +12,21 @@ from typing import Final
 
 # -- table: what a batch's header says, and where its records lie
 T_POSITION: Final = 0
-T_SIZE: Final = 1
-T_BASE_OFFSET: Final = 2
-T_LEADER_EPOCH: Final = 3
-T_CRC: Final = 4
-T_ATTRIBUTES: Final = 5
-T_LAST_DELTA: Final = 6
-T_BASE_TIMESTAMP: Final = 7
-T_MAX_TIMESTAMP: Final = 8
-T_PRODUCER_ID: Final = 9
-T_PRODUCER_EPOCH: Final = 10
-T_BASE_SEQUENCE: Final = 11
-T_COUNT: Final = 12
-T_DATA: Final = 13  # where the records begin, in the buffer or in the arena
-T_DATA_END: Final = 14
-T_ACTION: Final = 15
-TABLE_WIDTH: Final = 16
+T_BASE_OFFSET: Final = 1
+T_LEADER_EPOCH: Final = 2
+T_CRC: Final = 3
+T_ATTRIBUTES: Final = 4
+T_LAST_DELTA: Final = 5
+T_BASE_TIMESTAMP: Final = 6
+T_MAX_TIMESTAMP: Final = 7
+T_PRODUCER_ID: Final = 8
+T_PRODUCER_EPOCH: Final = 9
+T_BASE_SEQUENCE: Final = 10
+T_COUNT: Final = 11
+T_DATA: Final = 12  # where the records begin, in the buffer or in the arena
+T_DATA_END: Final = 13
+T_ACTION: Final = 14
+TABLE_WIDTH: Final = 15
 
 SKIP: Final = 0  # outside the selection: not read
 ROWS: Final = 1
@@ -50,8 +49,9 @@ LEGACY_RUN: Final = 2  # v0 and v1 messages, in one row of the table
 WRAPPER_RUN: Final = 3  # v0 and v1, compressed: one a run
 
 MORE: Final = 0
-FINISHED: Final = 1  # nothing after this group is wanted, or nothing whole is left
+FINISHED: Final = 1  # nothing after this group is wanted
 MALFORMED: Final = 2  # what follows this group cannot be a batch
+CUT: Final = 3  # nothing whole is left, maybe nothing at all
 
 # -- plan
 P_OFFSET: Final = 0
@@ -125,5 +125,7 @@ BAD: Final = 4  # batch F_BATCH is not what it should be
 
 #: What one header counts in a chunk beside its bytes, so that empty headers are bounded too.
 HEADER_COST: Final = 16
+#: What one wide copy moves.
+WIDE: Final = 32
 #: Room after each stretch of data, so that wide copies may write past the end of a value.
-SLACK: Final = 64
+SLACK: Final = 2 * WIDE

@@ -24,12 +24,11 @@ from cordwood.records.kernels.intrinsics import load_8, load_32, load_64, store_
 from cordwood.records.kernels.newrow import is_selected, put_content, put_numbers, room
 from cordwood.records.kernels.record import Record, skip
 from cordwood.records.kernels.rows import fill_8, fill_32
+from cordwood.records.message import LOG_APPEND_TIME_BIT, LOG_OVERHEAD
+from cordwood.records.place import CODEC_BITS
 
-LOG_OVERHEAD = 12
 V0_SIZE = 14
 V1_SIZE = 22
-CODEC_BITS = 0x07
-LOG_APPEND_BIT = 0x08
 
 
 @inlined
@@ -98,7 +97,7 @@ def _timestamp_type(source: Bytes, position: int, plan: Words) -> int:
         return -1
     if plan[at.P_IS_WRAPPED]:
         return 1 if plan[at.P_IS_STAMPED] else 0
-    return 1 if load_8(source, position + 17) & LOG_APPEND_BIT else 0
+    return 1 if load_8(source, position + 17) & LOG_APPEND_TIME_BIT else 0
 
 
 @inlined

@@ -4,7 +4,7 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.door import Bytes, Words, inlined
 from cordwood.records.kernels.intrinsics import store_32, store_64
 from cordwood.records.kernels.record import R_KEY, R_KEY_SIZE, R_VALUE, R_VALUE_SIZE, Record
-from cordwood.records.kernels.rows import put_key, put_value
+from cordwood.records.kernels.rows import put_bytes
 
 
 @inlined
@@ -35,9 +35,12 @@ def room(record: Record, plan: Words, state: Words) -> int:
 def put_content(source: Bytes, record: Record, slab: Bytes, plan: Words, state: Words) -> None:
     """Write what a message brings along: a key and a value, and no headers."""
     if plan[at.P_KEY] >= 0:
-        put_key(source, record[R_KEY], record[R_KEY_SIZE], slab, plan, state)
+        key = record[R_KEY], record[R_KEY_SIZE], at.P_KEY, at.F_KEY_BYTES, at.F_KEY_NULLS
+        put_bytes(source, key, slab, plan, state)
     if plan[at.P_VALUE] >= 0:
-        put_value(source, record[R_VALUE], record[R_VALUE_SIZE], slab, plan, state)
+        size = record[R_VALUE_SIZE]
+        value = record[R_VALUE], size, at.P_VALUE, at.F_VALUE_BYTES, at.F_VALUE_NULLS
+        put_bytes(source, value, slab, plan, state)
     if plan[at.P_HEADERS] >= 0:
         store_32(slab, plan[at.P_HEADERS] + 4 * state[at.F_ROWS] + 4, state[at.F_HEADERS])
 

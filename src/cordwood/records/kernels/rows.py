@@ -6,6 +6,8 @@ A chunk is larger than the cache beside the processor, so its lines are asked fo
 written.
 """
 
+from typing import TypeAlias
+
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.door import Bytes, Words, inlined
 from cordwood.records.kernels.intrinsics import (
@@ -17,13 +19,17 @@ from cordwood.records.kernels.intrinsics import (
     store_32,
     store_64,
 )
+from cordwood.records.kernels.layout import WIDE
 from cordwood.records.kernels.record import varint
 
-WIDE = 32
 LINE = 2 * WIDE  # of the processor's cache
 SMALL = 4096  # from here on memcpy knows better
 AHEAD = 2048  # what is written so much later is fetched now
 INLINE = 12  # a view of so few bytes holds them itself
+
+#: Where bytes lie in the source and how many they are (negative: null), then the words of their
+#: column: its first in the plan, those of the state that count its bytes and its nulls.
+Part: TypeAlias = tuple[int, int, int, int, int]
 
 
 @inlined
@@ -86,43 +92,22 @@ def put_headers(source: Bytes, position: int, slab: Bytes, plan: Words, state: W
 
 
 @inlined
-def put_key(source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words) -> int:
-    """Write a key at the state's row; returns the bytes it took."""
+def put_bytes(source: Bytes, part: Part, slab: Bytes, plan: Words, state: Words) -> None:
+    """Write a key or a value at the state's row."""
+    position, size, column, counter, nulls = part
     row = state[at.F_ROWS]
     if size < 0:
-        clear_bit(slab, plan[at.P_KEY_BITS], row)
-        state[at.F_KEY_NULLS] += 1
+        clear_bit(slab, plan[column + 1], row)
+        state[nulls] += 1
     if plan[at.P_IS_VIEW]:
-        put_view(slab, plan[at.P_KEY] + 16 * row, source, position, size, plan)
-        return max(size, 0)
-    used = state[at.F_KEY_BYTES]
+        put_view(slab, plan[column] + 16 * row, source, position, size, plan)
+        return
+    used = state[counter]
     if size > 0:
-        put(slab, plan[at.P_KEY_DATA] + used, source, position, size)
+        put(slab, plan[column + 2] + used, source, position, size)
         used += size
-        state[at.F_KEY_BYTES] = used
-    store_32(slab, plan[at.P_KEY] + 4 * row + 4, used)
-    return max(size, 0)
-
-
-@inlined
-def put_value(
-    source: Bytes, position: int, size: int, slab: Bytes, plan: Words, state: Words
-) -> int:
-    """Write a value at the state's row; returns the bytes it took."""
-    row = state[at.F_ROWS]
-    if size < 0:
-        clear_bit(slab, plan[at.P_VALUE_BITS], row)
-        state[at.F_VALUE_NULLS] += 1
-    if plan[at.P_IS_VIEW]:
-        put_view(slab, plan[at.P_VALUE] + 16 * row, source, position, size, plan)
-        return max(size, 0)
-    used = state[at.F_VALUE_BYTES]
-    if size > 0:
-        put(slab, plan[at.P_VALUE_DATA] + used, source, position, size)
-        used += size
-        state[at.F_VALUE_BYTES] = used
-    store_32(slab, plan[at.P_VALUE] + 4 * row + 4, used)
-    return max(size, 0)
+        state[counter] = used
+    store_32(slab, plan[column] + 4 * row + 4, used)
 
 
 @inlined

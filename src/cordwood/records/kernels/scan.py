@@ -6,18 +6,19 @@ Only headers are touched. A run is a stretch of batches of one kind, as many as 
 the bytes that stay in the processor's cache between the checksum and the decoding.
 """
 
+from cordwood.core.binary import INT64_MAX
+from cordwood.records.batch import CONTROL_BIT
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
-from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, wrapped
+from cordwood.records.kernels.intrinsics import load_8, load_16, load_32, load_64, wrapping_sum
+from cordwood.records.message import LOG_OVERHEAD
+from cordwood.records.place import CODEC_BITS
 
-LOG_OVERHEAD = 12
 PREFIX = 17  # offset, size and what is read up to the magic
 MIN_SIZE = 14
 V2_HEADER = 61
 V0_SIZE = 14
 V1_SIZE = 22
-CODEC_BITS = 0x07
-CONTROL_BIT = 0x20
 
 
 @inlined
@@ -45,7 +46,6 @@ def _take(source: Bytes, position: int, table: Words, row: int, state: Words) ->
     """Write a v2 header into a row of the table; returns its last offset."""
     attributes = load_16(source, position + 21)
     table[row, at.T_POSITION] = position
-    table[row, at.T_SIZE] = load_32(source, position + 8) + LOG_OVERHEAD
     table[row, at.T_BASE_OFFSET] = load_64(source, position)
     table[row, at.T_LEADER_EPOCH] = load_32(source, position + 12)
     table[row, at.T_CRC] = load_32(source, position + 17) & 0xFFFFFFFF
@@ -59,9 +59,10 @@ def _take(source: Bytes, position: int, table: Words, row: int, state: Words) ->
     table[row, at.T_COUNT] = load_32(source, position + 57)
     table[row, at.T_DATA] = position + V2_HEADER
     table[row, at.T_DATA_END] = position + load_32(source, position + 8) + LOG_OVERHEAD
-    last = wrapped(load_64(source, position) + load_32(source, position + 23))
+    base, delta = load_64(source, position), load_32(source, position + 23)
+    last = wrapping_sum(base, delta)
     latest = load_64(source, position + 35)
-    is_sound = 0 <= load_64(source, position) <= last
+    is_sound = base >= 0 and 0 <= delta <= INT64_MAX - base
     is_outside = last < state[at.S_START] or 0 <= latest < state[at.S_MIN_TIMESTAMP]
     if is_sound and is_outside:
         table[row, at.T_ACTION] = at.SKIP
@@ -77,12 +78,19 @@ def _take_message(source: Bytes, position: int, table: Words, row: int) -> int:
         table[0, at.T_POSITION] = position
         table[0, at.T_DATA] = position
     end = position + load_32(source, position + 8) + LOG_OVERHEAD
-    table[0, at.T_SIZE] = end - table[0, at.T_POSITION]
     table[0, at.T_DATA_END] = end
     table[0, at.T_BASE_OFFSET] = load_64(source, position)
     table[0, at.T_ATTRIBUTES] = load_8(source, position + 17)
     table[0, at.T_ACTION] = at.ROWS
     return load_64(source, position)
+
+
+@inlined
+def _has_sure_offset(source: Bytes, position: int, kind: int) -> bool:
+    """Whether the header tells the last offset; see `has_sure_offset` of the plain decoder."""
+    if kind != at.WRAPPER_RUN:
+        return True
+    return load_8(source, position + 16) == 1 and load_64(source, position) != 0
 
 
 @kernel(INT, SOURCE, TABLE, WORDS)
@@ -97,7 +105,7 @@ def scan(source: Bytes, table: Words, state: Words) -> int:
     while status == at.MORE and position < limit and rows < len(table):
         found = _kind(source, position)
         if found < 0:
-            status = at.FINISHED if found == -2 else at.MALFORMED
+            status = at.CUT if found == -2 else at.MALFORMED
         if found != kind or found < 0 or (kind == at.WRAPPER_RUN and rows == 1):
             break
         is_legacy = found >= at.LEGACY_RUN
@@ -109,9 +117,9 @@ def scan(source: Bytes, table: Words, state: Words) -> int:
         else:
             last = _take(source, position, table, rows, state)
         rows += 1
-        position += load_32(source, position + 8) + LOG_OVERHEAD
-        if last >= state[at.S_LAST]:
+        if last >= state[at.S_LAST] and _has_sure_offset(source, position, found):
             status = at.FINISHED
+        position += load_32(source, position + 8) + LOG_OVERHEAD
     state[at.S_POSITION] = position
     state[at.S_COUNT] = min(rows, 1) if kind >= at.LEGACY_RUN else rows
     state[at.S_STATUS] = status

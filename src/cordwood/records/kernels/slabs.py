@@ -14,6 +14,8 @@ from cordwood.records.kernels.door import Bytes, Words
 
 #: More free slabs than this are given back.
 KEPT: Final = 4
+#: A slab that is more times as large as what is asked for is not handed out.
+ROOMIEST: Final = 4
 #: The references there are when only the pool's list and the question itself know a slab.
 _BASELINE: Final = 2
 
@@ -28,8 +30,8 @@ class SlabPool:
         self._slabs: list[Bytes] = []
 
     def take(self, size: int) -> Bytes:
-        """Return a slab of at least `size` bytes that nobody else refers to."""
-        if size > self._size:
+        """Return a slab of at least `size` bytes, and not many more, nobody else refers to."""
+        if not size <= self._size <= ROOMIEST * size:
             self._slabs.clear()
             self._size = size
         for place in range(len(self._slabs)):

@@ -1,14 +1,33 @@
 """The chunk that is being filled: begun, grown, pointed into, handed out."""
 
+import numpy as np
 import pytest
 
-from cordwood.records.chunk import COLUMNS, Chunking, Request, Views
+from cordwood.records.chunk import COLUMNS, Binary, Chunk, Chunking, Fixed, Headers, Request, Views
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.canvas import Canvas
+from cordwood.records.kernels.door import Bytes
 from cordwood.records.kernels.slabs import SlabPool
 from tests.unit.records.kernels.words import canvas_of, source_of
 
 SMALL = Chunking(max_rows=8, max_bytes=100)
+
+
+def arrays_of(chunk: Chunk) -> list[Bytes]:
+    """Every stretch of a chunk that is not empty."""
+    found: list[Bytes] = []
+    for column in chunk.columns.values():
+        match column:
+            case Fixed():
+                found.append(column.numbers.view(np.uint8))
+            case Binary():
+                found += [column.starts.view(np.uint8), column.bits]
+            case Views():
+                found += [column.views, column.bits]
+            case Headers():
+                found += [column.starts.view(np.uint8), column.keys.starts.view(np.uint8)]
+                found += [column.values.starts.view(np.uint8), column.values.bits]
+    return found
 
 
 def test_canvas_begins_a_chunk_that_is_empty() -> None:
@@ -106,3 +125,52 @@ def test_canvas_forgets_what_no_view_points_into() -> None:
     values = canvas.take().columns["value"]
     assert isinstance(values, Views)
     assert values.buffers == ()
+
+
+def test_canvas_names_a_source_again_when_views_would_reach_too_far() -> None:
+    canvas = canvas_of(Request(columns=("value",), is_view=True))
+    source = source_of(b"source")
+
+    canvas.bind(source, 1, 1 << 31)
+    within = int(canvas.plan[at.P_VIEW_ORIGIN])
+    canvas.bind(source, 3, (1 << 31) + 1)
+
+    assert (within, int(canvas.plan[at.P_VIEW_ORIGIN])) == (1, 3)
+
+
+@pytest.mark.parametrize(("rows", "is_copied"), ((1, True), (4096, False)))
+@pytest.mark.parametrize("is_view", (True, False))
+def test_canvas_copies_a_chunk_out_when_it_is_a_small_part_of_its_slab(
+    rows: int, *, is_copied: bool, is_view: bool
+) -> None:
+    canvas = canvas_of(Request(chunking=Chunking(max_rows=4096, max_bytes=1000), is_view=is_view))
+    slab = canvas.slab
+    canvas.state[at.F_ROWS] = rows
+
+    chunk = canvas.take()
+
+    shared = [np.shares_memory(slab, array) for array in arrays_of(chunk)]
+    assert (all(shared), any(shared)) == (not is_copied, not is_copied)
+
+
+def test_canvas_gives_its_slab_back_when_it_is_closed() -> None:
+    pool = SlabPool()
+    canvas = Canvas(Request(chunking=SMALL), pool)
+    address, size = canvas.slab.ctypes.data, len(canvas.slab)
+
+    canvas.close()
+    canvas.close()
+
+    taken = [pool.take(size) for _ in range(2)]
+    assert [slab.ctypes.data == address for slab in taken] == [True, False]
+
+
+def test_canvas_gives_its_slab_back_when_it_grows() -> None:
+    pool = SlabPool()
+    canvas = Canvas(Request(columns=("value",), chunking=SMALL), pool)
+    address, size = canvas.slab.ctypes.data, len(canvas.slab)
+    canvas.state[at.F_NEEDED] = 5000
+
+    canvas.grow()
+
+    assert pool.take(size).ctypes.data == address

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.builder import BatchFields
-from cordwood.records.chunk import Chunking, Request
+from cordwood.records.chunk import Chunking, Request, Selection
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.canvas import Canvas
 from cordwood.records.kernels.fill import fill
@@ -72,3 +73,12 @@ def test_fill_takes_back_the_rows_of_a_batch_when_it_is_bad(at_byte: int, field:
     bad = segments.changed(v2(b"b", b"c"), at_byte, field)
 
     assert filled(canvas_of(Request()), v2(b"a") + bad) == (at.BAD, 1, 1)
+
+
+@pytest.mark.parametrize(("base", "status"), ((1 << 62, at.DONE), (INT64_MAX - 1, at.BAD)))
+def test_fill_refuses_a_batch_when_its_last_offset_has_too_many_bits(
+    base: int, status: int
+) -> None:
+    canvas = canvas_of(Request(selection=Selection(first_offset=INT64_MIN)))
+
+    assert filled(canvas, base.to_bytes(8) + v2(b"a", b"b", b"c")[8:])[0] == status

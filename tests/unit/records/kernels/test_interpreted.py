@@ -10,6 +10,7 @@ import pytest
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels import interpreted
 from cordwood.records.kernels.door import Bytes
+from cordwood.records.kernels.layout import WIDE
 
 SOURCE = np.frombuffer(b"\xff\xfe\x01\x02\x03\x04\x05\x06", np.uint8)
 LOADS = (
@@ -88,15 +89,15 @@ def test_wide_copy_moves_a_whole_vector() -> None:
 
     interpreted.copy_wide(slab, 1, source, 3)
 
-    assert slab.tolist() == [0, *range(3, 3 + interpreted.WIDE), *[0] * (39 - interpreted.WIDE)]
+    assert slab.tolist() == [0, *range(3, 3 + WIDE), *[0] * (39 - WIDE)]
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    ((5, 5), (INT64_MAX + 1, INT64_MIN), (INT64_MIN - 1, INT64_MAX), (-(1 << 64), 0)),
+    ("left", "right", "expected"),
+    ((2, 3, 5), (INT64_MAX, 1, INT64_MIN), (INT64_MIN, -1, INT64_MAX), (INT64_MIN, INT64_MIN, 0)),
 )
-def test_wrapped_is_a_sum_of_64_bits(value: int, expected: int) -> None:
-    assert interpreted.wrapped(value) == expected
+def test_sum_wraps_as_64_bits_do(left: int, right: int, expected: int) -> None:
+    assert interpreted.wrapping_sum(left, right) == expected
 
 
 def test_crc_is_that_of_a_stretch() -> None:

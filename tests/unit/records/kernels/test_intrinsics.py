@@ -8,7 +8,6 @@ import pytest
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import (
-    WIDE,
     byte_at,
     copy,
     copy_wide,
@@ -22,8 +21,9 @@ from cordwood.records.kernels.intrinsics import (
     store_32,
     store_64,
     word_at,
-    wrapped,
+    wrapping_sum,
 )
+from cordwood.records.kernels.layout import WIDE
 
 ORDER = sys.byteorder
 
@@ -61,8 +61,14 @@ def word_again(slab: Bytes, at: int, value: int) -> int:
 
 
 @inlined
-def add(left: int, right: int) -> int:
-    return wrapped(left + right)
+def wrapping_sum_of(left: int, right: int) -> int:
+    return wrapping_sum(left, right)
+
+
+@inlined
+def is_larger_with(left: int, right: int) -> bool:
+    """What LLVM takes for granted, unless it is told that the sum may wrap."""
+    return right > 0 and wrapping_sum(left, right) > left
 
 
 @pytest.mark.parametrize("at", (0, 1, 3))
@@ -103,7 +109,12 @@ def test_copies_move_what_they_say() -> None:
     ((1, 2, 3), (INT64_MAX, 1, INT64_MIN), (INT64_MIN, -1, INT64_MAX), (-5, 5, 0)),
 )
 def test_sums_wrap_as_64_bits_do(left: int, right: int, expected: int) -> None:
-    assert add(left, right) == expected
+    assert wrapping_sum_of(left, right) == expected
+
+
+@pytest.mark.parametrize(("left", "is_larger"), ((5, True), (INT64_MAX, False)))
+def test_sum_is_compared_as_it_is_when_it_has_wrapped(left: int, *, is_larger: bool) -> None:
+    assert is_larger_with(left, 1) is is_larger
 
 
 @pytest.mark.parametrize("value", (0, -1, INT64_MIN, INT64_MAX))

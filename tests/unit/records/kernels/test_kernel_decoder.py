@@ -1,6 +1,4 @@
-"""The decoder made of kernels: rows, chunks and faults as the rules want them, views, memory."""
-
-import tracemalloc
+"""The decoder made of kernels: rows, chunks and faults as the rules want them, views."""
 
 import pyarrow as pa
 import pytest
@@ -31,10 +29,6 @@ def selected(data: bytes, selection: Selection) -> segments.Values:
 def committed(data: bytes, *aborted: tuple[int, int]) -> segments.Values:
     listed = tuple(AbortedTransaction(*one) for one in aborted)
     return selected(data, Selection(aborted=listed))
-
-
-def addresses(batch: pa.RecordBatch, column: str) -> list[int]:
-    return [buffer.address for buffer in batch[column].buffers() if buffer]
 
 
 # -- rows
@@ -218,13 +212,18 @@ def test_decoder_selects_messages_by_offset(magic: LegacyMagic, codec: Codec) ->
 
 @pytest.mark.parametrize(
     "before",
-    (v2(b"a"), packed(Codec.GZIP, 0, b"a"), legacy(1, b"a"), legacy(1, b"a", codec=Codec.LZ4)),
+    (
+        v2(b"a"),
+        packed(Codec.GZIP, 0, b"a"),
+        legacy(1, b"a"),
+        legacy(1, b"0", b"a", codec=Codec.LZ4),
+    ),
     ids=("plain", "packed", "message", "wrapper"),
 )
 def test_decoder_does_not_read_a_batch_when_it_lies_before_the_selection(before: bytes) -> None:
-    data = segments.broken(before) + v2(b"b", fields=BatchFields(base_offset=1), timestamp=2000)
+    data = segments.broken(before) + v2(b"b", fields=BatchFields(base_offset=2), timestamp=2000)
 
-    assert selected(data, Selection(first_offset=1)) == [b"b"]
+    assert selected(data, Selection(first_offset=2)) == [b"b"]
     assert selected(data, Selection(min_timestamp=1500)) == [b"b"]
 
 
@@ -371,7 +370,7 @@ def test_decoder_refuses_what_unpacks_to_more_than_the_limit(
     assert str(limit) in str(error)
 
 
-# -- views and memory
+# -- views
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -453,41 +452,3 @@ def test_held_record_batches_keep_their_rows_while_reading_goes_on(
 
     assert [batch.to_pylist() for batch in held] == seen
     assert [row[0]["value"] for row in seen] == [bytes([letter]) * 40 for letter in b"abcdefgh"]
-
-
-def test_memory_is_used_again_when_no_record_batch_is_held() -> None:
-    decoder, request = KernelDecoder(), Request(columns=("offset",), chunking=Chunking(max_rows=1))
-    data = v2(*[b"v"] * 6)
-
-    places = [
-        addresses(batch, "offset")[0] for batch in read_columns(data, decoder, request=request)
-    ]
-
-    # The variable of the loop holds one while the next is made.
-    assert len(set(places)) <= 2
-
-
-def test_memory_is_used_again_for_the_next_buffer() -> None:
-    decoder, request = KernelDecoder(), Request(columns=("offset",))
-
-    places = [
-        addresses(batch, "offset")[0]
-        for _ in range(6)
-        for batch in read_columns(TWO_BATCHES, decoder, request=request)
-    ]
-
-    assert (len(places), len(set(places)) <= 2) == (6, True)
-
-
-def test_memory_is_used_again_when_views_of_it_are_not_wanted() -> None:
-    half = bytes(ARENA_BYTES // 2)
-    data = b"".join(packed(Codec.ZSTD, offset, half) for offset in range(60))
-    request = Request(is_view=True, selection=Selection(max_timestamp=0))
-
-    tracemalloc.start()
-    found = values(KernelDecoder(), data, request)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-
-    assert found == []
-    assert peak < 25 * ARENA_BYTES

@@ -13,14 +13,17 @@ from cordwood.records.kernels.rows import (
     fill_8,
     fill_32,
     put,
+    put_bytes,
     put_headers,
-    put_key,
-    put_value,
     put_view,
 )
 from tests.unit.records.kernels.words import empty_state, source_of
 
 TEXT = bytes(range(256)) * 20
+COLUMNS = (
+    (at.P_KEY, at.F_KEY_BYTES, at.F_KEY_NULLS),
+    (at.P_VALUE, at.F_VALUE_BYTES, at.F_VALUE_NULLS),
+)
 
 
 @pytest.mark.parametrize("size", (0, 1, LINE, LINE + 1, 4 * LINE, SMALL, SMALL + 1))
@@ -76,40 +79,34 @@ def test_view_points_to_its_bytes_when_they_are_many() -> None:
     assert slab[4:8].tobytes() == TEXT[65:69]
 
 
-@pytest.mark.parametrize("is_key", (True, False))
-def test_bytes_end_where_the_next_begin(*, is_key: bool) -> None:
+@pytest.mark.parametrize(("column", "counter", "nulls"), COLUMNS)
+def test_bytes_end_where_the_next_begin(column: int, counter: int, nulls: int) -> None:
     plan, state = np.zeros(at.PLAN_WORDS, np.int64), empty_state()
-    word = at.P_KEY if is_key else at.P_VALUE
-    plan[word : word + 3] = (0, 64, 128)
+    plan[column : column + 3] = (0, 64, 128)
     slab = np.full(256, 0xFF, np.uint8)
-    put_bytes = put_key if is_key else put_value
 
-    taken = []
     for row, (position, size) in enumerate(((65, 3), (0, -1), (0, 0), (70, 2))):
         state[at.F_ROWS] = row
-        taken.append(put_bytes(source_of(TEXT), position, size, slab, plan, state))
+        put_bytes(source_of(TEXT), (position, size, column, counter, nulls), slab, plan, state)
 
-    assert taken == [3, 0, 0, 2]
     assert slab[4:20].view(np.int32).tolist() == [3, 3, 3, 5]
     assert slab[64] == 0b11111101
     assert slab[128:133].tobytes() == b"ABCFG"
-    assert int(state[at.F_KEY_NULLS if is_key else at.F_VALUE_NULLS]) == 1
+    assert (int(state[counter]), int(state[nulls])) == (5, 1)
 
 
-@pytest.mark.parametrize("is_key", (True, False))
-def test_bytes_are_views_when_the_plan_says_so(*, is_key: bool) -> None:
+@pytest.mark.parametrize(("column", "counter", "nulls"), COLUMNS)
+def test_bytes_are_views_when_the_plan_says_so(column: int, counter: int, nulls: int) -> None:
     plan, state = np.zeros(at.PLAN_WORDS, np.int64), empty_state()
-    word = at.P_KEY if is_key else at.P_VALUE
-    plan[word : word + 3] = (0, 64, -1)
+    plan[column : column + 3] = (0, 64, -1)
     plan[at.P_IS_VIEW] = 1
     slab = np.full(128, 0xFF, np.uint8)
     state[at.F_ROWS] = 1
-    put_bytes = put_key if is_key else put_value
 
-    taken = put_bytes(source_of(TEXT), 65, 3, slab, plan, state)
+    put_bytes(source_of(TEXT), (65, 3, column, counter, nulls), slab, plan, state)
 
-    assert taken == 3
     assert slab[16:32].tobytes() == (3).to_bytes(4, sys.byteorder) + b"ABC".ljust(12, b"\0")
+    assert int(state[counter]) == 0
 
 
 def test_headers_are_copied_one_behind_the_other() -> None:

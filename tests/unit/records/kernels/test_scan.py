@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchFields
 from cordwood.records.compression import Codec
@@ -40,22 +41,22 @@ def test_scan_takes_every_field_of_a_header() -> None:
     scan(source_of(data), table, scan_words())
 
     assert table[0].tolist() == [
-        0, batch.size, 50, batch.partition_leader_epoch, batch.crc, batch.attributes, 1, 1000,
+        0, 50, batch.partition_leader_epoch, batch.crc, batch.attributes, 1, 1000,
         1001, 9, 0, 0, 2, 61, len(data), at.ROWS,
     ]  # fmt: skip
 
 
-def test_scan_finishes_when_all_bytes_are_seen() -> None:
+def test_scan_ends_when_all_bytes_are_seen() -> None:
     data = PLAIN + NEXT
 
-    assert scanned(data, scan_words()) == (at.PLAIN_RUN, 2, at.FINISHED, len(data))
+    assert scanned(data, scan_words()) == (at.PLAIN_RUN, 2, at.CUT, len(data))
 
 
 @pytest.mark.parametrize("cut", (1, 16, 17, 60, 61))
-def test_scan_finishes_when_a_batch_is_cut_off(cut: int) -> None:
+def test_scan_ends_when_a_batch_is_cut_off(cut: int) -> None:
     data = PLAIN + NEXT[:cut]
 
-    assert scanned(data, scan_words()) == (at.PLAIN_RUN, 1, at.FINISHED, len(PLAIN))
+    assert scanned(data, scan_words()) == (at.PLAIN_RUN, 1, at.CUT, len(PLAIN))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_scan_goes_on_where_it_ended() -> None:
     data, state = PLAIN + packed(Codec.GZIP, 2, b"a"), scan_words()
     scanned(data, state)
 
-    assert scanned(data, state) == (at.PACKED_RUN, 1, at.FINISHED, len(data))
+    assert scanned(data, state) == (at.PACKED_RUN, 1, at.CUT, len(data))
 
 
 def test_scan_ends_a_run_when_its_bytes_are_enough() -> None:
@@ -100,7 +101,7 @@ def test_scan_stretches_one_row_over_messages() -> None:
     rows = scan(source_of(data), table, scan_words())
 
     assert rows == 3
-    assert table[0, [at.T_DATA, at.T_DATA_END, at.T_SIZE]].tolist() == [0, len(data), len(data)]
+    assert table[0, [at.T_DATA, at.T_DATA_END]].tolist() == [0, len(data)]
     assert int(table[0, at.T_BASE_OFFSET]) == 2
 
 
@@ -130,6 +131,29 @@ def test_scan_skips_batches_that_are_too_old() -> None:
 
 def test_scan_wants_no_rows_of_control_batches() -> None:
     assert actions(marker(0, 5, is_commit=True), scan_words()) == [at.CHECK]
+
+
+@pytest.mark.parametrize("base", (INT64_MAX, INT64_MAX - 1))
+def test_scan_reads_a_batch_when_its_last_offset_has_too_many_bits(base: int) -> None:
+    data = base.to_bytes(8) + v2(b"a", b"b", b"c")[8:]
+
+    assert actions(data, scan_words(first=5)) == [at.ROWS]
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "status"),
+    (
+        (legacy(0, b"a", base_offset=5, codec=Codec.GZIP), at.MORE),
+        (legacy(1, b"a", codec=Codec.GZIP), at.MORE),
+        (legacy(1, b"a", base_offset=5, codec=Codec.GZIP), at.FINISHED),
+        (legacy(1, b"a"), at.FINISHED),
+    ),
+    ids=("v0 wrapper", "v1 wrapper at 0", "v1 wrapper", "message"),
+)
+def test_scan_goes_on_when_a_wrapper_does_not_tell_its_last_offset(
+    wrapper: bytes, status: int
+) -> None:
+    assert scanned(wrapper + PLAIN, scan_words(last=0))[2] == status
 
 
 @pytest.mark.parametrize(("last", "count"), ((0, 1), (1, 1), (2, 2)))

@@ -7,7 +7,7 @@ import pytest
 
 from cordwood.records.chunk import COLUMNS
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.slabs import KEPT, Carving, SlabPool
+from cordwood.records.kernels.slabs import KEPT, ROOMIEST, Carving, SlabPool
 
 PLACES = (
     at.P_OFFSET, at.P_TIMESTAMP, at.P_TIMESTAMP_TYPE, at.P_KEY, at.P_KEY_BITS, at.P_KEY_DATA,
@@ -121,3 +121,12 @@ def test_carving_gives_every_row_its_room(column: str, word: int, width: int) ->
     ends = [place for place in [*places.values(), size] if place > places[word]]
 
     assert min(ends) - places[word] >= 100 * width + at.SLACK
+
+
+def test_pool_forgets_its_slabs_when_they_are_far_larger_than_what_is_asked_for() -> None:
+    pool = SlabPool()
+    pool.give_back(pool.take(ROOMIEST * 100))
+
+    fitting, small = pool.take(100), pool.take(99)
+
+    assert (len(fitting), len(small)) == (ROOMIEST * 100, 99)
