@@ -1,7 +1,9 @@
 """Damage for readers: half of the cases are random bytes, half are valid bytes changed afterwards.
 
 A changed batch gets its length and CRC repaired, so that it passes the first check and reaches the
-code behind it. Case `i` of a seed is always the same bytes: a failing case is named by both.
+code behind it. Where whole batches still lie in a row each keeps its length and gets its own CRC.
+Now and then a CRC is left wrong. Case `i` of a seed is always the same bytes: a failing case is
+named by both.
 """
 
 import random
@@ -11,7 +13,15 @@ from collections.abc import Callable, Sequence
 from cordwood.core.binary import crc32, crc32c
 from cordwood.records.compression import Codec, compress
 
-INTERESTING = (-(2**63), -(2**31), -2, -1, 0, 1, 12, 13, 14, 49, 61, 127, 128, 255, 2**31 - 1)
+ENDS_OF_64_BITS = (-(2**63), 2**63 - 1000, 2**63 - 2, 2**63 - 1)
+INTERESTING = (
+    *(-(2**31), -2, -1, 0, 1, 12, 13, 14, 49, 61, 127, 128, 255, 2**31 - 1),
+    *ENDS_OF_64_BITS,
+)
+#: Base offset, base timestamp, max timestamp and producer id of v2; the others have two of them.
+WIDE_FIELDS = (0, 27, 35, 43)
+WIDE_LEGACY_FIELDS = (0, 18)
+LEFT_WRONG = 0.05
 MOST_RANDOM_BYTES = 200
 V2_HEADER = 61
 
@@ -46,6 +56,13 @@ def _set_early_byte(chance: random.Random, data: bytearray) -> None:
         data[chance.randrange(V2_HEADER, min(len(data), V2_HEADER + 12))] = chance.randrange(256)
 
 
+def _set_wide_field(chance: random.Random, data: bytearray) -> None:
+    """Bring a number of a header to where sums with it have no room in 64 bits."""
+    if len(data) >= V2_HEADER:
+        places = WIDE_FIELDS if data[16] == 2 else WIDE_LEGACY_FIELDS
+        struct.pack_into(">q", data, chance.choice(places), chance.choice(ENDS_OF_64_BITS))
+
+
 def _cut(chance: random.Random, data: bytearray) -> None:
     del data[chance.randrange(len(data) + 1) :]
 
@@ -66,20 +83,45 @@ def _repeat(chance: random.Random, data: bytearray) -> None:
 
 
 CHANGES: tuple[Callable[[random.Random, bytearray], None], ...] = (
-    *(_flip, _set_number, _set_early_byte, _cut, _insert, _remove, _repeat),
+    *(_flip, _set_number, _set_early_byte, _set_wide_field, _cut, _insert, _remove, _repeat),
 )
 
 
 def repair(chance: random.Random, data: bytearray) -> None:
     """Make length and CRC of the first batch fit again; now and then compress its records first."""
-    if len(data) < 18:
+    if len(data) < 18 or chance.random() < LEFT_WRONG:
         return
-    if data[16] == 2 and len(data) >= V2_HEADER:
+    bounds = _bounds(data)
+    if len(bounds) > 1 and chance.random() < 0.8:
+        _repair_each(chance, data, bounds)
+    elif data[16] == 2 and len(data) >= V2_HEADER:
         _repair_v2(chance, data)
     elif data[16] < 2:
         _repair_legacy(data)
         if data[17] & 7 == 0 and chance.random() < 0.4:
             _wrap(chance, data)
+
+
+def _bounds(data: bytearray) -> list[tuple[int, int]]:
+    """Return where the batches in a row begin and end, as far as their sizes tell."""
+    found, start = [], 0
+    while len(data) - start > V2_HEADER:
+        end = start + 12 + int.from_bytes(data[start + 8 : start + 12], signed=True)
+        if end <= start + 17 or end > len(data):
+            break
+        found.append((start, end))
+        start = end
+    return found
+
+
+def _repair_each(chance: random.Random, data: bytearray, bounds: Sequence[tuple[int, int]]) -> None:
+    for start, end in bounds:
+        if chance.random() < LEFT_WRONG:
+            continue
+        if data[start + 16] == 2 and end - start >= V2_HEADER:
+            struct.pack_into(">I", data, start + 17, crc32c(data[start + 21 : end]))
+        elif data[start + 16] < 2:
+            struct.pack_into(">I", data, start + 12, crc32(data[start + 16 : end]))
 
 
 def _repair_v2(chance: random.Random, data: bytearray) -> None:

@@ -63,6 +63,14 @@ def legacy_batches() -> list[bytes]:
     return found
 
 
+def streams() -> list[bytes]:
+    """Return batches in a row, of one kind and of many."""
+    v2, old, markers = v2_batches(), legacy_batches(), control_batches()[-2:]
+    packed = [*v2[1:5], *v2[1:5]]
+    mixed = [v2[6], old[3], *packed, v2[0], markers[1], *old[8:10], v2[6], markers[0], *v2[1:3]]
+    return [b"".join(each) for each in (v2, old, packed, packed[1:4], mixed, mixed[::-1])]
+
+
 def control_batches() -> list[bytes]:
     """Return a batch for each type of control record."""
     voter = Voter(1, DIRECTORY, (VoterEndpoint("CONTROLLER", "host", 9093),), 0, 1)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cordwood.core.binary import INT64_MIN
 from cordwood.core.errors import BadRecordsError, CordwoodError
 from cordwood.records.chunk import (
     COLUMNS,
@@ -32,13 +33,17 @@ REQUESTS = (
     Request(limit=LIMIT, chunking=SMALL, selection=Selection(aborted=ABORTED)),
     Request(limit=LIMIT, chunking=SMALL, selection=Selection(min_timestamp=950, first_offset=1)),
     Request(limit=LIMIT, chunking=Chunking(max_rows=1, max_bytes=1), columns=COLUMNS[::-1]),
+    Request(limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=INT64_MIN)),
+    Request(limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=1002, aborted=ABORTED)),
+    Request(limit=LIMIT, chunking=SMALL, is_whole=True),
+    Request(limit=LIMIT, chunking=SMALL, selection=Selection(last_offset=1003)),
 )
 
 
 def all_samples() -> list[bytes]:
     """Return single batches, and a stream of some."""
     single = [*samples.v2_batches(), *samples.legacy_batches(), *samples.control_batches()]
-    return [*single, b"".join(samples.v2_batches()), b"".join(samples.legacy_batches())]
+    return [*single, *samples.streams()]
 
 
 def seen_by(decoder: Decoder, data: bytearray) -> tuple[Seen, CordwoodError | None]:

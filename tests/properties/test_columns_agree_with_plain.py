@@ -1,8 +1,9 @@
 """The kernels and the plain decoder say the same of the same bytes, sound or not.
 
 Sound bytes are batches of every format and codec, read whole and in part, in chunks of any size.
-Unsound bytes are the same with a byte changed and the checksum put right again, so that the change
-gets past the first check: then rows, class of the error and all that it names are the same.
+Unsound bytes are the same with a byte changed, or a number of a header brought to the end of 64
+bits, and most checksums put right again, so that the change gets past the first check: then rows,
+class of the error and all that it names are the same.
 """
 
 import struct
@@ -33,6 +34,9 @@ from cordwood.records.plain import PlainDecoder
 from cordwood.records.stream import batches
 
 BASE_TIMESTAMP_AT = 27
+WIDE_FIELDS = (0, BASE_TIMESTAMP_AT, 35, 43)
+WIDE_LEGACY_FIELDS = (0, 18)
+NEAR_THE_END = st.integers((1 << 63) - 9, (1 << 63) - 1) | st.just(-(1 << 63))
 
 KERNELS = KernelDecoder()
 PLAIN = PlainDecoder()
@@ -116,21 +120,34 @@ def segments(draw: st.DrawFn) -> bytearray:
 
 @st.composite
 def damaged_segments(draw: st.DrawFn) -> bytearray:
-    """Segments of which some bytes have been changed, and every checksum put right again."""
+    """Segments of which some bytes have been changed, and most checksums put right again."""
     out = draw(segments())
-    for _ in range(draw(st.integers(1, 3)) if out else 0):
+    for _ in range(draw(st.integers(0, 3)) if out else 0):
         out[draw(st.integers(0, len(out) - 1))] = draw(st.integers(0, 255))
-    repair(out)
+    for start, end, magic in places_of(out):
+        fields = WIDE_FIELDS if magic == 2 else WIDE_LEGACY_FIELDS
+        at = draw(st.sampled_from((None, None, None, *fields)))
+        if at is not None and start + at + 8 <= end:
+            struct.pack_into(">q", out, start + at, draw(NEAR_THE_END))
+    wrong = draw(st.none() | st.none() | st.integers(0, 6))
+    repair(out, wrong)
     return out
 
 
-def repair(out: bytearray) -> None:
-    """Write the checksum that belongs to each batch's bytes, as far as batches can be told."""
+def places_of(out: bytearray) -> list[tuple[int, int, int]]:
+    """Where batches begin and end and what magic they have, as far as they can be told."""
     try:
-        places = [(batch.position, batch.end, batch.magic) for batch in batches(out)]
+        return [(batch.position, batch.end, batch.magic) for batch in batches(out)]
     except CordwoodError:
-        return
-    for start, end, magic in places:
+        return []
+
+
+def repair(out: bytearray, wrong: int | None = None) -> None:
+    """Write the checksum that belongs to each batch's bytes, one of them perhaps left as it is."""
+    for number, (start, end, magic) in enumerate(places_of(out)):
+        if number == wrong:
+            out[end - 1] ^= 1
+            continue
         if magic == 2:
             struct.pack_into(">I", out, start + 17, crc32c(bytes(out[start + 21 : end])))
         else:
@@ -139,8 +156,8 @@ def repair(out: bytearray) -> None:
 
 SELECTIONS = st.builds(
     Selection,
-    first_offset=st.sampled_from([0, 0, 3, 10]),
-    last_offset=st.sampled_from([(1 << 63) - 1, 20, 9, 0]),
+    first_offset=st.sampled_from([0, 0, 3, 10, -(1 << 63), (1 << 63) - 4]),
+    last_offset=st.sampled_from([(1 << 63) - 1, 20, 9, 0, (1 << 63) - 3]),
     min_timestamp=st.sampled_from([-(1 << 63), 0, 500]),
     max_timestamp=st.sampled_from([(1 << 63) - 1, 700]),
     aborted=st.none()
@@ -160,6 +177,7 @@ REQUESTS = st.builds(
         max_bytes=st.sampled_from([1, 20, 100, 1000, 1 << 20]),
     ),
     is_view=st.booleans(),
+    is_whole=st.booleans(),
     check_crc=st.booleans(),
 )
 
