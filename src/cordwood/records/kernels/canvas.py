@@ -26,12 +26,6 @@ _WINDOW: Final = (1 << 31) - 1
 SMALL_PART: Final = 16
 #: What a row takes beside its bytes: its numbers, and where its bytes end.
 _ROW_BYTES: Final = 64
-_BYTE_COUNTERS: Final = [
-    at.F_KEY_BYTES,
-    at.F_VALUE_BYTES,
-    at.F_HEADER_KEY_BYTES,
-    at.F_HEADER_VALUE_BYTES,
-]
 
 
 class Canvas:
@@ -140,9 +134,9 @@ class Canvas:
 
     def _is_small(self) -> bool:
         """Whether copying the chunk costs little beside the slab that would be held for it."""
+        counts: list[int] = self.state[at.F_KEY_BYTES : at.F_KEY_NULLS].tolist()
         used = _ROW_BYTES * self.rows + at.HEADER_COST * int(self.state[at.F_HEADERS])
-        used += int(self.state[_BYTE_COUNTERS].sum())
-        return SMALL_PART * used < len(self.slab)
+        return SMALL_PART * (used + sum(counts)) < len(self.slab)
 
     def _column(self, name: str, slab: Bytes) -> Column:
         if name == "headers":

@@ -133,6 +133,10 @@ def test_scan_wants_no_rows_of_control_batches() -> None:
     assert actions(marker(0, 5, is_commit=True), scan_words()) == [at.CHECK]
 
 
+def test_scan_reads_a_batch_when_it_ends_before_it_begins() -> None:
+    assert actions(segments.changed(NEXT, 23, b"\xff" * 4), scan_words(first=5)) == [at.ROWS]
+
+
 @pytest.mark.parametrize("base", (INT64_MAX, INT64_MAX - 1))
 def test_scan_reads_a_batch_when_its_last_offset_has_too_many_bits(base: int) -> None:
     data = base.to_bytes(8) + v2(b"a", b"b", b"c")[8:]
