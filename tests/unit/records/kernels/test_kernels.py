@@ -7,7 +7,9 @@ import pytest
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
 from cordwood.records.chunk import Request
+from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
+from cordwood.records.kernels.inspect import KernelInspector
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.plain import PlainDecoder
 
@@ -33,6 +35,7 @@ def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
+    assert isinstance(kernels.inspector(), PlainInspector)
 
 
 def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
@@ -43,6 +46,7 @@ def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
     assert place.is_relative_to(cold)
     assert kernels.is_warm()
     assert isinstance(kernels.decoder(), KernelDecoder)
+    assert isinstance(kernels.inspector(), KernelInspector)
 
 
 @pytest.mark.parametrize(("setting", "is_warm"), (("1", True), ("0", False), ("", False)))
@@ -74,6 +78,7 @@ def test_warm_compiles_the_kernels_once(cold: Path) -> None:
     assert kernels.is_warm()
     assert list(kernels.decoder().decode(b"", Request())) == []
     assert any(cache.folder().rglob("fill.fill-*.nbc"))
+    assert any(cache.folder().rglob("inspect.read_through-*.nbc"))
 
 
 def test_warm_raises_when_the_compiler_fails(
