@@ -13,8 +13,9 @@
     example  base 45, offset 57 at position 1234: 0000000c 000004d2
              the same offset at 1503229838908: 0000015dff7b063c 0000000c
 
-Offsets, positions and timestamps increase strictly from entry to entry, so a lookup bisects: over
-the first entries of whole 4 KiB blocks, which is what a disk reads anyway, then inside one block.
+Offsets, positions and timestamps increase strictly from entry to entry, so a lookup bisects. In a
+file it does so over the first entries of whole 4 KiB blocks, which is what a disk reads anyway, and
+then inside one block.
 Few batches are indexed. An offset entry says where to begin to look; a time entry (T, O) says that
 all records later than T come after O.
 """
@@ -95,6 +96,10 @@ class Entries(Protocol):
     def size(self) -> int:
         """How many bytes the entries come from; more than whole ones is damage."""
 
+    @property
+    def held(self) -> Buffer | None:
+        """All bytes, when they are in memory. They are looked at during a call and not kept."""
+
     def read(self, first: int, count: int) -> Buffer:
         """Return the bytes of `count` entries; only those within `self.count` are asked for."""
 
@@ -102,17 +107,17 @@ class Entries(Protocol):
 class HeldEntries:
     """Entries whose bytes are at hand."""
 
-    __slots__ = ("_data", "_entry_size", "count", "path", "size")
+    __slots__ = ("_entry_size", "count", "held", "path", "size")
 
     def __init__(self, data: Buffer, entry_size: int, *, path: str = "") -> None:
         self.path = path
         self.size = len(data)
         self.count = len(data) // entry_size
-        self._data = memoryview(data)
+        self.held = memoryview(data)
         self._entry_size = entry_size
 
     def read(self, first: int, count: int) -> Buffer:
-        return self._data[first * self._entry_size : (first + count) * self._entry_size]
+        return self.held[first * self._entry_size : (first + count) * self._entry_size]
 
 
 class OffsetIndex:
@@ -347,26 +352,30 @@ _MARKERS: Final = _Key(_I64, 18, ABORTED_ENTRY_SIZE)
 
 def _last_at_most(entries: Entries, key: _Key, target: int) -> int:
     """Return the number of the last entry whose key is not above `target`; -1 without one."""
-    unpack, at, entry_size = key.field.unpack_from, key.at, key.entry_size
-    count, block_count = entries.count, BLOCK_SIZE // entry_size
-    low, high = 0, -(-count // block_count)
-    found: Buffer = b""
+    held = entries.held
+    if held is not None:
+        return _last_inside(held, entries.count, key=key, target=target)
+    unpack, count, step = key.field.unpack_from, entries.count, BLOCK_SIZE // key.entry_size
+    low, high = 0, -(-count // step)
+    block: Buffer = b""
     while low < high:
         middle = (low + high) // 2
-        first = middle * block_count
-        data = entries.read(first, min(block_count, count - first))
-        if unpack(data, at)[0] <= target:
-            low, found = middle + 1, data
+        data = entries.read(middle * step, min(step, count - middle * step))
+        if unpack(data, key.at)[0] <= target:
+            low, block = middle + 1, data
         else:
             high = middle
-    if low == 0:
-        return -1
-    inside = bisect_right(
-        range(len(found) // entry_size),
-        target,
-        key=lambda number: unpack(found, number * entry_size + at)[0],
+    inside = _last_inside(block, len(block) // key.entry_size, key=key, target=target)
+    return max(0, low - 1) * step + inside
+
+
+def _last_inside(data: Buffer, count: int, *, key: _Key, target: int) -> int:
+    """Return what `_last_at_most` does, of entries that are all at hand."""
+    unpack, at, entry_size = key.field.unpack_from, key.at, key.entry_size
+    above = bisect_right(
+        range(count), target, key=lambda number: unpack(data, number * entry_size + at)[0]
     )
-    return (low - 1) * block_count + inside - 1
+    return above - 1
 
 
 def _blocks(entries: Entries, entry_size: int, first: int) -> Iterator[tuple[int, Buffer]]:

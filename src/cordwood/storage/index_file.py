@@ -80,6 +80,10 @@ class IndexFile:
         limit = _UNLIMITED if self.max_bytes is None else self.max_bytes
         return limit // self.entry_size - self.count
 
+    @property
+    def held(self) -> bytearray | None:
+        return self._data
+
     def read(self, first: int, count: int) -> Buffer:
         start, length = first * self.entry_size, count * self.entry_size
         if self._data is not None:

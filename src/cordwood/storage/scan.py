@@ -50,8 +50,11 @@ def batch_with(offset: int, pread: Pread, position: int, end: int) -> BatchHeade
             if len(window) < LARGEST_HEADER:
                 break
         base_offset, size, magic, last_delta = _PREFIX.unpack_from(window, position - start)
-        if magic != MAGIC or size < _PASSABLE_SIZE or base_offset + last_delta >= offset:
+        if magic != MAGIC or size < _PASSABLE_SIZE:
             break
+        if base_offset + last_delta >= offset:
+            header = read_header(window, position - start, position=position)
+            return header if header is not None and header.end <= end else None
         position += LOG_OVERHEAD + size
     return next(
         (each for each in headers(pread, position, end) if each.last_offset >= offset), None
