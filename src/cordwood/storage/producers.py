@@ -224,14 +224,16 @@ class ProducerStates:
         state = self._producers.get(header.producer_id)
         if state is None or header.producer_epoch != state.producer_epoch:
             return None
-        sequences = header.base_sequence, header.last_sequence
+        last_sequence = header.last_sequence
         for batch in state.batches:
-            if (batch.first_sequence, batch.last_sequence) == sequences:
+            if batch.last_sequence == last_sequence and (
+                batch.first_sequence == header.base_sequence
+            ):
                 return Duplicate(batch.first_offset, batch.last_offset, batch.timestamp)
         return None
 
     def _draft(
-        self, draft: "AppendDraft", batch: ProducedBatch, guard: VerificationGuard | None
+        self, draft: AppendDraft, batch: ProducedBatch, guard: VerificationGuard | None
     ) -> None:
         header = batch.header
         producer_id = header.producer_id

@@ -24,12 +24,12 @@ from cordwood.storage.producers import ProducerStates
 class SnapshotFiles:
     """The snapshots of one partition, by offset; `directory` may be replaced when it is renamed."""
 
-    __slots__ = ("_files", "_last_offset", "_offsets", "damaged", "directory")
+    __slots__ = ("_last_offset", "_offsets", "damaged", "directory", "files")
 
     def __init__(self, files: Files, directory: str) -> None:
+        self.files = files
         self.directory = directory
         self.damaged: list[DamagedFileError] = []
-        self._files = files
         self._offsets: list[int] = []
         self._last_offset = 0
 
@@ -44,7 +44,7 @@ class SnapshotFiles:
 
     def find(self) -> None:
         """Look for what there is; to be called first, and when files have come or gone."""
-        names = (parse_segment_name(name) for name in self._files.list(self.directory))
+        names = (parse_segment_name(name) for name in self.files.list(self.directory))
         self._offsets = sorted(
             name.base_offset
             for name in names
@@ -62,7 +62,7 @@ class SnapshotFiles:
             return None
         path = self.path_of(offset)
         self._remove(offset)
-        file = self._files.create(path)
+        file = self.files.create(path)
         try:
             file.append(encode_snapshot(states.producers.values()))
             if sync:
@@ -70,7 +70,7 @@ class SnapshotFiles:
         finally:
             file.close()
         if sync:
-            self._files.sync_directory(self.directory)
+            self.files.sync_directory(self.directory)
         insort(self._offsets, offset)
         self._last_offset = offset
         return path
@@ -148,13 +148,13 @@ class SnapshotFiles:
             return None
         path = self.path_of(offset)
         try:
-            self._files.rename(path, f"{path}{DELETED}")
+            self.files.rename(path, f"{path}{DELETED}")
         except FileNotFoundError:
             return None
         return f"{path}{DELETED}"
 
     def _read(self, offset: int) -> list[ProducerState]:
-        file = self._files.open(self.path_of(offset))
+        file = self.files.open(self.path_of(offset))
         try:
             return decode_snapshot(file.pread(file.size, 0), path=file.path)
         finally:
@@ -164,7 +164,7 @@ class SnapshotFiles:
         """Remove a file that may be gone already."""
         self._forget(offset)
         try:
-            self._files.remove(self.path_of(offset))
+            self.files.remove(self.path_of(offset))
         except FileNotFoundError:
             return
 

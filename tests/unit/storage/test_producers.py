@@ -430,6 +430,26 @@ def test_load_remembers_the_last_batch_as_a_duplicate() -> None:
         states.analyze((data(15, 1),), Origin.CLIENT)
 
 
+@pytest.mark.parametrize("cut", range(0, 20, 3))
+def test_snapshot_and_the_log_behind_it_tell_what_the_whole_log_does(cut: int) -> None:
+    batches = _interleaving()
+    whole, first, second = states_of(*batches), states_of(*batches[:cut]), states_of()
+    known = [each._replace(batches=each.batches[-1:]) for each in first.producers.values()]
+
+    second.load(known, end_offset=first.map_end_offset, now_ms=0)
+    for batch in batches[cut:]:
+        second.replay(batch)
+
+    assert _without_earlier_batches(second) == _without_earlier_batches(whole)
+    assert second.first_undecided_offset == whole.first_undecided_offset
+
+
+def _without_earlier_batches(states: ProducerStates) -> dict[int, ProducerState]:
+    return {
+        key: state._replace(batches=state.batches[-1:]) for key, state in states.producers.items()
+    }
+
+
 def test_append_may_go_on_where_nothing_is_known() -> None:
     states = states_of()
 

@@ -27,9 +27,8 @@ def directory(*offsets: int) -> SnapshotFiles:
 
 
 def files_of(snapshots: SnapshotFiles) -> MemoryFiles:
-    files = snapshots._files  # noqa: SLF001 - the file system that the builder has made
-    assert isinstance(files, MemoryFiles)
-    return files
+    assert isinstance(snapshots.files, MemoryFiles)
+    return snapshots.files
 
 
 def names(snapshots: SnapshotFiles) -> list[str]:
