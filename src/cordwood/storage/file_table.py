@@ -38,7 +38,8 @@ class FileTable:
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._pinned: dict[OpenFile, _Held] = {}
 
-    def __len__(self) -> int:
+    @property
+    def open_count(self) -> int:
         """How many files the table has open."""
         lost = sum(not held.is_findable for held in self._pinned.values())
         return len(self._held) + lost

@@ -145,6 +145,11 @@ class OffsetIndex:
         number = _last_at_most(self.entries, _RELATIVE_OFFSETS, offset - self.base_offset)
         return self.entry(number) if number >= 0 else OffsetEntry(self.base_offset, 0)
 
+    def below_position(self, position: int) -> OffsetEntry:
+        """Return the last entry of a batch that begins below; else the segment's beginning."""
+        number = _last_at_most(self.entries, _POSITIONS, position - 1)
+        return self.entry(number) if number >= 0 else OffsetEntry(self.base_offset, 0)
+
     def upper_bound(self, entry: OffsetEntry, size: int) -> OffsetEntry | None:
         """Return the first entry at least `size` bytes behind `entry`."""
         number = 1 + _last_at_most(self.entries, _POSITIONS, entry.position + size - 1)

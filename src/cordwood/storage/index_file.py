@@ -81,7 +81,7 @@ class IndexFile:
         return limit // self.entry_size - self.count
 
     @property
-    def held(self) -> bytearray | None:
+    def held(self) -> Buffer | None:
         return self._data
 
     def read(self, first: int, count: int) -> Buffer:

@@ -37,7 +37,7 @@ def headers(pread: Pread, position: int, end: int) -> Iterator[BatchHeader]:
         position = header.end
 
 
-def batch_with(offset: int, pread: Pread, position: int, end: int) -> BatchHeader | None:
+def batch_with(pread: Pread, position: int, end: int, *, offset: int) -> BatchHeader | None:
     """Return the first batch from `position` on whose last offset is `offset` or above.
 
     Of the batches before it only what passing them takes is read.

@@ -189,13 +189,8 @@ class SegmentFiles:
             self.table.forget(path)
 
     def _write(self, data: Buffer, position: int) -> None:
-        log = self.log(writable=True)
-        if not self._is_preallocated:
-            written_at = log.append(data)
-            assert written_at == position, f"{self.log_path} has been written to by others"
-            return
         try:
-            log.pwrite(data, position)
+            self.log(writable=True).pwrite(data, position)
         except OSError:
             self.cut(position)
             raise

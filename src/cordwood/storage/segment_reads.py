@@ -43,7 +43,10 @@ class SegmentRead(NamedTuple):
 
 
 class SegmentView(NamedTuple):
-    """A segment as it is now: the first `size` bytes of what `pread` reads, and the indexes."""
+    """A segment as it is now: the first `size` bytes of what `pread` reads, and the indexes.
+
+    The indexes may know of batches behind the size, which are not found.
+    """
 
     base_offset: int
     size: int
@@ -54,7 +57,7 @@ class SegmentView(NamedTuple):
     def translate(self, offset: int, from_position: int = 0) -> BatchHeader | None:
         """Return the first batch whose last offset is `offset` or above."""
         position = max(self.offset_index.lookup(offset).position, from_position)
-        return batch_with(offset, self.pread, position, self.size)
+        return batch_with(self.pread, position, self.size, offset=offset)
 
     def length_to_read(
         self, header: BatchHeader, max_size: int, *, max_position: int | None, min_one: bool
@@ -111,7 +114,7 @@ class SegmentView(NamedTuple):
     def next_offset(self) -> int:
         """Return the offset after the last batch; the base offset when there is none."""
         found = self.base_offset
-        begin = self.offset_index.last.position
+        begin = self.offset_index.below_position(self.size).position
         for header in headers(self.pread, begin, self.size):
             found = header.next_offset
         return found
