@@ -184,11 +184,15 @@ class Segment:
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
         """Cut off the batch that holds `offset` and all after it; return how many bytes that was.
 
-        Batches are not split, so the batch that is cut off may begin below `offset`.
+        Batches are not split, so the batch that is cut off may begin below `offset`. At the base
+        offset everything goes, whatever it is.
         """
-        header = self.view.translate(offset)
+        position: int | None = 0
+        if offset > self.base_offset:
+            header = self.view.translate(offset)
+            position = None if header is None else header.position
         self.files.truncate_to(offset)
-        cut = 0 if header is None else self.cut_at(header.position)
+        cut = 0 if position is None else self.cut_at(position)
         if self.size == 0:
             self.created_ms = now_ms
             self._first_timestamp = None

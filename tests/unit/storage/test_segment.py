@@ -346,6 +346,13 @@ def test_truncate_of_everything_begins_anew() -> None:
     assert segment.latest == TimeEntry(100, 40)
 
 
+def test_truncate_at_the_base_offset_cuts_off_what_is_no_batch() -> None:
+    created_one = created(40)
+    created_one.files.log(writable=True).append(bytes(100))
+
+    assert reopened(created_one).truncate_to(40, now_ms=NOW_MS) == 100
+
+
 def test_truncate_of_an_opened_empty_segment_leaves_room_in_its_indexes() -> None:
     segment = created()
     segment.close()
@@ -395,10 +402,8 @@ def test_aborted_transactions_are_kept_over_a_restart() -> None:
 
 
 def test_segment_without_aborted_transactions_has_no_file_for_them() -> None:
-    segment = created()
-
-    assert segment.collect_aborted(0, 9).entries == ()
-    assert not segment.files.transaction_entries.exists
+    assert not created().collect_aborted(0, 9).entries
+    assert not created().files.transaction_entries.exists
 
 
 # -- leaving
@@ -424,12 +429,15 @@ def test_inactive_segment_has_the_last_time_entry_in_the_place_kept_for_it() -> 
     assert segment.files.time_index.last == TimeEntry(8, 8)
 
 
-def test_empty_segment_is_closed_with_index_files() -> None:
+def test_empty_segment_gets_index_files_for_a_flush_and_is_closed_with_them() -> None:
     segment = created()
+    files = segment.files.table.files
 
+    segment.ensure_index_files()
+    at_flush = [files.stat(each).size for each in segment.paths()]
     segment.close()
 
-    files = segment.files.table.files
+    assert at_flush == [0, 1200, 1200]
     assert [files.stat(each).size for each in segment.paths()] == [0, 0, 0]
 
 
@@ -446,15 +454,6 @@ def test_segment_that_was_only_read_is_closed_as_it_is() -> None:
 
     assert files.pending() == before
     assert again.files.table.open_count == 0
-
-
-def test_index_files_of_an_empty_segment_are_made_for_a_flush() -> None:
-    segment = created()
-
-    segment.ensure_index_files()
-
-    files = segment.files.table.files
-    assert [files.stat(each).size for each in segment.paths()] == [0, 1200, 1200]
 
 
 def test_segment_is_not_created_over_another() -> None:
