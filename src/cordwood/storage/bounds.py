@@ -1,12 +1,13 @@
 """The offsets that bound a log, moved in one place, where what holds between them is asserted.
 
-    log start <= high watermark <= log end          recovery point <= log end
-    log start   the first offset that is served; below it, what is still on disk counts as deleted
-    high watermark   the first offset that is not yet on all in-sync replicas: readers stop there
-    log end   the next offset to be written
+    log start        the first offset that is served; what is below it counts as deleted
+    high watermark   the first offset that is not on all in-sync replicas yet: readers stop there
+    log end          the next offset to be written
     recovery point   the first offset that is not known to be on disk
-    first unstable   the first offset of an undecided transaction, or None; from it and the high
-                     watermark follows the last stable offset, where read_committed stops
+    first unstable   the first offset of an undecided transaction, or None
+
+Always: log start <= high watermark <= log end, and recovery point <= log end. The last stable
+offset, where read_committed stops, is the first unstable one if it is below the high watermark.
 """
 
 from cordwood.core.types import Offset
