@@ -51,3 +51,17 @@ class ScheduledDeletions:
                 continue
             except OSError as error:
                 self._on_error(path, error)
+
+
+def remove_tree(files: Files, path: str) -> None:
+    """Remove a directory and all that is in it; what is gone already does not matter."""
+    try:
+        for name in files.list(path):
+            inside = f"{path}/{name}"
+            if files.stat(inside).is_directory:
+                remove_tree(files, inside)
+            else:
+                files.remove(inside)
+        files.remove_directory(path)
+    except FileNotFoundError:
+        return

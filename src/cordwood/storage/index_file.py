@@ -90,6 +90,10 @@ class IndexFile:
             return self._data[start : start + length]
         return self._table.opened(self.path).pread(length, start)
 
+    def use(self, table: FileTable) -> None:
+        """Open the file through another table from now on."""
+        self._table = table
+
     def make(self) -> None:
         """Make the file at its largest size, if there is none."""
         if self._look():

@@ -20,6 +20,7 @@ from cordwood.storage import appending, flushing, loading, reading, rolling, tru
 from cordwood.storage.appending import AppendResult, Sender
 from cordwood.storage.bounds import OffsetBounds
 from cordwood.storage.epochs import LeaderEpochs
+from cordwood.storage.file_table import FileTable
 from cordwood.storage.flushing import FlushJob
 from cordwood.storage.lease import FREE, Lease
 from cordwood.storage.log_config import LogConfig
@@ -253,6 +254,18 @@ class Log:
         state.directory = state.epochs.directory = state.snapshots.directory = directory
         for segment in state.segments:
             segment.moved(directory)
+
+    def use(self, table: FileTable) -> None:
+        """Open files through another table from now on; those open in the old one are closed."""
+        state = self._state
+        state.table.forget_under(state.directory)
+        state.table = table
+        for segment in state.segments:
+            segment.files.use(table)
+
+    def forget_files(self) -> None:
+        """Close what is open: the log is not used any more."""
+        self._state.table.forget_under(self._state.directory)
 
     def paths(self) -> Sequence[str]:
         """Return the files of all segments, for those who count them."""

@@ -170,6 +170,12 @@ class SegmentFiles:
             entries.rename(path.of(extension))
         self.path = path
 
+    def use(self, table: FileTable) -> None:
+        """Open the files through another table from now on."""
+        self.table = table
+        for entries in self._indexes():
+            entries.use(table)
+
     def moved(self, directory: str) -> None:
         """Go by another directory from now on, which the caller has renamed."""
         self.path = replace(self.path, directory=directory)

@@ -28,6 +28,18 @@ class RecoveryReport:
     cut_bytes: int = 0
     fault: CorruptMessageError | InvalidRecordError | IndexOrderError | None = None
 
+    @property
+    def is_worth_telling(self) -> bool:
+        """Whether something was lost that had been written."""
+        return bool(self.cut_bytes or self.removed)
+
+    def __str__(self) -> str:
+        """Return what was lost, in words."""
+        removed = f", and the segments {self.removed} behind them" if self.removed else ""
+        return f"{self.cut_bytes} bytes at the end were not whole and are cut off{removed}" + (
+            f": {self.fault}" if self.fault else ""
+        )
+
 
 def recover_tail(
     state: LogState,
