@@ -80,11 +80,13 @@ class OffsetBounds:
         self._ensure_in_order()
 
     def restarted_at(self, offset: int, *, log_start: int | None = None) -> None:
-        """Nothing is left, and writing goes on at `offset`; records begin at `log_start`."""
+        """Nothing is left, and writing goes on at `offset`, below which all is replicated.
+
+        What lies from `log_start` up to there is kept elsewhere.
+        """
         self.log_start = Offset(offset if log_start is None else log_start)
-        self.log_end = Offset(max(offset, self.log_start))
-        self.recovery_point = Offset(min(self.recovery_point, self.log_end))
-        self.high_watermark = self.log_start
+        self.log_end = self.high_watermark = Offset(offset)
+        self.recovery_point = Offset(min(self.recovery_point, offset))
         self.first_unstable = None
         self._ensure_in_order()
 

@@ -5,6 +5,7 @@ the directory next removes them.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from cordwood.core.ports import Files, Scheduler, Worker
@@ -55,13 +56,15 @@ class ScheduledDeletions:
 
 def remove_tree(files: Files, path: str) -> None:
     """Remove a directory and all that is in it; what is gone already does not matter."""
-    try:
+    with suppress(FileNotFoundError):
         for name in files.list(path):
-            inside = f"{path}/{name}"
-            if files.stat(inside).is_directory:
-                remove_tree(files, inside)
-            else:
-                files.remove(inside)
+            _remove_any(files, f"{path}/{name}")
         files.remove_directory(path)
-    except FileNotFoundError:
-        return
+
+
+def _remove_any(files: Files, path: str) -> None:
+    with suppress(FileNotFoundError):
+        if files.stat(path).is_directory:
+            remove_tree(files, path)
+        else:
+            files.remove(path)

@@ -44,7 +44,7 @@ class Log:
         self.lease: Lease = FREE
 
     @classmethod
-    def open(cls, place: loading.LogPlace, tools: loading.LogTools, clock: Clock) -> Self:
+    def open(cls, place: loading.LogPlace, tools: loading.LogTools, *, clock: Clock) -> Self:
         """Open the log in a directory, made if there is none, recovered if it was not closed."""
         state, report = loading.load(place, tools, now_ms=clock.now_ms())
         return cls(state, clock, report)
@@ -159,7 +159,7 @@ class Log:
         self, timestamp: int, isolation: Isolation = Isolation.HIGH_WATERMARK
     ) -> TimestampAndOffset | None:
         """Return the first record that is not earlier, or what a special timestamp stands for."""
-        return reading.offset_for_timestamp(self._state, timestamp, isolation)
+        return reading.offset_for_timestamp(self._state, timestamp, isolation=isolation)
 
     # -- less of it
 

@@ -166,7 +166,7 @@ class LogManager:
         with self._failing(directory):
             self._homes[partition] = directory
             place = self._place(partition, directory, path, is_new=True)
-            log = Log.open(place, self._log_tools(self._tools.table), self._tools.clock)
+            log = Log.open(place, self._log_tools(self._tools.table), clock=self._tools.clock)
             if topic_id is not None:
                 write_partition_metadata(self._tools.files, path, topic_id=topic_id)
             self._logs[partition] = log

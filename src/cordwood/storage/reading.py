@@ -99,14 +99,14 @@ def limit_of(state: LogState, isolation: Isolation) -> int:
 
 
 def offset_for_timestamp(
-    state: LogState, timestamp: int, isolation: Isolation = Isolation.HIGH_WATERMARK
+    state: LogState, timestamp: int, *, isolation: Isolation
 ) -> TimestampAndOffset | None:
     """Return the first record that is not earlier, or what Kafka's special timestamps stand for.
 
-    None where no record is late enough, or no segment is tiered. The log's end is the end that the
-    reader sees.
+    None where no record is late enough that the reader sees, or no segment is tiered. The log's end
+    is the end that the reader sees.
     """
-    bounds, epochs = state.bounds, state.epochs.known
+    bounds, epochs, limit = state.bounds, state.epochs.known, limit_of(state, isolation)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         first = epochs.earliest
         knows = first is not None and first.start_offset <= bounds.log_start
@@ -114,24 +114,13 @@ def offset_for_timestamp(
         return TimestampAndOffset(-1, bounds.log_start, epoch)
     if timestamp == LATEST:
         latest = epochs.latest
-        return TimestampAndOffset(
-            -1, limit_of(state, isolation), -1 if latest is None else latest.epoch
-        )
-    if timestamp == MAX_TIMESTAMP:
-        newest = max(state.segments, key=lambda segment: segment.latest.timestamp)
-        return newest.latest_record()
-    if timestamp < 0:
-        return None
-    for segment in state.segments:
-        if segment.largest_timestamp() >= timestamp:
-            found = segment.find_by_timestamp(timestamp, bounds.log_start)
-            if found is not None:
-                return found
-    return None
+        return TimestampAndOffset(-1, limit, -1 if latest is None else latest.epoch)
+    found = _find_by_timestamp(state, timestamp)
+    return found if found is not None and found.offset < limit else None
 
 
 def aborted_between(
-    state: LogState, first: Segment, first_offset: int, *, end_offset: int
+    state: LogState, first: Segment, *, first_offset: int, end_offset: int
 ) -> tuple[AbortedTransaction, ...]:
     """Return the aborted transactions that have records between two offsets."""
     aborted: list[AbortedTransaction] = []
@@ -145,12 +134,27 @@ def aborted_between(
     return tuple(aborted)
 
 
+def _find_by_timestamp(state: LogState, timestamp: int) -> TimestampAndOffset | None:
+    if timestamp == MAX_TIMESTAMP:
+        newest = max(state.segments, key=lambda segment: segment.latest.timestamp)
+        return newest.latest_record()
+    if timestamp < 0:
+        return None
+    for segment in state.segments:
+        if segment.largest_timestamp() >= timestamp:
+            found = segment.find_by_timestamp(timestamp, state.bounds.log_start)
+            if found is not None:
+                return found
+    return None
+
+
 def _ensure_in_range(state: LogState, offset: int) -> None:
     bounds = state.bounds
-    if not bounds.log_start <= offset <= bounds.log_end:
+    first = max(bounds.log_start, state.segments.first.base_offset)
+    if not first <= offset <= bounds.log_end:
         raise OffsetOutOfRangeError(
             f"offset {offset} of {state.partition} is not between the log's start, "
-            f"{bounds.log_start}, and its end, {bounds.log_end}"
+            f"{first}, and its end, {bounds.log_end}"
         )
 
 
@@ -169,7 +173,7 @@ def _answer(state: LogState, empty: LogRead, *, segment: Segment, found: Segment
         end = segment.upper_bound_offset(OffsetEntry(start, found.position), found.length)
         if end is None:
             end = state.segments.end_of(segment, state.bounds.log_end)
-        aborted = aborted_between(state, segment, start, end_offset=end)
+        aborted = aborted_between(state, segment, first_offset=start, end_offset=end)
     return empty._replace(
         slice=found.slice,
         is_first_incomplete=found.is_first_incomplete,

@@ -28,7 +28,6 @@ def roll(state: LogState, *, now_ms: int, base_offset: int | None = None) -> Seg
         state.segments.remove(active)
         active.delete()
     else:
-        _ensure_behind(active, base)
         active.become_inactive()
         state.producers.advance(base)
         state.snapshots.take(state.producers, sync=False)
@@ -59,8 +58,3 @@ def _ensure_empty(active: Segment, base: int) -> None:
             f"{active!r} cannot be followed by a segment of the same base offset {base}: "
             f"it has {active.size} bytes"
         )
-
-
-def _ensure_behind(active: Segment, base: int) -> None:
-    if base < active.base_offset:
-        raise KafkaStorageError(f"a segment at {base} cannot follow {active!r}")

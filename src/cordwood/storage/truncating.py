@@ -7,6 +7,9 @@
 
 Whole segments are renamed first and removed later. Epochs and producers are told last, from what is
 left of the log.
+
+What goes at the end is synced before anything is written there again: after a crash, records that
+were cut off must not come back behind new ones.
 """
 
 from collections.abc import Sequence
@@ -24,6 +27,8 @@ def truncate_to(state: LogState, offset: int, *, now_ms: int) -> bool:
     An epoch that would begin at the end, with no record of it there, goes too.
     """
     bounds = state.bounds
+    if offset < 0:
+        raise ValueError(f"{state.partition} cannot be cut to offset {offset}")
     if offset >= bounds.log_end:
         state.epochs.truncate_from_end(bounds.log_end)
         return False
@@ -31,8 +36,12 @@ def truncate_to(state: LogState, offset: int, *, now_ms: int) -> bool:
         truncate_fully(state, offset, now_ms=now_ms)
         return True
     gone = [segment for segment in state.segments if segment.base_offset > offset]
-    _remove(state, gone)
-    state.segments.active.truncate_to(offset, now_ms=now_ms)
+    if gone:
+        _remove(state, gone[::-1])
+        state.table.files.sync_directory(state.directory)
+    active = state.segments.active
+    if active.truncate_to(offset, now_ms=now_ms):
+        active.files.log(writable=True).sync()
     bounds.truncated(offset)
     state.epochs.truncate_from_end(offset)
     _reload_producers(state, now_ms)
@@ -43,8 +52,9 @@ def truncate_fully(
     state: LogState, offset: int, *, now_ms: int, log_start: int | None = None
 ) -> None:
     """Remove every record; the next one is written at `offset`."""
-    _remove(state, list(state.segments))
+    _remove(state, tuple(state.segments)[::-1])
     new_segment(state, offset, now_ms=now_ms)
+    state.table.files.sync_directory(state.directory)
     state.epochs.clear()
     state.snapshots.truncate_fully(state.producers, offset)
     state.bounds.restarted_at(offset, log_start=log_start)
@@ -90,7 +100,15 @@ def _reload_producers(state: LogState, now_ms: int) -> None:
         now_ms=now_ms,
     )
     if not was_empty:
-        replay(state.segments, producers, log_start=bounds.log_start, log_end=bounds.log_end)
+        replay(
+            state.segments,
+            producers,
+            log_start=bounds.log_start,
+            log_end=bounds.log_end,
+            snapshots=state.snapshots,
+            snapshot_at=state.segments.base_offsets[-2:],
+        )
     producers.advance(bounds.log_end)
+    state.snapshots.take(producers)
     producers.on_high_watermark(bounds.high_watermark)
     state.settle_unstable()

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable
 
-from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.core.types import Offset, PartitionId, TopicName, TopicPartition
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.control import EndTransaction, control_batch
 from cordwood.records.header import BatchHeader
 from cordwood.records.inspect import PlainInspector
 from cordwood.storage.appending import AppendResult, Sender
 from cordwood.storage.file_table import FileTable
+from cordwood.storage.index import ABORTED_ENTRY_SIZE, AbortedEntry, HeldEntries, TransactionIndex
 from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import TXN_INDEX, segment_name
 from cordwood.storage.origin import Origin
+from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.reading import Isolation, LogRead
 from cordwood.storage.scan import headers
 from cordwood.testing.clock import DEFAULT_START_MS, VirtualClock
@@ -47,6 +50,7 @@ class Place:
         self.files.sync_directory("/")
         self.deletions = KeptDeletions()
         self.random = SeededRandom(1)
+        self.producers = ProducerSettings(is_verifying_transactions=False)
 
     def tools(self) -> LogTools:
         """Return new tools: no file is open."""
@@ -71,8 +75,21 @@ class Place:
             recovery_point=recovery_point,
             log_start=log_start,
             high_watermark=high_watermark,
+            producers=self.producers,
         )
-        return Log.open(place, self.tools(), self.clock)
+        return Log.open(place, self.tools(), clock=self.clock)
+
+    def bytes_of(self, name: str) -> bytes:
+        """Return what is in a file of the log's directory; nothing of one that is not there."""
+        if name not in self.files.list(DIRECTORY):
+            return b""
+        file = self.files.open(f"{DIRECTORY}/{name}")
+        return file.pread(file.size, 0)
+
+    def aborted(self, base_offset: int = 0) -> list[AbortedEntry]:
+        """Return the entries of a segment's transaction index."""
+        data = self.bytes_of(segment_name(Offset(base_offset), TXN_INDEX))
+        return list(TransactionIndex(base_offset, HeldEntries(data, ABORTED_ENTRY_SIZE)).read())
 
     def names(self, ending: str = "") -> list[str]:
         """Return the names in the log's directory, without leading zeros."""
@@ -141,15 +158,40 @@ def marker(
     return control_batch(EndTransaction(is_commit, coordinator_epoch), fields, timestamp=NOW)
 
 
+def interleaved() -> list[bytearray]:
+    """Return the batches of four producers' transactions, and of nobody, up to offset 90.
+
+    Producers 1 and 2 abort theirs, at 29 and 74; 3 and 4 commit, at 58 and 89.
+    """
+    story: tuple[tuple[int, int | bool], ...] = (
+        *((1, 5), (0, 3), (2, 2), (1, 4), (3, 3), (0, 2), (1, 10), (1, False)),
+        *((2, 6), (4, 3), (0, 10), (3, 9), (3, True), (4, 8), (2, 7), (2, False)),
+        *((0, 10), (4, 4), (4, True)),
+    )
+    found, at = [], 0
+    for producer_id, step in story:
+        producer = (producer_id, 0)
+        if isinstance(step, bool):
+            found.append(marker(is_commit=step, producer=producer, at=at))
+        elif producer_id:
+            found.append(produced(at, step, producer=producer, at=at, is_transactional=True))
+        else:
+            found.append(batch(step, at=at, epoch=0))
+        at += int(step) or 1
+    return found
+
+
 def lead(
     log: Log, *sets: bytes | bytearray, epoch: int = 0, origin: Origin = Origin.CLIENT
 ) -> AppendResult:
     """Append sets as a leader, each in a call of its own, and return the last result."""
-    for each in sets:
-        result = log.append_as_leader(
+    results = [
+        log.append_as_leader(
             bytearray(each), leader_epoch=epoch, inspector=PlainInspector(), sender=Sender(origin)
         )
-    return result
+        for each in sets
+    ]
+    return results[-1]
 
 
 def follow(log: Log, *batches: bytes | bytearray, epoch: int = 0) -> AppendResult:
