@@ -123,7 +123,7 @@ class LogManager:
         table = FileTable(self._tools.files, LOADING_FILES)
         place = self._place(partition, directory, path)
         return self._tools.worker.submit(
-            partial(Log.open, place, self._log_tools(table), self._tools.clock)
+            partial(Log.open, place, self._log_tools(table), clock=self._tools.clock)
         )
 
     def _add(self, partition: TopicPartition, log: Log) -> None:
