@@ -132,6 +132,46 @@ class Operation:
         )
 
 
+class Durable:
+    """What the medium holds, kept so that it can be put back after operations were tried on it."""
+
+    def __init__(self, root: Directory, operations: Iterable[Operation]) -> None:
+        self._files: list[tuple[FileNode, bytes]] = []
+        self._directories: list[tuple[Directory, dict[str, Node]]] = []
+        self._seen: set[int] = set()
+        self._keep(root)
+        for operation in operations:  # what they change need not have a name any more
+            for node in (*operation.directories, operation.node):
+                if node is not None:
+                    self._keep(node)
+
+    def _keep(self, node: Node) -> None:
+        if id(node) in self._seen:
+            return
+        self._seen.add(id(node))
+        if isinstance(node, FileNode):
+            self._files.append((node, bytes(node.durable)))
+            return
+        self._directories.append((node, dict(node.durable)))
+        for inside in (*node.durable.values(), *node.now.values()):
+            self._keep(inside)
+
+    def put_back(self) -> None:
+        for file, contents in self._files:
+            file.durable = bytearray(contents)
+        for directory, names in self._directories:
+            directory.durable = dict(names)
+
+
+def copy_of_medium(node: Directory) -> Directory:
+    """Return a directory that holds, now and on its medium, what is on the medium of this one."""
+    copy = Directory()
+    for name, inside in node.durable.items():
+        copy.durable[name] = _copy_of(inside)
+    copy.now = dict(copy.durable)
+    return copy
+
+
 def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Directory]:
     """Return `start` and every directory that renames join to it."""
     joined = [start]
@@ -140,6 +180,14 @@ def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Dir
             if any(where is directory for where in operation.directories):
                 joined += [new for new in operation.directories if new not in joined]
     return joined
+
+
+def _copy_of(node: Node) -> Node:
+    if isinstance(node, Directory):
+        return copy_of_medium(node)
+    copy = FileNode(node.modified_ms)
+    copy.now, copy.durable = bytearray(node.durable), bytearray(node.durable)
+    return copy
 
 
 def _put(contents: bytearray, position: int, data: bytes) -> None:
