@@ -9,7 +9,6 @@ An active segment that is still empty and has the new base already is made anew.
 earlier life of the log left under the new name are removed first.
 """
 
-from cordwood.core.errors import KafkaStorageError
 from cordwood.core.types import Offset
 from cordwood.storage import names
 from cordwood.storage.log_state import LogState
@@ -24,7 +23,7 @@ def roll(state: LogState, *, now_ms: int, base_offset: int | None = None) -> Seg
     base = log_end if base_offset is None else Offset(max(base_offset, log_end))
     active = state.segments.active
     if base == active.base_offset:
-        _ensure_empty(active, base)
+        assert not active.size, f"{active!r} has batches, and the log ends where it begins"
         state.segments.remove(active)
         active.delete()
     else:
@@ -50,11 +49,3 @@ def new_segment(state: LogState, base_offset: int, *, now_ms: int) -> Segment:
     state.segments.add(segment)
     state.unsynced_names = True
     return segment
-
-
-def _ensure_empty(active: Segment, base: int) -> None:
-    if active.size:
-        raise KafkaStorageError(
-            f"{active!r} cannot be followed by a segment of the same base offset {base}: "
-            f"it has {active.size} bytes"
-        )
