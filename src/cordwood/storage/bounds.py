@@ -5,6 +5,7 @@
     log end          the next offset to be written
     recovery point   the first offset that is not known to be on disk
     first unstable   the first offset of an undecided transaction, or None
+    cuts             how often the end has moved back: who looked before may know other records
 
 Always: log start <= high watermark <= log end, and recovery point <= log end. The last stable
 offset, where read_committed stops, is the first unstable one if it is below the high watermark.
@@ -16,7 +17,14 @@ from cordwood.core.types import Offset
 class OffsetBounds:
     """The present bounds of one log. Every change leaves them in order."""
 
-    __slots__ = ("first_unstable", "high_watermark", "log_end", "log_start", "recovery_point")
+    __slots__ = (
+        "cuts",
+        "first_unstable",
+        "high_watermark",
+        "log_end",
+        "log_start",
+        "recovery_point",
+    )
 
     def __init__(
         self, *, log_start: int, log_end: int, high_watermark: int = 0, recovery_point: int = 0
@@ -26,6 +34,7 @@ class OffsetBounds:
         self.high_watermark = Offset(min(max(high_watermark, log_start), log_end))
         self.recovery_point = Offset(min(recovery_point, log_end))
         self.first_unstable: Offset | None = None
+        self.cuts = 0
         self._ensure_in_order()
 
     def __repr__(self) -> str:
@@ -73,6 +82,7 @@ class OffsetBounds:
     def truncated(self, log_end: int) -> None:
         """Records from `log_end` on are gone; no bound stays beyond it."""
         assert log_end <= self.log_end, "a truncation moves the end back"
+        self.cuts += 1
         self.log_end = Offset(log_end)
         self.recovery_point = Offset(min(self.recovery_point, log_end))
         self.high_watermark = Offset(min(self.high_watermark, log_end))
@@ -84,6 +94,7 @@ class OffsetBounds:
 
         What lies from `log_start` up to there is kept elsewhere.
         """
+        self.cuts += 1
         self.log_start = Offset(offset if log_start is None else log_start)
         self.log_end = self.high_watermark = Offset(offset)
         self.recovery_point = Offset(min(self.recovery_point, offset))

@@ -6,7 +6,8 @@
 
 A job is a value, so a worker may run it while the owner appends. What has been renamed or removed
 meanwhile was deleted, and needs no sync any more. When a sync fails nothing is known of the pages:
-the recovery point stays, and the log directory is at its end.
+the recovery point stays, and the log directory is at its end. It also stays when the log has been
+cut or moved meanwhile: what the job has synced may be other records than those that are there now.
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,16 @@ from cordwood.storage.segment import Segment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushJob:
-    """The files to sync, the directory if its names are new, and the offset that is then safe."""
+    """The files to sync, the directory if its names are new, and the offset that is then safe.
+
+    `cuts` says how often the log had been cut when the job was made.
+    """
 
     paths: tuple[str, ...]
     directory: str
     has_new_names: bool
     offset: int
+    cuts: int
 
     def run(self, files: Files) -> None:
         """Sync everything; OSError if something could not be."""
@@ -53,14 +58,11 @@ def begin_flush(state: LogState) -> FlushJob | None:
 def final_flush(state: LogState, snapshot: str | None) -> FlushJob:
     """Return what has to be synced for a clean stop, the snapshot at the end of the log included.
 
-    The index files of an active segment without records count too: it was made sure they are there.
+    The files of an active segment without records count too: its indexes have been cut to size.
     """
     more = [] if snapshot is None else [snapshot]
     state.unsynced_names = True
-    active = state.segments.active
-    if state.bounds.recovery_point >= state.bounds.log_end:
-        more += active.paths()
-    return _job(state, more)
+    return _job(state, [*state.segments.active.paths(), *more])
 
 
 def _job(state: LogState, more: Sequence[str]) -> FlushJob:
@@ -72,21 +74,29 @@ def _job(state: LogState, more: Sequence[str]) -> FlushJob:
         directory=state.directory,
         has_new_names=state.unsynced_names,
         offset=bounds.log_end,
+        cuts=state.bounds.cuts,
     )
     state.unsynced_names, state.unsynced_paths = False, ()
     return job
 
 
 def finish_flush(state: LogState, job: FlushJob, *, now_ms: int) -> None:
-    """Everything in the job is durable."""
+    """Everything in the job is durable, if it was about the log that there is now."""
+    if job.cuts != state.bounds.cuts or job.directory != state.directory:
+        failed_flush(state, job)
+        return
     state.bounds.flushed(job.offset)
     state.last_flush_ms = now_ms
 
 
 def failed_flush(state: LogState, job: FlushJob) -> None:
-    """The job came to nothing: what it was to sync counts as unsynced again."""
+    """The job came to nothing: what it was to sync counts as unsynced again.
+
+    Of a log that has been moved meanwhile the same files are meant, in its new directory.
+    """
+    paths = (f"{state.directory}{path.removeprefix(job.directory)}" for path in job.paths)
     state.unsynced_names = state.unsynced_names or job.has_new_names
-    state.unsynced_paths = tuple(dict.fromkeys((*state.unsynced_paths, *job.paths)))
+    state.unsynced_paths = tuple(dict.fromkeys((*state.unsynced_paths, *paths)))
 
 
 def _paths(state: LogState, segment: Segment) -> list[str]:

@@ -6,11 +6,12 @@
     .swap      complete, and about to take the place of what covers the same offsets: that is
                removed, and the .swap renamed
 
-Only names that a segment's file can have are touched. Running it again, after dying in it, ends the
-same: what is removed first is what a .swap replaces, and the .swap stays until that is gone.
+Only names that a segment's file can have are touched. It is done in steps, each of them durable
+before the next one begins, so that dying in it changes nothing of how it ends: a .swap that is to
+go is gone before the .cleaned that says so, and what a .swap replaces before that is renamed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
@@ -33,20 +34,19 @@ class Leftovers(NamedTuple):
 def clear_leftovers(files: Files, directory: str, *, swap_next_offset: NextOffset) -> Leftovers:
     """Finish, or undo, what was under way when the last owner died."""
     found = _parsed(files, directory)
-    doomed = _worthless(found)
-    swaps = [each for each in found if each.suffix == names.SWAP and each not in doomed]
-    doomed += _replaced(found, swaps, swap_next_offset)
-    doomed = sorted(set(doomed))
-    for each in doomed:
-        files.remove(f"{directory}/{_name(each)}")
-    completed = []
-    for each in swaps:
-        final = segment_name(each.base_offset, each.extension)
-        files.rename(f"{directory}/{_name(each)}", f"{directory}/{final}")
-        completed.append(final)
-    if doomed or completed:
-        files.sync_directory(directory)
-    return Leftovers(tuple(map(_name, doomed)), tuple(completed))
+    deleted = [each for each in found if each.suffix == names.DELETED]
+    cleaned = [each for each in found if each.suffix == names.CLEANED]
+    swaps = [each for each in found if each.suffix == names.SWAP]
+    undone = _incomplete(cleaned, swaps)
+    swaps = [each for each in swaps if each not in undone]
+    replaced = _replaced(found, swaps, swap_next_offset)
+    for step in (deleted + undone, cleaned + replaced):
+        _remove(files, directory, step)
+    _complete(files, directory, swaps)
+    return Leftovers(
+        tuple(sorted(map(_name, deleted + undone + cleaned + replaced))),
+        tuple(sorted(map(_final_name, swaps))),
+    )
 
 
 def remove_orphans(files: Files, directory: str) -> tuple[str, ...]:
@@ -54,11 +54,10 @@ def remove_orphans(files: Files, directory: str) -> tuple[str, ...]:
     found = [each for each in _parsed(files, directory) if not each.suffix]
     logs = {each.base_offset for each in found if each.extension == names.LOG}
     orphans = [
-        _name(each) for each in found if each.extension in _INDEXES and each.base_offset not in logs
+        each for each in found if each.extension in _INDEXES and each.base_offset not in logs
     ]
-    for name in orphans:
-        files.remove(f"{directory}/{name}")
-    return tuple(orphans)
+    _remove(files, directory, orphans)
+    return tuple(map(_name, orphans))
 
 
 def segment_bases(files: Files, directory: str) -> list[int]:
@@ -75,17 +74,10 @@ def _parsed(files: Files, directory: str) -> list[SegmentName]:
     return [each for each in parsed if each is not None]
 
 
-def _worthless(found: list[SegmentName]) -> list[SegmentName]:
-    """Return what is half deleted or half written."""
-    cleaned = [each for each in found if each.suffix == names.CLEANED]
+def _incomplete(cleaned: list[SegmentName], swaps: list[SegmentName]) -> list[SegmentName]:
+    """Return the .swap files whose work had not come to its end."""
     lowest = min((each.base_offset for each in cleaned), default=None)
-    incomplete = [
-        each
-        for each in found
-        if each.suffix == names.SWAP and lowest is not None and each.base_offset >= lowest
-    ]
-    deleted = [each for each in found if each.suffix == names.DELETED]
-    return deleted + cleaned + incomplete
+    return [each for each in swaps if lowest is not None and each.base_offset >= lowest]
 
 
 def _replaced(
@@ -99,5 +91,31 @@ def _replaced(
     return [each for each in found if not each.suffix and first <= each.base_offset < end]
 
 
+def _remove(files: Files, directory: str, doomed: Iterable[SegmentName]) -> None:
+    for each in doomed:
+        files.remove(f"{directory}/{_name(each)}")
+    if doomed:
+        files.sync_directory(directory)
+
+
+def _complete(files: Files, directory: str, swaps: list[SegmentName]) -> None:
+    """Take the suffix away: from the logs one after the other, lowest first, then from the rest.
+
+    What is renamed already must not lie among the logs that still have the suffix, nor be an index
+    of one, or it would count as replaced the next time.
+    """
+    logs = [each for each in swaps if each.extension == names.LOG]
+    indexes = [each for each in swaps if each.extension != names.LOG]
+    for step in (*([log] for log in sorted(logs)), indexes):
+        for each in step:
+            files.rename(f"{directory}/{_name(each)}", f"{directory}/{_final_name(each)}")
+        if step:
+            files.sync_directory(directory)
+
+
 def _name(name: SegmentName) -> str:
     return segment_name(name.base_offset, name.extension, suffix=name.suffix)
+
+
+def _final_name(name: SegmentName) -> str:
+    return segment_name(name.base_offset, name.extension)

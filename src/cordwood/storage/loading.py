@@ -3,18 +3,25 @@
     1. leftovers      of a dead process: finished or undone (`leftovers`)
     2. segments       opened, oldest first; one without its indexes is recovered at once
     3. recovery       after no clean stop: from the recovery point on, every batch is checked; the
-                      first that is not whole ends the log, and later segments go
+                      first that is not whole ends the log, and later segments go; a log that says
+                      it was stopped cleanly and does not end with a whole batch is checked there
     4. start          a log that ends before it starts begins anew at its start; one without a
                       segment gets an empty one
     5. epochs         cut to what is left
     6. producers      from the newest usable snapshot and the log behind it
 
 The recovery point is not raised: nothing has been synced yet. The high watermark is the
-checkpoint's, kept between start and end.
+checkpoint's, kept between start and end. What was removed on the way is gone for good when the log
+is returned, for new records will take its offsets.
+
+A log is refused (`DamagedFileError`) where going on could lose records that are there: when its
+epochs cannot be read, and when a segment that is about to take the place of others cannot. What
+else is wrong is put right, and told in the `RecoveryReport`.
 """
 
 from dataclasses import dataclass, field
 
+from cordwood.core.errors import CorruptMessageError, DamagedFileError
 from cordwood.core.ports import Random
 from cordwood.core.types import TopicPartition
 from cordwood.storage.atomic import directory_of
@@ -32,7 +39,7 @@ from cordwood.storage.roll import draw_jitter_ms
 from cordwood.storage.rolling import new_segment
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_files import SegmentPath
-from cordwood.storage.segment_recovery import is_sane
+from cordwood.storage.segment_recovery import ends_whole, is_sane
 from cordwood.storage.segments import Segments
 from cordwood.storage.snapshot_files import SnapshotFiles
 from cordwood.storage.tail_recovery import RecoveryReport, recover_tail
@@ -66,7 +73,10 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
     state = _opened(place, tools, now_ms=now_ms)
     report = RecoveryReport()
     report.leftovers = _clear(state, now_ms=now_ms)
+    report.warnings = state.warnings
     insane = _open_segments(state, now_ms)
+    if place.is_clean:
+        insane += _unended(state)
     recovery_point = None if place.is_clean else max(0, place.recovery_point)
     log_start = max(0, place.log_start)
     recover_tail(state, insane, recovery_point, log_start=log_start, report=report, now_ms=now_ms)
@@ -76,6 +86,10 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
         log_end = log_start
     _settle(state, place, log_end=log_end)
     _load_producers(state, is_clean=place.is_clean, now_ms=now_ms)
+    state.warn(*map(str, state.snapshots.damaged))
+    if not place.is_clean or report.cut_bytes:
+        tools.table.files.sync_directory(place.directory)
+        state.unsynced_names = False
     return state, report
 
 
@@ -107,7 +121,16 @@ def _clear(state: LogState, *, now_ms: int) -> tuple[str, ...]:
     """Put the directory in order; return the names of what was removed or renamed."""
 
     def next_offset(base_offset: int) -> int:
-        return _open(state, base_offset, now_ms=now_ms, suffix=SWAP).next_offset()
+        swap = _open(state, base_offset, now_ms=now_ms, suffix=SWAP)
+        try:
+            return swap.next_offset()
+        except CorruptMessageError as error:
+            raise DamagedFileError(
+                f"a segment that was to take the place of others cannot be read: {error}",
+                path=swap.files.log_path,
+                remedy="remove it if the segments of its offsets are still there, which are then "
+                "used; else remove the suffix, and what is whole of it is used",
+            ) from error
 
     files, directory = state.table.files, state.directory
     done = clear_leftovers(files, directory, swap_next_offset=next_offset)
@@ -122,6 +145,11 @@ def _open_segments(state: LogState, now_ms: int) -> list[Segment]:
     for base_offset in segment_bases(state.table.files, state.directory):
         state.segments.add(_open(state, base_offset, now_ms=now_ms))
     return [segment for segment in state.segments if not is_sane(segment)]
+
+
+def _unended(state: LogState) -> list[Segment]:
+    """Return the active segment unless its last batch ends where the file does."""
+    return [segment for segment in tuple(state.segments)[-1:] if not ends_whole(segment)]
 
 
 def _open(state: LogState, base_offset: int, *, now_ms: int, suffix: str = "") -> Segment:
@@ -139,7 +167,7 @@ def _begin_anew(state: LogState, offset: int, now_ms: int) -> None:
     for segment in state.segments:
         state.segments.remove(segment)
         segment.delete()
-    state.epochs.clear()
+        state.epochs.clear()
     state.snapshots.truncate_fully(state.producers, offset)
     new_segment(state, offset, now_ms=now_ms)
 
@@ -184,7 +212,7 @@ def _replay_producers(state: LogState, recent: tuple[int, ...], *, now_ms: int) 
         now_ms=now_ms,
     )
     if not was_empty:
-        replay(
+        warnings = replay(
             state.segments,
             producers,
             log_start=bounds.log_start,
@@ -192,5 +220,6 @@ def _replay_producers(state: LogState, recent: tuple[int, ...], *, now_ms: int) 
             snapshots=state.snapshots,
             snapshot_at=recent,
         )
+        state.warn(*warnings)
     producers.advance(bounds.log_end)
     state.snapshots.take(producers)

@@ -6,7 +6,8 @@
     marker        ends the transaction; a higher epoch in it makes sequences start at 0 again
 
 A replica takes what its leader has let through: what a leader would refuse becomes a warning,
-except a batch outside an open transaction, which would leave the index of transactions wrong.
+except a batch outside an open transaction. Of what is in the log already that is a warning too: the
+batch counts, and the transaction stays open until its marker comes.
 """
 
 from collections.abc import Mapping
@@ -60,6 +61,7 @@ class AppendDraft:
     __slots__ = (
         "_completed",
         "_is_strict_on_markers",
+        "_is_written",
         "_started",
         "_verified",
         "_warnings",
@@ -67,8 +69,11 @@ class AppendDraft:
         "producers",
     )
 
-    def __init__(self, origin: Origin, *, is_strict_on_markers: bool = False) -> None:
+    def __init__(
+        self, origin: Origin, *, is_strict_on_markers: bool = False, is_written: bool = False
+    ) -> None:
         self.origin = origin
+        self._is_written = is_written
         self.producers: dict[int, ProducerState] = {}
         self._is_strict_on_markers = is_strict_on_markers
         self._started: dict[int, int] = {}
@@ -100,10 +105,13 @@ class AppendDraft:
             _ensure_not_overtaking(before, header, verification)
             _ensure_in_sequence(before, state, header)
         if state.has_transaction and not header.is_transactional:
-            raise InvalidTxnStateError(
+            outside = InvalidTxnStateError(
                 f"{name_in(header)}: a batch outside the transaction that is open since offset "
                 f"{state.transaction_first_offset}"
             )
+            if not self._is_written:
+                raise outside
+            self._warnings.append(str(outside))
         first_offset = state.transaction_first_offset
         if header.is_transactional and not state.has_transaction:
             first_offset = header.base_offset

@@ -9,7 +9,7 @@ records are written come `apply`, then for each completed transaction its entry 
     verification   a client or a coordinator opens a transaction with the guard that it was given
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -25,6 +25,10 @@ from cordwood.storage.verification import VerificationEntry, VerificationGuard, 
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 
 _VERIFIED: Final = frozenset({Origin.CLIENT, Origin.COORDINATOR})
+
+
+def _ignore(*_: str) -> None:
+    """Hear of a warning that interests nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,17 +162,21 @@ class ProducerStates:
         """Everything below `end_offset` has been applied, whether it had producers or not."""
         self._map_end_offset = end_offset
 
-    def replay(self, batch: ProducedBatch) -> tuple[CompletedTransaction, int] | None:
-        """Take one batch that is in the log already, as a replica would.
+    def replay(
+        self, batch: ProducedBatch, warn: Callable[..., object] = _ignore
+    ) -> tuple[CompletedTransaction, int] | None:
+        """Take one batch that is in the log already, whatever a leader would say of it.
 
-        Return the transaction that it completed and the last stable offset then.
+        Return the transaction that it completed and the last stable offset then. `warn` is told
+        what a leader would have refused.
         """
         changes = NO_CHANGES
         if batch.header.has_producer_id:
-            draft = AppendDraft(Origin.REPLICATION)
+            draft = AppendDraft(Origin.REPLICATION, is_written=True)
             self._draft(draft, batch, None)
             changes = draft.changes()
             self.apply(changes)
+            warn(*changes.warnings)
         self.advance(batch.header.next_offset)
         if not changes.completed:
             return None

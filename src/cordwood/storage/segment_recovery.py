@@ -20,6 +20,7 @@ from cordwood.records.batch import CRC_START, MAGIC
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
 from cordwood.records.place import Place
 from cordwood.storage.index import is_within_reach, relative_offset
+from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 
 WINDOW_SIZE: Final = 4 << 20
@@ -57,6 +58,17 @@ def is_sane(segment: Segment) -> bool:
     return True
 
 
+def ends_whole(segment: Segment) -> bool:
+    """Whether batches follow each other from the last indexed one up to the very end."""
+    position = segment.files.offset_index.below_position(segment.size).position
+    try:
+        for header in headers(segment.files.pread, position, segment.size):
+            position = header.end
+    except CorruptMessageError:
+        return False
+    return position == segment.size
+
+
 def has_overflow(segment: Segment) -> bool:
     """Whether its last offset has no place in it, as very old cleaners could leave it."""
     next_offset = segment.next_offset()
@@ -64,9 +76,12 @@ def has_overflow(segment: Segment) -> bool:
     return not is_empty and not is_within_reach(next_offset - 1, segment.base_offset)
 
 
-def recover(segment: Segment, on_batch: OnBatch) -> Recovered:
+def recover(
+    segment: Segment, on_batch: OnBatch, *, before_cut: Callable[[], object] | None = None
+) -> Recovered:
     """Check every batch, write the indexes anew, cut off what is not whole.
 
+    `before_cut` is called once it is known that something is to be cut off, if so.
     SegmentOverflowError and IndexOrderError rise, with the segment left without indexes: the
     offsets of batches that are whole contradict each other.
     """
@@ -87,6 +102,8 @@ def recover(segment: Segment, on_batch: OnBatch) -> Recovered:
         fault = error
     finally:
         files.table.unpin(log)
+    if before_cut is not None and end < segment.size:
+        before_cut()
     cut_bytes = segment.cut_at(end)
     files.write_entries(growth)
     segment.recovered(growth)

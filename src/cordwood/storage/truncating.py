@@ -36,15 +36,16 @@ def truncate_to(state: LogState, offset: int, *, now_ms: int) -> bool:
         truncate_fully(state, offset, now_ms=now_ms)
         return True
     gone = [segment for segment in state.segments if segment.base_offset > offset]
-    if gone:
-        _remove(state, gone[::-1])
-        state.table.files.sync_directory(state.directory)
-    active = state.segments.active
-    if active.truncate_to(offset, now_ms=now_ms):
-        active.files.log(writable=True).sync()
-    bounds.truncated(offset)
-    state.epochs.truncate_from_end(offset)
-    _reload_producers(state, now_ms)
+    with state.as_a_whole():
+        if gone:
+            _remove(state, gone[::-1])
+            state.table.files.sync_directory(state.directory)
+        active = state.segments.active
+        if active.truncate_to(offset, now_ms=now_ms):
+            active.files.log(writable=True).sync()
+        bounds.truncated(offset)
+        state.epochs.truncate_from_end(offset)
+        _reload_producers(state, now_ms)
     return True
 
 
@@ -52,28 +53,30 @@ def truncate_fully(
     state: LogState, offset: int, *, now_ms: int, log_start: int | None = None
 ) -> None:
     """Remove every record; the next one is written at `offset`."""
-    _remove(state, tuple(state.segments)[::-1])
-    new_segment(state, offset, now_ms=now_ms)
-    state.table.files.sync_directory(state.directory)
-    state.epochs.clear()
-    state.snapshots.truncate_fully(state.producers, offset)
-    state.bounds.restarted_at(offset, log_start=log_start)
+    with state.as_a_whole():
+        _remove(state, tuple(state.segments)[::-1])
+        new_segment(state, offset, now_ms=now_ms)
+        state.table.files.sync_directory(state.directory)
+        state.epochs.clear()
+        state.snapshots.truncate_fully(state.producers, offset)
+        state.bounds.restarted_at(offset, log_start=log_start)
 
 
 def raise_start(state: LogState, offset: int) -> bool:
     """Let the log start at `offset`, which is not above the high watermark; say if it moved."""
     if not state.bounds.started_at(offset):
         return False
-    state.epochs.truncate_from_start(offset)
     state.snapshots.on_log_start(state.producers, offset)
     state.settle_unstable()
+    state.epochs.truncate_from_start(offset)
     return True
 
 
 def delete_segments(state: LogState, segments: Sequence[Segment], *, log_start: int) -> None:
     """Remove the oldest segments, of which there are fewer than the log has."""
     raise_start(state, log_start)
-    _remove(state, segments)
+    with state.as_a_whole():
+        _remove(state, segments)
 
 
 def _remove(state: LogState, segments: Sequence[Segment]) -> None:
@@ -100,7 +103,7 @@ def _reload_producers(state: LogState, now_ms: int) -> None:
         now_ms=now_ms,
     )
     if not was_empty:
-        replay(
+        warnings = replay(
             state.segments,
             producers,
             log_start=bounds.log_start,
@@ -108,6 +111,7 @@ def _reload_producers(state: LogState, now_ms: int) -> None:
             snapshots=state.snapshots,
             snapshot_at=state.segments.base_offsets[-2:],
         )
+        state.warn(*warnings)
     producers.advance(bounds.log_end)
     state.snapshots.take(producers)
     producers.on_high_watermark(bounds.high_watermark)

@@ -87,3 +87,15 @@ def test_bounds_say_what_they_are() -> None:
     text = "OffsetBounds(log_start=0, high_watermark=5, log_end=10, recovery_point=3, "
 
     assert repr(bounds()) == text + "first_unstable=None)"
+
+
+def test_bounds_count_how_often_the_end_moved_back() -> None:
+    log = OffsetBounds(log_start=0, log_end=10)
+
+    log.appended(12)
+    log.started_at(3)
+    before = log.cuts
+    log.truncated(8)
+    log.restarted_at(50)
+
+    assert (before, log.cuts) == (0, 2)

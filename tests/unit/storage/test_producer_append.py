@@ -205,6 +205,19 @@ def test_batch_is_refused_when_it_is_outside_an_open_transaction(origin: Origin)
         draft(known(0, transaction_first_offset=50), data(51, 1), origin=origin)
 
 
+def test_batch_that_is_written_counts_though_it_is_outside_an_open_transaction() -> None:
+    before = known(4, transaction_first_offset=50)
+    written = AppendDraft(Origin.REPLICATION, is_written=True)
+
+    written.append_data(before, data(60, 5).header, verification=None)
+    changes = written.changes()
+
+    (warning,) = changes.warnings
+    assert "at offset 60: a batch outside the transaction" in warning
+    assert changes.producers[1].last_sequence == 5
+    assert changes.producers[1].transaction_first_offset == 50
+
+
 def test_marker_ends_the_transaction() -> None:
     before = known(0, transaction_first_offset=50)
 

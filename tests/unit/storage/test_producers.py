@@ -270,6 +270,19 @@ def test_last_stable_offset_is_where_the_next_open_transaction_begins() -> None:
     assert second == (CompletedTransaction(2, 35, 41, is_aborted=False), 42)
 
 
+def test_replay_takes_what_a_leader_would_refuse_and_says_so() -> None:
+    states = states_of(data(0, 0, is_transactional=True))
+    heard: list[str] = []
+
+    states.replay(data(1, 1), lambda *texts: heard.extend(texts))
+    states.replay(data(2, 2, is_transactional=True), lambda *texts: heard.extend(texts))
+    done = states.replay(end(3, is_commit=True))
+
+    assert [text.partition(":")[0] for text in heard] == ["producer 1 with epoch 0 at offset 1"]
+    assert done == (CompletedTransaction(1, 0, 3, is_aborted=False), 4)
+    assert states.producers[1].last_sequence == 2
+
+
 def test_interleaved_transactions_leave_the_same_index_appended_at_once_or_replayed() -> None:
     batches = _interleaving()
     replayed, appended = states_of(), states_of()

@@ -9,7 +9,13 @@ from cordwood.storage import segment_recovery
 from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError, TimeEntry
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.segment import Segment
-from cordwood.storage.segment_recovery import Recovered, has_overflow, is_sane, recover
+from cordwood.storage.segment_recovery import (
+    Recovered,
+    ends_whole,
+    has_overflow,
+    is_sane,
+    recover,
+)
 from tests.unit.storage.segment_samples import (
     append,
     created,
@@ -196,6 +202,20 @@ def test_recovery_cuts_what_its_caller_refuses() -> None:
     assert segment.files.offset_index.last.offset == 1
 
 
+def test_recovery_tells_before_it_cuts() -> None:
+    sizes: list[int] = []
+    segment = filled(created(), (v2(0),))
+    log = segment.files.log
+
+    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+    torn(segment, b"rubbish")
+    segment = reopened(segment)
+    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+
+    assert sizes == [SIZE + 7]
+    assert segment.size == SIZE
+
+
 def test_recovery_raises_when_offsets_of_whole_batches_go_back() -> None:
     segment = torn(filled(created(), (v2(0), v2(5))), v2(4))
 
@@ -292,3 +312,12 @@ def test_segment_overflows_when_its_last_offset_has_no_place() -> None:
     assert not has_overflow(segment)
     assert not has_overflow(filled(segment, (v2((1 << 31) - 1),)))
     assert has_overflow(torn(segment, v2(1 << 31)))
+
+
+def test_segment_ends_whole_when_its_last_batch_ends_with_the_file() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+
+    assert ends_whole(segment)
+    assert ends_whole(created())
+    assert not ends_whole(torn(segment, v2(2)[:-1]))
+    assert not ends_whole(torn(filled(created(), (v2(0),)), bytes(100)))
