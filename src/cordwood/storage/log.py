@@ -80,6 +80,16 @@ class Log:
         return self._state.epochs.known
 
     @property
+    def is_torn(self) -> bool:
+        """Whether a change has failed of which a part was done."""
+        return self._state.is_torn
+
+    @property
+    def base_offsets(self) -> tuple[int, ...]:
+        """Where its segments begin."""
+        return self._state.segments.base_offsets
+
+    @property
     def size(self) -> int:
         """The bytes of its records."""
         return self._state.segments.size
