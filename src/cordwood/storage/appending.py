@@ -20,6 +20,7 @@ from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch import MAGIC
 from cordwood.records.header import BatchHeader
 from cordwood.records.inspect import Inspector
+from cordwood.records.legacy import LegacyBatch
 from cordwood.storage.analysis import AppendInfo, analyze
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_state import LogState
@@ -58,7 +59,10 @@ class AppendResult(NamedTuple):
 
 
 class UnexpectedOffsetError(InvalidRecordError):
-    """A follower is sent records below its log's end: it has to truncate first, or begin there."""
+    """A follower is sent records below its log's end: it has to truncate first.
+
+    When its log is empty it may begin anew at `base_offset`, the first offset of what was sent.
+    """
 
 
 class _Set(NamedTuple):
@@ -114,7 +118,7 @@ def append_as_follower(
     )
     if not info.headers:
         return NOTHING
-    _ensure_follows(info, state.bounds.log_end)
+    _ensure_follows(info, data, log_end=state.bounds.log_end)
     knows_first = info.headers[0].magic == MAGIC
     ready = _Set(
         bytes_view(data)[: info.size],
@@ -125,7 +129,7 @@ def append_as_follower(
     return _append(state, ready, now_ms=now_ms, sender=Sender(Origin.REPLICATION))
 
 
-def _ensure_follows(info: AppendInfo, log_end: int) -> None:
+def _ensure_follows(info: AppendInfo, data: Buffer, *, log_end: int) -> None:
     """Refuse what is out of order, in itself or with what the log has."""
     if not info.is_monotonic:
         raise InvalidRecordError(
@@ -137,10 +141,17 @@ def _ensure_follows(info: AppendInfo, log_end: int) -> None:
     if info.first_offset < log_end:
         raise UnexpectedOffsetError(
             "records from a leader that the log should have",
-            base_offset=info.first_offset,
+            base_offset=_first_offset(info.headers[0], data),
             expected=f"at least {log_end}",
             found=info.first_offset,
         )
+
+
+def _first_offset(header: BatchHeader, data: Buffer) -> int:
+    """Return the first offset of a batch, which a wrapper only says inside."""
+    if header.magic == MAGIC:
+        return header.base_offset
+    return next(iter(LegacyBatch(data, header.position).records())).offset
 
 
 def _append(state: LogState, ready: _Set, *, now_ms: int, sender: Sender) -> AppendResult:
@@ -224,12 +235,13 @@ def _write(state: LogState, ready: _Set, changes: Changes) -> None:
     active = state.segments.active
     active.append(ready.data, ready.headers)
     end = ready.headers[-1].next_offset
-    state.bounds.appended(end)
-    state.producers.apply(changes)
-    for completed in changes.completed:
-        if completed.is_aborted:
-            stable = state.producers.last_stable_offset_of(completed)
-            active.append_aborted(AbortedEntry(*completed[:3], stable))
-        state.producers.complete(completed)
-    state.producers.advance(end)
-    state.settle_unstable()
+    with state.as_a_whole():
+        state.bounds.appended(end)
+        state.producers.apply(changes)
+        for completed in changes.completed:
+            if completed.is_aborted:
+                stable = state.producers.last_stable_offset_of(completed)
+                active.append_aborted(AbortedEntry(*completed[:3], stable))
+            state.producers.complete(completed)
+        state.producers.advance(end)
+        state.settle_unstable()

@@ -232,9 +232,10 @@ def test_follower_refuses_messages_that_it_should_have_already(
 ) -> None:
     log = filled(opened(), 5)
 
-    with pytest.raises(UnexpectedOffsetError):
+    with pytest.raises(UnexpectedOffsetError) as caught:
         follow(log, old(3, 2, magic=magic, codec=codec))
 
+    assert caught.value.base_offset == 3
     assert log.bounds.log_end == 5
 
 

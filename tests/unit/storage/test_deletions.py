@@ -5,10 +5,12 @@ import errno
 import pytest
 
 from cordwood.storage.deletions import ScheduledDeletions, remove_tree
+from cordwood.storage.log_config import LogConfig
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.worker import InlineWorker
+from tests.unit.storage.log_samples import Place, bases, batch, filled
 
 
 class Yard:
@@ -69,6 +71,60 @@ def test_deletions_tell_what_could_not_go_and_go_on() -> None:
 
     assert yard.errors == [("/d/a", errno.EIO)]
     assert yard.files.list("/d") == ["a"]
+
+
+def test_deletions_leave_segments_under_another_name_until_their_delay_is_over() -> None:
+    place = Place()
+    deletions = ScheduledDeletions(
+        place.files,
+        place.clock,
+        InlineWorker(),
+        now_ms=place.clock.monotonic_ms,
+        on_error=lambda path, error: pytest.fail(f"{path}: {error}"),
+    )
+    log = filled(place.open(LogConfig(segment_bytes=5 * len(batch()), retention_bytes=1)), 12)
+
+    log.delete_old_segments()
+    deletions.remove_later(place.deletions.paths, delay_ms=place.deletions.delays_ms[0])
+    place.clock.advance(ms=59_999)
+    before = place.names(".log.deleted")
+    place.clock.advance(ms=2)
+
+    assert before == ["0.log.deleted", "5.log.deleted"]
+    assert (place.names(".deleted"), bases(log)) == ([], [10])
+
+
+def test_deletions_remove_a_directory_when_its_time_has_come() -> None:
+    yard = Yard("a")
+
+    yard.deletions.remove_tree_later("/d", delay_ms=1000)
+    yard.clock.advance(ms=999)
+    before = yard.files.list("/")
+    yard.clock.advance(ms=1)
+
+    assert (before, yard.files.list("/")) == (["d"], [])
+
+
+def test_deletions_tell_of_a_directory_that_could_not_go() -> None:
+    yard = Yard("a")
+    yard.files.script.add(Fault(on="remove", path="/d/a"))
+
+    yard.deletions.remove_tree_later("/d", delay_ms=0)
+    yard.clock.advance(ms=0)
+
+    assert yard.errors == [("/d", errno.EIO)]
+
+
+def test_closed_deletions_remove_nothing_any_more() -> None:
+    yard = Yard("a", "b")
+    yard.deletions.remove_later(["/d/a"], delay_ms=1000)
+    yard.deletions.remove_later(["/d/b"], delay_ms=2000)
+    yard.clock.advance(ms=1000)
+
+    yard.deletions.close()
+    yard.clock.advance(ms=5000)
+
+    assert yard.files.list("/d") == ["b"]
 
 
 def test_tree_is_removed_with_all_that_is_in_it() -> None:
