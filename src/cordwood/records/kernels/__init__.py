@@ -1,9 +1,9 @@
 """Kernels: machine code over buffers, and the only place that imports numba.
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
-otherwise, so nobody waits for a compiler in the middle of a read, and `inspector()` likewise;
-`warm()` compiles them in a child process. Importing this package imports neither numba nor numpy's
-clients; asking `is_warm` does not either. May import `core` and the rest of `records`.
+otherwise, so nobody waits for a compiler in the middle of a read; `inspector()` and `line_writer()`
+likewise; `warm()` compiles them in a child process. Importing this package imports neither numba
+nor numpy's clients; asking `is_warm` does not either. May import `core` and the rest of `records`.
 """
 
 import os
@@ -16,12 +16,13 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
+from cordwood.records.lines import LineWriter, PlainLineWriter
 from cordwood.records.plain import PlainDecoder
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
-__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "warm"]
+__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "warm"]
 
 
 def is_warm() -> bool:
@@ -45,6 +46,15 @@ def inspector() -> Inspector:
     from cordwood.records.kernels.inspect import KernelInspector  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelInspector()
+
+
+def line_writer() -> LineWriter:
+    """Return a writer of lines for one thread: the fast one when it is warm, else the plain one."""
+    if not is_warm():
+        return PlainLineWriter()
+    from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelLineWriter()
 
 
 def warm(say: Callable[[str], object]) -> None:
