@@ -258,9 +258,11 @@ class Log:
 
     def move(self, directory: str) -> None:
         """Rename the directory, on the same file system, and go on there."""
-        state = self._state
-        state.table.forget_under(state.directory)
-        state.table.files.rename(state.directory, directory)
+        state, former = self._state, self._state.directory
+        state.table.forget_under(former)
+        state.table.files.rename(former, directory)
+        unsynced = (f"{directory}{path.removeprefix(former)}" for path in state.unsynced_paths)
+        state.unsynced_paths = tuple(unsynced)
         state.directory = state.epochs.directory = state.snapshots.directory = directory
         for segment in state.segments:
             segment.moved(directory)

@@ -471,7 +471,22 @@ def test_log_goes_on_in_another_directory() -> None:
     assert place.files.list("/d") == [log.directory.removeprefix("/d/")]
 
 
-def test_log_goes_on_with_files_of_another_table() -> None:
+def test_log_that_is_moved_syncs_its_files_where_they_are_now() -> None:
+    place = Place()
+    log = filled(place.open(), 2)
+    job = log.begin_flush()
+    assert job is not None
+    log.failed_flush(job)
+
+    log.move("/d/u-0")
+    again = log.begin_flush()
+
+    assert again is not None
+    assert len(again.paths) == 3
+    assert all(path.startswith("/d/u-0/") for path in again.paths)
+
+
+def test_log_goes_on_with_files_of_another_table_until_it_forgets_them() -> None:
     place = Place()
     log = filled(place.open(fives()), 7)
     table = FileTable(place.files, 3)
@@ -482,15 +497,5 @@ def test_log_goes_on_with_files_of_another_table() -> None:
     assert table.open_count == 3
     assert offsets(read(log, 6)) == [(6, 6), (7, 7), (8, 8), (9, 9)]
 
-
-def test_log_that_is_not_used_any_more_holds_no_file() -> None:
-    place = Place()
-    log = filled(place.open(), 1)
-    table = FileTable(place.files, 3)
-    log.use(table)
-    read(log, 0)
-    before = table.open_count
-
     log.forget_files()
-
-    assert (before, table.open_count) == (1, 0)
+    assert table.open_count == 0
