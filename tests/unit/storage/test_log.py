@@ -482,7 +482,6 @@ def test_log_that_is_moved_syncs_its_files_where_they_are_now() -> None:
     again = log.begin_flush()
 
     assert again is not None
-    assert len(again.paths) == 3
     assert all(path.startswith("/d/u-0/") for path in again.paths)
 
 
