@@ -122,10 +122,14 @@ class IndexFile:
             self._data += entries
 
     def truncate_to(self, count: int) -> None:
-        """Keep the first `count` entries; a file that grows reads as zeros behind them."""
-        if count >= self.count:
-            return
+        """Keep the first `count` entries; a file that grows reads as zeros behind them.
+
+        A part of an entry, which a crash may leave where nothing is preallocated, is cut off too.
+        """
+        count = min(count, self.count)
         before, exact = self._size, count * self.entry_size
+        if count == self.count and (self.max_bytes is not None or before == exact):
+            return
         file = self._table.opened(self.path, writable=True)
         file.truncate(exact)
         self._count, self._size = count, exact

@@ -79,7 +79,14 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
         insane += _unended(state)
     recovery_point = None if place.is_clean else max(0, place.recovery_point)
     log_start = max(0, place.log_start)
-    recover_tail(state, insane, recovery_point, log_start=log_start, report=report, now_ms=now_ms)
+    recover_tail(
+        state,
+        insane,
+        recovery_point=recovery_point,
+        log_start=log_start,
+        report=report,
+        now_ms=now_ms,
+    )
     log_end = state.segments.active.next_offset() if len(state.segments) else 0
     if len(state.segments) == 0 or log_end < log_start:
         _begin_anew(state, log_start, now_ms)

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import CorruptMessageError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, OpenFile
 from cordwood.records.batch import MAGIC
 from cordwood.records.header import BatchHeader
 from cordwood.storage.index import is_within_reach
@@ -63,7 +63,7 @@ def parts_of(segment: Segment) -> list[Part]:
     return parts
 
 
-def split(state: LogState, segment: Segment, parts: list[Part], *, now_ms: int) -> list[Segment]:
+def split(state: LogState, segment: Segment, *, parts: list[Part], now_ms: int) -> list[Segment]:
     """Replace a segment of the log by its parts, which are to be recovered."""
     files, directory = state.table.files, state.directory
     paths = [SegmentPath(directory, part.base_offset) for part in parts]
@@ -98,19 +98,23 @@ def _write(files: Files, segment: Segment, parts: list[tuple[Part, SegmentPath]]
         for part, path in parts:
             target = files.create(_suffixed(path, CLEANED))
             written.append(target.path)
-            try:
-                for start in range(part.start, part.end, COPY_SIZE):
-                    length = min(COPY_SIZE, part.end - start)
-                    target.append(segment.files.pread(length, start))
-                target.sync()
-            finally:
-                target.close()
+            _copy(segment, target, part=part)
             files.set_modified(target.path, files.stat(segment.files.log_path).modified_ms)
     except OSError:
         for each in written:
             files.remove(each)
         raise
     files.sync_directory(segment.files.path.directory)
+
+
+def _copy(segment: Segment, target: OpenFile, *, part: Part) -> None:
+    """Write a part of a segment, durably, and close the file."""
+    try:
+        for start in range(part.start, part.end, COPY_SIZE):
+            target.append(segment.files.pread(min(COPY_SIZE, part.end - start), start))
+        target.sync()
+    finally:
+        target.close()
 
 
 def _opened(state: LogState, path: SegmentPath, now_ms: int) -> Segment:

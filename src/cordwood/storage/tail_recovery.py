@@ -20,7 +20,12 @@ from typing import TypeAlias
 
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError
 from cordwood.records.header import BatchHeader
-from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError
+from cordwood.storage.index import (
+    AbortedEntry,
+    IndexOrderError,
+    SegmentOverflowError,
+    is_within_reach,
+)
 from cordwood.storage.log_state import LogState
 from cordwood.storage.producer_replay import replay
 from cordwood.storage.producer_state import ProducedBatch
@@ -69,8 +74,8 @@ class RecoveryReport:
 def recover_tail(
     state: LogState,
     insane: list[Segment],
-    recovery_point: int | None,
     *,
+    recovery_point: int | None,
     log_start: int,
     report: RecoveryReport,
     now_ms: int,
@@ -109,12 +114,14 @@ class _Recovery:
             parts = parts_of(segment)
             if len(parts) > 1:
                 report.split.append(segment.base_offset)
-                return split(state, segment, parts, now_ms=self.now_ms)
+                return split(state, segment, parts=parts, now_ms=self.now_ms)
             self._empty(segment, error, before_cut)
         except IndexOrderError as error:
             self._empty(segment, error, before_cut)
         else:
             self._note(segment, done.cut_bytes, done.fault)
+            if before_cut is not None:
+                self._look_for_gap(segment, done.next_offset)
             state.producers.advance(max(done.next_offset, segment.base_offset))
             state.snapshots.take(state.producers)
         report.recovered.append(segment.base_offset)
@@ -159,6 +166,22 @@ class _Recovery:
             self.report.fault = fault
         elif fault is not None:
             self.state.warn(f"{segment.files.log_path}: {fault}")
+
+    def _look_for_gap(self, segment: Segment, next_offset: int) -> None:
+        """Tell of records that a crash may have taken, where a later segment had come through.
+
+        They stay lost and the later segment stays, as there may be no other copy of it. In a
+        compacted log a gap means nothing, nor where offsets jump too far for one segment.
+        """
+        following = self.state.segments.above(segment)
+        if following is None or self.state.config.is_compacted:
+            return
+        is_jump = not is_within_reach(following.base_offset, segment.base_offset)
+        if next_offset < following.base_offset and not is_jump:
+            self.state.warn(
+                f"{segment.files.log_path}: no records from {next_offset} up to the next segment, "
+                f"{following.base_offset}: if they were written they were lost before a sync"
+            )
 
     def _bring_producers(self, segment: Segment) -> None:
         """Know what producers had done up to a segment's base."""

@@ -244,3 +244,14 @@ def test_index_file_that_was_never_made_is_renamed_and_removed() -> None:
 
     assert one.path == "/0.index.deleted"
     assert not one.exists
+
+
+def test_index_file_without_a_limit_loses_a_part_of_an_entry_when_it_is_truncated() -> None:
+    files = MemoryFiles()
+    files.create(PATH).append(entries(1) + b"half")
+    one = index(max_bytes=None, over=files)
+
+    one.truncate_to(1)
+    one.append(entries(2))
+
+    assert on_disk(files) == entries(1, 2)

@@ -1,5 +1,7 @@
 """What a log is made of knows its oldest undecided transaction, and what was strange in it."""
 
+import pytest
+
 from cordwood.storage.bounds import OffsetBounds
 from cordwood.storage.epoch_file import EpochFile
 from cordwood.storage.file_table import FileTable
@@ -72,3 +74,15 @@ def test_warnings_are_kept_up_to_a_number() -> None:
 
     assert known.warnings[:3] == ["one", "two", "batch 0"]
     assert len(known.warnings) == MOST_WARNINGS
+
+
+def test_log_is_torn_by_an_error_in_what_has_to_be_done_to_its_end() -> None:
+    known = state()
+
+    with known.as_a_whole():
+        during = known.is_torn
+    after = known.is_torn
+    with pytest.raises(OSError, match="disk"), known.as_a_whole():
+        raise OSError("the disk is gone")
+
+    assert (during, after, known.is_torn) == (True, False, True)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from cordwood.core.types import TimestampMs
 from cordwood.storage import splitting
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.loading import LogPlace, load
@@ -32,7 +33,7 @@ def holding(data: bytes) -> Place:
     file = place.files.open(path, writable=True)
     file.append(data)
     file.sync()
-    place.files.set_modified(path, NOW.__class__(MODIFIED))
+    place.files.set_modified(path, TimestampMs(MODIFIED))
     return place
 
 
@@ -102,7 +103,7 @@ def test_split_replaces_the_segment_by_its_parts() -> None:
     place = fresh()
     state, segment = wide(place, WIDE)
 
-    found = split(state, segment, parts_of(segment), now_ms=NOW)
+    found = split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     assert state.segments.base_offsets == (0, FAR + 9, 3 * FAR)
     assert [each.size for each in found] == [ENDS[0], ENDS[1] - ENDS[0], ENDS[2] - ENDS[1]]
@@ -114,7 +115,7 @@ def test_split_leaves_the_old_files_for_later_removal() -> None:
     place = fresh()
     state, segment = wide(place, WIDE)
 
-    split(state, segment, parts_of(segment), now_ms=NOW)
+    split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     gone = [path.rpartition("/")[2].lstrip("0") for path in place.deletions.paths]
     assert gone == [".log.deleted", ".index.deleted", ".timeindex.deleted"]
@@ -127,7 +128,7 @@ def test_split_keeps_the_time_of_the_last_change() -> None:
     stat = place.files.stat(segment.files.log_path)
     place.clock.advance(hours=1)
 
-    found = split(state, segment, parts_of(segment), now_ms=NOW)
+    found = split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     times = {place.files.stat(each.files.log_path).modified_ms for each in found}
     assert times == {stat.modified_ms}
@@ -137,7 +138,7 @@ def test_split_copies_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splitting, "COPY_SIZE", 50)
     state, segment = wide(fresh(), WIDE)
 
-    found = split(state, segment, parts_of(segment), now_ms=NOW)
+    found = split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     assert b"".join(each.files.pread(each.size, 0) for each in found) == WIDE
 
@@ -152,7 +153,7 @@ def test_split_without_space_changes_nothing(call: str, first: int) -> None:
     place.files.script.add(fault)
 
     with pytest.raises(OSError, match="No space"):
-        split(state, segment, parts_of(segment), now_ms=NOW)
+        split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     assert place.names() == before
     assert state.segments.base_offsets == (0,)
@@ -234,6 +235,6 @@ def test_split_works_when_one_file_may_be_open() -> None:
     state, segment = wide(place, WIDE)
     state.table = segment.files.table = FileTable(place.files, 1)
 
-    found = split(state, segment, parts_of(segment), now_ms=NOW)
+    found = split(state, segment, parts=parts_of(segment), now_ms=NOW)
 
     assert [each.next_offset() for each in found] == [10, FAR + 11, 3 * FAR + 1]
