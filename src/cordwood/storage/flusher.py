@@ -1,32 +1,37 @@
 """Flushes logs on the worker, so that whoever appends does not wait for a disk.
 
 Of one log one job runs at a time. Who asks meanwhile waits for the next job, which covers all of
-them: the more ask, the more each sync is worth. `call_soon` brings the end of a job back to the
-thread that owns the logs.
+them: the more ask, the more each sync is worth. A log that was cut or moved while its job ran is
+flushed again, for the job may have synced what is not there any more. When a sync fails, or finds
+no space, what was written is in doubt: the log's directory goes offline, and those who wait hear
+of it as KafkaStorageError.
 """
 
-from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
-from cordwood.core.ports import Files, Pending, Worker
+from cordwood.core.errors import KafkaStorageError
+from cordwood.core.ports import Pending
 from cordwood.storage.flushing import FlushJob
 from cordwood.storage.log import Log
+from cordwood.storage.manager import LogManager
 
-CallSoon = Callable[[Callable[[], object]], object]
-OnError = Callable[[Log, OSError], object]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A job on the worker, and those who wait for it."""
+
+    job: FlushJob
+    done: Pending[None]
+    waiting: list[Future[None]]
 
 
 class Flusher:
-    """`on_error` hears of a log whose flush has failed, before those who wait for it do."""
+    """Flushes the logs of a manager, with its tools. Close it before the manager."""
 
-    def __init__(
-        self, files: Files, worker: Worker, *, call_soon: CallSoon, on_error: OnError
-    ) -> None:
-        self._files = files
-        self._worker = worker
-        self._call_soon = call_soon
-        self._on_error = on_error
-        self._running: set[Log] = set()
+    def __init__(self, manager: LogManager) -> None:
+        self._manager = manager
+        self._running: dict[Log, _Run] = {}
         self._waiting: dict[Log, list[Future[None]]] = {}
 
     def flush(self, log: Log) -> Pending[None]:
@@ -37,35 +42,63 @@ class Flusher:
             self._begin(log)
         return pending
 
+    def close(self) -> None:
+        """Wait for all that has been asked for."""
+        while self._running:
+            log, run = next(iter(self._running.items()))
+            run.done.exception()
+            self._end(log, run)
+
     def _begin(self, log: Log) -> None:
         """Run a job for all who wait by now."""
         waiting = self._waiting.pop(log)
-        job = log.begin_flush()
-        if job is None:
-            for pending in waiting:
-                pending.set_result(None)
+        try:
+            job = self._job(log)
+        except KafkaStorageError as error:
+            _settle(waiting, error)
             return
-        self._running.add(log)
-        done = self._worker.submit(lambda: job.run(self._files))
-        done.add_done_callback(
-            lambda ended: self._call_soon(lambda: self._end(log, job, ended=ended, waiting=waiting))
-        )
+        if job is None:
+            _settle(waiting, None)
+            return
+        tools = self._manager.tools
+        run = _Run(job, tools.worker.submit(lambda: job.run(tools.files)), waiting)
+        self._running[log] = run
+        run.done.add_done_callback(lambda _: tools.call_soon(lambda: self._end(log, run)))
 
-    def _end(
-        self, log: Log, job: FlushJob, *, ended: Pending[None], waiting: list[Future[None]]
-    ) -> None:
-        error = ended.exception()
-        self._running.discard(log)
-        if error is None:
-            log.finish_flush(job)
+    def _job(self, log: Log) -> FlushJob | None:
+        if not self._manager.has(log):
+            raise KafkaStorageError(f"the log of {log.partition} is offline or deleted")
+        with self._manager.using(log):
+            return log.begin_flush()
+
+    def _end(self, log: Log, run: _Run) -> None:
+        """Tell of a job that has ended, once, and begin the next one."""
+        if self._running.get(log) is not run:
+            return
+        del self._running[log]
+        error = run.done.exception()
+        is_about_now = _is_about(log, run.job)
+        if error is not None and not (isinstance(error, FileNotFoundError) and not is_about_now):
+            log.failed_flush(run.job)
+            _settle(run.waiting, self._manager.refuse(log, error))
         else:
-            log.failed_flush(job)
-        if isinstance(error, OSError):
-            self._on_error(log, error)
-        for pending in waiting:
-            if error is None:
-                pending.set_result(None)
+            log.finish_flush(run.job)
+            if is_about_now:
+                _settle(run.waiting, None)
             else:
-                pending.set_exception(error)
+                self._waiting.setdefault(log, []).extend(run.waiting)
         if log in self._waiting:
             self._begin(log)
+
+
+def _is_about(log: Log, job: FlushJob) -> bool:
+    """Whether the log is still the one that the job was made for."""
+    return job.directory == log.directory and job.cuts == log.bounds.cuts
+
+
+def _settle(waiting: list[Future[None]], error: Exception | None) -> None:
+    for pending in waiting:
+        if error is None:
+            pending.set_result(None)
+        else:
+            pending.set_exception(error)

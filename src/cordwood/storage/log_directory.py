@@ -3,8 +3,8 @@
     open     made if need be, locked, its name tag read, its four checkpoint files made if missing;
              whether it was closed in order is read and taken back before any log in it is opened
     fail     the disk has refused: the directory and its logs are not used any more, others are
-    close    checkpoints, then the mark of a stop in order, then the lock; without the mark if a
-             log in it has not been loaded or the directory has failed
+    close    checkpoints, then the mark of a stop in order, then the lock; without the mark if the
+             directory has failed, or came without it and not all its logs have been loaded
 
 Damaged checkpoints are told and taken for empty where Kafka does so: then more is checked, and more
 than was deleted may be seen again, but nothing is lost.
@@ -37,16 +37,19 @@ Offsets = Mapping[TopicPartition, Offset]
 
 @dataclass(slots=True, kw_only=True)
 class LogDirectory:
-    """A directory that this process owns. `checkpoints` are those found when it was opened."""
+    """A directory that this process owns. `checkpoints` are those found when it was opened.
+
+    There is no lock on one that failed before it could be opened.
+    """
 
     path: str
     files: Files
-    lock: FileLock
+    lock: FileLock | None
     meta: MetaProperties | None
     is_clean: bool
     checkpoints: dict[str, dict[TopicPartition, Offset]]
     damaged: list[DamagedFileError] = field(default_factory=list)
-    failure: OSError | None = None
+    failure: BaseException | None = None
     is_loaded: bool = False
 
     @classmethod
@@ -76,6 +79,19 @@ class LogDirectory:
             damaged=damaged,
         )
 
+    @classmethod
+    def failed(cls, files: Files, path: str, error: Exception) -> Self:
+        """Return a directory that cannot be used, so that it is known of."""
+        return cls(
+            path=path,
+            files=files,
+            lock=None,
+            meta=None,
+            is_clean=False,
+            checkpoints={},
+            failure=error,
+        )
+
     @property
     def is_online(self) -> bool:
         return self.failure is None
@@ -85,7 +101,7 @@ class LogDirectory:
         if self.failure is not None:
             raise KafkaStorageError(f"log directory {self.path} is offline: {self.failure}")
 
-    def fail(self, error: OSError) -> None:
+    def fail(self, error: BaseException) -> None:
         """Take the directory out of use; the first reason stays."""
         self.failure = self.failure or error
 
@@ -105,10 +121,11 @@ class LogDirectory:
     def close(self, *, broker_epoch: int) -> None:
         """Let others have it. Its logs have been closed and its checkpoints written."""
         try:
-            if self.is_online and self.is_loaded:
+            if self.is_online and (self.is_loaded or self.is_clean):
                 write_clean_shutdown(self.files, self.path, broker_epoch=broker_epoch)
         finally:
-            self.lock.release()
+            if self.lock is not None:
+                self.lock.release()
 
 
 def _locked(files: Files, path: str) -> FileLock:

@@ -4,6 +4,8 @@ import errno
 
 import pytest
 
+from cordwood.core.ports import Worker
+from cordwood.core.system import ThreadWorker
 from cordwood.storage.deletions import ScheduledDeletions, remove_tree
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.clock import VirtualClock
@@ -16,7 +18,7 @@ from tests.unit.storage.log_samples import Place, bases, batch, filled
 class Yard:
     """A directory with files, and deletions that tell their errors."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, worker: Worker | None = None) -> None:
         self.clock = VirtualClock()
         self.files = MemoryFiles(self.clock)
         self.files.make_directory("/d")
@@ -26,7 +28,7 @@ class Yard:
         self.deletions = ScheduledDeletions(
             self.files,
             self.clock,
-            InlineWorker(),
+            worker or InlineWorker(),
             now_ms=self.clock.monotonic_ms,
             on_error=lambda path, error: self.errors.append((path, error.errno)),
         )
@@ -150,3 +152,17 @@ def test_tree_goes_although_one_of_its_files_has_gone_meanwhile(call: str) -> No
         remove_tree(yard.files, "/d")
 
     assert yard.files.list("/d") == ["a"]
+
+
+def test_closing_deletions_waits_for_those_that_are_under_way() -> None:
+    worker = ThreadWorker(threads=1)
+    yard = Yard("a", "b", worker=worker)
+    for name in ("a", "b"):
+        yard.deletions.remove_later([f"/d/{name}"], delay_ms=0)
+    yard.clock.advance(ms=0)
+
+    yard.deletions.close()
+    left = yard.files.list("/d")
+    worker.close()
+
+    assert left == []

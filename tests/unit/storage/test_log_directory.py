@@ -79,7 +79,7 @@ def test_directory_is_clean_once_when_its_logs_were_closed(
     first.close(broker_epoch=17)
 
     second = LogDirectory.open(files, PATH)
-    second.lock.release()
+    files.crash(range(len(files.pending())))
 
     assert second.is_clean is is_loaded
     assert not LogDirectory.open(files, PATH).is_clean
@@ -140,3 +140,22 @@ def test_directory_refuses_what_is_no_partition(files: MemoryFiles) -> None:
 
     with pytest.raises(LogDirectoryError, match="'photographs' has not the form"):
         opened.partitions()
+
+
+def test_clean_directory_is_given_back_clean_when_nothing_was_loaded(files: MemoryFiles) -> None:
+    first = LogDirectory.open(files, PATH)
+    first.is_loaded = True
+    first.close(broker_epoch=1)
+
+    LogDirectory.open(files, PATH).close(broker_epoch=1)
+
+    assert LogDirectory.open(files, PATH).is_clean
+
+
+def test_directory_that_could_not_be_opened_is_offline_and_has_no_lock(files: MemoryFiles) -> None:
+    failed = LogDirectory.failed(files, PATH, OSError(5, "gone"))
+
+    failed.close(broker_epoch=1)
+
+    assert not failed.is_online
+    assert files.list("/") == []
