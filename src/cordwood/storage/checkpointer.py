@@ -41,12 +41,12 @@ class Checkpointer:
         self._on_error = on_error
         self._files: dict[tuple[str, str], _File] = {}
 
-    def mentions(self, directory: LogDirectory, name: str, partition: TopicPartition) -> bool:
+    def mentions(self, directory: LogDirectory, name: str, *, partition: TopicPartition) -> bool:
         """Whether a crash could leave a file that names this partition, as things are."""
         file = self._file(directory, name)
         return partition in file.written or partition in file.writing
 
-    def write(self, directory: LogDirectory, name: str, offsets: Offsets) -> Pending[None]:
+    def write(self, directory: LogDirectory, name: str, *, offsets: Offsets) -> Pending[None]:
         """Write these values soon, and return what is done when they, or newer ones, are there."""
         file = self._file(directory, name)
         pending: Future[None] = Future()
@@ -56,7 +56,7 @@ class Checkpointer:
             self._begin(file, offsets)
         return pending
 
-    def write_now(self, directory: LogDirectory, name: str, offsets: Offsets) -> None:
+    def write_now(self, directory: LogDirectory, name: str, *, offsets: Offsets) -> None:
         """Write these values here, after what runs and instead of what waits; OSError rises."""
         file = self._file(directory, name)
         file.following = None

@@ -42,7 +42,9 @@ class Owner:
     on_event: Callable[[str], object]
 
 
-def open_directories(files: Files, paths: Sequence[str], owner: Owner) -> tuple[LogDirectory, ...]:
+def open_directories(
+    files: Files, paths: Sequence[str], *, owner: Owner
+) -> tuple[LogDirectory, ...]:
     """Take the directories, made if need be; LogDirectoryError if that must not or cannot be."""
     opened: list[LogDirectory] = []
     try:
@@ -80,7 +82,7 @@ def _open(files: Files, path: str, owner: Owner) -> LogDirectory:
         directory = LogDirectory.open(files, path)
     except (OSError, DamagedFileError) as error:
         owner.on_event(f"{path} cannot be opened: {error}")
-        return LogDirectory.failed(files, path, error)
+        return LogDirectory.failed(files, path, error=error)
     for damage in directory.damaged:
         owner.on_event(f"taken for empty: {damage}")
     return directory

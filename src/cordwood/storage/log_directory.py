@@ -80,7 +80,7 @@ class LogDirectory:
         )
 
     @classmethod
-    def failed(cls, files: Files, path: str, error: Exception) -> Self:
+    def failed(cls, files: Files, path: str, *, error: Exception) -> Self:
         """Return a directory that cannot be used, so that it is known of."""
         return cls(
             path=path,

@@ -37,7 +37,7 @@ def create(
     refusals = []
     for directory in sorted(stock.online, key=stock.count_in):
         name = names.directory_name(partition)
-        place = stock.place(partition, directory, name, is_new=True)
+        place = stock.place(partition, directory, name=name, is_new=True)
         try:
             return _make(stock, stock.current, place, topic_id=topic_id)
         except KafkaStorageError as error:
@@ -45,7 +45,7 @@ def create(
     raise refusals[0]
 
 
-def create_future(stock: Stock, partition: TopicPartition, directory: LogDirectory) -> Log:
+def create_future(stock: Stock, partition: TopicPartition, *, directory: LogDirectory) -> Log:
     """Return an empty copy of a log in another directory; see `LogManager.create_future`."""
     directory.ensure_online()
     current = stock.current.existing(partition)
@@ -54,7 +54,7 @@ def create_future(stock: Stock, partition: TopicPartition, directory: LogDirecto
     if stock.home_of(current.directory) is directory:
         raise KafkaStorageError(f"{partition} is in {directory.path} already")
     name = names.future_directory_name(partition, stock.tools.random.token(16))
-    place = stock.place(partition, directory, name, is_new=True)
+    place = stock.place(partition, directory, name=name, is_new=True)
     return _make(stock, stock.futures, place, topic_id=topic_id_of(stock, current))
 
 

@@ -102,7 +102,7 @@ class LogManager:
 
     def create_future(self, partition: TopicPartition, directory: LogDirectory) -> Log:
         """Return an empty copy of a log in another directory, to be filled and promoted."""
-        return making.create_future(self._stock, partition, directory)
+        return making.create_future(self._stock, partition, directory=directory)
 
     def promote(self, partition: TopicPartition) -> Log:
         """Let a copy take the place of the log, which is deleted; return the copy."""
@@ -110,11 +110,11 @@ class LogManager:
 
     def delete(self, partition: TopicPartition) -> None:
         """Remove a partition's log: from here on there is none, a while later its files go too."""
-        moving.delete(self._stock, self._stock.current, partition)
+        moving.delete(self._stock, partition, shelf=self._stock.current)
 
     def delete_future(self, partition: TopicPartition) -> None:
         """Remove a copy."""
-        moving.delete(self._stock, self._stock.futures, partition)
+        moving.delete(self._stock, partition, shelf=self._stock.futures)
 
     def set_aside(self, partition: TopicPartition) -> None:
         """Keep the files of a log that nobody here should have, for the operator to decide."""
@@ -181,7 +181,7 @@ class LogManager:
 
     def _write(self, directory: LogDirectory, name: str) -> Pending[None]:
         offsets = self._stock.checkpoint(directory, name)
-        return self._stock.checkpointer.write(directory, name, offsets)
+        return self._stock.checkpointer.write(directory, name, offsets=offsets)
 
     # -- at the end
 
@@ -217,4 +217,4 @@ class LogManager:
         if directory.is_loaded:
             for name in (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS):
                 offsets = self._stock.checkpoint(directory, name)
-                self._stock.checkpointer.write_now(directory, name, offsets)
+                self._stock.checkpointer.write_now(directory, name, offsets=offsets)

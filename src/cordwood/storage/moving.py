@@ -21,14 +21,16 @@ from cordwood.storage.stock import Stock
 Rename = Callable[[TopicPartition, bytes], str]
 
 
-def delete(stock: Stock, shelf: Shelf, partition: TopicPartition) -> None:
+def delete(stock: Stock, partition: TopicPartition, *, shelf: Shelf) -> None:
     """Remove a log: from here on there is none, a while later its files go too."""
-    _remove_later(stock, _moved_away(stock, shelf, partition, rename=names.deleted_directory_name))
+    _remove_later(
+        stock, _moved_away(stock, partition, shelf=shelf, rename=names.deleted_directory_name)
+    )
 
 
 def set_aside(stock: Stock, partition: TopicPartition) -> None:
     """Keep the files of a log that nobody here should have."""
-    _moved_away(stock, stock.current, partition, rename=names.stray_directory_name)
+    _moved_away(stock, partition, shelf=stock.current, rename=names.stray_directory_name)
 
 
 def promote(stock: Stock, partition: TopicPartition) -> Log:
@@ -41,12 +43,14 @@ def promote(stock: Stock, partition: TopicPartition) -> Log:
             future.set_high_watermark(current.bounds.high_watermark)
     doomed = None
     if current is not None:
-        doomed = _moved_away(stock, stock.current, partition, rename=names.deleted_directory_name)
+        doomed = _moved_away(
+            stock, partition, shelf=stock.current, rename=names.deleted_directory_name
+        )
     try:
-        _move(stock, future, names.directory_name(partition))
+        _move(stock, future, name=names.directory_name(partition))
     except KafkaStorageError:
         if current is not None:
-            _move(stock, current, names.directory_name(partition))
+            _move(stock, current, name=names.directory_name(partition))
             stock.current.put(current, stock.home_of(current.directory))
         raise
     home = stock.futures.homes[partition]
@@ -57,16 +61,16 @@ def promote(stock: Stock, partition: TopicPartition) -> Log:
     return future
 
 
-def _moved_away(stock: Stock, shelf: Shelf, partition: TopicPartition, *, rename: Rename) -> str:
+def _moved_away(stock: Stock, partition: TopicPartition, *, shelf: Shelf, rename: Rename) -> str:
     """Give a log's directory a name under which it is not found; return where it is."""
     log = shelf.existing(partition)
-    _move(stock, log, rename(partition, stock.tools.random.token(16)))
+    _move(stock, log, name=rename(partition, stock.tools.random.token(16)))
     shelf.drop(partition)
     log.lease = log.lease.abort()
     return log.directory
 
 
-def _move(stock: Stock, log: Log, name: str) -> None:
+def _move(stock: Stock, log: Log, *, name: str) -> None:
     """Give a log's directory another name, durably."""
     directory = stock.home_of(log.directory)
     with stock.using(log):

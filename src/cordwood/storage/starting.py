@@ -55,7 +55,7 @@ def _look_into(
             doomed.append(f"{directory.path}/{name}")
         elif suffix in shelves:
             shelves[suffix].claim(partition, directory)
-            found.append((shelves[suffix], stock.place(partition, directory, name)))
+            found.append((shelves[suffix], stock.place(partition, directory, name=name)))
 
 
 def _load(stock: Stock, place: LogPlace) -> Log:

@@ -117,8 +117,8 @@ class Stock:
         self,
         partition: TopicPartition,
         directory: LogDirectory,
-        name: str,
         *,
+        name: str,
         is_new: bool = False,
     ) -> LogPlace:
         """Return what there is to know for opening a log."""
@@ -199,8 +199,9 @@ class Stock:
     def forget_checkpoints(self, partition: TopicPartition, directory: LogDirectory) -> None:
         """Let no checkpoint speak of an earlier partition of this name, not even after a crash."""
         for name in _CHECKPOINTED:
-            if self.checkpointer.mentions(directory, name, partition):
-                self.checkpointer.write_now(directory, name, self.checkpoint(directory, name))
+            if self.checkpointer.mentions(directory, name, partition=partition):
+                offsets = self.checkpoint(directory, name)
+                self.checkpointer.write_now(directory, name, offsets=offsets)
 
 
 def _recovery_point(log: Log) -> Offset:

@@ -84,7 +84,7 @@ class House:
             on_event=self.events.append,
         )
         settings = ManagerSettings(config_for=lambda _: self.config)
-        return LogManager(open_directories(self.files, self.paths, owner), tools, settings)
+        return LogManager(open_directories(self.files, self.paths, owner=owner), tools, settings)
 
     def load(self, worker: Worker | None = None) -> LogManager:
         """Open the directories and load what is in them."""

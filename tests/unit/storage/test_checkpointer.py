@@ -39,14 +39,16 @@ class Desk:
 
     def write(self, offset: int, number: int = 0) -> Pending[None]:
         offsets = {partition(number): Offset(offset)}
-        return self.checkpointer.write(self.directory, RECOVERY_POINTS, offsets)
+        return self.checkpointer.write(self.directory, RECOVERY_POINTS, offsets=offsets)
 
     def write_now(self, offset: int) -> None:
         offsets = {partition(): Offset(offset)}
-        self.checkpointer.write_now(self.directory, RECOVERY_POINTS, offsets)
+        self.checkpointer.write_now(self.directory, RECOVERY_POINTS, offsets=offsets)
 
     def mentions(self, number: int = 0) -> bool:
-        return self.checkpointer.mentions(self.directory, RECOVERY_POINTS, partition(number))
+        return self.checkpointer.mentions(
+            self.directory, RECOVERY_POINTS, partition=partition(number)
+        )
 
     def text(self) -> str:
         return read_whole(self.files, f"/a/{RECOVERY_POINTS}").decode()
@@ -81,7 +83,7 @@ def test_different_checkpoints_do_not_wait_for_each_other() -> None:
     desk = Desk()
 
     desk.write(1)
-    desk.checkpointer.write(desk.directory, LOG_START_OFFSETS, {})
+    desk.checkpointer.write(desk.directory, LOG_START_OFFSETS, offsets={})
 
     assert len(desk.worker.held) == 2
 
@@ -92,12 +94,12 @@ def test_last_checkpoint_comes_after_what_runs_and_instead_of_what_waits() -> No
     worker.submit(gate.wait)
     checkpointer = Checkpointer(worker, call_soon=desk.later.append, on_error=desk.on_error)
     pendings = [
-        checkpointer.write(desk.directory, RECOVERY_POINTS, {partition(): Offset(offset)})
+        checkpointer.write(desk.directory, RECOVERY_POINTS, offsets={partition(): Offset(offset)})
         for offset in (1, 2)
     ]
 
     gate.set()
-    checkpointer.write_now(desk.directory, RECOVERY_POINTS, {partition(): Offset(3)})
+    checkpointer.write_now(desk.directory, RECOVERY_POINTS, offsets={partition(): Offset(3)})
     worker.close()
     for call in desk.later:
         call()
@@ -157,6 +159,6 @@ def test_checkpoint_mentions_what_was_found_at_the_start() -> None:
     desk.directory.checkpoints[RECOVERY_POINTS] = {partition(): Offset(4)}
 
     before = desk.mentions()
-    desk.checkpointer.write_now(desk.directory, RECOVERY_POINTS, {})
+    desk.checkpointer.write_now(desk.directory, RECOVERY_POINTS, offsets={})
 
     assert (before, desk.mentions()) == (True, False)

@@ -41,7 +41,7 @@ class Ground:
         )
 
     def open(self, *paths: str) -> tuple[LogDirectory, ...]:
-        return open_directories(self.files, paths or ("/a", "/b"), self.owner)
+        return open_directories(self.files, paths or ("/a", "/b"), owner=self.owner)
 
     def stopped(self, *paths: str) -> None:
         """Leave directories after a clean stop."""

@@ -153,7 +153,7 @@ def test_clean_directory_is_given_back_clean_when_nothing_was_loaded(files: Memo
 
 
 def test_directory_that_could_not_be_opened_is_offline_and_has_no_lock(files: MemoryFiles) -> None:
-    failed = LogDirectory.failed(files, PATH, OSError(5, "gone"))
+    failed = LogDirectory.failed(files, PATH, error=OSError(5, "gone"))
 
     failed.close(broker_epoch=1)
 

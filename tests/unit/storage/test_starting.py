@@ -186,7 +186,7 @@ def test_logs_are_loaded_by_threads(tmp_path: Path) -> None:
             on_event=events.append,
         )
         settings = ManagerSettings(config_for=lambda _: LogConfig())
-        loaded = LogManager(open_directories(files, paths, owner), tools, settings)
+        loaded = LogManager(open_directories(files, paths, owner=owner), tools, settings)
         loaded.load()
         return loaded
 
