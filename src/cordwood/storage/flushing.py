@@ -58,11 +58,12 @@ def begin_flush(state: LogState) -> FlushJob | None:
 def final_flush(state: LogState, snapshot: str | None) -> FlushJob:
     """Return what has to be synced for a clean stop, the snapshot at the end of the log included.
 
-    The files of an active segment without records count too: its indexes have been cut to size.
+    The files of an active segment without records count too: its indexes have been cut to size, and
+    the snapshot at its base may be the one at the end.
     """
     more = [] if snapshot is None else [snapshot]
     state.unsynced_names = True
-    return _job(state, [*state.segments.active.paths(), *more])
+    return _job(state, [*_paths(state, state.segments.active), *more])
 
 
 def _job(state: LogState, more: Sequence[str]) -> FlushJob:

@@ -172,8 +172,10 @@ def test_clean_stop_syncs_the_indexes_of_an_empty_active_segment() -> None:
     log.roll()
 
     log.close()
+    left = place.files.pending()
     place.files.crash()
 
+    assert left == ()
     sizes = [len(place.bytes_of(f"{3:020}.{end}")) for end in ("log", "index", "timeindex")]
     assert sizes == [0, 0, 0]
     assert lead(place.open(), batch()).first_offset == 3

@@ -261,6 +261,20 @@ def test_stray_snapshot_goes_and_the_newest_stays() -> None:
     assert log.producers.producers[1].last_sequence == 3
 
 
+def test_snapshot_of_records_that_are_lost_does_not_come_back() -> None:
+    place = Place()
+    log = place.open()
+    lead(log, *(produced(sequence) for sequence in range(7)))
+    log.close()
+    place.files.open(path(0), writable=True).truncate(3 * len(produced(0)))
+    place.files.open(path(0), writable=True).sync()
+
+    unclean(place)
+    place.files.crash()
+
+    assert place.names("snapshot") == ["3.snapshot"]
+
+
 def test_log_that_ends_before_its_start_begins_anew_there() -> None:
     place = Place()
     log = filled(place.open(), 1, epoch=1)

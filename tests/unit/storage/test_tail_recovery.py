@@ -272,6 +272,19 @@ def test_what_was_cut_off_never_comes_back_behind_new_records(seed: int) -> None
         write_points += 1
 
 
+def test_batches_behind_a_bad_one_do_not_come_back_behind_what_takes_its_place() -> None:
+    place = dead(SMALL)
+    recovered(place, SMALL).flush()
+    overwrite(place, 0, b"\xff", at=4 * SIZE - 1)
+    place.files.open(path(0), writable=True).sync()
+
+    follow(recovered(place, SMALL), batch(at=3))
+    pending = place.files.pending()
+    place.files.crash([at for at, each in enumerate(pending) if each.startswith(f"write {SIZE} ")])
+
+    assert spans(recovered(place, SMALL)) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+
+
 # -- epochs and producers
 
 
