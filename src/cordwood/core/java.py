@@ -89,12 +89,16 @@ def absolute_path(path: str, *, folder: str) -> str:
 
 
 def hash_order(keys: Iterable[str]) -> list[str]:
-    """Return distinct keys in the order that a `HashMap` has when they were put in this order."""
+    """Return distinct keys in the order of a `HashMap` that `computeIfAbsent` has put them in.
+
+    Each goes in front of those in its bucket, and the table grows one key later than with `put`.
+    Long buckets, which Java turns into trees, are not followed.
+    """
     put = list(keys)
     table = _FIRST_TABLE
-    while len(put) > table * 3 // 4:
+    while len(put) - 1 > table * 3 // 4:
         table *= 2
-    return sorted(put, key=lambda key: _spread(key) & (table - 1))
+    return sorted(reversed(put), key=lambda key: _spread(key) & (table - 1))
 
 
 def _spread(text: str) -> int:

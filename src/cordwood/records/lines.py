@@ -80,11 +80,15 @@ class RawRecord(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A record's line, without its newline, and what decides whether it is wanted."""
+    """A record's line, without its newline, and what decides whether it is wanted.
+
+    With an error the line is cut short there, and the last.
+    """
 
     offset: int
     timestamp: int
     text: bytes
+    error: BadRecordsError | None = None
 
 
 class PlainLineWriter:
@@ -104,24 +108,28 @@ def gather(lines: Iterator[Line], style: LineStyle, *, previous: int) -> RecordL
     error = None
     has = None if style.selection is None else style.selection.has
     try:
-        for offset, timestamp, text in lines:
+        for offset, timestamp, text, cut in lines:
             if has is not None and not has(offset, timestamp):
                 continue
             if previous not in (offset - 1, NOTHING):
                 gaps.append((previous, offset))
             previous = offset
-            texts.append(text)
+            texts += (text, b"\n") if cut is None else (text,)
+            error = cut or error
     except BadRecordsError as caught:
         error = caught
-    return RecordLines(b"".join(text + b"\n" for text in texts), previous, gaps, error)
+    return RecordLines(b"".join(texts), previous, gaps, error)
 
 
 def _lines(batch: RecordBatch, style: LineStyle) -> Iterator[Line]:
     label = LABELS[batch.timestamp_type]
     for record in raw_records(batch, limit=style.limit):
         text = metadata_of(record, label) if style.has_metadata else b""
-        if style.has_data:
-            text += data_of(record.key, record.value, style)
+        try:
+            text += data_of(record.key, record.value, style) if style.has_data else b""
+        except BadRecordsError as error:
+            yield Line(record.offset, record.timestamp, text, error)
+            return
         yield Line(record.offset, record.timestamp, text)
 
 

@@ -8,7 +8,7 @@ in the middle of the reading. If it fails once more, it is damaged.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import BadRecordsError
@@ -35,7 +35,7 @@ class ColumnsWanted:
     end: int | None = None
     is_committed: bool = False
     is_view: bool = False
-    chunking: Chunking = Chunking()
+    chunking: Chunking = field(default_factory=Chunking)
 
 
 def read_partition(
@@ -48,21 +48,19 @@ def read_partition(
     transactions = ReaderTransactions(reader) if wanted.is_committed else None
     if transactions is not None:
         end = min(end, transactions.last_stable_offset())
-    failures = 0
-    while offset < end:
-        run = None
+    is_read, failures = False, 0
+    while not is_read:
         try:
             for run in reader.buffers(offset, end, is_kept=wanted.is_view):
                 request = _request(run, wanted, end, transactions)
                 yield from _decoded(run, decoder, request)
                 offset, failures = run.next_offset, 0
-            return
+            is_read = True
         except _UndecodableError as failed:
-            if failed.next_offset > offset:
-                offset, failures = failed.next_offset, 0
-            failures += 1
+            failures = 1 if failed.next_offset > offset else failures + 1
             if failures == MOST_READS:
                 raise failed.error from failed
+            offset = max(offset, failed.next_offset)
 
 
 class _UndecodableError(Exception):

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from cordwood.core.errors import BadRecordsError
 from cordwood.core.ids import Uuid, format_uuid
 from cordwood.records.batch import RecordBatch
 from cordwood.records.control import (
@@ -50,7 +51,12 @@ def _lines(batch: RecordBatch, style: LineStyle) -> Iterator[Line]:
     for record in raw_records(batch, limit=style.limit):
         text = b""
         if style.has_metadata:
-            text = metadata_of(record, label) + control_text(record)
+            text = metadata_of(record, label)
+            try:
+                text += control_text(record)
+            except BadRecordsError as error:
+                yield Line(record.offset, record.timestamp, text, error)
+                return
         yield Line(record.offset, record.timestamp, text)
 
 
@@ -66,7 +72,8 @@ def control_text(record: RawRecord) -> bytes:
         name = b"COMMIT" if control.is_commit else b"ABORT"
         return b" endTxnMarker: %s coordinatorEpoch: %d" % (name, control.coordinator_epoch)
     title, content = _spelled(control)
-    text = json.dumps({"version": control.version, **content}, separators=(",", ":"))
+    fields = {"version": control.version, **content}
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return f" {title} {text}".encode()
 
 

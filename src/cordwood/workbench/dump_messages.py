@@ -12,6 +12,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import Buffer, crc32
+from cordwood.core.errors import BadRecordsError
 from cordwood.records.compression import Codec
 from cordwood.records.lines import (
     LABELS,
@@ -20,7 +21,6 @@ from cordwood.records.lines import (
     RecordLines,
     data_of,
     gather,
-    size_of,
 )
 from cordwood.records.message import CRC_START, LOG_OVERHEAD, SMALLEST_SIZE
 from cordwood.records.place import CODEC_BITS, Place
@@ -34,16 +34,56 @@ _KEY_AT: Final = (18, 26)
 
 
 class DumpedMessage(NamedTuple):
-    """A message as its bytes have it."""
+    """A message as its bytes have it; its sizes are not held against them before they are used."""
 
     offset: int
     magic: int
     attributes: int
     timestamp: int
-    key: bytes | None
-    value: bytes | None
     crc: int
-    is_valid: bool
+    view: memoryview
+    place: Place
+
+    @property
+    def is_valid(self) -> bool:
+        return self.crc == crc32(self.view[CRC_START:])
+
+    @property
+    def key_size(self) -> int:
+        return self._length(_KEY_AT[self.magic != 0])
+
+    @property
+    def value_size(self) -> int:
+        return self._length(self._value_at)
+
+    @property
+    def key(self) -> bytes | None:
+        return self._bytes(_KEY_AT[self.magic != 0] + _LENGTH.size, self.key_size)
+
+    @property
+    def value(self) -> bytes | None:
+        return self._bytes(self._value_at + _LENGTH.size, self.value_size)
+
+    @property
+    def _value_at(self) -> int:
+        return _KEY_AT[self.magic != 0] + _LENGTH.size + max(self.key_size, 0)
+
+    def _length(self, at: int) -> int:
+        room = len(self.view) - at
+        if room < _LENGTH.size:
+            raise self.place.invalid("no room for a length", expected=_LENGTH.size, found=room)
+        length: int = _LENGTH.unpack_from(self.view, at)[0]
+        return length
+
+    def _bytes(self, at: int, size: int) -> bytes | None:
+        if size < 0:
+            return None
+        room = len(self.view) - at
+        if size > room:
+            raise self.place.invalid(
+                "a length beyond its message", expected=f"at most {room}", found=size
+            )
+        return bytes(self.view[at : at + size])
 
 
 def message_lines(batch: DumpedBatch, style: LineStyle, *, previous: int) -> RecordLines:
@@ -55,8 +95,11 @@ def _lines(batch: DumpedBatch, style: LineStyle) -> Iterator[Line]:
     label = LABELS[batch.timestamp_type]
     for message in messages(batch, limit=style.limit):
         text = _metadata(message, label) if style.has_metadata else b""
-        if style.has_data:
-            text += data_of(message.key, message.value, style)
+        try:
+            text += data_of(message.key, message.value, style) if style.has_data else b""
+        except BadRecordsError as error:
+            yield Line(message.offset, message.timestamp, text, error)
+            return
         yield Line(message.offset, message.timestamp, text)
 
 
@@ -67,13 +110,14 @@ def messages(batch: DumpedBatch, *, limit: int) -> Iterator[DumpedMessage]:
     if codec is Codec.NONE:
         yield outer
         return
-    if codec is Codec.ZSTD or outer.value is None:
+    value = outer.value
+    if codec is Codec.ZSTD or value is None:
         raise batch.place.invalid(
             "a wrapper that holds nothing readable",
             expected="gzip, snappy or lz4",
-            found="null" if outer.value is None else codec.kafka_name,
+            found="null" if value is None else codec.kafka_name,
         )
-    data = batch.place.decompress(codec, memoryview(outer.value), magic=outer.magic, limit=limit)
+    data = batch.place.decompress(codec, memoryview(value), magic=outer.magic, limit=limit)
     inside = [_read(each, batch.place) for each in _split(data, batch.place)]
     if not inside:
         raise batch.place.invalid("a wrapper of nothing", expected="messages", found=len(data))
@@ -131,24 +175,7 @@ def _read(view: memoryview, place: Place) -> DumpedMessage:
             found=len(view),
         )
     timestamp = _TIMESTAMP.unpack_from(view, 18)[0] if is_dated else -1
-    key, at = _read_nullable(view, _KEY_AT[is_dated], place)
-    value, _ = _read_nullable(view, at, place)
-    is_valid = crc == crc32(view[CRC_START:])
-    return DumpedMessage(offset, magic, attributes, timestamp, key, value, crc, is_valid)
-
-
-def _read_nullable(view: memoryview, at: int, place: Place) -> tuple[bytes | None, int]:
-    if len(view) - at < _LENGTH.size:
-        raise place.invalid("no room for a length", expected=4, found=len(view) - at)
-    size: int = _LENGTH.unpack_from(view, at)[0]
-    at += _LENGTH.size
-    if size < 0:
-        return None, at
-    if size > len(view) - at:
-        raise place.invalid(
-            "a length beyond its message", expected=f"at most {len(view) - at}", found=size
-        )
-    return bytes(view[at : at + size]), at + size
+    return DumpedMessage(offset, magic, attributes, timestamp, crc, view, place)
 
 
 def _metadata(message: DumpedMessage, label: bytes) -> bytes:
@@ -156,8 +183,8 @@ def _metadata(message: DumpedMessage, label: bytes) -> bytes:
         message.offset,
         label,
         message.timestamp,
-        size_of(message.key),
-        size_of(message.value),
+        message.key_size,
+        message.value_size,
         b"true" if message.is_valid else b"false",
         message.crc,
     )

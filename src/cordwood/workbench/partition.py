@@ -7,7 +7,7 @@ reading goes as far as the log did when it began.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Files
@@ -55,7 +55,7 @@ class PartitionView:
     def __repr__(self) -> str:
         return f"PartitionView({self.path!r})"
 
-    def __enter__(self) -> "PartitionView":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
