@@ -1,5 +1,7 @@
 """A log's epochs are on disk before a record of a new one is."""
 
+import errno
+
 import pytest
 
 from cordwood.core.errors import DamagedFileError
@@ -7,6 +9,7 @@ from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.epoch_file import EpochFile
 from cordwood.storage.epochs import EpochEntry
+from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 
 DIRECTORY = "/t-0"
@@ -103,3 +106,15 @@ def test_damaged_file_of_epochs_is_named_with_its_remedy() -> None:
 
     with pytest.raises(DamagedFileError, match=r"/t-0/leader-epoch-checkpoint: .*remove the file"):
         EpochFile(files, DIRECTORY).load()
+
+
+def test_epochs_that_could_not_be_written_are_written_the_next_time() -> None:
+    files = directory()
+    file = epochs(files, (0, 0))
+    files.script.add(Fault(on="append", path="*.tmp", code=errno.ENOSPC))
+    with pytest.raises(OSError, match="No space left"):
+        file.assign(3, 120)
+
+    file.assign(3, 120)
+
+    assert entries(files) == [(0, 0), (3, 120)]

@@ -255,3 +255,14 @@ def test_index_file_without_a_limit_loses_a_part_of_an_entry_when_it_is_truncate
     one.append(entries(2))
 
     assert on_disk(files) == entries(1, 2)
+
+
+def test_index_file_is_opened_through_another_table_when_it_is_told() -> None:
+    files = MemoryFiles()
+    one = grown(files, 1)
+    one.trim()
+    other = FileTable(files, 4)
+
+    one.use(other)
+
+    assert (one.read(0, 1), other.open_count) == (entries(1), 1)

@@ -39,6 +39,33 @@ def test_manager_knows_its_logs_and_their_directories() -> None:
     assert (manager.has(first), manager.is_serving) == (True, True)
 
 
+def test_manager_makes_sets_aside_and_promotes() -> None:
+    manager = House().load()
+    made(manager, 0, 1, 2)
+
+    copy = manager.create_future(partition(0), manager.directories[1])
+    futures = dict(manager.futures)
+    manager.delete_future(partition(0))
+    manager.create_future(partition(0), manager.directories[1])
+    promoted = manager.promote(partition(0))
+    manager.set_aside(partition(1))
+    manager.delete(partition(2))
+
+    assert futures == {partition(0): copy}
+    assert manager.logs == {partition(0): promoted}
+    assert manager.futures == {}
+
+
+def test_error_of_a_disk_is_told_as_one_of_storage() -> None:
+    manager = House().load()
+    log = made(manager)[0]
+
+    refusal = manager.refuse(log, OSError(errno.EIO, "gone"))
+
+    assert str(refusal) == "/a/orders-0: [Errno 5] gone"
+    assert not manager.has(log)
+
+
 # -- configuration
 
 

@@ -203,3 +203,17 @@ def test_entries_are_gone_from_all_indexes_after_a_reset() -> None:
     assert names(files) == [".index", ".log", ".timeindex", ".txnindex"]
     assert sizes(files) == [1200, segment.size, 1200, 0]
     assert segment.files.offset_entries.count == segment.files.time_entries.count == 0
+
+
+def test_files_are_opened_through_another_table_when_they_are_told() -> None:
+    files = MemoryFiles()
+    segment = over(files)
+    append(segment, v2(0))
+    segment.become_inactive()
+    other = table(files)
+
+    segment.files.use(other)
+    segment.files.log()
+    segment.files.offset_entries.read(0, 1)
+
+    assert other.open_count == 2

@@ -5,10 +5,17 @@ import errno
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, KafkaStorageError
-from cordwood.storage.checkpoints import RECOVERY_POINTS
+from cordwood.storage.checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_offset_checkpoint,
+)
 from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import LogManager
 from cordwood.storage.origin import Origin
+from cordwood.storage.stock import ManagerSettings, Stock
 from cordwood.testing.faults import Fault
 from tests.unit.storage.log_samples import (
     batch,
@@ -27,6 +34,19 @@ def append(manager: LogManager, log: Log, data: bytearray | None = None, *, epoc
     """Append as the broker does, and return the offset."""
     with manager.using(log):
         return lead(log, data or batch(), epoch=epoch).first_offset
+
+
+def stock_of(manager: LogManager) -> Stock:
+    """Return a stock of the same directories, with the same logs in it."""
+    settings = ManagerSettings(config_for=lambda _: LogConfig())
+    stock = Stock(manager.directories, manager.tools, settings)
+    for log in manager.all_logs():
+        stock.current.put(log, manager.directory_of(log))
+    for directory in manager.directories:
+        directory.checkpoints[HIGH_WATERMARKS] = read_offset_checkpoint(
+            directory.files, f"{directory.path}/{HIGH_WATERMARKS}"
+        )
+    return stock
 
 
 def online(manager: LogManager) -> list[bool]:
@@ -250,3 +270,46 @@ def test_file_that_cannot_be_removed_is_told() -> None:
 
     assert "could not be removed: [Errno 5]" in house.events[0]
     assert online(manager) == [True, True]
+
+
+def test_checkpoints_say_of_a_directory_what_its_logs_and_copies_have() -> None:
+    manager = House("/a", config=LogConfig()).load()
+    started, whole = (filled(log, 4) for log in made(manager, 0, 1))
+    started.delete_records(2)
+    started.flush()
+    stock = stock_of(manager)
+
+    found = {
+        name: {each.partition: offset for each, offset in offsets.items()}
+        for name in (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS)
+        for offsets in (stock.checkpoint(manager.directories[0], name),)
+    }
+
+    assert stock.all_logs() == [started, whole]
+    assert found == {
+        RECOVERY_POINTS: {0: 4, 1: 0},
+        LOG_START_OFFSETS: {0: 2},
+        HIGH_WATERMARKS: {0: 4, 1: 4},
+    }
+
+
+def test_checkpoints_forget_a_partition_that_is_gone() -> None:
+    house = House("/a")
+    manager = house.load()
+    made(manager)
+    manager.write_high_watermarks()
+    manager.delete(partition())
+
+    stock_of(manager).forget_checkpoints(partition(), manager.directories[0])
+
+    assert read_offset_checkpoint(house.files, f"/a/{HIGH_WATERMARKS}") == {}
+
+
+def test_directory_whose_disk_refuses_is_left_aside_and_work_goes_on() -> None:
+    manager = House().load()
+    stock = stock_of(manager)
+
+    with stock.failing(manager.directories[0]):
+        raise OSError(errno.EIO, "gone")
+
+    assert stock.online == [manager.directories[1]]
