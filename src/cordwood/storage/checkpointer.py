@@ -61,7 +61,6 @@ class Checkpointer:
         file = self._file(directory, name)
         file.following = None
         if file.running is not None:
-            file.running.exception()
             self._end(file, file.running)
         waiting, file.waiting = file.waiting, []
         try:
@@ -80,7 +79,7 @@ class Checkpointer:
         pending.add_done_callback(lambda ended: self._call_soon(lambda: self._end(file, ended)))
 
     def _end(self, file: _File, ended: Pending[None]) -> None:
-        """Tell of a write that has ended, once, and begin the next one."""
+        """Tell of a write that has ended, once, and begin the next one; wait if it has not."""
         if file.running is not ended:
             return
         file.running = None

@@ -46,7 +46,6 @@ class Flusher:
         """Wait for all that has been asked for."""
         while self._running:
             log, run = next(iter(self._running.items()))
-            run.done.exception()
             self._end(log, run)
 
     def _begin(self, log: Log) -> None:
@@ -72,7 +71,7 @@ class Flusher:
             return log.begin_flush()
 
     def _end(self, log: Log, run: _Run) -> None:
-        """Tell of a job that has ended, once, and begin the next one."""
+        """Tell of a job that has ended, once, and begin the next one; wait if it has not."""
         if self._running.get(log) is not run:
             return
         del self._running[log]

@@ -5,6 +5,8 @@ A partition has one place. It is known of before its log is loaded, and when its
 failed: then the log counts as offline, not as missing, and nobody makes a second one.
 """
 
+from collections.abc import Mapping
+
 from cordwood.core.errors import KafkaStorageError, LogDirectoryError
 from cordwood.core.types import TopicPartition
 from cordwood.storage.log import Log
@@ -14,9 +16,10 @@ from cordwood.storage.log_directory import LogDirectory
 class Shelf:
     """The logs of one kind by partition; `homes` has those that cannot be used, too."""
 
-    __slots__ = ("homes", "logs")
+    __slots__ = ("_by_home", "homes", "logs")
 
     def __init__(self) -> None:
+        self._by_home: dict[str, dict[TopicPartition, Log]] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.homes: dict[TopicPartition, LogDirectory] = {}
 
@@ -35,8 +38,9 @@ class Shelf:
 
     def put(self, log: Log, directory: LogDirectory) -> None:
         """Let a log be found."""
-        self.homes[log.partition] = directory
-        self.logs[log.partition] = log
+        partition = log.partition
+        self.homes[partition] = directory
+        self.logs[partition] = self._by_home.setdefault(directory.path, {})[partition] = log
 
     def find(self, partition: TopicPartition) -> Log | None:
         """Return a partition's log, None if there is none; refuses one that is offline."""
@@ -54,19 +58,20 @@ class Shelf:
 
     def drop(self, partition: TopicPartition) -> None:
         """Know of a partition no more."""
-        del self.logs[partition], self.homes[partition]
+        home = self.homes.pop(partition)
+        del self.logs[partition], self._by_home[home.path][partition]
 
     def lose(self, directory: LogDirectory) -> list[Log]:
         """Take a directory's logs away, but not their places, and return them."""
-        lost = self.logs_in(directory)
-        for log in lost:
-            del self.logs[log.partition]
-        return lost
+        lost = self._by_home.pop(directory.path, {})
+        for partition in lost:
+            del self.logs[partition]
+        return list(lost.values())
 
-    def logs_in(self, directory: LogDirectory) -> list[Log]:
+    def logs_in(self, directory: LogDirectory) -> Mapping[TopicPartition, Log]:
         """Return the logs of one directory."""
-        return [log for each, log in self.logs.items() if self.homes[each] is directory]
+        return self._by_home.get(directory.path, {})
 
     def count_in(self, directory: LogDirectory) -> int:
-        """Return how many partitions have their place there."""
-        return sum(home is directory for home in self.homes.values())
+        """Return how many logs are there."""
+        return len(self.logs_in(directory))

@@ -101,12 +101,8 @@ class Stock:
         """Return the logs and the copies."""
         return [*self.current.logs.values(), *self.futures.logs.values()]
 
-    def logs_in(self, directory: LogDirectory) -> list[Log]:
-        """Return a directory's logs and copies; of a partition it has one or the other."""
-        return [*self.current.logs_in(directory), *self.futures.logs_in(directory)]
-
     def count_in(self, directory: LogDirectory) -> int:
-        """Return how many partitions have their place in a directory."""
+        """Return how many logs and copies a directory has."""
         return self.current.count_in(directory) + self.futures.count_in(directory)
 
     def home_of(self, path: str) -> LogDirectory:
@@ -191,10 +187,17 @@ class Stock:
     # -- checkpoints
 
     def checkpoint(self, directory: LogDirectory, name: str) -> Offsets:
-        """Return what one of the checkpoint files should say now."""
-        of = _CHECKPOINTED[name]
-        found = ((log.partition, of(log)) for log in self.logs_in(directory))
-        return {partition: offset for partition, offset in found if offset is not None}
+        """Return what one of the checkpoint files should say now.
+
+        Of a partition a directory has the log or a copy, never both.
+        """
+        offset_of = _CHECKPOINTED[name]
+        return {
+            partition: offset
+            for shelf in (self.current, self.futures)
+            for partition, log in shelf.logs_in(directory).items()
+            if (offset := offset_of(log)) is not None
+        }
 
     def forget_checkpoints(self, partition: TopicPartition, directory: LogDirectory) -> None:
         """Let no checkpoint speak of an earlier partition of this name, not even after a crash."""

@@ -80,11 +80,15 @@ def delete_segments(state: LogState, segments: Sequence[Segment], *, log_start: 
 
 
 def _remove(state: LogState, segments: Sequence[Segment]) -> None:
-    """Set files aside under another name, to be removed later."""
+    """Set files aside under another name, to be removed later.
+
+    They are closed, for what is open keeps its space on the disk.
+    """
     doomed: list[str] = []
     for segment in segments:
         state.segments.remove(segment)
         segment.change_suffix(DELETED)
+        segment.files.forget()
         doomed += segment.paths()
         snapshot = state.snapshots.set_aside(segment.base_offset)
         doomed += [] if snapshot is None else [snapshot]

@@ -272,3 +272,14 @@ def test_log_that_is_offline_is_refused_and_not_made_anew() -> None:
             ask(partition())
     with pytest.raises(KafkaStorageError, match="log directory /a is offline"):
         manager.create(partition(), topic_id=ORDERS_ID, is_new=True)
+
+
+def test_checkpoints_stay_when_the_manager_is_closed_before_it_has_loaded() -> None:
+    house = House("/a")
+    manager = house.load()
+    filled(made(manager)[0], 3)
+    manager.close()
+
+    house.open().close()
+
+    assert offsets(house, RECOVERY_POINTS) == {0: 3}

@@ -15,6 +15,7 @@ from cordwood.storage.manager import LogManager
 from cordwood.storage.stock import ManagerSettings, ManagerTools
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault
+from cordwood.testing.files import MemoryFile, MemoryFiles
 from tests.unit.storage.log_samples import batch, filled, lead
 from tests.unit.storage.manager_samples import ORDERS_ID, House, made, partition
 
@@ -203,3 +204,30 @@ def test_logs_are_loaded_by_threads(tmp_path: Path) -> None:
     for worker in (first_worker, second_worker):
         worker.close()
     assert events == []
+
+
+class _Watched(MemoryFiles):
+    """Files that remember what was opened."""
+
+    opened: list[MemoryFile]
+
+    def open(self, path: str, *, writable: bool = False) -> MemoryFile:
+        file = super().open(path, writable=writable)
+        self.opened.append(file)
+        return file
+
+
+def test_log_that_cannot_be_loaded_leaves_no_file_open() -> None:
+    house = House("/a")
+    house.files = _Watched(house.clock)
+    house.files.opened = []
+    _stopped(house, 0)
+    house.files.opened.clear()
+    house.files.script.add(Fault(on="open", path="*/partition.metadata"))
+
+    house.load()
+
+    assert len(house.files.opened) > 1
+    for file in house.files.opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            _ = file.size

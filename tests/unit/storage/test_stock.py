@@ -224,6 +224,19 @@ def test_missing_descriptor_is_no_reason_to_go_offline_when_a_log_is_refused() -
     assert online(manager) == [True, True]
 
 
+def test_missing_descriptor_is_a_reason_when_it_leaves_a_log_torn() -> None:
+    house = House()
+    manager = house.load()
+    log = filled(made(manager)[0], 3)
+    house.files.script.add(Fault(on="open", path="*/orders-0/*", code=errno.EMFILE, times=9))
+    manager.tools.table.close()
+
+    with pytest.raises(KafkaStorageError), manager.using(log):
+        log.truncate_to(1)
+
+    assert online(manager) == [False, True]
+
+
 def test_missing_space_is_one_when_a_log_is_refused() -> None:
     manager = House().load()
     log = made(manager)[0]
@@ -310,6 +323,10 @@ def test_directory_whose_disk_refuses_is_left_aside_and_work_goes_on() -> None:
     stock = stock_of(manager)
 
     with stock.failing(manager.directories[0]):
-        raise OSError(errno.EIO, "gone")
+        _find_it_gone()
 
     assert stock.online == [manager.directories[1]]
+
+
+def _find_it_gone() -> None:
+    raise OSError(errno.EIO, "gone")

@@ -12,11 +12,11 @@ from cordwood.storage.checkpoints import (
 )
 from cordwood.storage.flusher import Flusher
 from cordwood.storage.lease import Stage
-from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
 from cordwood.storage.manager import LogManager
 from cordwood.storage.upkeep import Upkeep, UpkeepSettings
 from cordwood.testing.faults import Fault
-from tests.unit.storage.log_samples import batch, filled, follow, lead, produced
+from tests.unit.storage.log_samples import batch, filled, follow, lead, produced, read
 from tests.unit.storage.manager_samples import House, made, partition
 
 ONE = len(batch())
@@ -71,7 +71,7 @@ def test_retention_leaves_compacted_logs_and_those_that_somebody_works_on() -> N
     manager, upkeep = begun(house)
     held, compacted, free = (filled(log, 3) for log in made(manager, 0, 1, 2))
     held.lease = held.lease.take(Stage.CLEANING, "cleaner")
-    compacted.configure(LogConfig(cleanup_policy=frozenset({COMPACT}), retention_ms=1))
+    compacted.configure(LogConfig(cleanup_policy=frozenset({COMPACT, DELETE}), retention_ms=1))
     house.clock.advance(seconds=20)
 
     upkeep.delete_old_segments()
@@ -242,3 +242,17 @@ def test_log_that_goes_during_a_pass_is_passed_over() -> None:
 
     assert len(logs[20].base_offsets) == 3
     assert house.events == []
+
+
+def test_segments_that_go_are_not_kept_open_so_that_their_space_is_free() -> None:
+    house = House("/a", config=KEPT)
+    manager, upkeep = begun(house)
+    log = filled(made(manager)[0], 3)
+    for offset in range(3):
+        read(log, offset)
+    house.clock.advance(seconds=20)
+
+    upkeep.delete_old_segments()
+
+    assert log.base_offsets == (3,)
+    assert manager.tools.table.open_count == 1
