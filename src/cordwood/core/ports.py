@@ -220,7 +220,9 @@ class SegmentSource(Protocol):
     def stat(self, name: str) -> FileStat:
         """Return size, time and kind of what has the name now; FileNotFoundError if nothing has."""
 
-    def read(self, name: str, length: int, position: int) -> bytes:
+    def read(  # tidy: allow[positional] as OpenFile.pread, of a name
+        self, name: str, length: int, position: int
+    ) -> bytes:
         """Return `length` bytes from `position`; fewer only where the file ends, now.
 
         FileNotFoundError if there is no such file and none was kept since the last `stat`.
