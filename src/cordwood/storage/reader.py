@@ -140,6 +140,10 @@ class PartitionReader:
         """Return all segments, each looked at, oldest first."""
         return self.patiently(lambda: list(self._opened(self._listed())))
 
+    def listed(self) -> list[ListedSegment]:
+        """Return the segments there are, oldest first, without opening one."""
+        return self.patiently(self._listed)
+
     # -- reading
 
     def find(self, offset: int) -> FoundBatch | None:

@@ -47,7 +47,7 @@ class ReaderTransactions:
     def __init__(self, reader: PartitionReader) -> None:
         self.log_end = reader.offsets().log_end
         self._reader = reader
-        self._segments = [segment.listed for segment in reader.opened()]
+        self._segments = reader.listed()
         self._aborted: dict[int, tuple[AbortedEntry, ...]] = {}
         self._undecided: dict[int, Undecided] = {}
 

@@ -74,6 +74,7 @@ def test_opened_segments_can_be_searched() -> None:
     found = reader(written(7)).opened()
 
     assert [each.next_offset for each in found] == [None, None, 7]
+    assert [each.base_offset for each in reader(written(7)).listed()] == [0, 3, 6]
 
 
 def test_batches_go_from_segment_to_segment() -> None:
@@ -119,6 +120,37 @@ def test_buffers_that_are_kept_do_not_change() -> None:
     found = list(reader(files).buffers(max_bytes=1, is_kept=True))
 
     assert [spans(headers_of(bytes(run.data))) for run in found] == [[(at, at)] for at in range(7)]
+
+
+def test_reading_ends_at_a_gap_that_reaches_its_end() -> None:
+    found = reader(directory(log=v2(0, 3), log_7=v2(8, 9)))
+
+    assert numbers(found, 0, 7) == [0]
+    assert numbers(found, 5, 7) == []
+
+
+def test_reading_ends_where_the_log_is_cut_meanwhile() -> None:
+    files = written(7)
+    reading = reader(files).buffers(max_bytes=76)
+    first = next(reading).next_offset
+
+    for base_offset, size in ((0, 2 * 76), (3, 0), (6, 0)):
+        files.open(f"{DIRECTORY}/{name(base_offset)}", writable=True).truncate(size)
+
+    assert [first, *(run.next_offset for run in reading)] == [1, 2]
+
+
+def test_reading_goes_on_in_what_took_the_place_of_a_segment() -> None:
+    files = directory(log=v2(0) + v2(1) + v2(2))
+    reading = reader(files).buffers(max_bytes=61)
+    first = next(reading).next_offset
+
+    file = files.open(f"{DIRECTORY}/{name(0)}", writable=True)
+    file.truncate(0)
+    file.append(v2(0, 1, size=200) + v2(2, timestamp=7))
+
+    found = [spans(headers_of(bytes(run.data))) for run in reading]
+    assert (first, found) == (1, [[(0, 1)], [(2, 2)]])
 
 
 def test_find_returns_the_batch_that_holds_the_offset_or_the_next_one() -> None:

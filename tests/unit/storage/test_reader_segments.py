@@ -5,7 +5,7 @@ import pytest
 from cordwood.core.errors import CorruptMessageError
 from cordwood.storage.index import OFFSET_ENTRY_SIZE
 from cordwood.storage.reader_listing import SegmentChangedError
-from cordwood.storage.reader_segments import ReaderSegment, located
+from cordwood.storage.reader_segments import ReaderSegment, located, settled
 from cordwood.testing.files import MemoryFile, MemoryFiles
 from tests.unit.storage.reader_samples import (
     directory,
@@ -41,6 +41,15 @@ def test_last_segment_without_a_whole_batch_is_empty(data: bytes) -> None:
     opened = last(data)
 
     assert (opened.view.size, opened.next_offset) == (0, 0)
+
+
+def test_last_segment_ends_before_what_is_cut_while_it_is_looked_at() -> None:
+    view = segment(directory(log=LOG)).view
+
+    def pread(length: int, position: int) -> bytes:
+        return LOG if (position, length) == (0, len(LOG)) else b""
+
+    assert settled(view._replace(pread=pread)) == (0, 0)
 
 
 def test_last_segment_ends_before_several_torn_batches() -> None:
