@@ -24,12 +24,15 @@ def roll(state: LogState, *, now_ms: int, base_offset: int | None = None) -> Seg
     active = state.segments.active
     if base == active.base_offset:
         assert not active.size, f"{active!r} has batches, and the log ends where it begins"
-        state.segments.remove(active)
-        active.delete()
-    else:
-        active.become_inactive()
-        state.producers.advance(base)
-        state.snapshots.take(state.producers, sync=False)
+        with state.as_a_whole():
+            state.segments.remove(active)
+            active.delete()
+            return new_segment(state, base, now_ms=now_ms)
+    active.become_inactive()
+    # The recovery point may be past this segment already, so that no flush would look at it again.
+    state.unsynced_paths += tuple(active.paths())
+    state.producers.advance(base)
+    state.snapshots.take(state.producers, sync=False)
     return new_segment(state, base, now_ms=now_ms)
 
 

@@ -133,6 +133,16 @@ class SegmentFiles:
         self.time_entries.truncate_to(self.time_index.count_below(offset))
         self.transaction_entries.truncate_to(self.transaction_index.count_below(offset))
 
+    def is_padded(self) -> bool:
+        """Whether an index ends with zeros: room that was not cut off, or data that never arrived.
+
+        A first batch is never indexed, so no entry is zeros but one of a record dated 1970.
+        """
+        return any(
+            entries.count and not any(bytes(entries.read(entries.count - 1, 1)))
+            for entries in (self.offset_entries, self.time_entries)
+        )
+
     def reset_indexes(self) -> None:
         """Drop all entries; the two indexes are made if they are missing."""
         self.offset_entries.reset()

@@ -44,10 +44,11 @@ def is_sane(segment: Segment) -> bool:
     """Whether a segment that was closed may be used without recovery.
 
     That takes an offset index, and aborted transactions that are its own; a time index that is
-    missing is made, empty. What the indexes say of the log is not looked at.
+    missing is made, empty. Zeros behind the entries were not cut off before a crash. What else the
+    indexes say of the log is not looked at.
     """
     files = segment.files
-    if not files.offset_entries.exists:
+    if not files.offset_entries.exists or files.is_padded():
         return False
     if not files.time_entries.exists:
         files.time_entries.trim()

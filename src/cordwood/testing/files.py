@@ -252,7 +252,8 @@ class MemoryFiles:
     def crash(self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None) -> None:
         """Lose all pending operations but those in `keep`, which are indexes into `pending()`.
 
-        `torn` names kept writes of which only so many first bytes arrive.
+        `torn` names kept writes of which only so many first bytes arrive, or, below 0, of which so
+        many last bytes arrive as zeros.
         """
         for index in sorted(keep):
             self._pending[index].carry_over((torn or {}).get(index))

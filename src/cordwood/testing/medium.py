@@ -74,7 +74,11 @@ class Operation:
         self._carry_over = carry_over
 
     def carry_over(self, torn_at: int | None = None) -> None:
-        """Do to the medium what `apply` did to the present; of a write, `torn_at` bytes."""
+        """Do to the medium what `apply` did to the present; of a write, its first `torn_at` bytes.
+
+        With `torn_at` below 0 so many of its last bytes are zeros: the file system had made room
+        for them and did not get to writing them.
+        """
         self._carry_over(torn_at)
 
     @classmethod
@@ -83,7 +87,7 @@ class Operation:
         return cls(
             f"write {len(data)} bytes at {position} of {path}",
             apply=lambda: _put(node.now, position, data),
-            carry_over=lambda torn_at: _put(node.durable, position, data[:torn_at]),
+            carry_over=lambda torn_at: _put(node.durable, position, _torn(data, torn_at)),
             node=node,
         )
 
@@ -188,6 +192,12 @@ def _copy_of(node: Node) -> Node:
     copy = FileNode(node.modified_ms)
     copy.now, copy.durable = bytearray(node.durable), bytearray(node.durable)
     return copy
+
+
+def _torn(data: bytes, torn_at: int | None) -> bytes:
+    if torn_at is None or torn_at >= 0:
+        return data[:torn_at]
+    return data[:torn_at] + bytes(min(-torn_at, len(data)))
 
 
 def _put(contents: bytearray, position: int, data: bytes) -> None:

@@ -8,6 +8,7 @@ from cordwood.records.header import BatchHeader
 from cordwood.storage import segment_recovery
 from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError, TimeEntry
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import INDEX, TIME_INDEX
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import (
     Recovered,
@@ -296,6 +297,18 @@ def test_segment_without_a_time_index_is_sane_and_gets_an_empty_one() -> None:
 
     assert is_sane(again)
     assert again.files.table.files.stat(again.files.time_entries.path).size == 0
+
+
+@pytest.mark.parametrize("extension", (INDEX, TIME_INDEX))
+@pytest.mark.parametrize("entries", (0, 1, 3))
+def test_segment_is_not_sane_when_an_index_ends_with_zeros(extension: str, entries: int) -> None:
+    segment = filled(created(), (v2(0), v2(1), v2(2)))
+    segment.close()
+    file = segment.files.table.opened(segment.files.path.of(extension), writable=True)
+    file.truncate(entries * 4)
+    file.preallocate(48)
+
+    assert not is_sane(reopened(segment))
 
 
 def test_segment_with_transactions_of_another_is_not_sane() -> None:
