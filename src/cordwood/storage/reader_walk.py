@@ -20,7 +20,7 @@ from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.place import Place
 from cordwood.storage.reader_listing import SegmentChangedError
 from cordwood.storage.reader_segments import ReaderSegment, is_header, located
-from cordwood.storage.scan import headers
+from cordwood.storage.scan import WINDOW_SIZE as HEADER_WINDOW
 
 _PREFIX: Final = Struct(">qi4xb4xhi")
 _SMALLEST_LENGTH: Final = LARGEST_HEADER - LOG_OVERHEAD
@@ -71,6 +71,13 @@ class _Part(NamedTuple):
     is_end: bool = False
 
 
+class _Anchor(NamedTuple):
+    """The first bytes of the batch that was passed last, and where they were."""
+
+    position: int
+    header: bytes
+
+
 class SegmentWalk:
     """From one batch of a segment to its end, or to the first batch that begins at an offset."""
 
@@ -80,23 +87,31 @@ class SegmentWalk:
         self.segment = segment
         self.first = first
         self._name = segment.log_name
-        self._anchor = first
+        self._anchor = _Anchor(first.position, b"")
 
     def batches(self, end_offset: int) -> Iterator[FoundBatch]:
         """Yield the batches below an offset, of which only headers are read."""
         segment = self.segment
-        next_offset, position = self.first.base_offset, self.first.position
-        try:
-            for header in headers(self._read, position, segment.view.size):
-                if header.base_offset >= end_offset:
-                    return
-                _ensure_follows(header, next_offset)
-                yield FoundBatch(header, segment)
-                self._anchor, next_offset, position = header, header.next_offset, header.end
-        except CorruptMessageError as error:
-            raise located(error, segment.log_path) from error
-        if position < segment.view.size:
-            raise segment.cut_off(position, next_offset)
+        self._cast_anchor()
+        size, next_offset, position = segment.view.size, self.first.base_offset, self.first.position
+        window, start = b"", position
+        while position < size:
+            at = position - start
+            if len(window) - at < min(LARGEST_HEADER, size - position):
+                window, start, at = self._read(position, size), position, 0
+            try:
+                header = read_header(window, at, position=position)
+                if header is not None and header.base_offset < end_offset:
+                    _ensure_follows(header, next_offset)
+            except CorruptMessageError as error:
+                raise located(error, segment.log_path) from error
+            if header is None or header.end > size:
+                raise segment.cut_off(position, next_offset)
+            if header.base_offset >= end_offset:
+                return
+            yield FoundBatch(header, segment)
+            self._anchor = _Anchor(position, window[at : at + LARGEST_HEADER])
+            next_offset, position = header.next_offset, header.end
 
     def runs(
         self, end_offset: int, most: int, *, window: bytearray | None = None
@@ -108,11 +123,13 @@ class SegmentWalk:
         """
         segment, position, wanted = self.segment, self.first.position, most
         next_offset = self.first.base_offset
+        self._cast_anchor()
         while position < segment.view.size:
             data = self._fill(min(wanted, segment.view.size - position), position, window)
             part = self._part(data, position, next_offset=next_offset, end_offset=end_offset)
             if part.size:
-                self._anchor = _sound_header(data, part.last_at, position)
+                header = bytes(data[part.last_at : part.last_at + LARGEST_HEADER])
+                self._anchor = _Anchor(position + part.last_at, header)
                 yield BatchRun(
                     data[: part.size],
                     segment.log_path,
@@ -142,17 +159,29 @@ class SegmentWalk:
         self._ensure_same(len(data), length)
         return data
 
-    def _read(self, length: int, position: int) -> bytes:
+    def _read(self, position: int, size: int) -> bytes:
+        length = min(HEADER_WINDOW, size - position)
         data = self.segment.source.read(self._name, length, position)
         self._ensure_same(len(data), length)
         return data
 
+    def _cast_anchor(self) -> None:
+        """See that the first batch is where it was found."""
+        position = self.first.position
+        data = self.segment.source.read(self._name, LARGEST_HEADER, position)
+        if not is_header(self.first, data):
+            raise self._changed()
+        self._anchor = _Anchor(position, data)
+
     def _ensure_same(self, came: int, wanted: int) -> None:
         """Refuse to go on where less came than there was, or the last batch is another one."""
-        anchor = self._anchor
-        data = self.segment.source.read(self._name, LARGEST_HEADER, anchor.position)
-        if came < wanted or not is_header(anchor, data):
-            raise SegmentChangedError(f"{self.segment.log_path} has been cut or written anew")
+        position, header = self._anchor
+        data = self.segment.source.read(self._name, len(header), position)
+        if came < wanted or data != header:
+            raise self._changed()
+
+    def _changed(self) -> SegmentChangedError:
+        return SegmentChangedError(f"{self.segment.log_path} has been cut or written anew")
 
     def _part(self, data: memoryview, position: int, *, next_offset: int, end_offset: int) -> _Part:
         """Go through a window, up to where a batch is cut off, not wanted, or damaged.
@@ -202,12 +231,6 @@ def _passed(data: memoryview, part: _Part, end_offset: int) -> _Part:
         has_transactions = has_transactions or bool(attributes & TRANSACTIONAL_BIT)
         last_at, at, next_offset = at, end, base_offset + delta + 1
     return _Part(at, last_at, next_offset, has_transactions)
-
-
-def _sound_header(data: memoryview, at: int, position: int) -> BatchHeader:
-    header = read_header(data, at, position=position + at)
-    assert header is not None, "a batch that was passed is whole"
-    return header
 
 
 def _ensure_follows(header: BatchHeader, next_offset: int) -> None:

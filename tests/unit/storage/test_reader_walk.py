@@ -111,6 +111,7 @@ def test_end_inside_a_batch_is_damage(cut: int) -> None:
         with pytest.raises(CorruptMessageError, match="runs past the end") as refused:
             list(read)
         assert refused.value.position == ENDS[3]
+        assert str(refused.value).count(name(0)) == 1
 
 
 @pytest.mark.parametrize("data", (LOG[: ENDS[0]], b"", v2(0, 1, size=130) + LOG, b"\xee" * 9000))
@@ -127,3 +128,15 @@ def test_walk_ends_when_the_file_is_cut_or_written_anew(data: bytes) -> None:
     with pytest.raises(SegmentChangedError):
         list(reading)
     assert spans(each.header for each in telling) == spans(headers_of(LOG))[1:]  # of one window
+
+
+@pytest.mark.parametrize("by_headers", (False, True))
+def test_walk_does_not_begin_where_another_batch_is_by_now(*, by_headers: bool) -> None:
+    files = directory(log=LOG)
+    begun = walk(files, offset=2)
+
+    put(files, name(0), LOG[: ENDS[0]] + BATCHES[4])
+    begun.segment.source.stat(name(0))
+
+    with pytest.raises(SegmentChangedError):
+        list(begun.batches(99) if by_headers else begun.runs(99, 5000))
