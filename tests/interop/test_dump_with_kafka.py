@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from cordwood.records.inspect import PlainInspector
+from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels.inspect import KernelInspector
 from cordwood.records.kernels.lines import KernelLineWriter
-from cordwood.records.lines import PlainLineWriter
+from cordwood.records.lines import LineWriter, PlainLineWriter
 from cordwood.workbench.dump_options import DumpOptions
 from tests.interop.kafka_harness.dump_corpus import corpus
 from tests.interop.kafka_harness.dumper import Dumped, Dumper, our_dump
@@ -55,7 +55,7 @@ WORDS: Final = (
     b"magic: 1",
     b"OptionalLong[",
 )
-WRITERS: Final = {
+WRITERS: Final[dict[str, tuple[LineWriter, Inspector]]] = {
     "plain": (PlainLineWriter(), PlainInspector()),
     "kernel": (KernelLineWriter(), KernelInspector()),
 }

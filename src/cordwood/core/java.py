@@ -98,7 +98,9 @@ def hash_order(keys: Iterable[str]) -> list[str]:
     table = _FIRST_TABLE
     while len(put) - 1 > table * 3 // 4:
         table *= 2
-    return sorted(reversed(put), key=lambda key: _spread(key) & (table - 1))
+    put.reverse()
+    put.sort(key=lambda key: _spread(key) & (table - 1))
+    return put
 
 
 def _spread(text: str) -> int:

@@ -126,7 +126,7 @@ def _lines(batch: RecordBatch, style: LineStyle) -> Iterator[Line]:
     for record in raw_records(batch, limit=style.limit):
         text = metadata_of(record, label) if style.has_metadata else b""
         try:
-            text += data_of(record.key, record.value, style) if style.has_data else b""
+            text += data_of(record.key, record.value, style=style) if style.has_data else b""
         except BadRecordsError as error:
             yield Line(record.offset, record.timestamp, text, error)
             return
@@ -147,7 +147,7 @@ def metadata_of(record: RawRecord, label: bytes) -> bytes:
     )
 
 
-def data_of(key: bytes | None, value: bytes | None, style: LineStyle) -> bytes:
+def data_of(key: bytes | None, value: bytes | None, *, style: LineStyle) -> bytes:
     """Return the data of a line."""
     text = b""
     if key is not None:

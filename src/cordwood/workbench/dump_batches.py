@@ -29,7 +29,7 @@ from cordwood.records.place import CODEC_BITS, Place
 from cordwood.records.record import TimestampType
 from cordwood.records.stream import PREFIX_SIZE
 from cordwood.records.v2_record import wrap_int64
-from cordwood.workbench.windows import Window
+from cordwood.workbench.windows import WINDOW_BYTES, Window
 
 _PREFIX: Final = Struct(">qi4xb")
 _V2: Final = Struct(">q4xi1xIhiqqqhii")
@@ -196,3 +196,30 @@ _NO_HORIZON: Final = b"OptionalLong.empty"
 
 def _bool(is_so: bool) -> bytes:  # noqa: FBT001  # it is the value that is spelled
     return b"true" if is_so else b"false"
+
+
+def stretches(window: Window) -> Iterator[memoryview]:
+    """Yield the file in stretches of whole batches, as large as a window where it can be."""
+    position = 0
+    while True:
+        view = window.view(position, WINDOW_BYTES)
+        end = _whole_batches(view)
+        if end == 0:
+            batch = batch_at(window, position)
+            if batch is None:
+                return
+            end = batch.size
+            view = window.view(position, end)
+        yield view[:end]
+        position += end
+
+
+def _whole_batches(view: memoryview) -> int:
+    """Return where the last whole batch ends; what comes behind it is not looked at."""
+    at = 0
+    while len(view) - at >= PREFIX_SIZE:
+        length = _PREFIX.unpack_from(view, at)[1]
+        if length < SMALLEST_SIZE[0] or length + LOG_OVERHEAD > len(view) - at:
+            break
+        at += LOG_OVERHEAD + length
+    return at

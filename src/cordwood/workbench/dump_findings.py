@@ -53,19 +53,19 @@ class Findings:
         wrong = (self._mismatches, self._wrong_times, self._disorder, self._missing)
         return self.is_damaged or any(wrong)
 
-    def add_mismatch(self, path: str, indexed: int, found: int) -> None:
+    def add_mismatch(self, path: str, *, indexed: int, found: int) -> None:
         """An entry of an index has another offset than its batch."""
         self._mismatches.setdefault(path, Pairs()).add(indexed, found)
 
-    def add_wrong_time(self, path: str, indexed: int, found: int) -> None:
+    def add_wrong_time(self, path: str, *, indexed: int, found: int) -> None:
         """An entry of a time index has another timestamp than its batch."""
         self._wrong_times.setdefault(path, Pairs()).add(indexed, found)
 
-    def add_disorder(self, path: str, indexed: int, previous: int) -> None:
+    def add_disorder(self, path: str, *, indexed: int, previous: int) -> None:
         """An entry of a time index is not later than the one before."""
         self._disorder.setdefault(path, Pairs()).add(indexed, previous)
 
-    def add_missing(self, path: str, indexed: int, found: int) -> None:
+    def add_missing(self, path: str, *, indexed: int, found: int) -> None:
         """An entry of a time index has an offset at which no batch ends."""
         self._missing.setdefault(path, Pairs()).add(indexed, found)
 

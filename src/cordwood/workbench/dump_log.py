@@ -24,11 +24,13 @@ _EPOCH_WIDTH: Final = 10
 
 
 def dump_log(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump a segment."""
     yield said(f"Log starting offset: {file.base_offset}\n")
     yield from _dump_batches(tools, file)
 
 
 def dump_checkpoint(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump a snapshot of the quorum's metadata, which is laid out as a segment."""
     if file.name == BOOTSTRAP:
         yield said("KRaft bootstrap snapshot\n")
     else:
@@ -40,9 +42,7 @@ def dump_checkpoint(tools: Tools, file: DumpedFile) -> Iterator[Said]:
 def _dump_batches(tools: Tools, file: DumpedFile) -> Iterator[Said]:
     opened = tools.files.open(file.path)
     try:
-        end = opened.size
-        if tools.options.max_bytes != INT32_MAX:
-            end = min(end, tools.options.max_bytes)
+        end = tools.options.end_of(opened.size)
         yield from _dump_window(tools, file, Window(opened, end, spend=tools.spend))
     finally:
         opened.close()
@@ -64,7 +64,7 @@ def _dump_window(tools: Tools, file: DumpedFile, window: Window) -> Iterator[Sai
         raise
     yield Said(b"".join(texts))
     trailing = window.end - position
-    if trailing > 0 and tools.options.max_bytes == INT32_MAX:
+    if trailing > 0 and not tools.options.is_cut:
         tools.findings.is_damaged = True
         yield said(f"Found {trailing} invalid bytes at the end of {file.name}\n")
 

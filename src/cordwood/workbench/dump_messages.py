@@ -96,7 +96,7 @@ def _lines(batch: DumpedBatch, style: LineStyle) -> Iterator[Line]:
     for message in messages(batch, limit=style.limit):
         text = _metadata(message, label) if style.has_metadata else b""
         try:
-            text += data_of(message.key, message.value, style) if style.has_data else b""
+            text += data_of(message.key, message.value, style=style) if style.has_data else b""
         except BadRecordsError as error:
             yield Line(message.offset, message.timestamp, text, error)
             return

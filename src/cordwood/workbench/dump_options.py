@@ -1,6 +1,6 @@
 """What is asked of a dump, and what its parts hand to one another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -8,9 +8,10 @@ from cordwood.core.binary import INT32_MAX, INT64_MAX, INT64_MIN
 from cordwood.core.errors import DamagedFileError, InvalidRecordError, SettingError
 from cordwood.core.java import utf8_as_java
 from cordwood.core.ports import Files
-from cordwood.records.chunk import Selection
+from cordwood.records.chunk import Decoder, Selection
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.lines import LineWriter, PlainLineWriter
+from cordwood.records.plain import PlainDecoder
 from cordwood.workbench.dump_findings import Findings
 from cordwood.workbench.windows import Spend, spend_freely
 
@@ -36,6 +37,15 @@ class DumpOptions:
     @property
     def has_records(self) -> bool:
         return self.is_deep or self.has_data
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether logs are read up to a limit; Kafka takes the highest one for none."""
+        return self.max_bytes != INT32_MAX
+
+    def end_of(self, size: int) -> int:
+        """Return how far a log of this size is read."""
+        return min(size, self.max_bytes) if self.is_cut else size
 
     def __post_init__(self) -> None:
         for key, value in (
@@ -101,6 +111,7 @@ class Tools:
     spend: Spend = spend_freely
     writer: LineWriter = field(default_factory=PlainLineWriter)
     inspector: Inspector = field(default_factory=PlainInspector)
+    decoder: Decoder = field(default_factory=PlainDecoder)
     findings: Findings = field(default_factory=Findings)
 
 
@@ -128,13 +139,15 @@ def selection_of(
     )
 
 
-def ensure_decoder_exists(name: str) -> None:
+def ensure_decoders_exist(asked: Mapping[str, bool]) -> None:
     """Refuse the decoders of internal topics, which come with what writes those topics."""
-    raise SettingError(
-        f"--{name} is not there yet: it needs {_AWAITED[name]}",
-        key=name,
-        remedy="use --print-data-log, which prints the bytes as text",
-    )
+    for name, is_asked in asked.items():
+        if is_asked:
+            raise SettingError(
+                f"--{name} is not there yet: it needs {_AWAITED[name]}",
+                key=name,
+                remedy="use --print-data-log, which prints the bytes as text",
+            )
 
 
 def decoder_named(name: str | None) -> Callable[[bytes], bytes]:

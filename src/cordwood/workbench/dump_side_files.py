@@ -40,6 +40,7 @@ _SMALL_WINDOW: Final = 4096
 
 
 def dump_index(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump an offset index; the log beside it has to be there."""
     log = tools.files.open(file.beside(".log"))
     opened = None
     try:
@@ -67,16 +68,17 @@ def _dump_index_entries(
         window = Window(log, end, size=_SMALL_WINDOW, spend=tools.spend)
         last_offset = _first_batch(entries, window, entry.position, size).last_offset
         if last_offset != entry.offset:
-            tools.findings.add_mismatch(file.path, entry.offset, last_offset)
+            tools.findings.add_mismatch(file.path, indexed=entry.offset, found=last_offset)
         if not tools.options.is_verify_only:
             yield said(index_line(entry))
 
 
 def dump_time_index(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump a time index; the log and the index beside it have to be there."""
     opened: list[OpenFile] = []
     try:
         for path in (file.beside(".log"), file.beside(".index"), file.path):
-            opened.append(tools.files.open(path))
+            opened.append(tools.files.open(path))  # noqa: PERF401  # all that are open get closed
         log, index, time_index = opened
         entries = _entries(tools, file, time_index, TIME_ENTRY)
         if tools.options.is_sanity_only:
@@ -114,13 +116,13 @@ def _check_time(
     batch = next(matching, None)
     if batch is None or batch.last_offset != entry.offset:
         found = -1 if batch is None else batch.last_offset
-        tools.findings.add_missing(file.path, entry.offset, found)
+        tools.findings.add_missing(file.path, indexed=entry.offset, found=found)
         return
     latest = _latest_timestamp(tools, batch)
     if latest != entry.timestamp:
-        tools.findings.add_wrong_time(file.path, entry.timestamp, latest)
+        tools.findings.add_wrong_time(file.path, indexed=entry.timestamp, found=latest)
     if previous >= entry.timestamp:
-        tools.findings.add_disorder(file.path, entry.timestamp, previous)
+        tools.findings.add_disorder(file.path, indexed=entry.timestamp, previous=previous)
 
 
 def _latest_timestamp(tools: Tools, batch: DumpedBatch) -> int:
@@ -137,6 +139,7 @@ def _latest_timestamp(tools: Tools, batch: DumpedBatch) -> int:
 
 
 def dump_transactions(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump a transaction index."""
     base_offset = file.base_offset
     try:
         opened = tools.files.open(file.path)
@@ -152,6 +155,7 @@ def dump_transactions(tools: Tools, file: DumpedFile) -> Iterator[Said]:
 
 
 def dump_producers(tools: Tools, file: DumpedFile) -> Iterator[Said]:
+    """Dump a snapshot of producers."""
     opened = tools.files.open(file.path)
     try:
         data = opened.pread(opened.size, 0)

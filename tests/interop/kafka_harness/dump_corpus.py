@@ -148,7 +148,7 @@ def _damaged() -> Iterator[bytes]:
     for spec_name in ("plain-gzip", "plain-none"):
         for magic in (0, 1):
             old = write_ours(dict(samples.legacy_specs(magic))[spec_name])
-            yield from (old[:at] + bytes([old[at] ^ 1]) + old[at + 1 :] for at in range(0, 60))
+            yield from (old[:at] + bytes([old[at] ^ 1]) + old[at + 1 :] for at in range(60))
     yield batch(2**62)
 
 
