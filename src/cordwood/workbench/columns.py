@@ -8,6 +8,7 @@ in the middle of the reading. If it fails once more, it is damaged.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +42,17 @@ class ColumnsWanted:
 def read_partition(
     reader: PartitionReader, wanted: ColumnsWanted, *, decoder: Decoder
 ) -> Iterator["pa.RecordBatch"]:
-    """Yield the records that are wanted; without an `end` up to the log's, as it is now."""
+    """Yield the records that are wanted; without an `end` up to the log's, as it is now.
+
+    The reader's files are closed at the end, also when that comes early.
+    """
+    with closing(reader):
+        yield from _read(reader, wanted, decoder)
+
+
+def _read(
+    reader: PartitionReader, wanted: ColumnsWanted, decoder: Decoder
+) -> Iterator["pa.RecordBatch"]:
     bounds = reader.offsets()
     offset = max(wanted.start, bounds.log_start)
     end = bounds.log_end if wanted.end is None else wanted.end

@@ -1,11 +1,12 @@
 """What `cordwood.open_log` returns: one partition's log, to be looked at and not to be changed.
 
 The log may be in use, by us or by Kafka, while it is read. Each call looks at it as it is then; a
-reading goes as far as the log did when it began.
+reading goes as far as the log did when it began. Files are open during a call or a reading only.
 """
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -43,7 +44,7 @@ class PartitionOffsets:
 
 
 class PartitionView:
-    """One partition's log. Close it, or use it in a `with`, to give its files back early."""
+    """One partition's log. A reading that is left in the middle is closed with the view."""
 
     __slots__ = ("_reader", "partition", "path")
 
@@ -67,8 +68,9 @@ class PartitionView:
 
     def offsets(self) -> PartitionOffsets:
         """Return where the log starts and ends now."""
-        bounds = self._reader.offsets()
-        segments = self._reader.segments()
+        with closing(self._reader):
+            bounds = self._reader.offsets()
+            segments = self._reader.segments()
         return PartitionOffsets(
             path=self.path,
             partition=None if self.partition is None else str(self.partition),

@@ -131,6 +131,19 @@ def test_rows_that_were_handed_out_are_kept_when_the_window_is_used_again() -> N
     assert [each.column("value").to_pylist()[-1] for each in batches] == [b"", b"another value"]
 
 
+def test_files_are_closed_when_a_reading_ends_or_is_left() -> None:
+    source = DirectorySource(directory(log=v2(0) + v2(1)), DIRECTORY)
+    whole, left = (read(PartitionReader(source), wanted(is_committed=True)) for _ in range(2))
+
+    list(whole)
+    after_the_end = source.open_count
+    next(left)
+    in_the_middle = source.open_count
+    del left
+
+    assert (after_the_end, in_the_middle > 0, source.open_count) == (0, True, 0)
+
+
 def test_empty_log_has_no_rows() -> None:
     files = directory()
     put(files, name(0), b"")
