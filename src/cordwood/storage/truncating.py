@@ -59,6 +59,7 @@ def truncate_fully(
         state.table.files.sync_directory(state.directory)
         state.epochs.clear()
         state.snapshots.truncate_fully(state.producers, offset)
+        state.snapshots.on_log_start(state.producers, offset)
         state.bounds.restarted_at(offset, log_start=log_start)
 
 
