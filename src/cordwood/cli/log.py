@@ -142,10 +142,14 @@ def _dump(
             files=SystemFiles(),
             options=options,
             spend=_spend(tell, bytes_per_second),
-            writer=kernels.line_writer(),
-            inspector=kernels.inspector(),
-            decoder=kernels.decoder(),
         )
+        # Kernels cost half a second to load, so only those come that are of use.
+        if output_format == "text" and options.has_records:
+            tools.writer = kernels.line_writer()
+        if any(path.endswith(".timeindex") for path in paths):
+            tools.inspector = kernels.inspector()
+        if output_format in {"arrow", "parquet"}:
+            tools.decoder = kernels.decoder()
         for text, is_error in dump_as(output_format, tools, paths=paths):
             (sys.stderr if is_error else sys.stdout).buffer.write(text)
     sys.stdout.flush()

@@ -29,15 +29,10 @@ class _Outbox:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._size = 0
 
     def write(self, data: bytes) -> int:
         self._pieces.append(bytes(data))
-        self._size += len(data)
         return len(data)
-
-    def tell(self) -> int:
-        return self._size
 
     def flush(self) -> None:
         """Hold nothing back: there is nothing behind this."""

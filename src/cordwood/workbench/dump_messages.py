@@ -1,6 +1,6 @@
 """The lines that Kafka's dump tool prints for messages of the old formats, alone or in a wrapper.
 
-    | offset: 3 CreateTime: 1000 keySize: 1 valueSize: 1 isValid: true crc: 3838976956
+    | offset: 3 CreateTime: 1000 keySize: 1 valueSize: 1 isValid: true crc: 3840090556
 
 Behind it comes the data, as in a v2 record's line. A wrapper of magic 1 dates the messages of
 magic 1 in it when the log set its time, and its own offset is that of the last message in it;

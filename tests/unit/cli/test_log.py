@@ -1,5 +1,6 @@
 """`cordwood log dump` as it is called: options, streams and exit codes."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,31 @@ def test_dump_prints_kafkas_lines(
     out = capfdbinary.readouterr().out.decode()
     assert out.startswith(f"Dumping {LOG}\nLog starting offset: 0\nbaseOffset: 0 ")
     assert [line.rpartition(": ")[2] for line in out.splitlines() if line[0] == "|"] == ["v1", "v0"]
+
+
+@pytest.mark.parametrize("arguments", (("--format", "arrow"), ("--format", "json"), ()))
+def test_dump_writes_the_format_that_was_asked_for(
+    segment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    arguments: tuple[str, ...],
+) -> None:
+    assert run(monkeypatch, "--files", LOG, *arguments) == 0
+
+    start = {"arrow": b"\xff\xff\xff\xff", "json": b'{"base_offset":0'}
+    expected = start.get(arguments[-1] if arguments else "", b"Dumping ")
+    assert capfdbinary.readouterr().out.startswith(expected)
+
+
+def test_time_index_is_held_against_its_log(
+    segment: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    segment.with_suffix(".index").write_bytes(b"")
+    segment.with_suffix(".timeindex").write_bytes(struct.pack(">qi", 1001, 1))
+
+    assert run(monkeypatch, "--files", str(segment.with_suffix(".timeindex"))) == 0
+
+    assert capfdbinary.readouterr().out.endswith(b"timestamp: 1001 offset: 1\n")
 
 
 def test_dump_reads_no_faster_than_it_may(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:

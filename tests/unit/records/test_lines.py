@@ -91,6 +91,7 @@ def test_lines_are_those_of_the_selection() -> None:
         (65, b"\x7e", 0),
         (71, b"\x01", 0),
         (71, b"\x7e", 0),
+        (71, b"\0", 0),
         (72, b"\x01", 0),
     ),
 )

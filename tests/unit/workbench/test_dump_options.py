@@ -52,7 +52,7 @@ def test_selection_is_none_when_nothing_is_left_out() -> None:
 def test_decoders_of_internal_topics_are_refused_with_what_is_missing() -> None:
     ensure_decoders_exist({"offsets-decoder": False})
 
-    with pytest.raises(SettingError, match="--offsets-decoder is not there yet: .* coordination"):
+    with pytest.raises(SettingError, match=r"--offsets-decoder is not there yet: .* coordination"):
         ensure_decoders_exist({"offsets-decoder": True})
 
 
