@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SLOW := interop or fuzz or bench
+SLOW := crash or interop or fuzz or bench
 FAST := not ($(SLOW))
 ARGS ?=
 
@@ -64,7 +64,7 @@ gates: $(INSTALLED) ## the same without the tests
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
-	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/lint-imports --no-cache
 	@$(PY) scripts/tidy.py
 
 format: $(INSTALLED) ## rewrites what ruff can rewrite

@@ -1,13 +1,22 @@
 """One measured figure beside its peer, in the form that `build/bench.json` keeps."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Bound(StrEnum):
+    """What a goal is held against."""
+
+    RATIO = "the ratio, at least"
+    VALUE = "the value, at least"
+    MOST = "the value, at most"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A value, and where there is a peer its value from the same run.
 
-    `goal` is what the ratio has to reach, or the value itself where there is no peer.
+    `goal` is what the ratio has to reach, or what `bound` says.
     """
 
     name: str
@@ -17,6 +26,18 @@ class Figure:
     peer_value: float | None = None
     ratio: float | None = None
     goal: float | None = None
+    bound: Bound = Bound.RATIO
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the goal is met; a figure without a goal always meets it."""
+        if self.goal is None:
+            return True
+        if self.bound is Bound.MOST:
+            return self.value <= self.goal
+        if self.bound is Bound.VALUE or self.ratio is None:
+            return self.value >= self.goal
+        return self.ratio >= self.goal
 
     def __str__(self) -> str:
         """Return the figure as one line."""
@@ -24,6 +45,5 @@ class Figure:
         if self.ratio is not None:
             words.append(f"{self.peer} {self.peer_value:,.2f}, ratio {self.ratio:.2f}")
         if self.goal is not None:
-            reached = self.value if self.ratio is None else self.ratio
-            words.append(f"goal {self.goal:g} {'reached' if reached >= self.goal else 'MISSED'}")
+            words.append(f"goal {self.goal:g} {'reached' if self.is_reached else 'MISSED'}")
         return ", ".join(words)

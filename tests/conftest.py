@@ -23,7 +23,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-FOLDERS = {"interop": "interop", "fuzz": "fuzz", "benchmarks": "bench"}
+FOLDERS = {"crash": "crash", "interop": "interop", "fuzz": "fuzz", "benchmarks": "bench"}
 SECONDS: defaultdict[str, float] = defaultdict(float)
 
 

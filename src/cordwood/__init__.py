@@ -1,12 +1,16 @@
 """A Kafka-compatible log in Python. The public names live here and are resolved on first use.
 
 Importing this package costs a few milliseconds: a name's module is imported when the name is first
-asked for, so that `import cordwood` brings in no numpy, no pyarrow and no asyncio.
+asked for, so that `import cordwood` brings in no numpy, no pyarrow and no asyncio. The functions
+that open something put it on the files of this machine.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
     from cordwood.core.errors import CordwoodError
     from cordwood.records.batch import RecordBatch
     from cordwood.records.builder import BatchBuilder, BatchFields
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from cordwood.records.legacy import LegacyBatch
     from cordwood.records.record import Record, TimestampType
     from cordwood.records.stream import batches
+    from cordwood.workbench.partition import PartitionView
 
 __version__ = "0.1.0"
 
@@ -26,6 +31,7 @@ __all__ = (
     "Codec",
     "CordwoodError",
     "LegacyBatch",
+    "PartitionView",
     "Record",
     "RecordBatch",
     "Request",
@@ -34,6 +40,8 @@ __all__ = (
     "__version__",
     "batches",
     "decoder",
+    "open_directory",
+    "open_log",
     "read_columns",
     "read_table",
     "warm",
@@ -45,6 +53,7 @@ _HOMES = {
     "Codec": "cordwood.records.compression",
     "CordwoodError": "cordwood.core.errors",
     "LegacyBatch": "cordwood.records.legacy",
+    "PartitionView": "cordwood.workbench.partition",
     "Record": "cordwood.records.record",
     "RecordBatch": "cordwood.records.batch",
     "Request": "cordwood.records.chunk",
@@ -56,6 +65,26 @@ _HOMES = {
     "read_table": "cordwood.records.columns",
     "warm": "cordwood.records.kernels",
 }
+
+
+def open_log(path: "str | PathLike[str]") -> "PartitionView":
+    """Return a read-only view of a partition's directory, live or dead, ours or Kafka's."""
+    from os.path import abspath
+
+    from cordwood.core.system import SystemFiles
+    from cordwood.workbench.partition import open_partition
+
+    return open_partition(SystemFiles(), abspath(path))  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+
+
+def open_directory(path: "str | PathLike[str]") -> "Iterator[PartitionView]":
+    """Return an iterator over such views of every partition of a log directory."""
+    from os.path import abspath
+
+    from cordwood.core.system import SystemFiles
+    from cordwood.workbench.partition import open_partitions
+
+    return open_partitions(SystemFiles(), abspath(path))  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
 
 
 def __getattr__(name: str) -> object:

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import cordwood
+from cordwood.records.builder import BatchFields
 
 
 def modules_after(code: str) -> set[str]:
@@ -38,3 +40,24 @@ def test_facade_resolves_the_name_when_asked(name: str) -> None:
 def test_facade_names_itself_when_the_name_is_unknown() -> None:
     with pytest.raises(AttributeError, match="'cordwood' has no attribute 'no_such_name'"):
         getattr(cordwood, "no_such_name")  # noqa: B009  # the name is not there for mypy either
+
+
+def test_facade_opens_a_partition_and_a_log_directory(tmp_path: Path) -> None:
+    partition = tmp_path / "orders-0"
+    partition.mkdir()
+    builder = cordwood.BatchBuilder(BatchFields())
+    builder.append(b"key", b"value", timestamp=1)
+    (partition / f"{0:020}.log").write_bytes(builder.build())
+
+    logs = [cordwood.open_log(partition), *cordwood.open_directory(tmp_path)]
+
+    assert [log.offsets().log_end for log in logs] == [1, 1]
+    assert [log.path for log in logs] == [str(partition)] * 2
+
+
+def test_facade_opens_a_partition_without_numpy(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020}.log").touch()
+
+    loaded = modules_after(f"import cordwood; cordwood.open_log({str(tmp_path)!r}).offsets()")
+
+    assert not loaded & {"numpy", "numba", "pyarrow"}

@@ -1,14 +1,16 @@
 """The ports: what Cordwood asks of the world, as protocols with their contracts.
 
-    Clock       what time is it
-    Scheduler   call me later
-    Files       bytes that outlive the process; OpenFile, Slice and FileLock come from it
-    Worker      do what blocks somewhere else
-    Random      chance
+    Clock           what time is it
+    Scheduler       call me later
+    Files           bytes that outlive the process; OpenFile, Slice and FileLock come from it
+    SegmentSource   the files of one partition to be read, in a directory or what looks like one
+    Worker          do what blocks somewhere else
+    Random          chance
 
 Each has an operating-system version in `core.system` and an in-memory one in `testing`, held to the
-same conformance suite. Nothing here is awaited: what blocks goes through `Worker`. Failures of the
-operating system are `OSError` with its `errno`; the caller, who knows the subject, translates.
+same conformance suite; a source of segments is made from either kind of files. Nothing here is
+awaited: what blocks goes through `Worker`. Failures of the operating system are `OSError` with its
+`errno`; the caller, who knows the subject, translates.
 """
 
 from collections.abc import Callable
@@ -196,6 +198,41 @@ class Files(Protocol):
 
     def lock(self, path: str) -> FileLock:
         """Take the lock, making the file if need be; BlockingIOError if somebody has it."""
+
+
+class SegmentSource(Protocol):
+    """The files of one partition, to be read while somebody else may be changing them.
+
+    Names are plain names, without a path. Between two calls a file may grow, be truncated, be
+    written anew, get another name, be replaced or go: what one call said need not hold at the next.
+    `stat` looks anew; reads of a name between two looks come from one file, be it renamed or gone
+    meanwhile, unless the source had to let go of it, and then from what has the name then.
+    Nothing is written and nothing is locked. One thread uses a source.
+    """
+
+    @property
+    def path(self) -> str:
+        """What errors call the place; a file's path is this, a slash and its name."""
+
+    def list(self) -> list[str]:
+        """Return the names there are now, sorted. FileNotFoundError if the place is gone."""
+
+    def stat(self, name: str) -> FileStat:
+        """Return size, time and kind of what has the name now; FileNotFoundError if nothing has."""
+
+    def read(  # tidy: allow[positional] as OpenFile.pread, of a name
+        self, name: str, length: int, position: int
+    ) -> bytes:
+        """Return `length` bytes from `position`; fewer only where the file ends, now.
+
+        FileNotFoundError if there is no such file and none was kept since the last `stat`.
+        """
+
+    def read_into(self, name: str, buffer: bytearray | memoryview, position: int) -> int:
+        """Fill `buffer` as `read` would, and return how many bytes came."""
+
+    def close(self) -> None:
+        """Give back what is kept open. Reading goes on all the same, with what it opens anew."""
 
 
 class Pending(Protocol[T_co]):

@@ -13,6 +13,7 @@ import mmap
 import os
 import secrets
 import stat
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,9 @@ T = TypeVar("T")
 _FILE_MODE = 0o644
 _NS_PER_MS = 1_000_000
 _FRACTION_BITS = 53
+_LOCK_OF_OPEN_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+# Linux's struct flock: type, whence, start, length where 0 means all, process id where 0 is asked.
+_WHOLE_FILE = struct.pack("@hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class SystemClock:
@@ -215,7 +219,7 @@ class SystemFile:
 
 
 class SystemFileLock:
-    """An flock, which the kernel drops with the process."""
+    """A lock of the kernel's, which drops it with the process."""
 
     __slots__ = ("_descriptor",)
 
@@ -226,6 +230,20 @@ class SystemFileLock:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _lock_against_all(descriptor: int) -> None:
+    """Lock a file against those who ask for it as we do, and as Java does.
+
+    Java, and so Apache Kafka, takes POSIX record locks, which a plain flock does not see on Linux.
+    They are dropped when the process closes any other descriptor of the file, and do not keep out
+    a second owner in the same process. Linux has record locks of the open file that do neither and
+    that exclude Java's. Elsewhere, on macOS, an flock does.
+    """
+    if _LOCK_OF_OPEN_FILE is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        fcntl.fcntl(descriptor, _LOCK_OF_OPEN_FILE, _WHOLE_FILE)
 
 
 class SystemFiles:
@@ -276,7 +294,7 @@ class SystemFiles:
     def lock(self, path: str) -> SystemFileLock:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_against_all(descriptor)
         except OSError:
             os.close(descriptor)
             raise

@@ -20,7 +20,15 @@ from cordwood.core.ports import FileStat
 from cordwood.core.types import TimestampMs
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault, FaultScript
-from cordwood.testing.medium import Directory, FileNode, Node, Operation, names_changed
+from cordwood.testing.medium import (
+    Directory,
+    Durable,
+    FileNode,
+    Node,
+    Operation,
+    copy_of_medium,
+    names_changed,
+)
 
 NO_LIMIT = 1 << 62
 
@@ -244,7 +252,8 @@ class MemoryFiles:
     def crash(self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None) -> None:
         """Lose all pending operations but those in `keep`, which are indexes into `pending()`.
 
-        `torn` names kept writes of which only so many first bytes arrive.
+        `torn` names kept writes of which only so many first bytes arrive, or, below 0, of which so
+        many last bytes arrive as zeros.
         """
         for index in sorted(keep):
             self._pending[index].carry_over((torn or {}).get(index))
@@ -253,6 +262,21 @@ class MemoryFiles:
         self.age += 1
         self.script.reset()
         self._root.revert()
+
+    def after_crash(
+        self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None
+    ) -> "MemoryFiles":
+        """Return what `crash` would leave, as another file system; this one goes on as it is.
+
+        Files that were unnamed while they were open and not synced are not in it, as in a crash.
+        """
+        durable = Durable(self._root, self._pending)
+        for index in sorted(keep):
+            self._pending[index].carry_over((torn or {}).get(index))
+        left = MemoryFiles(VirtualClock(self.clock.now_ms()))
+        left._root = copy_of_medium(self._root)
+        durable.put_back()
+        return left
 
     def used_bytes(self) -> int:
         """Return the size of all files together."""

@@ -74,7 +74,11 @@ class Operation:
         self._carry_over = carry_over
 
     def carry_over(self, torn_at: int | None = None) -> None:
-        """Do to the medium what `apply` did to the present; of a write, `torn_at` bytes."""
+        """Do to the medium what `apply` did to the present; of a write, its first `torn_at` bytes.
+
+        With `torn_at` below 0 so many of its last bytes are zeros: the file system had made room
+        for them and did not get to writing them.
+        """
         self._carry_over(torn_at)
 
     @classmethod
@@ -83,7 +87,7 @@ class Operation:
         return cls(
             f"write {len(data)} bytes at {position} of {path}",
             apply=lambda: _put(node.now, position, data),
-            carry_over=lambda torn_at: _put(node.durable, position, data[:torn_at]),
+            carry_over=lambda torn_at: _put(node.durable, position, _torn(data, torn_at)),
             node=node,
         )
 
@@ -132,6 +136,46 @@ class Operation:
         )
 
 
+class Durable:
+    """What the medium holds, kept so that it can be put back after operations were tried on it."""
+
+    def __init__(self, root: Directory, operations: Iterable[Operation]) -> None:
+        self._files: list[tuple[FileNode, bytes]] = []
+        self._directories: list[tuple[Directory, dict[str, Node]]] = []
+        self._seen: set[int] = set()
+        self._keep(root)
+        for operation in operations:  # what they change need not have a name any more
+            for node in (*operation.directories, operation.node):
+                if node is not None:
+                    self._keep(node)
+
+    def _keep(self, node: Node) -> None:
+        if id(node) in self._seen:
+            return
+        self._seen.add(id(node))
+        if isinstance(node, FileNode):
+            self._files.append((node, bytes(node.durable)))
+            return
+        self._directories.append((node, dict(node.durable)))
+        for inside in (*node.durable.values(), *node.now.values()):
+            self._keep(inside)
+
+    def put_back(self) -> None:
+        for file, contents in self._files:
+            file.durable = bytearray(contents)
+        for directory, names in self._directories:
+            directory.durable = dict(names)
+
+
+def copy_of_medium(node: Directory) -> Directory:
+    """Return a directory that holds, now and on its medium, what is on the medium of this one."""
+    copy = Directory()
+    for name, inside in node.durable.items():
+        copy.durable[name] = _copy_of(inside)
+    copy.now = dict(copy.durable)
+    return copy
+
+
 def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Directory]:
     """Return `start` and every directory that renames join to it."""
     joined = [start]
@@ -140,6 +184,20 @@ def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Dir
             if any(where is directory for where in operation.directories):
                 joined += [new for new in operation.directories if new not in joined]
     return joined
+
+
+def _copy_of(node: Node) -> Node:
+    if isinstance(node, Directory):
+        return copy_of_medium(node)
+    copy = FileNode(node.modified_ms)
+    copy.now, copy.durable = bytearray(node.durable), bytearray(node.durable)
+    return copy
+
+
+def _torn(data: bytes, torn_at: int | None) -> bytes:
+    if torn_at is None or torn_at >= 0:
+        return data[:torn_at]
+    return data[:torn_at] + bytes(min(-torn_at, len(data)))
 
 
 def _put(contents: bytearray, position: int, data: bytes) -> None:

@@ -7,6 +7,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -30,6 +31,8 @@ final class Clients {
                 return waitForBroker(question);
             case "create_topics":
                 return createTopics(question);
+            case "delete_records":
+                return deleteRecords(question);
             case "produce":
                 return produce(question);
             case "consume":
@@ -63,6 +66,15 @@ final class Clients {
             admin.createTopics(topics).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         }
         return topics.size();
+    }
+
+    private static long deleteRecords(Map<String, Object> question) throws Exception {
+        TopicPartition partition = new TopicPartition((String) question.get("topic"), 0);
+        RecordsToDelete before = RecordsToDelete.beforeOffset(RecordsOracle.number(question, "offset"));
+        try (Admin admin = admin(question)) {
+            return admin.deleteRecords(Map.of(partition, before)).lowWatermarks().get(partition)
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS).lowWatermark();
+        }
     }
 
     @SuppressWarnings("unchecked")

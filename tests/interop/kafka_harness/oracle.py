@@ -147,6 +147,11 @@ class Oracle:
         ]
         self.ask("create_topics", {"bootstrap": bootstrap, "topics": wanted})
 
+    def delete_records(self, bootstrap: str, topic: str, offset: int) -> None:
+        """Let a partition begin at an offset."""
+        question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic, "offset": offset}
+        self.ask("delete_records", question)
+
     def produce(
         self, bootstrap: str, topic: str, records: tuple[SpecRecord, ...], settings: dict[str, Json]
     ) -> list[int]:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -106,3 +108,75 @@ def test_closed_worker_refuses_every_sync() -> None:
     for _ in range(2):
         with pytest.raises(RuntimeError, match="shutdown"):
             worker.sync(file)
+
+
+# As Java's FileChannel.tryLock does: a record lock over the whole file.
+_TAKE_AS_JAVA_DOES = """
+import fcntl, sys
+with open(sys.argv[1], "r+") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("locked")
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+
+
+def _java_like(path: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-S", "-c", _TAKE_AS_JAVA_DOES, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_lock_keeps_kafka_out(tmp_path: Path) -> None:
+    lock = SystemFiles().lock(str(tmp_path / ".lock"))
+
+    with _java_like(tmp_path / ".lock") as refused:
+        _, words = refused.communicate(timeout=10)
+    lock.release()
+    with _java_like(tmp_path / ".lock") as admitted:
+        taken, _ = admitted.communicate(timeout=10)
+
+    assert (words.strip(), taken.strip()) == ("locked", "taken")
+
+
+def test_lock_is_refused_when_kafka_has_it(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    path.touch()
+
+    with _java_like(path) as kafka:
+        assert kafka.stdout is not None
+        kafka.stdout.readline()
+        with pytest.raises(BlockingIOError):
+            SystemFiles().lock(str(path))
+        kafka.communicate(timeout=10)
+
+    SystemFiles().lock(str(path)).release()
+
+
+def test_lock_stays_when_another_owner_in_the_process_was_refused(tmp_path: Path) -> None:
+    lock = SystemFiles().lock(str(tmp_path / ".lock"))
+    with pytest.raises(BlockingIOError):
+        SystemFiles().lock(str(tmp_path / ".lock"))
+
+    with _java_like(tmp_path / ".lock") as refused:
+        _, words = refused.communicate(timeout=10)
+    lock.release()
+
+    assert words.strip() == "locked"
+
+
+def test_lock_is_an_flock_where_there_is_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("cordwood.core.system._LOCK_OF_OPEN_FILE", None)
+    lock = SystemFiles().lock(str(tmp_path / ".lock"))
+
+    with pytest.raises(BlockingIOError):
+        SystemFiles().lock(str(tmp_path / ".lock"))
+    lock.release()

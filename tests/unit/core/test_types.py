@@ -12,3 +12,9 @@ def test_none_is_minus_one_everywhere() -> None:
     absent = {value for name, value in vars(types).items() if name.startswith("NO_")}
 
     assert absent == {-1}
+
+
+def test_partition_has_its_topics_name() -> None:
+    name = types.TopicPartition(types.TopicName("my-topic"), types.PartitionId(3))
+
+    assert str(name) == "my-topic-3"

@@ -147,3 +147,44 @@ def test_crash_never_gives_a_file_the_name_that_another_one_was_to_have() -> Non
 
     assert files.list("/") == ["a"]
     assert files.open("/a").pread(9, 0) == b"first"
+
+
+def test_what_a_crash_would_leave_can_be_looked_at_without_one() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.sync_directory("/")
+    file = files.create("/d/a")
+    file.append(b"abc")
+    file.append(b"def")
+
+    left = files.after_crash([0, 1, 2], torn={2: 1})
+
+    assert left.open("/d/a").pread(9, 0) == b"abcd"
+    assert files.after_crash().list("/d") == []
+    assert (file.pread(9, 0), len(files.pending())) == (b"abcdef", 3)
+    assert left.pending() == ()
+
+
+def test_what_a_crash_would_leave_is_another_file_system() -> None:
+    files = MemoryFiles()
+    files.create("/a").append(b"abc")
+    left = files.after_crash([0, 1])
+
+    left.open("/a", writable=True).append(b"d")
+    files.remove("/a")
+
+    assert left.after_crash([0]).open("/a").pread(9, 0) == b"abcd"
+    assert files.after_crash([0, 1, 2]).list("/") == []
+    assert files.after_crash([0, 1]).open("/a").pread(9, 0) == b"abc"
+
+
+def test_what_a_crash_would_leave_may_hold_what_was_removed_since() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a").append(b"abc")
+    files.remove("/d/a")
+    files.remove_directory("/d")
+
+    for _ in range(2):
+        assert files.after_crash([0, 1, 2]).open("/d/a").pread(9, 0) == b"abc"
+    assert files.after_crash([0]).list("/d") == []

@@ -1,6 +1,8 @@
 """One tree of errors, split by whose fault it is; `except CordwoodError` catches all of it.
 
 - `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
+- `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
+  cannot be used as it is.
 - `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
   with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
   the request; `AccessError`: change the rights), `BadRecordsError` (mend the record bytes),
@@ -163,7 +165,9 @@ from cordwood.core.errors.tree import (
     BytesError,
     ClientFaultError,
     CordwoodError,
+    DamagedFileError,
     KafkaError,
+    LogDirectoryError,
     OutdatedError,
     ServerFaultError,
     SettingError,
@@ -183,6 +187,7 @@ __all__ = [
     "CoordinatorNotAvailableError",
     "CordwoodError",
     "CorruptMessageError",
+    "DamagedFileError",
     "DelegationTokenAuthDisabledError",
     "DelegationTokenAuthorizationFailedError",
     "DelegationTokenExpiredError",
@@ -243,6 +248,7 @@ __all__ = [
     "LeaderNotAvailableError",
     "ListenerNotFoundError",
     "LogDirNotFoundError",
+    "LogDirectoryError",
     "MemberIdRequiredError",
     "MessageTooLargeError",
     "MismatchedEndpointTypeError",

@@ -10,6 +10,10 @@ from typing import ClassVar
 class CordwoodError(Exception):
     """The root: every error that this package raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild without `__init__`, whose keywords pickle would not pass."""
+        return _restore, (type(self), self.args), self.__dict__
+
 
 class BytesError(CordwoodError, ValueError):
     """A primitive does not fit its place, or its bytes cannot be what they should be."""
@@ -27,10 +31,6 @@ class BytesError(CordwoodError, ValueError):
             f"{self.what} at position {self.position}: expected {self.expected}, found {self.found}"
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild without `__init__`, whose keywords pickle would not pass."""
-        return _restore, (type(self), self.args), self.__dict__
-
 
 class SettingError(CordwoodError, ValueError):
     """A setting is unknown or has a value that cannot be used; the text says what to do."""
@@ -45,9 +45,51 @@ class SettingError(CordwoodError, ValueError):
         """Return the problem, then the remedy."""
         return f"{self.problem}; {self.remedy}"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild without `__init__`, whose keywords pickle would not pass."""
-        return _restore, (type(self), self.args), self.__dict__
+
+class DamagedFileError(CordwoodError):
+    """A file beside the records (index, snapshot, checkpoint, properties) is not what it should be.
+
+    `position` is a byte, or a line where the file is text; the text says what to do.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: str,
+        remedy: str,
+        position: int | None = None,
+        expected: int | str | None = None,
+        found: int | str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.path = path
+        self.remedy = remedy
+        self.position = position
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        """Return the file and the problem, what is known of the place, and the remedy."""
+        known = {"position": self.position, "expected": self.expected, "found": self.found}
+        details = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+        place = f" ({details})" if details else ""
+        return f"{self.path}: {self.what}{place}; {self.remedy}"
+
+
+class LogDirectoryError(CordwoodError):
+    """A log directory cannot be used as it is: it is locked, foreign, or contradicts another."""
+
+    def __init__(self, problem: str, *, path: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the directory, the problem, then the remedy."""
+        return f"{self.path}: {self.problem}; {self.remedy}"
 
 
 class KafkaError(CordwoodError):

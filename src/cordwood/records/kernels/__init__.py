@@ -2,7 +2,7 @@
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`warm()` compiles them in a child process. Importing this package imports neither numba nor numpy's
+`inspector()` and `line_writer()` do likewise. `warm()` compiles them in a child process. Importing this package imports neither numba nor numpy's
 clients; asking `is_warm` does not either. May import `core` and the rest of `records`.
 """
 
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
+from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
+from cordwood.records.lines import LineWriter, PlainLineWriter
 from cordwood.records.plain import PlainDecoder
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
-__all__ = ["KernelDecoder", "decoder", "is_warm", "warm"]
-
-
-_FAST: Final = f"{__name__}.kernel_decoder"
+__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "warm"]
 
 #: A thread that waits for another's import would be given the pieces of one that fails.
 _loading: Final = threading.Lock()
@@ -43,26 +42,48 @@ def decoder() -> Decoder:
     Whatever lies in the cache, nothing is compiled here: where a file turns out to be damaged, the
     cache is cold from then on and `warm` compiles again.
     """
+    if not _can_load("kernel_decoder"):
+        return PlainDecoder()
+    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelDecoder()
+
+
+def inspector() -> Inspector:
+    """Return an inspector for one thread: the fast one when it is warm, else the plain one."""
+    if not _can_load("inspect"):
+        return PlainInspector()
+    from cordwood.records.kernels.inspect import KernelInspector  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelInspector()
+
+
+def line_writer() -> LineWriter:
+    """Return a writer of lines for one thread: the fast one when it is warm, else the plain one."""
+    if not _can_load("lines"):
+        return PlainLineWriter()
+    from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelLineWriter()
+
+
+def _can_load(name: str) -> bool:
+    """Load a module of kernels, once a process, from what has been compiled; say if that went."""
     place = cache.folder()
     if not _has_jit() or not cache.is_ready(place):
-        return PlainDecoder()
+        return False
+    module = f"{__name__}.{name}"
     try:
-        return _fast(place)
+        with _loading:
+            if module not in sys.modules:
+                with cache.loading(place):
+                    importlib.import_module(module)
     except cache.ColdError:
         cache.distrust(place)
-        return PlainDecoder()
-
-
-def _fast(place: Path) -> Decoder:
-    """Return the fast decoder with kernels from that folder, which are loaded once a process."""
-    with _loading:
-        if _FAST not in sys.modules:
-            with cache.loading(place):
-                importlib.import_module(_FAST)
+        return False
     from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
-    from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # as above
 
-    return KernelDecoder() if IS_COMPILED else PlainDecoder()
+    return IS_COMPILED
 
 
 def _has_jit() -> bool:

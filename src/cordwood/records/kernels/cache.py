@@ -228,13 +228,19 @@ def generation(place: Path) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="generation-", dir=place))
     made.chmod(stat.S_IMODE(place.stat().st_mode))
     try:
-        with _choose(Shelf(made, must_keep=True)):
-            yield made
+        yield made
         if not is_ready(place):
             mark_ready(place, made.name)
     finally:
         if all(file.path.parent != made for file in _marked(place)):
             shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def compiling(made: Path) -> Iterator[None]:
+    """Compile into a generation that is being made, by this process or by the one that began it."""
+    with _choose(Shelf(made, must_keep=True)):
+        yield
 
 
 def mark_ready(place: Path, name: str) -> None:

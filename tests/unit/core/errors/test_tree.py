@@ -9,7 +9,9 @@ from cordwood.core.errors import (
     BytesError,
     CordwoodError,
     CorruptMessageError,
+    DamagedFileError,
     KafkaError,
+    LogDirectoryError,
     SettingError,
 )
 
@@ -18,6 +20,9 @@ ERRORS = [
     SettingError("setting x is unknown", key="x", remedy="did you mean y?"),
     KafkaError("no"),
     CorruptMessageError("wrong CRC", position=61, base_offset=0, expected=1, found=2),
+    DamagedFileError("no version", path="/d/x", remedy="remove it", position=1, expected="0"),
+    DamagedFileError("empty", path="/d/x", remedy="remove it"),
+    LogDirectoryError("is locked", path="/d", remedy="stop the broker"),
 ]
 
 
@@ -44,3 +49,11 @@ def test_bad_records_error_names_what_is_known() -> None:
     assert str(ERRORS[3]) == text
     assert str(BadRecordsError("torn", position=3)) == "torn (position 3)"
     assert str(BadRecordsError("torn")) == "torn"
+
+
+def test_file_errors_name_the_path_and_the_remedy() -> None:
+    assert [str(error) for error in ERRORS[4:]] == [
+        "/d/x: no version (position 1, expected 0); remove it",
+        "/d/x: empty; remove it",
+        "/d: is locked; stop the broker",
+    ]

@@ -9,6 +9,7 @@ import pytest
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
+from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.plain import PlainDecoder
@@ -95,6 +96,7 @@ def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path, *, does: str) -> 
 def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
+    assert isinstance(kernels.inspector(), PlainInspector)
 
 
 def test_decoder_is_fast_when_all_is_compiled(warm: Path) -> None:

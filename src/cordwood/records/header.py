@@ -1,0 +1,163 @@
+"""The header of a batch, read on its own: all that a log needs to know to store and to find it.
+
+    v2       61 bytes, drawn in `batch`
+    v0, v1   the first 18 or 26 bytes of a message, drawn in `message`
+
+The records behind it need not be at hand, so a scan reads headers out of small windows of a file.
+What a header says is believed only where it bounds itself: a size too small for its format and an
+unknown magic are damage.
+"""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from cordwood.core.binary import Buffer
+from cordwood.records.batch import (
+    CONTROL_BIT,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+)
+from cordwood.records.message import SMALLEST_SIZE
+from cordwood.records.place import CODEC_BITS, Place
+from cordwood.records.sequence import increment_sequence
+from cordwood.records.stream import PREFIX_SIZE
+
+#: As many bytes as any header has.
+LARGEST_HEADER: Final = HEADER_SIZE
+
+_V2: Final = Struct(">qiibIhiqqqhii")
+_PREFIX: Final = Struct(">qiib")
+_LEGACY: Final = Struct(">Ibb")
+_TIMESTAMP: Final = Struct(">q")
+_LEGACY_HEADERS: Final = (18, 26)
+
+
+class BatchHeader(NamedTuple):
+    """What a batch says of itself. `position` is where it begins, in whatever it was read from.
+
+    v0 and v1 have one offset, the last one, and `record_count` -1: only their records know.
+    """
+
+    position: int
+    size: int
+    magic: int
+    base_offset: int
+    last_offset: int
+    partition_leader_epoch: int
+    crc: int
+    attributes: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def end(self) -> int:
+        """The position after the batch."""
+        return self.position + self.size
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        if self.base_sequence < 0:
+            return -1
+        return increment_sequence(self.base_sequence, self.last_offset - self.base_offset)
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id >= 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.magic == MAGIC and bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.magic == MAGIC and bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.magic > 0 and bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+    @property
+    def codec_id(self) -> int:
+        """The codec's number, be it one of the known ones or not."""
+        return self.attributes & CODEC_BITS
+
+
+def read_header(window: Buffer, at: int = 0, *, position: int | None = None) -> BatchHeader | None:
+    """Return the header that begins at `at`, or None when the window is too short for it.
+
+    `position` is what errors and the header call the place; it is `at` when left out.
+    """
+    position = at if position is None else position
+    room = len(window) - at
+    if room < PREFIX_SIZE:
+        return None
+    offset, size, _, magic = _PREFIX.unpack_from(window, at)
+    place = Place(position, offset)
+    smallest = _smallest_size(magic, place)
+    if size < smallest:
+        raise place.corrupt(
+            "a batch size that cannot be right", expected=f"at least {smallest}", found=size
+        )
+    if magic != MAGIC:
+        return _read_legacy(window, at, position)
+    if room < HEADER_SIZE:
+        return None
+    (base_offset, length, epoch, _, crc, attributes, last_delta, *rest) = _V2.unpack_from(
+        window, at
+    )
+    return BatchHeader(
+        position,
+        LOG_OVERHEAD + length,
+        MAGIC,
+        base_offset,
+        base_offset + last_delta,
+        epoch,
+        crc,
+        attributes,
+        *rest,
+    )
+
+
+def _smallest_size(magic: int, place: Place) -> int:
+    """Return what the size field has to be at least."""
+    if magic == MAGIC:
+        return HEADER_SIZE - LOG_OVERHEAD
+    if magic in (0, 1):
+        return SMALLEST_SIZE[magic]
+    raise place.corrupt("unknown magic", expected="0, 1 or 2", found=magic)
+
+
+def _read_legacy(window: Buffer, at: int, position: int) -> BatchHeader | None:
+    """Read the header of a message; None when the window is too short."""
+    offset, size, _, magic = _PREFIX.unpack_from(window, at)
+    if len(window) - at < _LEGACY_HEADERS[magic]:
+        return None
+    crc, _, attributes = _LEGACY.unpack_from(window, at + LOG_OVERHEAD)
+    timestamp = _TIMESTAMP.unpack_from(window, at + 18)[0] if magic else -1
+    return BatchHeader(
+        position,
+        LOG_OVERHEAD + size,
+        magic,
+        offset,
+        offset,
+        -1,
+        crc,
+        attributes,
+        timestamp,
+        timestamp,
+        -1,
+        -1,
+        -1,
+        -1,
+    )

@@ -1,0 +1,101 @@
+"""A new log: in the directory with the fewest, or where the caller wants a copy of one to grow.
+
+What could not be made leaves nothing behind, so that the next directory may be tried. Its topic id
+is on disk before the log can be written to, and no checkpoint speaks of an earlier partition of its
+name.
+"""
+
+from cordwood.core.errors import KafkaStorageError
+from cordwood.core.ids import Uuid
+from cordwood.core.types import TopicPartition
+from cordwood.storage import names
+from cordwood.storage.deletions import remove_tree
+from cordwood.storage.loading import LogPlace
+from cordwood.storage.log import Log
+from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.partition_metadata import (
+    ensure_same_topic,
+    read_partition_metadata,
+    write_partition_metadata,
+)
+from cordwood.storage.shelf import Shelf
+from cordwood.storage.stock import PASSING, Stock
+
+
+def create(
+    stock: Stock, partition: TopicPartition, *, topic_id: Uuid | None, is_new: bool = False
+) -> Log:
+    """Return a partition's log, made if there is none; see `LogManager.create`."""
+    log = stock.current.find(partition)
+    if log is not None:
+        _ensure_topic_id(stock, log, topic_id)
+        return log
+    names.ensure_topic_name(partition.topic)
+    offline = [each.path for each in stock.directories if not each.is_online]
+    if not stock.online or (offline and not is_new):
+        raise KafkaStorageError(f"{partition} cannot be made: {', '.join(offline)} is offline")
+    refusals = []
+    for directory in sorted(stock.online, key=stock.count_in):
+        name = names.directory_name(partition)
+        place = stock.place(partition, directory, name=name, is_new=True)
+        try:
+            return _make(stock, stock.current, place, topic_id=topic_id)
+        except KafkaStorageError as error:
+            refusals.append(error)
+    raise refusals[0]
+
+
+def create_future(stock: Stock, partition: TopicPartition, *, directory: LogDirectory) -> Log:
+    """Return an empty copy of a log in another directory; see `LogManager.create_future`."""
+    directory.ensure_online()
+    current = stock.current.existing(partition)
+    if stock.futures.find(partition) is not None:
+        raise KafkaStorageError(f"{partition} is on its way to another directory already")
+    if stock.home_of(current.directory) is directory:
+        raise KafkaStorageError(f"{partition} is in {directory.path} already")
+    name = names.future_directory_name(partition, stock.tools.random.token(16))
+    place = stock.place(partition, directory, name=name, is_new=True)
+    return _make(stock, stock.futures, place, topic_id=topic_id_of(stock, current))
+
+
+def topic_id_of(stock: Stock, log: Log) -> Uuid | None:
+    """Return the id that a log's directory says its topic has, None if it says nothing."""
+    with stock.using(log):
+        return read_partition_metadata(stock.tools.files, log.directory)
+
+
+def _ensure_topic_id(stock: Stock, log: Log, topic_id: Uuid | None) -> None:
+    """Refuse another topic's log; one that does not say whose it is belongs to this one."""
+    if topic_id is None:
+        return
+    found = topic_id_of(stock, log)
+    ensure_same_topic(found, topic_id, directory=log.directory)
+    if found is None:
+        with stock.using(log):
+            write_partition_metadata(stock.tools.files, log.directory, topic_id=topic_id)
+
+
+def _make(stock: Stock, shelf: Shelf, place: LogPlace, *, topic_id: Uuid | None) -> Log:
+    directory = stock.home_of(place.directory)
+    tools = stock.tools
+    try:
+        stock.forget_checkpoints(place.partition, directory)
+        log = Log.open(place, stock.log_tools(tools.table), clock=tools.clock)
+        if topic_id is not None:
+            write_partition_metadata(tools.files, place.directory, topic_id=topic_id)
+    except OSError as error:
+        _unmake(stock, place.directory, error)
+        raise KafkaStorageError(f"{place.directory} could not be made: {error}") from error
+    shelf.put(log, directory)
+    return log
+
+
+def _unmake(stock: Stock, path: str, error: OSError) -> None:
+    """Remove what was made of a log, or take the directory offline with it."""
+    directory = stock.home_of(path)
+    if error.errno not in PASSING:
+        stock.fail(directory, error)
+        return
+    with stock.failing(directory):
+        stock.tools.table.forget_under(path)
+        remove_tree(stock.tools.files, path)

@@ -1,0 +1,173 @@
+"""From a path to a reader: what the path is, and what to do where it is something else.
+
+    partition       a directory with segments in it; its name says which, if it has the form
+    log directory   a directory of partitions' directories; beside them lie the checkpoints
+
+What Kafka passes over in a log directory is passed over: files, and what is no partition of a
+topic. So is what is set aside or not yet there: -delete, -stray and -future. A checkpoint that is
+missing or damaged counts as empty, as it does for Kafka.
+"""
+
+from difflib import get_close_matches
+from functools import partial
+from typing import Final, NoReturn
+
+from cordwood.core.errors import DamagedFileError, LogDirectoryError
+from cordwood.core.ports import Files, FileStat
+from cordwood.core.types import TopicPartition
+from cordwood.storage.atomic import directory_of
+from cordwood.storage.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_offset_checkpoint,
+)
+from cordwood.storage.names import (
+    LOG,
+    NO_PARTITIONS,
+    DirectorySuffix,
+    parse_directory_name,
+    parse_segment_name,
+)
+from cordwood.storage.reader import Beside, PartitionReader
+from cordwood.storage.source import DirectorySource
+
+_OF_A_LOG_DIRECTORY: Final = frozenset(
+    {"meta.properties", CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS}
+)
+_NAMES_SHOWN: Final = 3
+
+
+def open_reader(files: Files, path: str) -> PartitionReader:
+    """Return a reader of the partition in a directory; LogDirectoryError if none is there."""
+    stat = _stat(files, path)
+    if not stat.is_directory:
+        _refuse_file(path, "open the directory of a partition")
+    names = files.list(path)
+    if not any(map(_is_log, names)):
+        _refuse_directory(files, path, names)
+    return reader_of(files, path)
+
+
+def reader_of(files: Files, path: str) -> PartitionReader:
+    """Return a reader of a partition's directory, which may hold nothing yet."""
+    return PartitionReader(DirectorySource(files, path), partial(read_beside, files, path))
+
+
+def partition_paths(files: Files, path: str) -> list[str]:
+    """Return the partitions' directories of a log directory."""
+    stat = _stat(files, path)
+    if not stat.is_directory:
+        _refuse_file(path, "open the log directory that it belongs to")
+    names = files.list(path)
+    if any(map(_is_log, names)):
+        raise LogDirectoryError(
+            "is the directory of one partition, not a log directory",
+            path=path,
+            remedy=f"open it with cordwood.open_log, or all partitions of {directory_of(path)}",
+        )
+    directories = _directories(files, path, names)
+    if not directories and not _OF_A_LOG_DIRECTORY.intersection(names):
+        raise LogDirectoryError(
+            "has neither partitions nor a broker's files in it" if names else "is empty",
+            path=path,
+            remedy="give the directory that log.dirs names",
+        )
+    found = {name: parse_directory_name(name, path=f"{path}/{name}") for name in directories}
+    whole = [name for name, parsed in found.items() if parsed.suffix is DirectorySuffix.NONE]
+    return [f"{path}/{name}" for name in whole]
+
+
+def partition_of(path: str) -> TopicPartition | None:
+    """Return the partition that a directory's name says; None if it says none."""
+    try:
+        return parse_directory_name(path.rpartition("/")[2], path=path).partition
+    except LogDirectoryError:
+        return None
+
+
+def read_beside(files: Files, path: str) -> Beside:
+    """Return what the checkpoints beside a partition's directory say of it."""
+    name = path.rpartition("/")[2]
+    partition = partition_of(path)
+    if partition is None or name != str(partition):
+        return Beside()
+    log_directory = directory_of(path)
+    return Beside(
+        _offset(files, f"{log_directory}/{LOG_START_OFFSETS}", partition),
+        _offset(files, f"{log_directory}/{CLEANER_OFFSETS}", partition),
+    )
+
+
+def _offset(files: Files, path: str, partition: TopicPartition) -> int:
+    try:
+        return max(0, read_offset_checkpoint(files, path).get(partition, 0))
+    except DamagedFileError:
+        return 0
+
+
+def _is_log(name: str) -> bool:
+    parsed = parse_segment_name(name)
+    return parsed is not None and parsed.extension == LOG
+
+
+def _directories(files: Files, path: str, names: list[str]) -> list[str]:
+    """Return the names of directories, but for those that Kafka passes over."""
+    found = []
+    for name in names:
+        try:
+            is_meant = name not in NO_PARTITIONS and files.stat(f"{path}/{name}").is_directory
+        except FileNotFoundError:
+            continue
+        if is_meant:
+            found.append(name)
+    return found
+
+
+def _stat(files: Files, path: str) -> FileStat:
+    try:
+        return files.stat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise LogDirectoryError(
+            "does not exist", path=path, remedy=_nearest(files, path)
+        ) from error
+
+
+def _nearest(files: Files, path: str) -> str:
+    """Return what may have been meant."""
+    parent, name = directory_of(path), path.rpartition("/")[2]
+    try:
+        names = files.list(parent)
+    except OSError:
+        return f"{parent} does not exist either: check the path"
+    near = get_close_matches(name, names, n=1) or names[:_NAMES_SHOWN]
+    return f"{parent} has {_some(near)}" if near else f"{parent} is empty: check the path"
+
+
+def _refuse_file(path: str, remedy: str) -> NoReturn:
+    if parse_segment_name(path.rpartition("/")[2]) is not None:
+        remedy = f"{remedy}: {directory_of(path)}"
+    raise LogDirectoryError("is a file", path=path, remedy=remedy)
+
+
+def _refuse_directory(files: Files, path: str, names: list[str]) -> NoReturn:
+    """Say what a directory without segments is."""
+    inside = _directories(files, path, names)
+    partitions = [name for name in inside if partition_of(f"{path}/{name}") is not None]
+    if partitions:
+        raise LogDirectoryError(
+            "is a log directory, not the directory of a partition",
+            path=path,
+            remedy=f"open {_some(partitions)} in it, or all with cordwood.open_directory",
+        )
+    raise LogDirectoryError(
+        "has no segment in it: no file like 00000000000000000000.log" if names else "is empty",
+        path=path,
+        remedy="give the directory of a partition, <log directory>/<topic>-<partition>",
+    )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    return shown if len(names) <= _NAMES_SHOWN else f"{shown} or one of {len(names)}"

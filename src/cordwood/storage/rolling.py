@@ -1,0 +1,54 @@
+"""A new active segment: the old one is made exact, the new one begins where the log ends.
+
+    1. the old segment gets its last time entry, and its files are cut to what is in them
+    2. a snapshot says what producers had done up to the new base
+    3. the new log file is made; its indexes come with its first append
+    4. what lies before it is to be flushed, soon and elsewhere
+
+An active segment that is still empty and has the new base already is made anew. Files that an
+earlier life of the log left under the new name are removed first.
+"""
+
+from cordwood.core.types import Offset
+from cordwood.storage import names
+from cordwood.storage.log_state import LogState
+from cordwood.storage.roll import draw_jitter_ms
+from cordwood.storage.segment import Segment
+from cordwood.storage.segment_files import SegmentPath
+
+
+def roll(state: LogState, *, now_ms: int, base_offset: int | None = None) -> Segment:
+    """Begin a new segment at `base_offset`, or where the log ends if that is later."""
+    log_end = state.bounds.log_end
+    base = log_end if base_offset is None else Offset(max(base_offset, log_end))
+    active = state.segments.active
+    if base == active.base_offset:
+        assert not active.size, f"{active!r} has batches, and the log ends where it begins"
+        with state.as_a_whole():
+            state.segments.remove(active)
+            active.delete()
+            return new_segment(state, base, now_ms=now_ms)
+    active.become_inactive()
+    # The recovery point may be past this segment already, so that no flush would look at it again.
+    state.unsynced_paths += tuple(active.paths())
+    state.producers.advance(base)
+    state.snapshots.take(state.producers, sync=False)
+    return new_segment(state, base, now_ms=now_ms)
+
+
+def new_segment(state: LogState, base_offset: int, *, now_ms: int) -> Segment:
+    """Make an empty segment the active one."""
+    path = SegmentPath(state.directory, base_offset)
+    for extension in (names.LOG, names.INDEX, names.TIME_INDEX, names.TXN_INDEX):
+        if state.table.exists(path.of(extension)):
+            state.table.remove(path.of(extension))
+    segment = Segment.create(
+        state.table,
+        path,
+        config=state.config,
+        now_ms=now_ms,
+        jitter_ms=draw_jitter_ms(state.random, state.config),
+    )
+    state.segments.add(segment)
+    state.unsynced_names = True
+    return segment

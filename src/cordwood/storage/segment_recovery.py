@@ -1,0 +1,143 @@
+"""Makes a segment right that nobody closed: what is whole and follows is kept, the rest is cut off.
+
+    size and magic   bound the batch within the file
+    checksum         over the batch as it lies; its records are not read, as Kafka does not
+    offset           has a place in the segment
+    caller           hears of each batch, for its epochs and producers, and may refuse it too
+
+The first batch that fails ends the log: nothing behind it can be believed, for a file system may
+have written a later page and lost an earlier one. The indexes are written anew; that of the
+transactions the caller fills as it hears of markers. Windows are large, since everything is read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+from cordwood.core.binary import crc32, crc32c
+from cordwood.core.errors import CorruptMessageError, DamagedFileError, InvalidRecordError
+from cordwood.core.ports import OpenFile
+from cordwood.records.batch import CRC_START, MAGIC
+from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.place import Place
+from cordwood.storage.index import is_within_reach, relative_offset
+from cordwood.storage.scan import headers
+from cordwood.storage.segment import Segment
+
+WINDOW_SIZE: Final = 4 << 20
+
+_LEGACY_CRC_START: Final = 16
+
+#: Hears of a whole batch: its header, with its position in the file, and its bytes, which are only
+#: valid during the call. CorruptMessageError and InvalidRecordError end the log before the batch.
+OnBatch: TypeAlias = Callable[[BatchHeader, memoryview], object]
+
+
+class Recovered(NamedTuple):
+    """How many bytes were cut off, and what was wrong with the first of them."""
+
+    cut_bytes: int
+    fault: CorruptMessageError | InvalidRecordError | None
+    next_offset: int
+
+
+def is_sane(segment: Segment) -> bool:
+    """Whether a segment that was closed may be used without recovery.
+
+    That takes an offset index, and aborted transactions that are its own; a time index that is
+    missing is made, empty. Zeros behind the entries were not cut off before a crash. What else the
+    indexes say of the log is not looked at.
+    """
+    files = segment.files
+    if not files.offset_entries.exists or files.is_padded():
+        return False
+    if not files.time_entries.exists:
+        files.time_entries.trim()
+    try:
+        files.transaction_index.check()
+    except DamagedFileError:
+        return False
+    return True
+
+
+def ends_whole(segment: Segment) -> bool:
+    """Whether batches follow each other from the last indexed one up to the very end."""
+    position = segment.files.offset_index.below_position(segment.size).position
+    try:
+        for header in headers(segment.files.pread, position, segment.size):
+            position = header.end
+    except CorruptMessageError:
+        return False
+    return position == segment.size
+
+
+def has_overflow(segment: Segment) -> bool:
+    """Whether its last offset has no place in it, as very old cleaners could leave it."""
+    next_offset = segment.next_offset()
+    is_empty = next_offset <= segment.base_offset
+    return not is_empty and not is_within_reach(next_offset - 1, segment.base_offset)
+
+
+def recover(
+    segment: Segment, on_batch: OnBatch, *, before_cut: Callable[[], object] | None = None
+) -> Recovered:
+    """Check every batch, write the indexes anew, cut off what is not whole.
+
+    `before_cut` is called once it is known that something is to be cut off, if so.
+    SegmentOverflowError and IndexOrderError rise, with the segment left without indexes: the
+    offsets of batches that are whole contradict each other.
+    """
+    files = segment.files
+    files.reset_indexes()
+    growth = segment.new_growth()
+    end, next_offset = 0, segment.base_offset
+    fault: CorruptMessageError | InvalidRecordError | None = None
+    log = files.table.pin(files.log_path)
+    try:
+        for header, data in _batches(log, segment.size):
+            ensure_whole(header, data)
+            relative_offset(header.last_offset, segment.base_offset)
+            on_batch(header, data)
+            growth.add(header, header.position)
+            end, next_offset = header.end, header.next_offset
+    except (CorruptMessageError, InvalidRecordError) as error:
+        fault = error
+    finally:
+        files.table.unpin(log)
+    if before_cut is not None and end < segment.size:
+        before_cut()
+    cut_bytes = segment.cut_at(end)
+    files.write_entries(growth)
+    segment.recovered(growth)
+    return Recovered(cut_bytes, fault, next_offset)
+
+
+def ensure_whole(header: BatchHeader, data: memoryview) -> None:
+    """Refuse a batch whose bytes are not what its checksum says."""
+    if header.magic == MAGIC:
+        computed = crc32c(data[CRC_START:])
+    else:
+        computed = crc32(data[_LEGACY_CRC_START:])
+    if computed != header.crc:
+        place = Place(header.position, header.base_offset)
+        raise place.corrupt(
+            "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
+        )
+
+
+def _batches(file: OpenFile, size: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """Yield every whole batch of a file and its bytes, out of one buffer that is used again."""
+    window = memoryview(bytearray(max(LARGEST_HEADER, min(WINDOW_SIZE, size))))
+    held, start, position = window[:0], -1, 0
+    while position < size:
+        header = read_header(held, position - start, position=position)
+        needed = LARGEST_HEADER if header is None else header.size
+        is_cut_off = header is not None and header.end > size
+        if header is not None and header.end <= start + len(held):
+            yield header, held[position - start : header.end - start]
+            position = header.end
+        elif is_cut_off or (start == position and needed <= len(window)):
+            return
+        else:
+            if needed > len(window):
+                window = memoryview(bytearray(needed))
+            held, start = window[: file.pread_into(window[: size - position], position)], position

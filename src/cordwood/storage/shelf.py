@@ -1,0 +1,77 @@
+"""Which logs there are, and in which directory each of them is: those in use, and apart from them
+the copies on their way from another directory.
+
+A partition has one place. It is known of before its log is loaded, and when its directory has
+failed: then the log counts as offline, not as missing, and nobody makes a second one.
+"""
+
+from collections.abc import Mapping
+
+from cordwood.core.errors import KafkaStorageError, LogDirectoryError
+from cordwood.core.types import TopicPartition
+from cordwood.storage.log import Log
+from cordwood.storage.log_directory import LogDirectory
+
+
+class Shelf:
+    """The logs of one kind by partition; `homes` has those that cannot be used, too."""
+
+    __slots__ = ("_by_home", "homes", "logs")
+
+    def __init__(self) -> None:
+        self._by_home: dict[str, dict[TopicPartition, Log]] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.homes: dict[TopicPartition, LogDirectory] = {}
+
+    def __contains__(self, log: Log) -> bool:
+        return self.logs.get(log.partition) is log
+
+    def claim(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Note where a partition is; LogDirectoryError if it is somewhere else too."""
+        other = self.homes.setdefault(partition, directory)
+        if other is not directory:
+            raise LogDirectoryError(
+                f"{partition} is in {other.path} too",
+                path=directory.path,
+                remedy="move one of the two away: only you can know which is the right one",
+            )
+
+    def put(self, log: Log, directory: LogDirectory) -> None:
+        """Let a log be found."""
+        partition = log.partition
+        self.homes[partition] = directory
+        self.logs[partition] = self._by_home.setdefault(directory.path, {})[partition] = log
+
+    def find(self, partition: TopicPartition) -> Log | None:
+        """Return a partition's log, None if there is none; refuses one that is offline."""
+        log = self.logs.get(partition)
+        if log is None and partition in self.homes:
+            self.homes[partition].ensure_online()
+        return log
+
+    def existing(self, partition: TopicPartition) -> Log:
+        """Return a partition's log; KafkaStorageError if there is none that can be used."""
+        log = self.find(partition)
+        if log is None:
+            raise KafkaStorageError(f"there is no log of {partition} here")
+        return log
+
+    def drop(self, partition: TopicPartition) -> None:
+        """Know of a partition no more."""
+        home = self.homes.pop(partition)
+        del self.logs[partition], self._by_home[home.path][partition]
+
+    def lose(self, directory: LogDirectory) -> list[Log]:
+        """Take a directory's logs away, but not their places, and return them."""
+        lost = self._by_home.pop(directory.path, {})
+        for partition in lost:
+            del self.logs[partition]
+        return list(lost.values())
+
+    def logs_in(self, directory: LogDirectory) -> Mapping[TopicPartition, Log]:
+        """Return the logs of one directory."""
+        return self._by_home.get(directory.path, {})
+
+    def count_in(self, directory: LogDirectory) -> int:
+        """Return how many logs are there."""
+        return len(self.logs_in(directory))

@@ -1,0 +1,228 @@
+"""What all work on logs shares: the directories, the logs in them, and what befalls them.
+
+    using     whoever calls a log does so inside; what its disk says comes out as KafkaStorageError
+    refuse    an error after which nothing is certain: the directory goes offline
+    fail      a directory is taken out of use with all its logs; the others go on
+
+Too little space, or too few descriptors, is no reason to take a directory offline: the call is
+refused, and what is there stays usable. It is one when the log is torn by it, and when a sync ends
+so: then what was written may be lost.
+"""
+
+import errno
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from cordwood.core.errors import BadRecordsError, DamagedFileError, KafkaStorageError
+from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
+from cordwood.core.types import Offset, TopicName, TopicPartition
+from cordwood.storage.atomic import directory_of
+from cordwood.storage.checkpointer import CallSoon, Checkpointer
+from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from cordwood.storage.deletions import ScheduledDeletions
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.log_directory import LogDirectory, Offsets
+from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.shelf import Shelf
+
+_NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
+#: Too little of something, for the moment.
+PASSING: Final = _NO_DESCRIPTORS | {errno.ENOSPC, errno.EDQUOT}
+
+ConfigFor = Callable[[TopicName], LogConfig]
+OnEvent = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerTools:
+    """What the manager works with.
+
+    `call_soon` makes a call on the thread that owns the logs, whichever thread asks for it, and
+    `on_event` hears, in words and on any thread, of what an operator should know.
+    """
+
+    files: Files
+    clock: Clock
+    scheduler: Scheduler
+    worker: Worker
+    random: Random
+    table: FileTable
+    call_soon: CallSoon
+    on_event: OnEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerSettings:
+    """`config_for` gives a topic's values; `delete_delay_ms` is the broker's own."""
+
+    config_for: ConfigFor
+    producers: ProducerSettings = field(default_factory=ProducerSettings)
+    delete_delay_ms: int = 60_000
+
+
+class Stock:
+    """The directories of a process and their logs: those in use, and copies on their way."""
+
+    def __init__(
+        self, directories: Sequence[LogDirectory], tools: ManagerTools, settings: ManagerSettings
+    ) -> None:
+        self.directories = tuple(directories)
+        self.tools = tools
+        self.settings = settings
+        self.current = Shelf()
+        self.futures = Shelf()
+        self._by_path = {directory.path: directory for directory in directories}
+        self.deletions = ScheduledDeletions(
+            tools.files,
+            tools.scheduler,
+            tools.worker,
+            now_ms=tools.clock.monotonic_ms,
+            on_error=lambda path, error: tools.on_event(f"{path} could not be removed: {error}"),
+        )
+        self.checkpointer = Checkpointer(
+            tools.worker, call_soon=tools.call_soon, on_error=self.not_written
+        )
+
+    # -- what there is
+
+    @property
+    def online(self) -> list[LogDirectory]:
+        return [directory for directory in self.directories if directory.is_online]
+
+    def __contains__(self, log: Log) -> bool:
+        return log in self.current or log in self.futures
+
+    def all_logs(self) -> list[Log]:
+        """Return the logs and the copies."""
+        return [*self.current.logs.values(), *self.futures.logs.values()]
+
+    def count_in(self, directory: LogDirectory) -> int:
+        """Return how many logs and copies a directory has."""
+        return self.current.count_in(directory) + self.futures.count_in(directory)
+
+    def home_of(self, path: str) -> LogDirectory:
+        """Return the log directory that a partition's directory is in."""
+        return self._by_path[directory_of(path)]
+
+    def place(
+        self,
+        partition: TopicPartition,
+        directory: LogDirectory,
+        *,
+        name: str,
+        is_new: bool = False,
+    ) -> LogPlace:
+        """Return what there is to know for opening a log."""
+        known = {} if is_new else directory.checkpoints
+        return LogPlace(
+            partition=partition,
+            directory=f"{directory.path}/{name}",
+            config=self.settings.config_for(partition.topic),
+            is_clean=directory.is_clean or is_new,
+            recovery_point=known.get(RECOVERY_POINTS, {}).get(partition, 0),
+            log_start=known.get(LOG_START_OFFSETS, {}).get(partition, 0),
+            high_watermark=known.get(HIGH_WATERMARKS, {}).get(partition, 0),
+            producers=self.settings.producers,
+        )
+
+    def log_tools(self, table: FileTable) -> LogTools:
+        return LogTools(table=table, random=self.tools.random, deletions=self.deletions)
+
+    # -- what goes wrong
+
+    @contextmanager
+    def using(self, log: Log) -> Iterator[None]:
+        """Call a log; refuses one that is offline."""
+        self.home_of(log.directory).ensure_online()
+        try:
+            yield
+        except (OSError, DamagedFileError, BadRecordsError) as error:
+            is_disk = isinstance(error, OSError) and error.errno not in PASSING
+            if is_disk or log.is_torn:
+                raise self.refuse(log, error) from error
+            if isinstance(error, BadRecordsError):
+                raise
+            raise KafkaStorageError(f"{log.directory}: {error}") from error
+
+    def refuse(self, log: Log, error: BaseException) -> KafkaStorageError:
+        """Return what those hear who need a log of which nothing is certain after an error."""
+        is_passing = isinstance(error, OSError) and error.errno in _NO_DESCRIPTORS
+        if log.is_torn or not is_passing:
+            self.fail(self.home_of(log.directory), error)
+        refusal = KafkaStorageError(f"{log.directory}: {error}")
+        refusal.__cause__ = error
+        return refusal
+
+    @contextmanager
+    def failing(self, directory: LogDirectory) -> Iterator[None]:
+        """Take the directory offline, and go on, when its disk refuses."""
+        try:
+            yield
+        except OSError as error:
+            self.fail(directory, error)
+
+    def fail(self, directory: LogDirectory, error: BaseException) -> None:
+        """Take a directory offline with all its logs; once is enough."""
+        if not directory.is_online:
+            return
+        directory.fail(error)
+        lost = [*self.current.lose(directory), *self.futures.lose(directory)]
+        for log in lost:
+            with suppress(OSError):
+                log.forget_files()
+        self.tools.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
+
+    def not_written(self, directory: LogDirectory, error: OSError) -> None:
+        """Go on with older checkpoints when there is no space for new ones; else fail."""
+        if error.errno in PASSING:
+            self.tools.on_event(f"{directory.path}: a checkpoint could not be written: {error}")
+        else:
+            self.fail(directory, error)
+
+    # -- checkpoints
+
+    def checkpoint(self, directory: LogDirectory, name: str) -> Offsets:
+        """Return what one of the checkpoint files should say now.
+
+        Of a partition a directory has the log or a copy, never both.
+        """
+        offset_of = _CHECKPOINTED[name]
+        return {
+            partition: offset
+            for shelf in (self.current, self.futures)
+            for partition, log in shelf.logs_in(directory).items()
+            if (offset := offset_of(log)) is not None
+        }
+
+    def forget_checkpoints(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """Let no checkpoint speak of an earlier partition of this name, not even after a crash."""
+        for name in _CHECKPOINTED:
+            if self.checkpointer.mentions(directory, name, partition=partition):
+                offsets = self.checkpoint(directory, name)
+                self.checkpointer.write_now(directory, name, offsets=offsets)
+
+
+def _recovery_point(log: Log) -> Offset:
+    return log.bounds.recovery_point
+
+
+def _start_to_remember(log: Log) -> Offset | None:
+    """Return where a log starts, unless its first segment says so."""
+    log_start = log.bounds.log_start
+    return log_start if log_start > log.base_offsets[0] else None
+
+
+def _high_watermark(log: Log) -> Offset:
+    return log.bounds.high_watermark
+
+
+_CHECKPOINTED: Final[dict[str, Callable[[Log], Offset | None]]] = {
+    RECOVERY_POINTS: _recovery_point,
+    LOG_START_OFFSETS: _start_to_remember,
+    HIGH_WATERMARKS: _high_watermark,
+}

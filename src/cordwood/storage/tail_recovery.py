@@ -1,0 +1,197 @@
+"""The end of a log that was not closed: checked batch by batch from the recovery point on.
+
+What lies below the recovery point has been synced and is believed. Above it the first batch that is
+not whole ends the log: later segments are removed, since a log has no gaps, and then the rest of
+its segment is cut off. In this order, each durable before the next, because later segments must not
+be there again after another crash, behind a segment that seems whole by then.
+
+A segment below that cannot be used as it is gets its indexes anew. If it turns out to be damaged it
+is cut as well, and what follows stays: it was synced, and is still good.
+
+Producers and epochs are brought along, so that aborted transactions get back into their indexes. A
+segment that is too wide for its indexes is split on the way.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from cordwood.core.errors import CorruptMessageError, InvalidRecordError
+from cordwood.records.header import BatchHeader
+from cordwood.storage.index import (
+    AbortedEntry,
+    IndexOrderError,
+    SegmentOverflowError,
+    is_within_reach,
+)
+from cordwood.storage.log_state import LogState
+from cordwood.storage.producer_replay import replay
+from cordwood.storage.producer_state import ProducedBatch
+from cordwood.storage.segment import Segment
+from cordwood.storage.segment_recovery import recover
+from cordwood.storage.splitting import parts_of, split
+
+Fault: TypeAlias = CorruptMessageError | InvalidRecordError | IndexOrderError | SegmentOverflowError
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What opening a log came to: for the operator, and for who has to know what was lost.
+
+    `recovered`, `removed` and `split` name segments by their base offsets. `fault` is the first
+    that made records go; `warnings` are what else was found, and made none go.
+    """
+
+    leftovers: tuple[str, ...] = ()
+    recovered: list[int] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    split: list[int] = field(default_factory=list)
+    cut_bytes: int = 0
+    fault: Fault | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_worth_telling(self) -> bool:
+        """Whether something was lost that had been written, or was found to be strange."""
+        return bool(self.cut_bytes or self.removed or self.split or self.warnings)
+
+    def __str__(self) -> str:
+        """Return what was lost and what was found, in words."""
+        told = []
+        if self.cut_bytes or self.removed:
+            removed = f", and the segments {self.removed} behind them" if self.removed else ""
+            fault = f": {self.fault}" if self.fault else ""
+            told.append(
+                f"{self.cut_bytes} bytes at the end were not whole and are cut off{removed}{fault}"
+            )
+        if self.split:
+            told.append(f"the segments {self.split} were too wide for their indexes and are split")
+        return "; ".join((*told, *self.warnings))
+
+
+def recover_tail(
+    state: LogState,
+    insane: list[Segment],
+    *,
+    recovery_point: int | None,
+    log_start: int,
+    report: RecoveryReport,
+    now_ms: int,
+) -> None:
+    """Recover the insane segments, and all from the recovery point on unless that is None."""
+    torn = () if recovery_point is None else state.segments.from_floor(recovery_point)
+    torn_from = torn[0].base_offset if torn else None
+    doubtful = deque(sorted({*insane, *torn}, key=lambda segment: segment.base_offset))
+    recovery = _Recovery(state, report, log_start, now_ms)
+    while doubtful:
+        segment = doubtful.popleft()
+        is_torn = torn_from is not None and segment.base_offset >= torn_from
+        before_cut = partial(recovery.remove_later, segment) if is_torn else None
+        cut_before = report.cut_bytes
+        doubtful.extendleft(reversed(recovery.recover(segment, before_cut)))
+        if is_torn and report.cut_bytes > cut_before:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Recovery:
+    """What all segments' recoveries have in common."""
+
+    state: LogState
+    report: RecoveryReport
+    log_start: int
+    now_ms: int
+
+    def recover(self, segment: Segment, before_cut: Callable[[], object] | None) -> list[Segment]:
+        """Recover one segment, or return those that it is now, which are to be recovered."""
+        state, report = self.state, self.report
+        self._bring_producers(segment)
+        try:
+            done = recover(segment, partial(self._take, segment), before_cut=before_cut)
+        except SegmentOverflowError as error:
+            parts = parts_of(segment)
+            if len(parts) > 1:
+                report.split.append(segment.base_offset)
+                return split(state, segment, parts=parts, now_ms=self.now_ms)
+            self._empty(segment, error, before_cut)
+        except IndexOrderError as error:
+            self._empty(segment, error, before_cut)
+        else:
+            self._note(segment, done.cut_bytes, done.fault)
+            if before_cut is not None:
+                self._look_for_gap(segment, done.next_offset)
+            state.producers.advance(max(done.next_offset, segment.base_offset))
+            state.snapshots.take(state.producers)
+        report.recovered.append(segment.base_offset)
+        state.unsynced_paths += tuple(segment.paths())
+        return []
+
+    def remove_later(self, segment: Segment) -> None:
+        """Remove what lies behind the end of the log, the last one first."""
+        state = self.state
+        for later in reversed(tuple(state.segments)):
+            if later.base_offset > segment.base_offset:
+                self.report.removed.insert(0, later.base_offset)
+                state.segments.remove(later)
+                later.delete()
+        state.table.files.sync_directory(state.directory)
+
+    def _take(self, segment: Segment, header: BatchHeader, data: memoryview) -> None:
+        """Hear of a whole batch."""
+        state = self.state
+        produced = ProducedBatch.of(header, data)
+        state.epochs.learn(header.partition_leader_epoch, header.base_offset)
+        ended = state.producers.replay(produced, state.warn)
+        if ended is not None and ended[0].is_aborted:
+            segment.append_aborted(AbortedEntry(*ended[0][:3], ended[1]))
+
+    def _empty(
+        self, segment: Segment, fault: Fault, before_cut: Callable[[], object] | None
+    ) -> None:
+        """Cut everything off: whole batches contradict each other, and none can be believed."""
+        if before_cut is not None:
+            before_cut()
+        self._note(segment, segment.cut_at(0), fault)
+        segment.truncate_to(segment.base_offset, now_ms=self.now_ms)
+        segment.become_inactive()
+
+    def _note(self, segment: Segment, cut_bytes: int, fault: Fault | None) -> None:
+        """Keep what happened. What was cut off must not come back behind what is written next."""
+        self.report.cut_bytes += cut_bytes
+        if cut_bytes:
+            segment.files.log(writable=True).sync()
+        if self.report.fault is None:
+            self.report.fault = fault
+        elif fault is not None:
+            self.state.warn(f"{segment.files.log_path}: {fault}")
+
+    def _look_for_gap(self, segment: Segment, next_offset: int) -> None:
+        """Tell of records that a crash may have taken, where a later segment had come through.
+
+        They stay lost and the later segment stays, as there may be no other copy of it. In a
+        compacted log a gap means nothing, nor where offsets jump too far for one segment.
+        """
+        following = self.state.segments.above(segment)
+        if following is None or self.state.config.is_compacted:
+            return
+        is_jump = not is_within_reach(following.base_offset, segment.base_offset)
+        if next_offset < following.base_offset and not is_jump:
+            self.state.warn(
+                f"{segment.files.log_path}: no records from {next_offset} up to the next segment, "
+                f"{following.base_offset}: if they were written they were lost before a sync"
+            )
+
+    def _bring_producers(self, segment: Segment) -> None:
+        """Know what producers had done up to a segment's base."""
+        state, base = self.state, segment.base_offset
+        producers = state.producers
+        if producers.map_end_offset == base and len(state.snapshots.offsets):
+            return
+        start = max(self.log_start, state.segments.first.base_offset)
+        state.snapshots.truncate_and_reload(
+            producers, log_start_offset=start, log_end_offset=base, now_ms=self.now_ms
+        )
+        state.warn(*replay(state.segments, producers, log_start=start, log_end=base))
+        state.snapshots.take(producers)

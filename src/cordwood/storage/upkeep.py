@@ -1,0 +1,139 @@
+"""What is done to logs again and again, each at its own interval: retention, flushes, checkpoints.
+
+    retention        old segments of logs that nobody is at work on
+    flush            logs whose `flush.ms` has passed
+    recovery points  logs that have begun a new segment are flushed, and the points written
+    log starts       where logs start that have had records deleted
+    high watermarks  what readers may see after a start
+    producers        the idle ones are forgotten
+
+As in Kafka the first four have their first turn a while after the start, and from then on one every
+interval. Logs whose policy has compact are left to the cleaner, deletion included. A pass over all
+logs is made a few at a time, so that it keeps nobody waiting; what fails is told, and is no reason
+not to look after the others.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from cordwood.core.errors import KafkaError
+from cordwood.core.ports import Timer
+from cordwood.storage.flusher import Flusher
+from cordwood.storage.lease import Stage
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import NEVER
+from cordwood.storage.manager import LogManager
+
+_HOLDER: Final = "retention"
+_AT_ONCE: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepSettings:
+    """The broker's intervals, Kafka's by default."""
+
+    first_turn_ms: int = 30_000
+    retention_check_interval_ms: int = 300_000
+    flush_check_interval_ms: int = NEVER
+    recovery_point_interval_ms: int = 60_000
+    log_start_interval_ms: int = 60_000
+    high_watermark_interval_ms: int = 5_000
+    producer_check_interval_ms: int = 600_000
+
+
+class Upkeep:
+    """The timers of a manager; they run from `start` to `stop`."""
+
+    def __init__(self, manager: LogManager, flusher: Flusher, settings: UpkeepSettings) -> None:
+        self._manager = manager
+        self._flusher = flusher
+        self._settings = settings
+        self._scheduler = manager.tools.scheduler
+        self._timers = list[Timer]()
+        self._is_over = False
+
+    def start(self) -> None:
+        """Begin."""
+        settings = self._settings
+        first_ms = self._manager.tools.clock.monotonic_ms() + settings.first_turn_ms
+        for interval_ms, call in (
+            (settings.retention_check_interval_ms, self.delete_old_segments),
+            (settings.flush_check_interval_ms, self.flush_due),
+            (settings.recovery_point_interval_ms, self.write_recovery_points),
+            (settings.log_start_interval_ms, self._manager.write_log_starts),
+        ):
+            self._begin_at(first_ms, interval_ms, call)
+        self._every(settings.high_watermark_interval_ms, self._manager.write_high_watermarks)
+        self._every(settings.producer_check_interval_ms, self.expire_producers)
+
+    def stop(self) -> None:
+        """Make no call any more."""
+        self._is_over = True
+        for timer in self._timers:
+            timer.cancel()
+
+    def delete_old_segments(self) -> None:
+        """Let retention go over every log that may be worked on."""
+        self._for_each(self._delete_old_segments)
+
+    def flush_due(self) -> None:
+        """Flush the logs that have waited for long enough."""
+        self._for_each(self._flush_if_due)
+
+    def write_recovery_points(self) -> None:
+        """Flush what lies before active segments, and say of each log up to where it is on disk."""
+        self._for_each(self._flush_if_rolled)
+        self._manager.write_recovery_points()
+
+    def expire_producers(self) -> None:
+        """Forget producers that have been idle for long."""
+        self._for_each(Log.expire_producers)
+
+    def _delete_old_segments(self, log: Log) -> None:
+        if log.config.is_compacted or not log.lease.is_free:
+            return
+        log.lease = log.lease.take(Stage.RETENTION, _HOLDER)
+        try:
+            with self._manager.using(log):
+                log.delete_old_segments()
+        finally:
+            log.lease = log.lease.release(_HOLDER)
+
+    def _flush_if_due(self, log: Log) -> None:
+        if log.is_flush_due():
+            self._flusher.flush(log)
+
+    def _flush_if_rolled(self, log: Log) -> None:
+        if log.bounds.recovery_point < log.base_offsets[-1]:
+            self._flusher.flush(log)
+
+    def _begin_at(self, first_ms: float, interval_ms: int, call: Callable[[], object]) -> None:
+        def begin() -> None:
+            self._every(interval_ms, call)
+            call()
+
+        self._timers.append(self._scheduler.call_at(first_ms, begin))
+
+    def _every(self, interval_ms: int, call: Callable[[], object]) -> None:
+        if interval_ms != NEVER:
+            self._timers.append(self._scheduler.every(interval_ms, call))
+
+    def _for_each(self, call: Callable[[Log], object]) -> None:
+        """Make a call for every log, the first few here and the others soon."""
+        self._go_on(iter(self._manager.all_logs()), call)
+
+    def _go_on(self, logs: Iterator[Log], call: Callable[[Log], object]) -> None:
+        some = [] if self._is_over else list(islice(logs, _AT_ONCE))
+        for log in some:
+            if self._manager.has(log):
+                self._do(call, log)
+        if len(some) == _AT_ONCE:
+            self._scheduler.call_at(0, lambda: self._go_on(logs, call))
+
+    def _do(self, call: Callable[[Log], object], log: Log) -> None:
+        try:
+            call(log)
+        except KafkaError as error:
+            self._manager.tools.on_event(f"{log.partition} could not be looked after: {error}")

@@ -1,0 +1,56 @@
+"""What was written, what was promised, and what a log may look like after a crash.
+
+    ever      every batch that was ever appended to a partition, as its bytes: nothing else may be
+              in its log, however much of a truncation or deletion a crash undoes
+    promised  the batches that a flush has made durable and that nobody has begun to take away
+
+A promise is given when a call that makes it has returned, and taken back before a call that breaks
+it begins.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cordwood.core.types import TopicPartition
+
+Batch = tuple[int, bytes]
+
+
+@dataclass
+class Ledger:
+    """One workload's accounts, by partition. A batch is its base offset and its bytes."""
+
+    ever: defaultdict[TopicPartition, set[Batch]] = field(default_factory=lambda: defaultdict(set))
+    present: defaultdict[TopicPartition, list[Batch]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    promised: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
+
+    def will_append(self, partition: TopicPartition, batch: Batch) -> None:
+        self.ever[partition].add(batch)
+
+    def appended(self, partition: TopicPartition, batch: Batch) -> None:
+        self.present[partition].append(batch)
+
+    def flushed(self, partition: TopicPartition) -> None:
+        """All that is present is durable now."""
+        self.promised[partition] = list(self.present[partition])
+
+    def will_truncate(self, partition: TopicPartition, offset: int) -> None:
+        """Batches from `offset` on may be gone from here on."""
+        self._keep(partition, lambda base: base < offset)
+
+    def will_start_at(self, partition: TopicPartition, offset: int) -> None:
+        """Batches below `offset` may be gone from here on."""
+        self._keep(partition, lambda base: base >= offset)
+
+    def will_delete(self, partition: TopicPartition) -> None:
+        """The whole log may be gone from here on."""
+        self.promised.pop(partition, None)
+        self.present.pop(partition, None)
+
+    def _keep(self, partition: TopicPartition, stays: Callable[[int], bool]) -> None:
+        for accounts in (self.present, self.promised):
+            if partition in accounts:
+                accounts[partition] = [each for each in accounts[partition] if stays(each[0])]

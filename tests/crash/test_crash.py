@@ -1,0 +1,22 @@
+"""A crash at any write breaks no promise."""
+
+import os
+import sys
+
+import pytest
+
+from tests.crash.harness import Effort, run
+from tests.crash.workloads import WORKLOADS
+
+SOAK = bool(os.environ.get("CORDWOOD_SOAK"))
+EFFORT = Effort() if SOAK else Effort(exhaustive=5, samples=6)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_crash_breaks_no_promise(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run(WORKLOADS[name], EFFORT, at_most=5)
+
+    with capsys.disabled():
+        sys.stdout.write(f"\n{name}: {outcome}\n")
+    assert not outcome.failures, "\n".join(outcome.failures)
+    assert min(outcome.write_points, outcome.crashes, outcome.torn, outcome.twice) > 0

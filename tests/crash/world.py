@@ -1,0 +1,177 @@
+"""A broker's logs in files that can crash, driven by calls that keep the accounts.
+
+Everything that blocks runs at once and on this thread, so that the power goes out at every write
+point there is, flushes and removals included.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.inspect import PlainInspector
+from cordwood.storage.appending import Sender
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.manager import LogManager
+from cordwood.storage.origin import Origin
+from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.reading import Isolation
+from cordwood.storage.stock import ManagerSettings, ManagerTools
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.random import SeededRandom
+from cordwood.testing.worker import InlineWorker
+from tests.crash.ledger import Ledger
+
+DIRECTORIES: Final = ("/logs/a", "/logs/b")
+CONFIG: Final = LogConfig(
+    segment_bytes=600, segment_index_bytes=240, index_interval_bytes=150, retention_ms=1000
+)
+TOPIC_ID: Final = bytes(range(1, 17))
+
+
+def orders(number: int) -> TopicPartition:
+    return TopicPartition(TopicName("orders"), PartitionId(number))
+
+
+class World:
+    """Logs, a clock and a ledger over one file system."""
+
+    def __init__(self, files: MemoryFiles, ledger: Ledger) -> None:
+        self.files = files
+        self.clock = files.clock
+        self.ledger = ledger
+        self.told: list[str] = []
+        self.manager = self._managed()
+
+    def _managed(self) -> LogManager:
+        tools = ManagerTools(
+            files=self.files,
+            clock=self.clock,
+            scheduler=self.clock,
+            worker=InlineWorker(),
+            random=SeededRandom(1),
+            table=FileTable(self.files, 6),
+            call_soon=lambda call: call(),
+            on_event=self.told.append,
+        )
+        settings = ManagerSettings(
+            config_for=lambda _: CONFIG,
+            producers=ProducerSettings(is_verifying_transactions=False),
+        )
+        directories = [LogDirectory.open(self.files, path) for path in DIRECTORIES]
+        manager = LogManager(directories, tools, settings)
+        manager.load()
+        return manager
+
+    def log(self, number: int) -> Log:
+        return self.manager.create(orders(number), topic_id=None)
+
+    # -- calls that keep the accounts
+
+    def append(self, number: int, count: int = 2, *, epoch: int = 0) -> None:
+        """Append a batch of nobody's."""
+        self._append(number, _records(count, BatchFields()), epoch=epoch)
+
+    def append_of(self, number: int, producer_id: int, sequence: int) -> None:
+        """Append a record to a producer's transaction."""
+        fields = BatchFields(
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+        self._append(number, _records(1, fields))
+
+    def end(self, number: int, producer_id: int, *, is_commit: bool) -> None:
+        """Append a marker."""
+        fields = BatchFields(producer_id=producer_id, producer_epoch=0)
+        data = control_batch(EndTransaction(is_commit, 0), fields, timestamp=1)
+        self._append(number, data, origin=Origin.COORDINATOR)
+
+    def _append(
+        self, number: int, data: bytearray, *, epoch: int = 0, origin: Origin = Origin.CLIENT
+    ) -> None:
+        log, partition = self.log(number), orders(number)
+        base = log.bounds.log_end
+        batch = (base, _as_written(data, base, epoch))
+        self.ledger.will_append(partition, batch)
+        log.append_as_leader(
+            data, leader_epoch=epoch, inspector=PlainInspector(), sender=Sender(origin)
+        )
+        self.ledger.appended(partition, batch)
+        log.set_high_watermark(log.bounds.log_end)
+
+    def flush(self, number: int) -> None:
+        self.log(number).flush()
+        self.ledger.flushed(orders(number))
+
+    def truncate(self, number: int, offset: int) -> None:
+        self.ledger.will_truncate(orders(number), offset)
+        self.log(number).truncate_to(offset)
+
+    def delete_records(self, number: int, offset: int) -> None:
+        self.ledger.will_start_at(orders(number), offset)
+        self.log(number).delete_records(offset)
+
+    def expire(self, number: int) -> None:
+        """Let retention take what is old: everything, after two seconds."""
+        self.clock.advance(seconds=2)
+        log = self.log(number)
+        self.ledger.will_start_at(orders(number), log.bounds.log_end)
+        log.delete_old_segments()
+
+    def delete(self, number: int) -> None:
+        self.ledger.will_delete(orders(number))
+        self.manager.delete(orders(number))
+
+    def checkpoint(self) -> None:
+        self.manager.write_recovery_points()
+        self.manager.write_log_starts()
+        self.manager.write_high_watermarks()
+
+    def let_removals_pass(self) -> None:
+        self.clock.advance(seconds=70)
+
+    def stop(self) -> None:
+        """Stop in order; everything is promised then."""
+        self.manager.close()
+        for partition in list(self.ledger.present):
+            self.ledger.flushed(partition)
+
+    def restart(self) -> None:
+        self.stop()
+        self.manager = self._managed()
+
+
+def batches_of(log: Log) -> list[tuple[int, bytes]]:
+    """Return every batch of a log, read as a follower reads."""
+    found: list[tuple[int, bytes]] = []
+    offset: int = log.bounds.log_start
+    while offset < log.bounds.log_end:
+        part = log.read(offset, max_bytes=1, isolation=Isolation.LOG_END, min_one=True)
+        if part.slice is None:
+            break
+        data = bytes(part.slice.read())
+        part.slice.release()
+        found.append((part.base_offset, data))
+        offset = part.base_offset + int.from_bytes(data[23:27]) + 1
+    return found
+
+
+Workload = Callable[[World], object]
+
+
+def _records(count: int, fields: BatchFields) -> bytearray:
+    builder = BatchBuilder(fields)
+    for number in range(count):
+        builder.append(b"key-%d" % number, b"a value of some length", timestamp=1 + number)
+    return builder.build()
+
+
+def _as_written(data: bytearray, base_offset: int, epoch: int) -> bytes:
+    """Return a batch as the leader writes it: two fields before the checksum are its own."""
+    return base_offset.to_bytes(8) + data[8:12] + epoch.to_bytes(4, signed=True) + data[16:]

@@ -1,0 +1,229 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Base64;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.util.Scheduler;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.RecordValidationException;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+
+/**
+ * Drives Kafka's own logs: one JSON object a line in, one out. The clock stands still but for "clock". What Kafka
+ * hands to its scheduler is done after each call when it is to be done at once, and never when it is for later: files
+ * that were deleted keep their names.
+ */
+@SuppressWarnings("unchecked")
+public final class KafkaLogs {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final BrokerTopicStats STATS = new BrokerTopicStats();
+    private static final Map<String, UnifiedLog> LOGS = new HashMap<>();
+    private static final Deque<Runnable> SOON = new ArrayDeque<>();
+    private static long nowMs = 0;
+
+    private KafkaLogs() {
+    }
+
+    public static void main(String[] none) throws Exception {
+        PrintStream answers = System.out;
+        System.setOut(System.err);
+        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = questions.readLine(); line != null; line = questions.readLine()) {
+            Map<String, Object> answer = new LinkedHashMap<>();
+            answer.put("code", 0);
+            try {
+                answer(JSON.readValue(line, Map.class), answer);
+            } catch (Throwable thrown) {
+                Throwable error = thrown instanceof RecordValidationException invalid
+                    ? invalid.invalidException() : thrown;
+                answer.put("code", Errors.forException(error).code());
+                answer.put("words", error.toString());
+                error.printStackTrace();
+            }
+            answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
+            answers.flush();
+        }
+    }
+
+    private static void answer(Map<String, Object> question, Map<String, Object> answer) throws Exception {
+        String directory = (String) question.get("directory");
+        nowMs = number(question, "now_ms");
+        if (question.get("ask").equals("open")) {
+            LOGS.put(directory, open(new File(directory), question));
+        }
+        UnifiedLog log = LOGS.get(directory);
+        try {
+            act(log, question, answer);
+        } finally {
+            while (!SOON.isEmpty()) {
+                SOON.remove().run();
+            }
+            answer.put("log_end", log.logEndOffset());
+            answer.put("log_start", log.logStartOffset());
+            answer.put("high_watermark", log.highWatermark());
+            answer.put("last_stable", log.lastStableOffset());
+        }
+    }
+
+    private static UnifiedLog open(File directory, Map<String, Object> question) throws Exception {
+        Map<?, ?> config = (Map<?, ?>) question.get("config");
+        return UnifiedLog.create(directory, new LogConfig(config), number(question, "log_start"),
+            number(question, "recovery_point"), new Soon(), STATS, new Standing(), 900_000,
+            new ProducerStateManagerConfig(86_400_000, false), 600_000, new LogDirFailureChannel(10),
+            (Boolean) question.get("is_clean"), Optional.empty());
+    }
+
+    private static void act(UnifiedLog log, Map<String, Object> question, Map<String, Object> answer)
+            throws Exception {
+        switch ((String) question.get("ask")) {
+            case "open":
+                log.updateHighWatermark(number(question, "high_watermark"));
+                break;
+            case "lead":
+                AppendOrigin origin = AppendOrigin.valueOf((String) question.get("origin"));
+                place(log.appendAsLeader(records(question), epoch(question), origin, RequestLocal.noCaching(),
+                    VerificationGuard.SENTINEL, (short) number(question, "transactions")), answer);
+                break;
+            case "follow":
+                place(log.appendAsFollower(records(question), epoch(question)), answer);
+                break;
+            case "roll":
+                log.roll();
+                break;
+            case "see":
+                log.updateHighWatermark(number(question, "offset"));
+                break;
+            case "delete_records":
+                log.maybeIncrementLogStartOffset(
+                    number(question, "offset"), LogStartOffsetIncrementReason.ClientRecordDeletion);
+                break;
+            case "delete_old":
+                log.deleteOldSegments();
+                break;
+            case "truncate":
+                log.truncateTo(number(question, "offset"));
+                break;
+            case "truncate_fully":
+                log.truncateFullyAndStartAt(number(question, "offset"), Optional.empty());
+                break;
+            case "flush":
+                log.flush(false);
+                break;
+            case "close":
+                log.flush(true);
+                log.close();
+                break;
+            case "abandon":
+                log.closeHandlers();
+                break;
+            default:
+                throw new IllegalArgumentException("nothing answers " + question.get("ask"));
+        }
+    }
+
+    private static void place(LogAppendInfo info, Map<String, Object> answer) {
+        answer.put("first_offset", info.firstOffset());
+        answer.put("last_offset", info.lastOffset());
+    }
+
+    private static MemoryRecords records(Map<String, Object> question) {
+        return MemoryRecords.readableRecords(
+            ByteBuffer.wrap(Base64.getDecoder().decode((String) question.get("bytes"))));
+    }
+
+    private static int epoch(Map<String, Object> question) {
+        return (int) number(question, "epoch");
+    }
+
+    private static long number(Map<String, Object> question, String name) {
+        return ((Number) question.getOrDefault(name, 0)).longValue();
+    }
+
+    /** A clock that is set with every question. */
+    private static final class Standing implements Time {
+        @Override
+        public long milliseconds() {
+            return nowMs;
+        }
+
+        @Override
+        public long nanoseconds() {
+            return nowMs * 1_000_000;
+        }
+
+        @Override
+        public void sleep(long ms) {
+            throw new UnsupportedOperationException("nobody waits here");
+        }
+
+        @Override
+        public void waitObject(Object subject, Supplier<Boolean> condition, long deadlineMs) {
+            throw new UnsupportedOperationException("nobody waits here");
+        }
+    }
+
+    /** A scheduler that keeps what is to be done at once, and forgets the rest. */
+    private static final class Soon implements Scheduler {
+        @Override
+        public void startup() {
+        }
+
+        @Override
+        public void shutdown() {
+        }
+
+        @Override
+        public ScheduledFuture<?> schedule(String name, Runnable task, long delayMs, long periodMs) {
+            if (delayMs <= 0 && periodMs < 0) {
+                SOON.add(task);
+            }
+            return new Never();
+        }
+
+        @Override
+        public void resizeThreadPool(int size) {
+        }
+    }
+
+    /** What the scheduler promises of a task: nothing. */
+    private static final class Never extends FutureTask<Void> implements ScheduledFuture<Void> {
+        Never() {
+            super(() -> null);
+        }
+
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            return 0;
+        }
+    }
+}

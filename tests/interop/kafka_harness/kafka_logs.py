@@ -1,0 +1,61 @@
+"""Kafka's own logs, in one Java process: opened, appended to, cut and closed, call by call.
+
+The clock of the process is the one that comes with each call.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from tests.interop.kafka_harness.jars import INTEROP, Jars
+from tests.interop.kafka_harness.spec import Json
+
+PROGRAM: Final = INTEROP / "java" / "KafkaLogs.java"
+
+
+class Answer(NamedTuple):
+    """What a call came to: Kafka's error code, where records went, and where the log stands."""
+
+    code: int
+    first_offset: int
+    last_offset: int
+    log_start: int
+    high_watermark: int
+    last_stable: int
+    log_end: int
+
+
+class KafkaLogs:
+    """The process; logs go by their directories."""
+
+    def __init__(self, jars: Jars, folder: Path) -> None:
+        self.words = folder / "logs.txt"
+        command = jars.command("org.apache.kafka.storage.internals.log.UnifiedLog")
+        command[-1] = str(PROGRAM)
+        with self.words.open("wb") as words:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
+            )
+
+    def ask(self, asked: str, directory: Path, question: dict[str, Json]) -> Answer:
+        """Make one call."""
+        stdin = _pipe(self._process.stdin)
+        whole = {"ask": asked, "directory": str(directory), **question}
+        stdin.write(json.dumps(whole).encode() + b"\n")
+        stdin.flush()
+        line = _pipe(self._process.stdout).readline()
+        assert line, self.words.read_text()[-2000:]
+        answer: dict[str, int] = json.loads(line)
+        assert "log_end" in answer, answer
+        return Answer(*(answer.get(name, -1) for name in Answer._fields))
+
+    def close(self) -> None:
+        _pipe(self._process.stdin).close()
+        self._process.wait(timeout=20)
+        _pipe(self._process.stdout).close()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe

@@ -1,0 +1,132 @@
+"""Our logs, asked as Kafka's are in `kafka_logs`: the same questions, the same answers."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+from cordwood.core.errors import KafkaError
+from cordwood.core.settings import Source
+from cordwood.core.system import SystemFiles
+from cordwood.core.types import PartitionId, TimestampMs, TopicName, TopicPartition
+from cordwood.records.inspect import PlainInspector
+from cordwood.storage.appending import NOTHING, AppendResult, Sender
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.origin import Origin
+from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.topic_settings import TOPIC_SETTINGS, config_from
+from cordwood.testing.random import SeededRandom
+from tests.interop.kafka_harness.kafka_logs import Answer
+from tests.interop.kafka_harness.spec import Json
+
+
+def config_of(texts: Mapping[str, str]) -> LogConfig:
+    """A topic's settings, as Kafka would read them."""
+    return config_from(TOPIC_SETTINGS.resolve([Source("the test", texts)]))
+
+
+class _KeptDeletions:
+    """Files that are to be removed later stay."""
+
+    def remove_later(self, paths: Iterable[str], *, delay_ms: int) -> None:
+        """Forget them."""
+
+
+class _StandingClock:
+    """A clock that is set with every question."""
+
+    def __init__(self) -> None:
+        self.ms = 0
+
+    def now_ms(self) -> TimestampMs:
+        return TimestampMs(self.ms)
+
+    def monotonic_ms(self) -> float:
+        return float(self.ms)
+
+
+class OurLogs:
+    """Logs by their directories."""
+
+    def __init__(self) -> None:
+        self._clock = _StandingClock()
+        self._logs: dict[Path, Log] = {}
+
+    def ask(self, asked: str, directory: Path, question: dict[str, Json]) -> Answer:
+        """Make one call."""
+        self._clock.ms = cast("int", question["now_ms"])
+        if asked == "open":
+            self._logs[directory] = self._opened(directory, question)
+        log = self._logs[directory]
+        code, result = 0, NOTHING
+        try:
+            result = _act(log, asked, question) or NOTHING
+        except KafkaError as error:
+            code = error.code
+        bounds = log.bounds
+        return Answer(
+            code,
+            result.first_offset,
+            result.last_offset,
+            bounds.log_start,
+            bounds.high_watermark,
+            bounds.last_stable,
+            bounds.log_end,
+        )
+
+    def _opened(self, directory: Path, question: dict[str, Json]) -> Log:
+        numbers = cast("dict[str, int]", question)
+        place = LogPlace(
+            partition=TopicPartition(TopicName("t"), PartitionId(0)),
+            directory=str(directory),
+            config=config_of(cast("dict[str, str]", question["config"])),
+            is_clean=bool(question["is_clean"]),
+            recovery_point=numbers["recovery_point"],
+            log_start=numbers["log_start"],
+            high_watermark=numbers["high_watermark"],
+            producers=ProducerSettings(is_verifying_transactions=False),
+        )
+        table = FileTable(SystemFiles(), 8)
+        tools = LogTools(table=table, random=SeededRandom(1), deletions=_KeptDeletions())
+        return Log.open(place, tools, clock=self._clock)
+
+
+def _act(log: Log, asked: str, question: dict[str, Json]) -> AppendResult | None:
+    numbers = cast("dict[str, int]", question)
+    if asked == "lead":
+        return log.append_as_leader(
+            _bytes(question),
+            leader_epoch=numbers["epoch"],
+            inspector=PlainInspector(),
+            sender=Sender(
+                Origin[str(question["origin"])],
+                is_strict_on_markers=numbers["transactions"] == 2,
+            ),
+        )
+    if asked == "follow":
+        return log.append_as_follower(_bytes(question), leader_epoch=numbers["epoch"])
+    _change(log, asked, numbers)
+    return None
+
+
+def _change(log: Log, asked: str, numbers: dict[str, int]) -> None:
+    calls = {
+        "open": lambda: None,
+        "roll": log.roll,
+        "see": lambda: log.set_high_watermark(numbers["offset"]),
+        "delete_records": lambda: log.delete_records(numbers["offset"]),
+        "delete_old": log.delete_old_segments,
+        "truncate": lambda: log.truncate_to(numbers["offset"]),
+        "truncate_fully": lambda: log.truncate_fully(numbers["offset"]),
+        "flush": log.flush,
+        "close": log.close,
+        "abandon": log.forget_files,
+    }
+    calls[asked]()
+
+
+def _bytes(question: dict[str, Json]) -> bytearray:
+    return bytearray(b64decode(str(question["bytes"])))

@@ -1,0 +1,42 @@
+"""Errors become a sentence and an exit code."""
+
+import os
+
+import pytest
+
+from cordwood.cli.endings import FOUND_WRONG, UNREACHABLE, USAGE, ending
+from cordwood.core.errors import CorruptMessageError, SettingError
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    (
+        (SettingError("no", key="k", remedy="yes"), USAGE, "no; yes"),
+        (CorruptMessageError("torn", position=3), FOUND_WRONG, "torn (position 3)"),
+        (FileNotFoundError(2, "No such file", "/x"), UNREACHABLE, "No such file: /x"),
+        (OSError("odd"), UNREACHABLE, "odd: no file"),
+    ),
+)
+def test_error_ends_a_command_with_words_and_a_code(
+    error: Exception, code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left, ending():
+        raise error
+
+    assert left.value.code == code
+    assert capsys.readouterr().err == f"cordwood: {words}\n"
+
+
+def test_command_without_an_error_goes_on() -> None:
+    with ending():
+        pass
+
+
+def test_reader_that_has_enough_ends_a_command_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned: list[int] = []
+    monkeypatch.setattr(os, "dup2", lambda _source, target: turned.append(target))
+
+    with pytest.raises(SystemExit) as left, ending():
+        raise BrokenPipeError
+
+    assert (left.value.code, turned) == (0, [1])

@@ -1,0 +1,76 @@
+"""Text, paths and the order of maps as Java has them; the bytes are what Java 17 printed."""
+
+import pytest
+
+from cordwood.core.java import absolute_path, file_path, hash_order, utf8_as_java
+
+MARK = "\ufffd".encode()
+
+
+@pytest.mark.parametrize("text", (b"", b"plain", "größer 木 🪵".encode()))
+def test_text_that_is_utf8_stays_as_it_is(text: bytes) -> None:
+    assert utf8_as_java(text) is text
+
+
+@pytest.mark.parametrize(
+    ("data", "marks"),
+    (
+        (b"\x80", 1),
+        (b"\xc0\x80", 2),
+        (b"\xc2", 1),
+        (b"\xe0\x80\x80", 3),
+        (b"\xe1\x80", 1),
+        (b"\xe1", 1),
+        (b"\xed\xa0\x80", 1),
+        (b"\xf0\x80\x80\x80", 4),
+        (b"\xf4\x90\x80\x80", 4),
+        (b"\xf0\x9f", 1),
+        (b"\xf0\x9f\x80", 1),
+        (b"\xf5\x80", 2),
+        (b"\xf0", 1),
+        (b"\xff", 1),
+    ),
+)
+def test_bytes_that_begin_no_character_become_as_many_marks_as_in_java(
+    data: bytes, marks: int
+) -> None:
+    assert utf8_as_java(data) == MARK * marks
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    (
+        (b"\xe1\x80A", MARK + b"A"),
+        (b"\xe1AA", MARK + b"AA"),
+        (b"\xf0\x9fA", MARK + b"A"),
+        (b"\xf0\x9f\x80A", MARK + b"A"),
+    ),
+)
+def test_text_goes_on_behind_what_is_cut_off(data: bytes, shown: bytes) -> None:
+    assert utf8_as_java(data) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"), (("a//b/", "a/b"), ("/", "/"), ("", ""), ("//a", "/a"), ("./a", "./a"))
+)
+def test_path_loses_slashes_that_say_nothing(text: str, spelled: str) -> None:
+    assert file_path(text) == spelled
+
+
+def test_path_is_absolute_behind_its_folder() -> None:
+    assert absolute_path("/a", folder="/b") == "/a"
+    assert absolute_path("../a", folder="/b/") == "/b/../a"
+    assert absolute_path("", folder="/b") == "/b"
+
+
+def test_keys_of_a_map_come_by_bucket_and_the_latest_first() -> None:
+    assert hash_order(["b", "a", "q"]) == ["q", "a", "b"]
+
+
+def test_keys_of_a_large_map_come_from_a_larger_table() -> None:
+    """The table of 16 serves 13 keys; from the 14th on there is one of 32."""
+    keys = [chr(65 + at) for at in range(16)]
+
+    assert hash_order(keys[:13])[0] == "A"
+    assert hash_order([*keys[:12], "P", "@"]) == ["@", *keys[:12], "P"]
+    assert hash_order([*keys[:11], "P", "@"])[:2] == ["@", "P"]

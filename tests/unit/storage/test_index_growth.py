@@ -1,0 +1,100 @@
+"""Which batches are indexed, and under which offsets and times."""
+
+from struct import iter_unpack
+
+from cordwood.storage.index import (
+    OFFSET_ENTRY_SIZE,
+    TIME_ENTRY_SIZE,
+    HeldEntries,
+    OffsetIndex,
+    TimeEntry,
+    TimeIndex,
+)
+from cordwood.storage.index_growth import IndexGrowth
+from tests.unit.storage.segment_samples import headers_of, v2
+
+
+def growth(*, interval_bytes: int, base: int = 0) -> IndexGrowth:
+    return IndexGrowth(
+        OffsetIndex(base, HeldEntries(b"", OFFSET_ENTRY_SIZE)),
+        TimeIndex(base, HeldEntries(b"", TIME_ENTRY_SIZE)),
+        interval_bytes=interval_bytes,
+    )
+
+
+def grown(*batches: bytes, interval_bytes: int) -> IndexGrowth:
+    one = growth(interval_bytes=interval_bytes)
+    for header in headers_of(b"".join(batches)):
+        one.add(header, header.position)
+    return one
+
+
+def offset_entries(one: IndexGrowth) -> list[tuple[int, ...]]:
+    return list(iter_unpack(">ii", one.offset_bytes))
+
+
+def time_entries(one: IndexGrowth) -> list[tuple[int, ...]]:
+    return list(iter_unpack(">qi", one.time_bytes))
+
+
+def test_growth_never_indexes_the_first_batch() -> None:
+    one = grown(v2(0, size=9000), interval_bytes=0)
+
+    assert offset_entries(one) == []
+    assert one.bytes_since_entry == len(v2(0, size=9000))
+
+
+def test_growth_indexes_every_other_batch_by_its_last_offset_and_its_beginning() -> None:
+    batches = [v2(0, 1), v2(2, 4), v2(5)]
+
+    one = grown(*batches, interval_bytes=0)
+
+    assert offset_entries(one) == [(4, len(batches[0])), (5, len(batches[0]) + len(batches[1]))]
+
+
+def test_growth_indexes_when_more_than_the_interval_has_come_before() -> None:
+    size = len(v2(0))
+
+    at_interval = grown(v2(0), v2(1), v2(2), interval_bytes=2 * size)
+    above_interval = grown(v2(0), v2(1), v2(2), interval_bytes=2 * size - 1)
+
+    assert offset_entries(at_interval) == []
+    assert offset_entries(above_interval) == [(2, 2 * size)]
+    assert above_interval.bytes_since_entry == size
+
+
+def test_growth_keeps_the_latest_time_and_the_first_batch_that_has_it() -> None:
+    one = grown(v2(0, timestamp=50), v2(1, timestamp=70), v2(2, timestamp=70), interval_bytes=1000)
+
+    assert one.latest == TimeEntry(70, 1)
+
+
+def test_growth_notes_the_latest_time_only_when_it_has_risen() -> None:
+    one = grown(
+        v2(0, timestamp=50),
+        v2(1, timestamp=40),
+        v2(2, timestamp=40),
+        v2(3, timestamp=60),
+        interval_bytes=0,
+    )
+
+    assert len(offset_entries(one)) == 3
+    assert time_entries(one) == [(50, 0), (60, 3)]
+
+
+def test_growth_without_times_has_no_time_entries() -> None:
+    one = grown(v2(7, timestamp=-1), v2(8, timestamp=-1), interval_bytes=0)
+
+    assert len(offset_entries(one)) == 1
+    assert time_entries(one) == []
+    assert one.latest == TimeEntry(-1, 0)
+
+
+def test_growth_goes_on_from_what_it_is_given() -> None:
+    one = growth(interval_bytes=100)
+    one.bytes_since_entry, one.latest = 101, TimeEntry(2000, 3)
+
+    one.add(headers_of(v2(4, timestamp=50))[0], 640)
+
+    assert offset_entries(one) == [(4, 640)]
+    assert time_entries(one) == [(2000, 3)]

@@ -1,0 +1,285 @@
+"""All logs of all directories together: changed, checkpointed, closed."""
+
+import errno
+
+import pytest
+
+from cordwood.core.errors import KafkaStorageError, LogDirectoryError
+from cordwood.core.types import TopicName
+from cordwood.storage.checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_offset_checkpoint,
+)
+from cordwood.storage.clean_shutdown import read_clean_shutdown
+from cordwood.storage.lease import Stage
+from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.testing.faults import Fault
+from tests.unit.storage.log_samples import batch, filled, lead
+from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker, House, made, partition
+
+COMPACTED = LogConfig(cleanup_policy=frozenset({COMPACT}))
+
+
+def offsets(house: House, name: str, path: str = "/a") -> dict[int, int]:
+    found = read_offset_checkpoint(house.files, f"{path}/{name}")
+    return {each.partition: offset for each, offset in found.items()}
+
+
+def test_manager_knows_its_logs_and_their_directories() -> None:
+    house = House()
+    manager = house.load()
+
+    first, second = made(manager, 0, 1)
+
+    assert manager.logs == {partition(0): first, partition(1): second}
+    assert manager.directory_of(second).path == "/b"
+    assert manager.get(partition(2)) is None
+    assert (manager.has(first), manager.is_serving) == (True, True)
+
+
+def test_manager_makes_sets_aside_and_promotes() -> None:
+    manager = House().load()
+    made(manager, 0, 1, 2)
+
+    copy = manager.create_future(partition(0), manager.directories[1])
+    futures = dict(manager.futures)
+    manager.delete_future(partition(0))
+    manager.create_future(partition(0), manager.directories[1])
+    promoted = manager.promote(partition(0))
+    manager.set_aside(partition(1))
+    manager.delete(partition(2))
+
+    assert futures == {partition(0): copy}
+    assert manager.logs == {partition(0): promoted}
+    assert manager.futures == {}
+
+
+def test_error_of_a_disk_is_told_as_one_of_storage() -> None:
+    manager = House().load()
+    log = made(manager)[0]
+
+    refusal = manager.refuse(log, OSError(errno.EIO, "gone"))
+
+    assert str(refusal) == "/a/orders-0: [Errno 5] gone"
+    assert not manager.has(log)
+
+
+# -- configuration
+
+
+def test_configuration_reaches_all_logs_of_a_topic_and_no_other() -> None:
+    manager = House().load()
+    made(manager, 0, 1)
+    manager.create_future(partition(0), manager.directories[1])
+    other = manager.create(partition(topic="other"), topic_id=None)
+    config = LogConfig(retention_ms=1)
+
+    manager.configure(TopicName("orders"), config)
+
+    assert [log.config == config for log in manager.all_logs()] == [True, True, False, True]
+    assert other.config != config
+
+
+@pytest.mark.parametrize(("config", "is_revoked"), ((LogConfig(), True), (COMPACTED, False)))
+def test_cleaner_is_asked_to_stop_when_a_topic_is_not_compacted_any_more(
+    config: LogConfig, *, is_revoked: bool
+) -> None:
+    manager = House(config=COMPACTED).load()
+    log = made(manager)[0]
+    log.lease = log.lease.take(Stage.CLEANING, "cleaner")
+
+    manager.configure(TopicName("orders"), config)
+
+    assert log.lease.is_revoked is is_revoked
+
+
+def test_limits_that_change_count_at_once() -> None:
+    manager = House().load()
+    log = filled(made(manager)[0], 3)
+
+    manager.configure(TopicName("orders"), LogConfig(segment_bytes=len(batch())))
+    lead(log, batch())
+
+    assert log.base_offsets == (0, 3)
+
+
+# -- truncation
+
+
+def test_truncation_lowers_the_recovery_point_on_disk_too() -> None:
+    house = House()
+    manager = house.load()
+    filled(made(manager)[0], 5).flush()
+    manager.write_recovery_points()
+
+    done = manager.truncate({partition(): 2})
+
+    assert [pending.done() for pending in done] == [True]
+    assert offsets(house, RECOVERY_POINTS) == {0: 2}
+
+
+def test_truncation_above_the_recovery_point_writes_nothing() -> None:
+    manager = House().load()
+    log = filled(made(manager)[0], 5)
+    log.lease = log.lease.take(Stage.CLEANING, "cleaner")
+
+    assert manager.truncate({partition(): 2}) == []
+    assert log.bounds.log_end == 2
+    assert log.lease.is_revoked
+
+
+# -- checkpoints
+
+
+def test_checkpoints_are_written_by_the_worker_from_the_values_of_the_moment() -> None:
+    house, worker = House("/a"), HeldWorker()
+    manager = house.load(worker)
+    log = filled(made(manager)[0], 2)
+
+    pendings = manager.write_high_watermarks()
+    filled(log, 1)
+    before = offsets(house, HIGH_WATERMARKS)
+    worker.go_on()
+
+    assert (before, offsets(house, HIGH_WATERMARKS)) == ({}, {0: 2})
+    assert [pending.done() for pending in pendings] == [True]
+
+
+def test_checkpoints_name_the_logs_of_their_directory() -> None:
+    house = House()
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 3).flush()
+    filled(manager.logs[partition(1)], 20).delete_records(1)
+
+    manager.write_recovery_points()
+    manager.write_log_starts()
+
+    assert [offsets(house, RECOVERY_POINTS, path) for path in ("/a", "/b")] == [{0: 3}, {1: 3}]
+    assert [offsets(house, LOG_START_OFFSETS, path) for path in ("/a", "/b")] == [{}, {1: 1}]
+
+
+def test_checkpoints_of_directories_that_are_not_loaded_are_left_alone() -> None:
+    house = House("/a")
+    filled(made(house.load())[0], 3)
+    house.files.crash()
+    manager = house.open()
+
+    assert manager.write_recovery_points() == []
+
+
+# -- the end
+
+
+def test_closed_manager_leaves_clean_directories() -> None:
+    house = House()
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 3)
+
+    manager.close(broker_epoch=17)
+    house.files.crash()
+
+    assert read_clean_shutdown(house.files, "/a") == (17,)
+    assert offsets(house, RECOVERY_POINTS) == {0: 3}
+    assert offsets(house, HIGH_WATERMARKS) == {0: 3}
+    again = house.load()
+    assert [log.bounds.recovery_point for log in again.logs.values()] == [3, 3]
+
+
+def test_manager_that_was_not_loaded_leaves_no_clean_mark_where_there_was_none() -> None:
+    house = House("/a")
+    manager = house.open()
+
+    manager.close()
+
+    assert read_clean_shutdown(house.files, "/a") is None
+
+
+def test_second_manager_of_a_directory_is_refused_until_the_first_is_closed() -> None:
+    house = House()
+    first = house.load()
+    with pytest.raises(LogDirectoryError, match="/a: is in use by another process"):
+        house.open()
+
+    first.close()
+
+    assert house.load().is_serving
+
+
+def test_directory_that_fails_while_it_is_closed_is_not_clean_and_the_others_are() -> None:
+    house = House()
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 1)
+    house.files.script.add(Fault(on="sync", path="/a/orders-0/*"))
+
+    manager.close()
+
+    marks = [read_clean_shutdown(house.files, path) for path in ("/a", "/b")]
+    assert [mark is not None for mark in marks] == [False, True]
+    assert house.load().is_serving
+
+
+def test_directory_is_not_clean_when_its_last_checkpoint_cannot_be_written() -> None:
+    house = House("/a")
+    manager = house.load()
+    filled(made(manager)[0], 1)
+    house.files.script.add(Fault(on="rename", path=f"/a/{RECOVERY_POINTS}", code=errno.ENOSPC))
+
+    manager.close()
+
+    assert read_clean_shutdown(house.files, "/a") is None
+
+
+def test_offline_directory_is_left_as_it_is_and_its_lock_given_back() -> None:
+    house = House()
+    manager = house.load()
+    made(manager)
+    manager.fail(manager.directories[0], OSError(errno.EIO, "gone"))
+
+    manager.close()
+
+    assert read_clean_shutdown(house.files, "/a") is None
+    assert house.load().get(partition()) is not None
+
+
+def test_deleted_directories_wait_for_the_next_start_when_the_manager_is_closed() -> None:
+    house = House("/a")
+    manager = house.load()
+    made(manager)
+    manager.delete(partition())
+    manager.close()
+
+    house.clock.advance(seconds=60)
+    left = house.names("/a")
+    house.load()
+    house.clock.advance(seconds=60)
+
+    assert len(left) == 1
+    assert house.names("/a") == []
+
+
+def test_log_that_is_offline_is_refused_and_not_made_anew() -> None:
+    manager = House().load()
+    made(manager)
+    manager.fail(manager.directories[0], OSError(errno.EIO, "gone"))
+
+    for ask in (manager.get, manager.delete, manager.topic_id):
+        with pytest.raises(KafkaStorageError, match="log directory /a is offline"):
+            ask(partition())
+    with pytest.raises(KafkaStorageError, match="log directory /a is offline"):
+        manager.create(partition(), topic_id=ORDERS_ID, is_new=True)
+
+
+def test_checkpoints_stay_when_the_manager_is_closed_before_it_has_loaded() -> None:
+    house = House("/a")
+    manager = house.load()
+    filled(made(manager)[0], 3)
+    manager.close()
+
+    house.open().close()
+
+    assert offsets(house, RECOVERY_POINTS) == {0: 3}

@@ -1,0 +1,45 @@
+"""Offsets without a batch: taken by a cleaner, or missing."""
+
+from cordwood.records.header import BatchHeader
+from cordwood.storage.reader_gaps import Gap, gaps_between
+from tests.unit.storage.segment_samples import headers_of, message, v2
+
+
+def batches(*spans: tuple[int, int], lost: int | None = None) -> list[BatchHeader]:
+    """Return headers of batches of these offsets; the one that begins at `lost` misses a record."""
+    headers = headers_of(b"".join(v2(*span) for span in spans))
+    return [
+        each._replace(record_count=each.record_count - 1) if each.base_offset == lost else each
+        for each in headers
+    ]
+
+
+def test_log_that_is_only_appended_to_has_no_gap() -> None:
+    assert list(gaps_between(batches((3, 5), (6, 6), (7, 9)), start=3)) == []
+
+
+def test_gap_is_missing_when_no_cleaner_is_known() -> None:
+    found = list(gaps_between(batches((2, 3), (6, 7)), start=0))
+
+    assert found == [Gap(0, 2, is_compacted=False), Gap(4, 6, is_compacted=False)]
+
+
+def test_gap_is_compacted_below_what_the_cleaner_has_reached() -> None:
+    found = list(gaps_between(batches((2, 3), (6, 7), (9, 9)), start=2, cleaned_to=6))
+
+    assert found == [Gap(4, 6, is_compacted=True), Gap(8, 9, is_compacted=False)]
+
+
+def test_gap_is_compacted_below_a_batch_that_has_lost_records() -> None:
+    headers = batches((2, 3), (6, 7), (9, 10), (12, 12), lost=9)
+
+    found = list(gaps_between(headers, start=2))
+
+    assert [gap.is_compacted for gap in found] == [True, True, False]
+
+
+def test_gap_before_a_message_is_told_but_not_before_a_wrapper() -> None:
+    headers = headers_of(message(0) + message(2))
+    wrapped = headers_of(message(6))[0]._replace(attributes=1)
+
+    assert list(gaps_between([*headers, wrapped], start=0)) == [Gap(1, 2, is_compacted=False)]

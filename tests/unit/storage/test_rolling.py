@@ -1,0 +1,206 @@
+"""A new segment begins where the log ends, and the old one is made exact."""
+
+from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.roll import RollReason
+from tests.unit.storage.log_samples import (
+    DIRECTORY,
+    NOW,
+    SMALL,
+    Place,
+    bases,
+    batch,
+    filled,
+    follow,
+    lead,
+    opened,
+    produced,
+)
+
+ONE = len(batch())
+HOUR_MS = 3_600_000
+HOURLY = LogConfig(segment_ms=HOUR_MS)
+
+
+# -- what a roll does
+
+
+def test_roll_begins_at_the_end_of_the_log() -> None:
+    log = filled(opened(), 3)
+
+    log.roll()
+    lead(log, batch())
+
+    assert bases(log) == [0, 3]
+    assert [segment.size for segment in log.segments] == [3 * ONE, ONE]
+
+
+def test_roll_cuts_the_old_indexes_to_what_is_in_them() -> None:
+    place = Place()
+    log = filled(place.open(), 3)
+    before = [len(place.bytes_of(f"{0:020}.{each}")) for each in ("index", "timeindex")]
+
+    log.roll()
+
+    after = [len(place.bytes_of(f"{0:020}.{each}")) for each in ("index", "timeindex")]
+    assert before == [1200, 1200]
+    assert after == [2 * 8, 1 * 12]
+
+
+def test_roll_writes_the_last_time_where_no_entry_had_its_turn() -> None:
+    place = Place()
+    log = place.open(LogConfig())
+    lead(log, batch(timestamp=NOW), batch(timestamp=NOW + 5))
+
+    log.roll()
+
+    assert place.bytes_of(f"{0:020}.index") == b""
+    assert place.bytes_of(f"{0:020}.timeindex") == (NOW + 5).to_bytes(8) + (1).to_bytes(4)
+
+
+def test_roll_takes_a_snapshot_of_the_producers_at_the_new_base() -> None:
+    place = Place()
+    log = place.open()
+    lead(log, produced(0))
+
+    log.roll()
+
+    assert place.names(".snapshot") == ["1.snapshot"]
+
+
+def test_roll_makes_no_index_files_for_the_empty_segment() -> None:
+    place = Place()
+    log = filled(place.open(), 1)
+
+    log.roll()
+
+    assert place.names("index") == ["0.index", "0.timeindex"]
+    assert place.names(".log") == ["0.log", "1.log"]
+
+
+def test_roll_of_an_empty_segment_makes_it_anew() -> None:
+    log = opened()
+
+    log.roll()
+    lead(log, batch())
+    follow(log, batch(at=1))
+
+    assert bases(log) == [0]
+    assert log.bounds.log_end == 2
+
+
+def test_roll_removes_files_that_an_earlier_life_left_under_the_new_name() -> None:
+    place = Place()
+    log = filled(place.open(), 2)
+    for extension in ("log", "index", "timeindex", "txnindex"):
+        place.files.create(f"{DIRECTORY}/{2:020}.{extension}").append(bytes(120))
+
+    log.roll()
+
+    assert log.segments[-1].size == 0
+    assert [name for name in place.names() if name.startswith("2.")] == ["2.log", "2.snapshot"]
+
+
+def test_names_of_a_roll_are_synced_with_the_next_flush() -> None:
+    place = Place()
+    log = filled(place.open(), 1)
+    log.flush()
+
+    log.roll()
+    job = log.begin_flush()
+
+    assert job is not None
+    assert job.has_new_names
+
+
+# -- when an append asks for one
+
+
+def test_exactly_as_large_as_a_segment_may_be_is_fine() -> None:
+    log = filled(opened(LogConfig(segment_bytes=10 * ONE)), 10)
+    before = bases(log)
+
+    filled(log, 1)
+
+    assert (before, bases(log)) == ([0], [0, 10])
+
+
+def test_empty_segment_does_not_roll_however_old_it_is() -> None:
+    place = Place()
+    log = place.open(HOURLY)
+    place.clock.advance(hours=5)
+
+    assert lead(log, batch(timestamp=-1)).rolled is None
+
+
+def test_segment_without_times_rolls_by_the_clock() -> None:
+    place = Place()
+    log = place.open(HOURLY)
+    lead(log, batch(timestamp=-1))
+    place.clock.advance(ms=HOUR_MS)
+    on_time = lead(log, batch(timestamp=-1))
+    place.clock.advance(ms=1)
+
+    assert on_time.rolled is None
+    assert lead(log, batch(timestamp=-1)).rolled is RollReason.TIME
+
+
+def test_segment_with_times_rolls_by_them_and_not_by_the_clock() -> None:
+    place = Place()
+    log = place.open(HOURLY)
+    lead(log, batch(timestamp=NOW))
+    place.clock.advance(hours=5)
+
+    same = lead(log, batch(timestamp=NOW + HOUR_MS))
+    later = lead(log, batch(timestamp=NOW + HOUR_MS + 1))
+
+    assert same.rolled is None
+    assert later.rolled is RollReason.TIME
+
+
+def test_set_without_records_never_rolls() -> None:
+    place = Place()
+    log = filled(place.open(HOURLY), 1)
+    place.clock.advance(hours=5)
+
+    assert lead(log, b"").rolled is None
+    assert follow(log, b"").rolled is None
+    assert bases(log) == [0]
+
+
+def test_jitter_lets_a_segment_roll_earlier() -> None:
+    place = Place()
+    log = place.open(LogConfig(segment_ms=HOUR_MS, segment_jitter_ms=HOUR_MS // 2))
+    jitter_ms = type(place.random)(place.random.seed).below(HOUR_MS // 2)
+    lead(log, batch(timestamp=NOW))
+
+    before = lead(log, batch(timestamp=NOW + HOUR_MS - jitter_ms))
+    after = lead(log, batch(timestamp=NOW + HOUR_MS - jitter_ms + 1))
+
+    assert before.rolled is None
+    assert after.rolled is RollReason.TIME
+
+
+def test_compacted_log_rolls_when_compaction_may_lag_no_longer() -> None:
+    config = LogConfig(cleanup_policy=frozenset({COMPACT}), max_compaction_lag_ms=10)
+    log = opened(config)
+    lead(log, batch(timestamp=NOW))
+
+    assert lead(log, batch(timestamp=NOW + 11)).rolled is RollReason.TIME
+
+
+def test_full_index_begins_a_new_segment() -> None:
+    log = opened(LogConfig(segment_index_bytes=24, index_interval_bytes=0))
+
+    results = [lead(log, batch(timestamp=NOW + step)) for step in range(4)]
+
+    assert [result.rolled for result in results] == [None, None, RollReason.INDEX_FULL, None]
+    assert bases(log) == [0, 2]
+
+
+def test_empty_segment_without_room_for_an_entry_is_made_anew_by_the_next_append() -> None:
+    place = Place()
+    log = filled(place.open(LogConfig(segment_index_bytes=0)), 1)
+    log.configure(SMALL)
+
+    assert lead(log, batch()).rolled is RollReason.INDEX_FULL
+    assert lead(log, batch()).rolled is None

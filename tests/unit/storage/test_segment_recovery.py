@@ -1,0 +1,336 @@
+"""What a crash leaves of a segment is made right: whole batches stay, indexes are written anew."""
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError, InvalidRecordError
+from cordwood.records.batch import HEADER_SIZE
+from cordwood.records.header import BatchHeader
+from cordwood.storage import segment_recovery
+from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError, TimeEntry
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import INDEX, TIME_INDEX
+from cordwood.storage.segment import Segment
+from cordwood.storage.segment_recovery import (
+    Recovered,
+    ends_whole,
+    has_overflow,
+    is_sane,
+    recover,
+)
+from tests.unit.storage.segment_samples import (
+    append,
+    created,
+    filled,
+    marker,
+    message,
+    offsets,
+    produced,
+    read,
+    reopened,
+    table,
+    v2,
+)
+
+SIZE = len(v2(0))
+
+
+def ignore(header: BatchHeader, data: memoryview) -> None:
+    """Hear of a batch, and have nothing against it."""
+
+
+def torn(segment: Segment, data: bytes, *, at: int | None = None) -> Segment:
+    """Return a segment into whose log file other bytes were written behind its back."""
+    log = segment.files.log(writable=True)
+    log.pwrite(data, log.size if at is None else at)
+    return reopened(segment)
+
+
+def recovered(segment: Segment) -> Recovered:
+    return recover(segment, ignore)
+
+
+def index_bytes(segment: Segment) -> list[bytes]:
+    files = segment.files
+    paths = files.offset_entries.path, files.time_entries.path
+    return [files.table.opened(path).pread(5000, 0) for path in paths]
+
+
+def test_recovery_of_a_whole_segment_writes_the_indexes_that_it_had() -> None:
+    batches = [v2(offset, timestamp=1000 + 7 * (offset % 5)) for offset in range(40)]
+    segment = filled(created(config=LogConfig(index_interval_bytes=150)), batches)
+    segment.close()
+    before = index_bytes(segment)
+    config = LogConfig(index_interval_bytes=150)
+
+    segment = reopened(segment, config=config)
+    found = recovered(segment)
+
+    assert found == Recovered(0, None, 40)
+    assert index_bytes(segment) == before
+    assert segment.latest == TimeEntry(1028, 4)
+
+
+def test_recovery_mends_indexes_of_rubbish() -> None:
+    segment = filled(created(), (v2(offset, timestamp=10 * offset) for offset in range(100)))
+    for entries in (segment.files.offset_entries, segment.files.time_entries):
+        segment.files.table.opened(entries.path, writable=True).pwrite(b"\xa5" * 400, 0)
+
+    segment = reopened(segment)
+    recovered(segment)
+
+    for offset in range(100):
+        assert offsets(read(segment, offset, SIZE)) == [(offset, offset)]
+        found = segment.find_by_timestamp(10 * offset, 0)
+        assert found is not None
+        assert found.offset == offset
+
+
+@pytest.mark.parametrize("number", (0, 1, 7, 19))
+@pytest.mark.parametrize("within", (0, 8, 16, 30, SIZE - 1))
+def test_recovery_keeps_the_batches_before_the_first_bad_one(number: int, within: int) -> None:
+    segment = filled(created(), (v2(offset) for offset in range(20)))
+    at = number * SIZE + within
+
+    segment = torn(segment, b"\xee" * (20 * SIZE - at), at=at)
+    found = recovered(segment)
+
+    assert found.cut_bytes == (20 - number) * SIZE
+    assert found.next_offset == segment.next_offset() == number
+    assert segment.files.table.files.stat(segment.files.log_path).size == number * SIZE
+
+
+def test_recovery_names_the_fault_and_its_place() -> None:
+    segment = torn(filled(created(), (v2(0), v2(1))), b"\xff", at=2 * SIZE - 1)
+
+    found = recovered(segment)
+
+    assert isinstance(found.fault, CorruptMessageError)
+    assert "checksum" in str(found.fault)
+    assert (found.fault.position, found.fault.base_offset) == (SIZE, 1)
+
+
+@pytest.mark.parametrize("left", (1, 12, 17, 60, SIZE - 1))
+def test_recovery_cuts_a_batch_that_did_not_arrive_whole(left: int) -> None:
+    segment = torn(filled(created(), (v2(0),)), v2(1)[:left])
+
+    assert recovered(segment) == Recovered(left, None, 1)
+    assert offsets(read(segment, 0)) == [(0, 0)]
+
+
+def test_recovery_cuts_the_zeros_of_a_preallocated_file() -> None:
+    config = LogConfig(preallocate=True, segment_bytes=1 << 20)
+    segment = filled(created(config=config), (v2(0), v2(1)))
+
+    segment = reopened(segment)
+    found = recovered(segment)
+
+    assert found.cut_bytes == (1 << 20) - 2 * SIZE
+    assert segment.size == 2 * SIZE
+
+
+def test_recovery_of_an_empty_segment_makes_its_indexes() -> None:
+    segment = created()
+
+    assert recovered(segment) == Recovered(0, None, 0)
+
+    assert is_sane(reopened(segment))
+    assert segment.files.offset_entries.size == 0
+
+
+def test_recovery_checks_old_formats_by_their_own_checksum() -> None:
+    segment = filled(created(), (message(0, magic=0), message(1), message(2)))
+
+    whole = recovered(segment)
+    segment = torn(segment, b"\xff", at=segment.size - 1)
+
+    assert (whole.fault, whole.next_offset) == (None, 3)
+    assert recovered(segment).next_offset == 2
+
+
+def test_recovery_tells_of_each_batch_with_its_bytes() -> None:
+    segment = filled(created(), (v2(0), v2(1, 3), message(4)))
+    heard: list[tuple[int, int, int, bytes]] = []
+
+    recover(
+        segment,
+        lambda header, data: heard.append(
+            (header.position, header.last_offset, header.partition_leader_epoch, bytes(data))
+        ),
+    )
+
+    assert heard == [
+        (0, 0, 4, v2(0)),
+        (SIZE, 3, 4, v2(1, 3)),
+        (SIZE + len(v2(1, 3)), 4, -1, message(4)),
+    ]
+
+
+def test_recovery_lets_its_caller_fill_the_index_of_transactions() -> None:
+    segment = filled(
+        created(100),
+        (
+            produced(100, 101, producer_id=5),
+            produced(102, 103, producer_id=10),
+            v2(104, 105),
+            marker(106, producer_id=10, is_commit=False),
+            marker(107, producer_id=5, is_commit=True),
+        ),
+    )
+    segment.append_aborted(AbortedEntry(9, 90, 99, 100))
+
+    def note(header: BatchHeader, data: memoryview) -> None:
+        if header.is_control and header.producer_id == 10:
+            assert len(data) > HEADER_SIZE
+            segment.append_aborted(AbortedEntry(10, 102, header.last_offset, 100))
+
+    found = recover(segment, note)
+
+    assert found.next_offset == 108
+    assert segment.collect_aborted(100, 108).entries == (AbortedEntry(10, 102, 106, 100),)
+
+
+def test_recovery_cuts_what_its_caller_refuses() -> None:
+    segment = filled(created(), (v2(offset) for offset in range(4)))
+
+    def refuse(header: BatchHeader, _: memoryview) -> None:
+        if header.base_offset == 2:
+            raise InvalidRecordError("a marker that is too short")
+
+    found = recover(segment, refuse)
+
+    assert (found.cut_bytes, found.next_offset) == (2 * SIZE, 2)
+    assert isinstance(found.fault, InvalidRecordError)
+    assert segment.files.offset_index.last.offset == 1
+
+
+def test_recovery_tells_before_it_cuts() -> None:
+    sizes: list[int] = []
+    segment = filled(created(), (v2(0),))
+    log = segment.files.log
+
+    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+    torn(segment, b"rubbish")
+    segment = reopened(segment)
+    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+
+    assert sizes == [SIZE + 7]
+    assert segment.size == SIZE
+
+
+def test_recovery_raises_when_offsets_of_whole_batches_go_back() -> None:
+    segment = torn(filled(created(), (v2(0), v2(5))), v2(4))
+
+    with pytest.raises(IndexOrderError, match="offset 4 cannot follow 5"):
+        recovered(segment)
+
+
+def test_recovery_raises_when_an_offset_has_no_place() -> None:
+    segment = torn(filled(created(), (v2(0),)), v2(1 << 31))
+
+    with pytest.raises(SegmentOverflowError, match="no place"):
+        recovered(segment)
+    assert segment.files.table.open_count > 0
+
+
+def test_recovery_reads_batches_larger_than_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_recovery, "WINDOW_SIZE", 1000)
+    sizes = [100, 900, 998, 1000, 1001, 5000, 70, 939, 70, 3000]
+    segment = filled(created(), (v2(offset, size=size) for offset, size in enumerate(sizes)))
+
+    found = recovered(segment)
+
+    assert found == Recovered(0, None, len(sizes))
+
+
+def test_recovery_ends_where_the_file_is_shorter_than_it_was() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+    segment.files.log(writable=True).truncate(SIZE + 10)
+    segment.files.log(writable=True).preallocate(SIZE + 10)
+    segment.size = 2 * SIZE
+
+    assert recovered(segment).next_offset == 1
+
+
+def test_recovery_works_when_one_file_may_be_open() -> None:
+    segment = filled(created(over=table(capacity=1)), (v2(offset) for offset in range(5)))
+
+    def note(header: BatchHeader, _: memoryview) -> None:
+        segment.append_aborted(AbortedEntry(1, 0, header.last_offset, 0))
+
+    assert recover(segment, note).next_offset == 5
+    assert segment.files.transaction_entries.count == 5
+
+
+def test_segment_goes_on_after_recovery() -> None:
+    segment = torn(filled(created(), (v2(0), v2(1))), b"rubbish")
+    recovered(segment)
+
+    append(segment, v2(2, timestamp=3000))
+    segment.close()
+
+    assert offsets(read(reopened(segment), 0)) == [(0, 0), (1, 1), (2, 2)]
+    assert reopened(segment).latest == TimeEntry(3000, 2)
+
+
+def test_segment_is_sane_when_it_was_closed() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+    segment.append_aborted(AbortedEntry(1, 0, 1, 2))
+    segment.close()
+
+    assert is_sane(reopened(segment))
+
+
+def test_segment_without_an_offset_index_is_not_sane() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+    segment.close()
+    segment.files.table.remove(segment.files.offset_entries.path)
+
+    assert not is_sane(reopened(segment))
+
+
+def test_segment_without_a_time_index_is_sane_and_gets_an_empty_one() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+    segment.close()
+    segment.files.table.remove(segment.files.time_entries.path)
+
+    again = reopened(segment)
+
+    assert is_sane(again)
+    assert again.files.table.files.stat(again.files.time_entries.path).size == 0
+
+
+@pytest.mark.parametrize("extension", (INDEX, TIME_INDEX))
+@pytest.mark.parametrize("entries", (0, 1, 3))
+def test_segment_is_not_sane_when_an_index_ends_with_zeros(extension: str, entries: int) -> None:
+    segment = filled(created(), (v2(0), v2(1), v2(2)))
+    segment.close()
+    file = segment.files.table.opened(segment.files.path.of(extension), writable=True)
+    file.truncate(entries * 4)
+    file.preallocate(48)
+
+    assert not is_sane(reopened(segment))
+
+
+def test_segment_with_transactions_of_another_is_not_sane() -> None:
+    segment = filled(created(100), (v2(100),))
+    segment.append_aborted(AbortedEntry(1, 0, 99, 100))
+    segment.close()
+
+    assert not is_sane(reopened(segment))
+
+
+def test_segment_overflows_when_its_last_offset_has_no_place() -> None:
+    segment = created()
+
+    assert not has_overflow(segment)
+    assert not has_overflow(filled(segment, (v2((1 << 31) - 1),)))
+    assert has_overflow(torn(segment, v2(1 << 31)))
+
+
+def test_segment_ends_whole_when_its_last_batch_ends_with_the_file() -> None:
+    segment = filled(created(), (v2(0), v2(1)))
+
+    assert ends_whole(segment)
+    assert ends_whole(created())
+    assert not ends_whole(torn(segment, v2(2)[:-1]))
+    assert not ends_whole(torn(filled(created(), (v2(0),)), bytes(100)))

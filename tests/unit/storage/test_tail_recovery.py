@@ -1,0 +1,431 @@
+"""The end of a log that was not closed: what is whole stays, and nothing comes back behind it."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError
+from cordwood.core.types import Offset
+from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import segment_name
+from cordwood.storage.tail_recovery import RecoveryReport
+from cordwood.testing.faults import PowerLoss
+from tests.unit.storage.log_samples import (
+    DIRECTORY,
+    SMALL,
+    Place,
+    bases,
+    batch,
+    filled,
+    follow,
+    headers_of,
+    interleaved,
+    lead,
+    marker,
+    offsets,
+    produced,
+    read,
+)
+from tests.unit.storage.produced import patched
+
+MARKER_VERSION = 71
+
+SIZE = len(batch())
+THREE = replace(SMALL, segment_bytes=3 * SIZE)
+NINE = 9
+
+
+def dead(config: LogConfig = THREE, count: int = NINE) -> Place:
+    """Return a place whose log was not closed; all that was written is there."""
+    place = Place()
+    filled(place.open(config), count)
+    return place
+
+
+def stopped(config: LogConfig = THREE, count: int = NINE) -> Place:
+    """Return a place whose log was closed."""
+    place = Place()
+    filled(place.open(config), count).close()
+    return place
+
+
+def path(base_offset: int, ending: str = ".log") -> str:
+    return f"{DIRECTORY}/{segment_name(Offset(base_offset), ending)}"
+
+
+def overwrite(place: Place, base_offset: int, data: bytes, *, at: int) -> None:
+    place.files.open(path(base_offset), writable=True).pwrite(data, at)
+
+
+def remove(place: Place, *endings: str) -> None:
+    """Remove all files that end so."""
+    for name in place.files.list(DIRECTORY):
+        if name.endswith(endings):
+            place.files.remove(f"{DIRECTORY}/{name}")
+
+
+def recovered(place: Place, config: LogConfig = THREE, *, at: int = 0) -> Log:
+    """Open the log after an unclean stop, with this recovery point."""
+    return place.open(config, is_clean=False, recovery_point=at)
+
+
+def spans(log: Log) -> list[tuple[int, int]]:
+    """Return the batches in a log."""
+    found: list[tuple[int, int]] = []
+    while (found[-1][1] + 1 if found else log.bounds.log_start) < log.bounds.log_end:
+        more = offsets(read(log, found[-1][1] + 1 if found else log.bounds.log_start))
+        found += more
+        assert more, "a log has no end that cannot be read"
+    return found
+
+
+# -- what is recovered
+
+
+def test_segments_are_recovered_from_the_recovery_point_on() -> None:
+    log = recovered(dead(), at=4)
+
+    assert log.report == RecoveryReport(recovered=[3, 6])
+    assert not log.report.is_worth_telling
+    assert log.bounds.log_end == NINE
+
+
+def test_nothing_is_recovered_after_a_clean_stop() -> None:
+    place = stopped()
+
+    assert place.open(THREE).report == RecoveryReport(recovered=[])
+
+
+def test_last_segment_is_recovered_when_the_recovery_point_is_behind_it() -> None:
+    assert recovered(dead(), at=500).report.recovered == [6]
+
+
+def test_segment_without_an_offset_index_is_recovered_after_a_clean_stop() -> None:
+    place = stopped()
+    place.files.remove(path(3, ".index"))
+
+    log = place.open(THREE)
+
+    assert log.report.recovered == [3]
+    assert len(place.bytes_of(f"{3:020}.index")) == 16
+
+
+def test_segment_that_is_too_wide_is_split_and_its_parts_are_recovered() -> None:
+    place, far = dead(SMALL, 2), 1 << 31
+    place.files.open(path(0), writable=True).append(bytes(batch(at=far)) + b"rubbish")
+
+    log = recovered(place, SMALL)
+
+    assert log.report == RecoveryReport(recovered=[0, far], split=[0], cut_bytes=7)
+    assert spans(log) == [(0, 0), (1, 1), (far, far)]
+
+
+# -- what is cut off
+
+
+def test_batch_that_is_not_whole_is_cut_off() -> None:
+    place = dead(SMALL)
+    place.files.open(path(0), writable=True).truncate(NINE * SIZE - 1)
+
+    log = recovered(place, SMALL)
+
+    assert log.report == RecoveryReport(recovered=[0], cut_bytes=SIZE - 1)
+    assert log.bounds.log_end == NINE - 1
+    assert str(log.report) == f"{SIZE - 1} bytes at the end were not whole and are cut off"
+
+
+def test_first_bad_batch_ends_the_log_and_later_segments_go() -> None:
+    place = dead()
+    overwrite(place, 3, b"\xff", at=2 * SIZE - 1)
+
+    log = recovered(place)
+
+    assert (bases(log), log.bounds.log_end) == ([0, 3], 4)
+    assert (log.report.recovered, log.report.removed) == ([0, 3], [6])
+    assert isinstance(log.report.fault, CorruptMessageError)
+    assert "the segments [6] behind them: the checksum is wrong" in str(log.report)
+    assert place.names("snapshot") == ["3.snapshot", "4.snapshot"]
+
+
+def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
+    place = dead()
+    overwrite(place, 3, b"\xff", at=2 * SIZE - 1)
+
+    log = recovered(place, at=6)
+
+    assert bases(log) == [0, 3, 6]
+    assert log.report.fault is None
+
+
+def test_damaged_segment_without_an_index_is_cut_and_what_follows_stays() -> None:
+    place = dead()
+    overwrite(place, 3, b"\xff", at=2 * SIZE - 1)
+    place.files.remove(path(3, ".index"))
+
+    log = recovered(place, at=6)
+
+    assert spans(log) == [(offset, offset) for offset in (0, 1, 2, 3, 6, 7, 8)]
+    assert log.report.recovered == [3, 6]
+    assert log.report.cut_bytes == 2 * SIZE
+
+
+def test_second_fault_is_told_beside_the_first() -> None:
+    place = dead()
+    for base in (0, 3):
+        overwrite(place, base, b"\xff", at=SIZE - 1)
+        place.files.remove(path(base, ".index"))
+
+    report = recovered(place, at=6).report
+
+    assert report.fault is not None
+    (warning,) = report.warnings
+    assert warning.startswith(f"{path(3)}: the checksum is wrong")
+
+
+def test_segment_whose_offsets_go_back_is_emptied() -> None:
+    place = dead()
+    overwrite(place, 3, bytes(batch(at=3)), at=SIZE)
+    overwrite(place, 3, bytes(batch(at=3)), at=2 * SIZE)
+
+    log = recovered(place)
+
+    assert (bases(log), log.bounds.log_end) == ([0, 3], 3)
+    assert isinstance(log.report.fault, IndexOrderError)
+    assert log.report.cut_bytes == 3 * SIZE
+    assert lead(log, batch()).first_offset == 3
+
+
+def test_segment_with_offsets_below_its_base_is_emptied() -> None:
+    place = dead()
+    overwrite(place, 3, bytes(batch(at=2)), at=0)
+
+    log = recovered(place)
+
+    assert (bases(log), log.bounds.log_end) == ([0, 3], 3)
+    assert isinstance(log.report.fault, SegmentOverflowError)
+    assert log.report.split == []
+
+
+def test_emptied_segment_below_the_recovery_point_keeps_what_follows() -> None:
+    place = dead()
+    overwrite(place, 3, bytes(batch(at=2)), at=0)
+    place.files.remove(path(3, ".index"))
+
+    log = recovered(place, at=6)
+
+    assert spans(log) == [(offset, offset) for offset in (0, 1, 2, 6, 7, 8)]
+    assert len(place.bytes_of(f"{3:020}.index")) == 0
+
+
+def test_marker_that_cannot_be_read_ends_the_log() -> None:
+    place = Place()
+    unreadable = patched(bytes(marker(at=1)), MARKER_VERSION, b"\xff\xff")
+    follow(place.open(), produced(0, is_transactional=True), batch(at=1), epoch=0)
+    overwrite(place, 0, unreadable, at=len(produced(0)))
+
+    log = recovered(place, SMALL)
+
+    assert log.bounds.log_end == 1
+    assert "version" in str(log.report.fault)
+
+
+def test_gap_between_segments_is_told_unless_the_log_is_compacted() -> None:
+    place = dead()
+    place.files.open(path(3), writable=True).truncate(2 * SIZE)
+    compacted = replace(THREE, cleanup_policy=frozenset({"compact"}))
+
+    log = recovered(place)
+
+    assert spans(log) == [(offset, offset) for offset in (0, 1, 2, 3, 4, 6, 7, 8)]
+    (warning,) = log.report.warnings
+    assert f"{path(3)}: no records from 5 up to the next segment, 6" in warning
+    assert not recovered(place, compacted).report.is_worth_telling
+
+
+# -- what must not come back
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_was_cut_off_never_comes_back_behind_new_records(seed: int) -> None:
+    chance = random.Random(seed)
+    died, write_points = True, 0
+    while died:
+        place = dead()
+        filled_up = place.open(THREE, is_clean=False)
+        filled_up.flush()
+        overwrite(place, 3, b"\xff", at=2 * SIZE - 1)
+        place.files.open(path(3), writable=True).sync()
+        place.files.script.stop_after(write_points)
+        try:
+            follow(recovered(place), batch(at=4), batch(at=5))
+            died = False
+        except PowerLoss:
+            pass
+        pending = range(len(place.files.pending()))
+        place.files.crash([number for number in pending if chance.random() < 0.5])
+
+        found = spans(recovered(place))
+        assert found in [[(each, each) for each in range(end)] for end in (4, 5, 6)]
+        write_points += 1
+
+
+def test_batches_behind_a_bad_one_do_not_come_back_behind_what_takes_its_place() -> None:
+    place = dead(SMALL)
+    recovered(place, SMALL).flush()
+    overwrite(place, 0, b"\xff", at=4 * SIZE - 1)
+    place.files.open(path(0), writable=True).sync()
+
+    follow(recovered(place, SMALL), batch(at=3))
+    pending = place.files.pending()
+    place.files.crash([at for at, each in enumerate(pending) if each.startswith(f"write {SIZE} ")])
+
+    assert spans(recovered(place, SMALL)) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+
+
+# -- epochs and producers
+
+
+def test_epochs_that_were_lost_are_learned_from_the_batches() -> None:
+    place = Place()
+    log = place.open(THREE)
+    for epoch in range(3):
+        filled(log, 2, epoch=epoch)
+    log.close()
+    place.files.remove(f"{DIRECTORY}/leader-epoch-checkpoint")
+    place.files.create(f"{DIRECTORY}/leader-epoch-checkpoint").append(b"0\n2\n0 0\n1 2\n")
+
+    assert [tuple(entry) for entry in recovered(place).epochs.entries] == [(0, 0), (1, 2), (2, 4)]
+
+
+def test_epochs_that_are_known_keep_their_beginning() -> None:
+    place = Place()
+    log = place.open(THREE)
+    for epoch, count in ((0, 2), (1, 5), (2, 2)):
+        filled(log, count, epoch=epoch)
+
+    found = recovered(place, at=4).epochs.entries
+
+    assert [tuple(entry) for entry in found] == [(0, 0), (1, 2), (2, 7)]
+
+
+def test_aborted_transactions_get_back_into_their_index() -> None:
+    place = Place()
+    follow(
+        place.open(),
+        produced(0, 2, producer=(5, 0), is_transactional=True),
+        produced(0, 2, producer=(10, 0), at=2, is_transactional=True),
+        batch(2, at=4, epoch=0),
+        marker(producer=(10, 0), at=6),
+        marker(is_commit=True, producer=(5, 0), at=7),
+    )
+    remove(place, ".txnindex")
+
+    log = recovered(place, SMALL)
+
+    assert place.aborted() == [AbortedEntry(10, 2, 6, 0)]
+    assert log.producers.map_end_offset == log.bounds.log_end == 8
+
+
+def test_transaction_that_began_in_an_earlier_segment_is_known() -> None:
+    place = Place()
+    log = place.open()
+    follow(log, produced(0, 2, producer=(10, 0), is_transactional=True))
+    log.roll()
+    follow(log, marker(producer=(10, 0), at=2))
+    remove(place, ".txnindex")
+
+    recovered(place, SMALL, at=2)
+
+    assert place.aborted(2) == [AbortedEntry(10, 0, 2, 3)]
+
+
+def test_index_of_transactions_that_was_torn_is_written_anew() -> None:
+    place = Place()
+    follow(place.open(), produced(0, is_transactional=True), marker(at=1))
+    place.files.open(path(0, ".txnindex"), writable=True).truncate(20)
+
+    recovered(place, SMALL)
+
+    assert place.aborted() == [AbortedEntry(1, 0, 1, 2)]
+
+
+@pytest.mark.parametrize("lost", ((".txnindex",), (".snapshot",), (".index", ".snapshot")))
+@pytest.mark.parametrize("recovery_point", (0, 36, 90))
+def test_interleaved_transactions_leave_the_same_indexes(
+    lost: tuple[str, ...], recovery_point: int
+) -> None:
+    place = Place()
+    config = replace(SMALL, segment_bytes=700)
+    log = place.open(config)
+    for each in interleaved():
+        follow(log, each)
+    remove(place, *(lost if recovery_point == 0 else lost[-1:]))
+    if recovery_point:
+        remove(place, ".index")
+
+    log = recovered(place, config, at=recovery_point)
+
+    found = [entry for base in bases(log) for entry in place.aborted(base)]
+    assert len(bases(log)) > 3
+    assert found == [AbortedEntry(1, 0, 29, 8), AbortedEntry(2, 8, 74, 36)]
+
+
+def test_snapshots_are_taken_around_each_recovered_segment() -> None:
+    place = dead()
+    remove(place, ".snapshot")
+
+    recovered(place, at=3)
+
+    assert place.names("snapshot") == ["3.snapshot", "6.snapshot", "9.snapshot"]
+
+
+def test_producers_are_read_from_the_log_where_snapshots_are_lost() -> None:
+    place = Place()
+    log = place.open(THREE)
+    for sequence in range(7):
+        lead(log, produced(sequence))
+    remove(place, ".snapshot")
+
+    log = recovered(place, at=6)
+
+    assert log.producers.producers[1].last_sequence == 6
+
+
+def test_coordinator_epoch_that_went_back_is_taken_and_told() -> None:
+    place = Place()
+    follow(place.open(), marker(at=0, coordinator_epoch=5))
+    second = marker(at=1, coordinator_epoch=4)
+    place.files.open(path(0), writable=True).append(bytes(second))
+
+    log = recovered(place, SMALL)
+
+    assert log.producers.producers[1].coordinator_epoch == 4
+    (warning,) = log.report.warnings
+    assert "coordinator epoch 4, below the last one seen, 5" in warning
+
+
+def test_batch_outside_its_transaction_keeps_no_log_from_opening() -> None:
+    place = Place()
+    follow(place.open(), produced(0, is_transactional=True))
+    outside = produced(1, at=1)
+    place.files.open(path(0), writable=True).append(bytes(outside))
+
+    log = recovered(place, SMALL)
+
+    assert spans(log) == [(0, 0), (1, 1)]
+    assert log.report.is_worth_telling
+    assert "at offset 1: a batch outside the transaction" in str(log.report)
+    assert log.bounds.first_unstable == 0
+    assert len(headers_of(place.bytes_of(f"{0:020}.log"))) == 2
+
+
+def test_report_tells_of_what_was_split() -> None:
+    report = RecoveryReport(split=[5], warnings=["something else"])
+
+    assert report.is_worth_telling
+    assert str(report) == (
+        "the segments [5] were too wide for their indexes and are split; something else"
+    )

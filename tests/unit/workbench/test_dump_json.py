@@ -1,0 +1,105 @@
+"""Every kind of file as JSON, an object a line."""
+
+import json
+import struct
+
+import pytest
+
+from cordwood.records.builder import BatchBuilder
+from cordwood.records.chunk import Selection
+from cordwood.workbench import dump_json
+from cordwood.workbench.dump_formats import dump_as
+from cordwood.workbench.dump_options import DumpOptions, Tools
+from tests.unit.records.segments import changed, legacy, marker
+from tests.unit.workbench.dump_samples import FOLDER, LOG, batch, outcome, tools_of
+
+DATA = DumpOptions(folder=FOLDER, has_data=True)
+DEEP = DumpOptions(folder=FOLDER, is_deep=True)
+
+
+def objects(tools: Tools, name: str = LOG) -> list[dict[str, object]]:
+    out, _, error = outcome(dump_as("json", tools, paths=[name]))
+    assert error is None
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_batch_is_an_object() -> None:
+    v2, old = objects(tools_of({LOG: batch(3) + legacy(0, b"v", base_offset=5)}))
+
+    assert (v2["base_offset"], v2["last_offset"], v2["count"]) == (3, 4, 2)
+    assert (v2["codec"], v2["is_valid"], v2["timestamp_type"]) == ("none", True, "CreateTime")
+    assert (old["magic"], old["position"]) == (0, len(batch(3)))
+
+
+def test_record_is_an_object_with_sizes_or_with_data() -> None:
+    deep = objects(tools_of({LOG: batch(3)}, DEEP))[0]
+    data = objects(tools_of({LOG: batch(3)}, DATA))[1]
+
+    assert (deep["offset"], deep["key_size"], deep["header_keys"]) == (3, 2, [])
+    assert (data["offset"], data["key"], data["value"], data["headers"]) == (4, "k1", "v1", [])
+
+
+def test_records_of_every_format_and_control_records_are_objects() -> None:
+    found = objects(tools_of({LOG: legacy(1, b"a") + marker(1, 7, is_commit=False)}, DEEP))
+
+    assert [each.get("control") for each in found] == [None, "ABORT"]
+
+
+def test_bytes_that_are_no_text_are_base64() -> None:
+    builder = BatchBuilder()
+    builder.append(None, b"\xff", timestamp=1)
+
+    (found,) = objects(tools_of({LOG: bytes(builder.build())}, DATA))
+
+    assert (found["key"], found["value"]) == (None, {"base64": "/w=="})
+
+
+def test_selection_leaves_out_batches_and_records() -> None:
+    options = DumpOptions(
+        folder=FOLDER, is_deep=True, selection=Selection(first_offset=3, last_offset=3)
+    )
+
+    assert [each["offset"] for each in objects(tools_of({LOG: batch(0) + batch(2)}, options))] == [
+        3
+    ]
+
+
+def test_entries_of_the_other_files_are_objects() -> None:
+    contents = {
+        "7.index": struct.pack(">ii", 1, 80),
+        "7.timeindex": struct.pack(">qi", 1000, 1),
+        "7.txnindex": struct.pack(">hqqqq", 0, 1, 2, 3, 4),
+        "7.snapshot": bytes.fromhex(
+            "0001 7b74335c 00000001 0000000000000007 0001 00000005 000000000000002a 00000000"
+            "00000000000003e8 ffffffff ffffffffffffffff"
+        ),
+    }
+
+    found = [objects(tools_of(contents), name)[0] for name in contents]
+
+    assert found[:2] == [{"offset": 8, "position": 80}, {"timestamp": 1000, "offset": 8}]
+    assert (found[2]["last_stable_offset"], found[3]["producer_id"]) == (4, 7)
+
+
+def test_damage_is_said_behind_what_comes_before_it() -> None:
+    data = batch(0) + changed(batch(2), 57, b"\0\0\0\3")
+    tools = tools_of({LOG: data, "7.snapshot": b"\0\2"}, DEEP)
+
+    out, err, error = outcome(dump_as("json", tools, paths=["7.snapshot", "x", LOG]))
+
+    assert err.splitlines()[1] == "Ignoring unknown file x"
+    assert out.count("\n") == 4
+    assert "varint" in str(error)
+
+
+def test_what_is_cut_off_or_changed_is_wrong() -> None:
+    for data in (batch()[:-1], batch()[:-1] + b"\xff"):
+        tools = tools_of({LOG: data})
+        objects(tools)
+        assert tools.findings.is_wrong
+
+
+def test_objects_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_json, "TEXT_BYTES", 10)
+
+    assert len(list(dump_as("json", tools_of({LOG: batch()}, DEEP), paths=[LOG]))) == 3

@@ -1,0 +1,89 @@
+"""What `open_log` and `open_directory` return, and what is asked of a reading."""
+
+import json
+
+import pytest
+
+from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.testing.files import MemoryFiles
+from cordwood.workbench.partition import PartitionOffsets, open_partition, open_partitions
+from tests.unit.storage.log_samples import DIRECTORY, filled
+from tests.unit.storage.reader_samples import logged
+
+
+def written(count: int = 7) -> MemoryFiles:
+    place, log = logged()
+    filled(log, count)
+    return place.files
+
+
+def test_view_tells_its_offsets() -> None:
+    found = open_partition(written(), DIRECTORY).offsets()
+
+    assert found == PartitionOffsets(
+        path=DIRECTORY,
+        partition="t-0",
+        log_start=0,
+        log_end=7,
+        segments=3,
+        size=532,
+        tail_bytes=0,
+    )
+    assert "log_start=0, log_end=7" in repr(found)
+    assert json.loads(found.to_json())["log_end"] == 7
+
+
+def test_view_of_a_directory_with_another_name_has_no_partition() -> None:
+    files = written()
+    files.rename(DIRECTORY, "/d/copy")
+
+    view = open_partition(files, "/d/copy")
+
+    assert (view.partition, view.offsets().partition) == (None, None)
+    assert repr(view) == "PartitionView('/d/copy')"
+
+
+def test_view_gives_the_records_as_record_batches() -> None:
+    view = open_partition(written(), DIRECTORY)
+
+    rows = [row for batch in view.arrow(["offset", "key"]) for row in batch.to_pylist()]
+
+    assert rows == [{"offset": offset, "key": b"key"} for offset in range(7)]
+
+
+def test_view_gives_all_columns_of_a_range_when_none_are_named() -> None:
+    with open_partition(written(), DIRECTORY) as view:
+        batches = list(view.arrow(start=2, end=6, batch_rows=2))
+
+    assert [batch.column("offset").to_pylist() for batch in batches] == [[2], [3, 4], [5]]
+    assert len(batches[0].schema) == 10
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), (("isolation", "committed"), ("start", -1), ("end", -2), ("batch_rows", 0))
+)
+def test_view_refuses_what_makes_no_sense_at_once(key: str, value: object) -> None:
+    view = open_partition(written(), DIRECTORY)
+
+    with pytest.raises(SettingError) as refused:
+        view.arrow(**{key: value})  # type: ignore[arg-type]  # wrong on purpose
+
+    assert refused.value.key in {key, "max_rows"}
+
+
+def test_view_refuses_columns_that_there_are_not() -> None:
+    view = open_partition(written(), DIRECTORY)
+
+    with pytest.raises(SettingError, match="there is no column 'ofset'; choose from offset"):
+        next(view.arrow(["ofset"]))
+
+
+def test_views_are_those_of_a_log_directory() -> None:
+    views = list(open_partitions(written(), "/d"))
+
+    assert [(str(view.partition), view.offsets().log_end) for view in views] == [("t-0", 7)]
+
+
+def test_views_are_refused_at_once() -> None:
+    with pytest.raises(LogDirectoryError, match="is the directory of one partition"):
+        open_partitions(written(), DIRECTORY)
