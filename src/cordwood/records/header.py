@@ -16,11 +16,10 @@ from cordwood.records.batch import (
     CONTROL_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD,
     MAGIC,
     TRANSACTIONAL_BIT,
 )
-from cordwood.records.message import SMALLEST_SIZE
+from cordwood.records.message import LOG_OVERHEAD, SMALLEST_SIZE
 from cordwood.records.place import CODEC_BITS, Place
 from cordwood.records.sequence import increment_sequence
 from cordwood.records.stream import PREFIX_SIZE

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final, Literal, TypeAlias
 
-from cordwood.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC, RecordBatch
+from cordwood.records.batch import HEADER_SIZE, MAGIC, RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import DEFAULT_LIMIT, compress
 from cordwood.records.inspect import BatchFacts
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
+from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.record import TimestampType
 from cordwood.records.stream import AnyBatch
 

@@ -1,7 +1,7 @@
 """Compile every kernel, then say so in the cache: what `warm` runs in a child process.
 
-    python -m cordwood.records.kernels FOLDER            all of them, in as many processes as parts
-    python -m cordwood.records.kernels --part MADE NAME  one module, for the process above
+python -m cordwood.records.kernels FOLDER            all of them, in as many processes as parts
+python -m cordwood.records.kernels --part MADE NAME  one module, for the process above
 """
 
 import subprocess
@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from cordwood.records import kernels
 from cordwood.records.kernels import cache
 
 #: The modules that bring all kernels in, those that take longest first.
@@ -21,10 +22,8 @@ def main(place: Path) -> None:
     if cache.is_sound(place):
         return  # another process was faster
     with cache.generation(place) as made:
-        others = [
-            subprocess.Popen([sys.executable, "-m", __spec__.parent, "--part", str(made), name])  # noqa: S603  # our own module
-            for name in PARTS[1:]
-        ]
+        command = [sys.executable, "-m", kernels.__name__, "--part", str(made)]
+        others = [subprocess.Popen([*command, name]) for name in PARTS[1:]]  # noqa: S603  # ourselves
         try:
             compile_part(made, PARTS[0])
         finally:
@@ -36,7 +35,7 @@ def main(place: Path) -> None:
 def compile_part(made: Path, name: str) -> None:
     """Import what is decorated, which compiles it."""
     with cache.compiling(made):
-        import_module(f"cordwood.records.kernels.{name}")
+        import_module(f"{kernels.__name__}.{name}")
         from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
         if not IS_COMPILED:

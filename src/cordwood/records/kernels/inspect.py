@@ -18,7 +18,7 @@ from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decom
 from cordwood.records.inspect import BatchFacts, PlainInspector
 from cordwood.records.kernels.arena import ARENA_BYTES, read_only
 from cordwood.records.kernels.door import INT, SOURCE, Bytes, kernel, several
-from cordwood.records.kernels.intrinsics import wrapped
+from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.record import (
     R_KEY_SIZE,
     R_OFFSET,
@@ -57,7 +57,7 @@ def read_through(
         if position < 0 or record[R_OFFSET] < lowest or record[R_OFFSET] > last_delta:
             return -1, 0, 0, 0
         lowest = record[R_OFFSET] + 1
-        timestamp = wrapped(base_timestamp + record[R_TIMESTAMP])
+        timestamp = wrapping_sum(base_timestamp, record[R_TIMESTAMP])
         if timestamp != NO_TIMESTAMP:
             earliest = min(earliest, timestamp)
             latest = max(latest, timestamp)

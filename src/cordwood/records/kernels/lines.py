@@ -31,7 +31,8 @@ from cordwood.records.kernels.door import (
     kernel,
     several,
 )
-from cordwood.records.kernels.intrinsics import WIDE, copy, copy_wide, store_8, wrapped
+from cordwood.records.kernels.intrinsics import copy, copy_wide, store_8, wrapping_sum
+from cordwood.records.kernels.layout import WIDE
 from cordwood.records.kernels.record import (
     R_HEADERS,
     R_KEY,
@@ -221,8 +222,8 @@ def write_lines(
         position = record[R_STOP]
         if position < 0 or record[R_OFFSET] < 0:
             return -1, 0, 0
-        offset = wrapped(words[N_BASE_OFFSET] + record[R_OFFSET])
-        timestamp = wrapped(words[N_BASE_TIMESTAMP] + record[R_TIMESTAMP])
+        offset = wrapping_sum(words[N_BASE_OFFSET], record[R_OFFSET])
+        timestamp = wrapping_sum(words[N_BASE_TIMESTAMP], record[R_TIMESTAMP])
         if words[N_IS_STAMPED]:
             timestamp = words[N_STAMP]
         if INT64_MIN in (offset, timestamp):

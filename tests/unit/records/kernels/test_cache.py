@@ -270,7 +270,7 @@ def test_shelf_is_the_generation_in_use(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     assert cache.shelf() == cache.Shelf(own)
-    with cache.generation(own) as made:
+    with cache.generation(own) as made, cache.compiling(made):
         assert cache.shelf() == cache.Shelf(made, must_keep=True)
         (made / "fill.1.nbc").write_bytes(b"machine code")
     assert cache.shelf() == cache.Shelf(made)

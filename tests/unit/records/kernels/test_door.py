@@ -97,7 +97,7 @@ def test_kernel_is_not_compiled_when_it_is_to_be_loaded(place: Path) -> None:
 
 @compiled_only
 def test_kernel_is_loaded_when_it_has_been_compiled(place: Path) -> None:
-    with cache.generation(place):
+    with cache.generation(place) as made, cache.compiling(made):
         kernel(several(2), WORDS, INT)(sum_and_double)
 
     with cache.loading(place), install_recorder("numba:compile") as seen:
