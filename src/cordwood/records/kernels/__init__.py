@@ -73,18 +73,21 @@ def _can_load(name: str) -> bool:
     place = cache.folder()
     if not _has_jit() or not cache.is_ready(place):
         return False
-    module = f"{__name__}.{name}"
     try:
         with _loading:
-            if module not in sys.modules:
-                with cache.loading(place):
-                    importlib.import_module(module)
+            _load(f"{__name__}.{name}", place)
     except cache.ColdError:
         cache.distrust(place)
         return False
     from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
     return IS_COMPILED
+
+
+def _load(module: str, place: Path) -> None:
+    if module not in sys.modules:
+        with cache.loading(place):
+            importlib.import_module(module)
 
 
 def _has_jit() -> bool:
