@@ -3,10 +3,13 @@
 import doctest
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_readme_session_runs_as_shown() -> None:
+def test_readme_session_runs_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
     outcome = doctest.testfile(str(README), module_relative=False, optionflags=flags)
