@@ -1,27 +1,36 @@
-"""What exists so far, in numbers and a picture: a topic's records as bytes, and back as columns.
+"""What exists so far, in numbers and a picture: a topic's records as bytes, as columns, as a log.
 
     make demo
 
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
-plain-Python twin, damaged on purpose, and handed down to the oldest format. Everything happens in
-memory; the figures are of this machine, in this run.
+plain-Python twin, damaged on purpose, and handed down to the oldest format. Then a log is written
+to a temporary folder, left behind as a dying process leaves it, and opened again. The figures are
+of this machine, in this run.
 """
 
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 
 import cordwood
 from cordwood.core.errors import BadRecordsError
+from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.builder import BatchFields
 from cordwood.records.chunk import Decoder, Request
 from cordwood.records.columns import read_columns
 from cordwood.records.convert import down_convert
-from cordwood.records.kernels import decoder, warm
+from cordwood.records.kernels import decoder, inspector, warm
 from cordwood.records.plain import PlainDecoder
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
 
 CUSTOMERS = 1_000
 RECORDS_A_BATCH = 160
@@ -116,6 +125,51 @@ def show_formats(data: bytes) -> None:
     )
 
 
+def show_log(data: bytes) -> None:
+    """Write a log to disk, let its process die with half a batch written, and recover it."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = open_owned(folder)
+        sets = [bytearray(batch.data) for batch in cordwood.batches(data)]
+        reader = inspector()
+        before = time.process_time()
+        for each in sets:
+            each[:8] = bytes(8)  # producers count from 0
+            log.append_as_leader(each, leader_epoch=0, inspector=reader)
+        seconds = time.process_time() - before
+        log.flush()
+        segments = sorted(Path(folder, "orders-0").glob("*.log"))
+        with segments[-1].open("ab") as file:
+            file.write(sets[0][:1000])
+        print(
+            f"{len(data) / 1e6:.1f} MB appended to a log at {len(data) / seconds / 1e6:,.0f} MB/s,"
+            f" in {len(segments)} segments; then the process dies in the middle of a write:\n"
+        )
+        print(f"  {open_owned(folder).report}\n")
+        view = cordwood.open_log(Path(folder, "orders-0"))
+        rows = sum(batch.num_rows for batch in view.arrow(columns=["offset"]))
+        print(
+            f"  {view.offsets().log_end:,} offsets, {rows:,} rows read from its files as columns\n"
+        )
+
+
+def open_owned(folder: str) -> Log:
+    """Open the log of orders in a folder, with the machine's own files, clock and chance."""
+    files = SystemFiles()
+    place = LogPlace(
+        partition=TopicPartition(TopicName("orders"), PartitionId(0)),
+        directory=f"{folder}/orders-0",
+        config=LogConfig(segment_bytes=1 << 20),
+    )
+    tools = LogTools(table=FileTable(files, 16), random=SystemRandom(), deletions=Nothing())
+    return Log.open(place, tools, clock=SystemClock())
+
+
+class Nothing:
+    """A log of one life deletes nothing."""
+
+    def remove_later(self, paths: Iterable[str], *, delay_ms: int) -> None: ...
+
+
 def main() -> None:
     """Run it all."""
     print(f"Cordwood {cordwood.__version__}: the bytes that producers send")
@@ -125,6 +179,7 @@ def main() -> None:
     show_columns(segments[cordwood.Codec.ZSTD])
     show_damage(segments[cordwood.Codec.NONE])
     show_formats(segments[cordwood.Codec.NONE])
+    show_log(segments[cordwood.Codec.NONE])
 
 
 if __name__ == "__main__":
