@@ -1,9 +1,10 @@
 """Kernels: machine code over buffers, and the only place that imports numba.
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
-otherwise, so nobody waits for a compiler in the middle of a read; `inspector()` and `line_writer()`
-likewise; `warm()` compiles them in a child process. Importing this package imports neither numba
-nor numpy's clients; asking `is_warm` does not either. May import `core` and the rest of `records`.
+otherwise, so nobody waits for a compiler in the middle of a read; `inspector()`, `line_writer()`
+and `sweeper()` likewise; `warm()` compiles them in a child process. Importing this package imports
+neither numba nor numpy's clients; asking `is_warm` does not either. May import `core` and the rest
+of `records`.
 """
 
 import os
@@ -18,11 +19,12 @@ from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
 from cordwood.records.plain import PlainDecoder
+from cordwood.records.sweep import PlainSweeper, Sweeper
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
-__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "warm"]
+__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "sweeper", "warm"]
 
 
 def is_warm() -> bool:
@@ -55,6 +57,15 @@ def line_writer() -> LineWriter:
     from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelLineWriter()
+
+
+def sweeper() -> Sweeper:
+    """Return a sweeper for one thread: the fast one when it is warm, else the plain one."""
+    if not is_warm():
+        return PlainSweeper()
+    from cordwood.records.kernels.sweep import KernelSweeper  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelSweeper()
 
 
 def warm(say: Callable[[str], object]) -> None:

@@ -8,7 +8,8 @@ def main() -> None:
     place = cache.folder()
     import cordwood.records.kernels.inspect  # noqa: PLC0415  # compiles as it is imported
     import cordwood.records.kernels.kernel_decoder  # noqa: PLC0415  # as above
-    import cordwood.records.kernels.lines  # noqa: F401, PLC0415  # as above
+    import cordwood.records.kernels.lines  # noqa: PLC0415  # as above
+    import cordwood.records.kernels.sweep  # noqa: F401, PLC0415  # as above
 
     cache.mark_ready(place)
 

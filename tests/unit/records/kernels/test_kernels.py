@@ -11,7 +11,9 @@ from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.kernels.inspect import KernelInspector
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
+from cordwood.records.kernels.sweep import KernelSweeper
 from cordwood.records.plain import PlainDecoder
+from cordwood.records.sweep import PlainSweeper
 
 
 @pytest.fixture
@@ -36,6 +38,7 @@ def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
     assert isinstance(kernels.inspector(), PlainInspector)
+    assert isinstance(kernels.sweeper(), PlainSweeper)
 
 
 def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
@@ -47,6 +50,7 @@ def test_decoder_is_fast_when_all_is_compiled(cold: Path) -> None:
     assert kernels.is_warm()
     assert isinstance(kernels.decoder(), KernelDecoder)
     assert isinstance(kernels.inspector(), KernelInspector)
+    assert isinstance(kernels.sweeper(), KernelSweeper)
 
 
 @pytest.mark.parametrize(("setting", "is_warm"), (("1", True), ("0", False), ("", False)))
