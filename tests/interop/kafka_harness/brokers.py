@@ -32,10 +32,13 @@ log.message.timestamp.after.max.ms=9223372036854775807
 log.retention.ms=-1
 log.cleaner.enable=false
 """
-#: After a kill the broker does not wait long for its former self to be given up.
+#: After a kill the broker does not wait long for its former self to be given up, and knows where
+#: its logs start.
 FAST_RESTART: Final = """
 broker.session.timeout.ms=1000
 broker.heartbeat.interval.ms=200
+log.flush.start.offset.checkpoint.interval.ms=100
+log.initial.task.delay.ms=100
 """
 
 

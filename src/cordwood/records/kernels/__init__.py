@@ -2,9 +2,9 @@
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`inspector()` and `line_writer()` do likewise. `warm()` compiles them in a child process. Importing
-this package imports neither numba nor numpy's clients; asking `is_warm` does not either. May import
-`core` and the rest of `records`.
+`inspector()`, `line_writer()` and `sweeper()` do likewise. `warm()` compiles them in child processes.
+Importing this package imports neither numba nor numpy's clients; asking `is_warm` does not either.
+May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -22,11 +22,12 @@ from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
 from cordwood.records.plain import PlainDecoder
+from cordwood.records.sweep import PlainSweeper, Sweeper
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
-__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "warm"]
+__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "sweeper", "warm"]
 
 #: A thread that waits for another's import would be given the pieces of one that fails.
 _loading: Final = threading.Lock()
@@ -66,6 +67,15 @@ def line_writer() -> LineWriter:
     from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelLineWriter()
+
+
+def sweeper() -> Sweeper:
+    """Return a sweeper for one thread: the fast one when it is warm, else the plain one."""
+    if not _can_load("sweep"):
+        return PlainSweeper()
+    from cordwood.records.kernels.sweep import KernelSweeper  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelSweeper()
 
 
 def _can_load(name: str) -> bool:

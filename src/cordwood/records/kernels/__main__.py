@@ -1,7 +1,9 @@
 """Compile every kernel, then say so in the cache: what `warm` runs in a child process.
 
-python -m cordwood.records.kernels FOLDER            all of them, in as many processes as parts
-python -m cordwood.records.kernels --part MADE NAME  one module, for the process above
+    python -m cordwood.records.kernels FOLDER            all of them, in as many processes as parts
+    python -m cordwood.records.kernels --part MADE NAME  one module, for the process above
+
+Compiling takes a processor ten seconds and more, but parts do not wait for each other.
 """
 
 import subprocess
@@ -14,7 +16,7 @@ from cordwood.records import kernels
 from cordwood.records.kernels import cache
 
 #: The modules that bring all kernels in, those that take longest first.
-PARTS: Final = ("kernel_decoder", "lines", "inspect")
+PARTS: Final = ("kernel_decoder", "lines", "sweep", "inspect")
 
 
 def main(place: Path) -> None:

@@ -12,7 +12,9 @@ from cordwood.records import kernels
 from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
+from cordwood.records.lines import PlainLineWriter
 from cordwood.records.plain import PlainDecoder
+from cordwood.records.sweep import PlainSweeper
 
 #: Says which decoder is offered, and how many functions were compiled for that.
 ASK = """
@@ -97,11 +99,22 @@ def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
     assert isinstance(kernels.inspector(), PlainInspector)
+    assert isinstance(kernels.line_writer(), PlainLineWriter)
+    assert isinstance(kernels.sweeper(), PlainSweeper)
 
 
 def test_decoder_is_fast_when_all_is_compiled(warm: Path) -> None:
     assert kernels.is_warm()
     assert ask() == "KernelDecoder 0\n"
+
+
+def test_everything_is_fast_when_all_is_compiled(warm: Path) -> None:
+    said = ask(
+        "from cordwood.records import kernels as k\n"
+        "print(*(type(one()).__name__ for one in (k.inspector, k.line_writer, k.sweeper)))"
+    )
+
+    assert said == "KernelInspector KernelLineWriter KernelSweeper\n"
 
 
 def test_decoder_writes_nothing_when_all_is_compiled(warm: Path) -> None:

@@ -1,0 +1,356 @@
+"""The passes over runs of batches: headers by `scan`, checksums, then the records where they lie.
+
+A run of uncompressed batches is gone through three times while it is in the processor's cache; of
+compressed ones each is unpacked into the same room. Old messages are left to the plain twin, and so
+is any batch that is refused, for the words.
+
+    sums    the words V_ below: the numbers of a `Survey` while a buffer is passed over
+"""
+
+from collections.abc import Callable
+from typing import Final, NoReturn, TypeAlias
+
+import numpy as np
+
+from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer, bytes_view
+from cordwood.core.errors import BadRecordsError, CordwoodError, InvalidRecordError
+from cordwood.records.batch import HEADER_SIZE, MAGIC
+from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
+from cordwood.records.header import BatchHeader, read_header
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.kernels.castagnoli import first_wrong
+from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
+from cordwood.records.kernels.record import (
+    R_HEADERS,
+    R_KEY_SIZE,
+    R_OFFSET,
+    R_STOP,
+    R_VALUE_SIZE,
+    read_record,
+)
+from cordwood.records.kernels.scan import scan
+from cordwood.records.stream import AnyBatch, batch_at
+from cordwood.records.sweep import (
+    Survey,
+    Swept,
+    SweptBatch,
+    check_batch,
+    needed_at,
+    survey_batch,
+)
+
+SMALLEST_RECORD = 7
+CODEC_BITS = 0x07
+STAMP_BIT = 0x08
+TRANSACTIONAL_BIT = 0x10
+CONTROL_BIT = 0x20
+HORIZON_BIT = 0x40
+
+#: As many rows as a run may have, and as many bytes as stay in the cache from one look to the next.
+ROWS: Final = 2048
+GROUP_BYTES: Final = 256 * 1024
+
+# -- the words of a survey
+V_EARLIEST = 0
+V_LATEST = 1
+V_CONTROL = 2
+V_TRANSACTIONAL = 3
+V_LARGE = 4
+V_PRODUCER = 5
+V_KEYLESS = 6
+V_TOMBSTONES = 7
+V_KEY_BYTES = 8
+V_VALUE_BYTES = 9
+V_HEADERS = 10
+V_UNPACKED = 11
+V_CODECS = 16  # batches, records, bytes: three words a codec
+V_WORDS = V_CODECS + 3 * 8
+
+IS_CUT = -2
+
+
+@inlined
+def _walk(
+    source: Bytes, position: int, end: int, count: int, last_delta: int
+) -> tuple[int, int, int, int, int, int]:
+    """Read every record of a batch: where they end, -1 when one is not sound, and five sums."""
+    lowest = keyless = tombstones = key_bytes = value_bytes = headers = 0
+    for _ in range(count):
+        record = read_record(source, position, end)
+        position = record[R_STOP]
+        if position < 0 or record[R_OFFSET] < lowest or record[R_OFFSET] > last_delta:
+            return -1, 0, 0, 0, 0, 0
+        lowest = record[R_OFFSET] + 1
+        keyless += record[R_KEY_SIZE] < 0
+        key_bytes += max(record[R_KEY_SIZE], 0)
+        tombstones += record[R_VALUE_SIZE] < 0
+        value_bytes += max(record[R_VALUE_SIZE], 0)
+        headers += record[R_HEADERS]
+    return position, keyless, tombstones, key_bytes, value_bytes, headers
+
+
+@inlined
+def _walk_row(source: Bytes, table: Words, row: int, sums: Words) -> bool:
+    """Read the records from T_DATA to T_DATA_END; T_ACTION becomes how many have no key.
+
+    False when the batch is not sound. What a control batch holds is not added to the sums.
+    """
+    start, end = table[row, at.T_DATA], table[row, at.T_DATA_END]
+    count, last_delta = table[row, at.T_COUNT], table[row, at.T_LAST_DELTA]
+    base_offset = table[row, at.T_BASE_OFFSET]
+    if last_delta < 0 or base_offset < 0 or base_offset > INT64_MAX - last_delta:
+        return False
+    if count < 0 or count > (end - start) // SMALLEST_RECORD:
+        return False
+    stop, keyless, tombstones, key_bytes, value_bytes, headers = _walk(
+        source, start, end, count, last_delta
+    )
+    table[row, at.T_ACTION] = 0
+    if stop == end and table[row, at.T_ATTRIBUTES] & CONTROL_BIT == 0:
+        table[row, at.T_ACTION] = keyless
+        sums[V_KEYLESS] += keyless
+        sums[V_TOMBSTONES] += tombstones
+        sums[V_KEY_BYTES] += key_bytes
+        sums[V_VALUE_BYTES] += value_bytes
+        sums[V_HEADERS] += headers
+    return bool(stop == end)
+
+
+@kernel(INT, SOURCE, TABLE, WORDS)
+def walk_rows(source: Bytes, table: Words, sums: Words) -> int:
+    """Read the records of a run; returns the first row that is not sound."""
+    for row in range(len(table)):
+        if not _walk_row(source, table, row, sums):
+            return row
+    return len(table)
+
+
+@kernel(INT, TABLE, WORDS)
+def add_rows(table: Words, sums: Words) -> int:
+    """Add headers to the sums; those rows that they do not stand for come first after."""
+    told = 0
+    for row in range(len(table)):
+        attributes, size = table[row, at.T_ATTRIBUTES], table[row, at.T_SIZE]
+        codec = V_CODECS + 3 * (attributes & CODEC_BITS)
+        sums[codec] += 1
+        sums[codec + 1] += max(table[row, at.T_COUNT], 0)
+        sums[codec + 2] += size
+        latest = table[row, at.T_MAX_TIMESTAMP]
+        earliest = table[row, at.T_BASE_TIMESTAMP]
+        if attributes & (STAMP_BIT | HORIZON_BIT):
+            earliest = latest
+        if earliest >= 0:
+            sums[V_EARLIEST] = min(sums[V_EARLIEST], earliest)
+        sums[V_LATEST] = max(sums[V_LATEST], latest)
+        is_control = attributes & CONTROL_BIT != 0
+        is_transactional = attributes & TRANSACTIONAL_BIT != 0
+        sums[V_CONTROL] += is_control
+        sums[V_TRANSACTIONAL] += is_transactional
+        producer = table[row, at.T_PRODUCER_ID]
+        is_told = (
+            is_control or is_transactional or size > sums[V_LARGE] or producer != sums[V_PRODUCER]
+        )
+        sums[V_PRODUCER] = producer
+        if is_told:
+            for word in range(at.TABLE_WIDTH):
+                table[told, word] = table[row, word]
+            table[told, at.T_ACTION] = -1
+            told += 1
+    return told
+
+
+#: Which words of a row are which field of a `SweptBatch`; the magic takes the checksum's place.
+_COLUMNS: Final = [
+    at.T_POSITION,
+    at.T_SIZE,
+    at.T_CRC,
+    at.T_BASE_OFFSET,
+    at.T_LAST_DELTA,
+    at.T_LEADER_EPOCH,
+    at.T_ATTRIBUTES,
+    at.T_MAX_TIMESTAMP,
+    at.T_PRODUCER_ID,
+    at.T_PRODUCER_EPOCH,
+    at.T_BASE_SEQUENCE,
+    at.T_COUNT,
+    at.T_ACTION,
+]
+
+#: Checks or adds up the rows of a run; returns how many were sound.
+Take: TypeAlias = Callable[[Bytes, Words], int]
+Look: TypeAlias = Callable[[AnyBatch, BatchHeader], SweptBatch | None]
+
+
+class KernelSweeper:
+    """Passes with the kernels; keeps its table, and its room for unpacked records."""
+
+    __slots__ = ("_columns", "_held", "_room", "_state", "_sums", "_table", "_unpacked")
+
+    def __init__(self) -> None:
+        self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
+        self._state = np.zeros(at.SCAN_WORDS, np.int64)
+        self._sums = np.zeros(V_WORDS, np.int64)
+        self._room = bytearray(ARENA_BYTES)
+        self._unpacked = read_only(self._room)
+        self._columns: list[list[int]] = []
+        self._held = 0
+
+    def check(self, data: Buffer) -> Swept:
+        """Check every batch; see `Sweeper`."""
+        return self._pass(bytes_view(data), self._check, check_batch)
+
+    def survey(self, data: Buffer, survey: Survey, *, is_deep: bool = False) -> Swept:
+        """Add what there is to the sums; see `Sweeper`."""
+        sums = self._sums
+        sums[:] = 0
+        sums[V_EARLIEST], sums[V_LATEST] = INT64_MAX, -1
+        sums[V_LARGE], sums[V_PRODUCER] = survey.large, survey.producer_id
+
+        def look(batch: AnyBatch, header: BatchHeader) -> SweptBatch | None:
+            survey.producer_id = int(sums[V_PRODUCER])
+            told = survey_batch(batch, header, survey, is_deep=is_deep)
+            sums[V_PRODUCER] = survey.producer_id
+            return told
+
+        add = self._add_deep if is_deep else self._add
+        swept = self._pass(bytes_view(data), add, look)
+        _merge(sums, survey)
+        return swept
+
+    # -- a pass
+
+    def _pass(self, view: memoryview, take: Take, look: Look) -> Swept:
+        source, state, position = read_only(view), self._state, 0
+        self._columns = [[] for _ in SweptBatch._fields]
+        self._held = 0
+        state[at.S_START] = state[at.S_MIN_TIMESTAMP] = INT64_MIN
+        state[at.S_LAST], state[at.S_GROUP_BYTES] = INT64_MAX, GROUP_BYTES
+        fault, needed = None, 0
+        try:
+            while True:
+                state[at.S_POSITION] = position
+                table = self._table[self._held :]
+                rows = scan(source, table, state)
+                kind = state[at.S_KIND]
+                if kind == IS_CUT:
+                    break
+                if kind in (at.PLAIN_RUN, at.PACKED_RUN):
+                    sound = take(source, table[:rows])
+                    position = int(state[at.S_POSITION])
+                    if sound < rows:
+                        position = int(table[sound, at.T_POSITION])
+                        _refuse(view, position, look)
+                else:
+                    position = self._take_one(view, position, look)
+        except BadRecordsError as error:
+            fault = error
+        else:
+            needed = needed_at(view, position)
+        self._tell()
+        return Swept(position, self._columns, fault, needed)
+
+    def _take_one(self, view: memoryview, position: int, look: Look) -> int:
+        """Leave an old message, or what is no batch, to the plain twin."""
+        batch, told = _look_at(view, position, look)
+        if told is not None:
+            self._tell()
+            for column, value in zip(self._columns, told, strict=True):
+                column.append(value)
+        return batch.end
+
+    def _check(self, source: Bytes, table: Words) -> int:
+        right = first_wrong(source, table, len(table))
+        sound = self._walk(source, table[:right])
+        self._hold(sound)
+        return sound
+
+    def _add(self, _source: Bytes, table: Words) -> int:
+        self._hold(add_rows(table, self._sums))
+        return len(table)
+
+    def _add_deep(self, source: Bytes, table: Words) -> int:
+        sound = self._walk(source, table)
+        unpacked = table[:sound, at.T_DATA_END] - table[:sound, at.T_DATA]
+        self._sums[V_UNPACKED] += int(unpacked.sum()) + sound * HEADER_SIZE
+        self._add(source, table[:sound])
+        return sound
+
+    def _walk(self, source: Bytes, table: Words) -> int:
+        """Read the records, as they lie or unpacked; returns the first row that is not sound."""
+        sums = self._sums
+        if self._state[at.S_KIND] == at.PLAIN_RUN:
+            return walk_rows(source, table, sums)
+        for row in range(len(table)):
+            unpacked = self._unpack(source, table[row])
+            if unpacked is None or not walk_rows(unpacked, table[row : row + 1], sums):
+                return row
+        return len(table)
+
+    def _unpack(self, source: Bytes, words: Words) -> Bytes | None:
+        """Unpack the records of a row, into the room if they fit it; None: they are bad."""
+        packed = source.data[words[at.T_DATA] : words[at.T_DATA_END]]
+        try:
+            codec = Codec(words[at.T_ATTRIBUTES] & CODEC_BITS)
+            size = decompress_into(codec, packed, self._room, 0)
+            unpacked = self._unpacked
+            if size is None:
+                unpacked = read_only(decompress(codec, packed, limit=DEFAULT_LIMIT))
+                size = len(unpacked)
+        except (CordwoodError, ValueError):  # ValueError: a codec that nobody knows
+            return None
+        words[at.T_DATA], words[at.T_DATA_END] = 0, size
+        return unpacked
+
+    def _hold(self, rows: int) -> None:
+        """Keep so many rows more in the table, to be told together."""
+        self._held += rows
+        if self._held == len(self._table):
+            self._tell()
+
+    def _tell(self) -> None:
+        """Hand out the rows that are held, as columns."""
+        rows = self._table[: self._held]
+        self._held = 0
+        if len(rows):
+            rows[:, at.T_LAST_DELTA] += rows[:, at.T_BASE_OFFSET]
+            rows[:, at.T_CRC] = MAGIC
+            for column, values in zip(self._columns, rows[:, _COLUMNS].T.tolist(), strict=True):
+                column.extend(values)
+
+
+def _look_at(view: memoryview, position: int, look: Look) -> tuple[AnyBatch, SweptBatch | None]:
+    """Let the plain twin look at a batch that is not cut off."""
+    batch, header = batch_at(view, position), read_header(view, position)
+    assert batch is not None, "what is cut off does not come here"
+    assert header is not None, "what is cut off does not come here"
+    return batch, look(batch, header)
+
+
+def _refuse(view: memoryview, position: int, look: Look) -> NoReturn:
+    """Let the plain twin say what is wrong with a batch."""
+    _look_at(view, position, look)
+    raise InvalidRecordError(
+        "the kernel refuses a batch that the plain reader takes", position=position
+    )
+
+
+def _merge(sums: Words, survey: Survey) -> None:
+    """Add the words to a survey."""
+    words = sums.tolist()
+    codecs = words[V_CODECS:]
+    for codec in range(8):
+        survey.batches[codec] += codecs[3 * codec]
+        survey.records[codec] += codecs[3 * codec + 1]
+        survey.bytes[codec] += codecs[3 * codec + 2]
+    survey.magics[MAGIC] += sum(codecs[::3])
+    survey.see_times(words[V_EARLIEST] if words[V_EARLIEST] < INT64_MAX else -1, words[V_LATEST])
+    survey.control += words[V_CONTROL]
+    survey.transactional += words[V_TRANSACTIONAL]
+    survey.producer_id = words[V_PRODUCER]
+    survey.keyless += words[V_KEYLESS]
+    survey.tombstones += words[V_TOMBSTONES]
+    survey.key_bytes += words[V_KEY_BYTES]
+    survey.value_bytes += words[V_VALUE_BYTES]
+    survey.headers += words[V_HEADERS]
+    survey.unpacked_bytes += words[V_UNPACKED]

@@ -1,0 +1,171 @@
+"""Healthy partition directories, written byte by byte: nothing here knows how Cordwood does it.
+
+A directory is files by name, and of every record where its bytes are and what it says. Some batches
+are compressed, some are of idempotent producers; a leader epoch begins with each segment; indexes,
+snapshots and checkpoints are those of a broker that was stopped in order.
+"""
+
+import gzip
+import random
+import struct
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import google_crc32c
+
+PARTITION = "orders-3"
+START_MS = 1_700_000_000_000
+HEADER = 61
+
+
+class WrittenRecord(NamedTuple):
+    """A record, the file it is in, and the stretches of it that it cannot be read without."""
+
+    offset: int
+    timestamp: int
+    key: bytes
+    value: bytes
+    file: str
+    needs: tuple[tuple[int, int], ...]
+
+
+class WrittenBatch(NamedTuple):
+    """A batch, as it lies in its file."""
+
+    file: str
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+
+
+@dataclass
+class HealthyLog:
+    """The files of a partition's directory, those beside it, and what is in them."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    beside: dict[str, bytes] = field(default_factory=dict)
+    records: list[WrittenRecord] = field(default_factory=list)
+    batches: list[WrittenBatch] = field(default_factory=list)
+    end: int = 0
+
+    def logs(self) -> list[str]:
+        """Return the names of the log files, in order."""
+        return sorted(name for name in self.files if name.endswith(".log"))
+
+
+class _Batch(NamedTuple):
+    """A batch's bytes, and its records with places counted from its start."""
+
+    data: bytes
+    records: list[WrittenRecord]
+    latest: int
+
+
+def healthy_log(seed: int) -> HealthyLog:
+    """Return a directory; the same for the same seed."""
+    chance = random.Random(seed)
+    log = HealthyLog()
+    offset = base = chance.choice((0, 0, 1000))
+    epochs = [(0, offset)]
+    for segment in range(chance.randint(2, 4)):
+        if segment:
+            epochs.append((segment * 2, offset))
+        name = f"{offset:020}"
+        base, offset = offset, _segment(log, chance, name, offset, epochs[-1][0])
+    log.end = offset
+    log.files[f"{offset:020}.snapshot"] = _snapshot()
+    log.files[f"{base:020}.snapshot"] = _snapshot()
+    lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
+    log.files["leader-epoch-checkpoint"] = f"0\n{len(epochs)}\n{lines}".encode()
+    log.files["partition.metadata"] = b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"
+    topic, number = PARTITION.split("-")
+    for checkpoint in ("recovery-point", "replication"):
+        text = f"0\n1\n{topic} {number} {offset}\n"
+        log.beside[f"{checkpoint}-offset-checkpoint"] = text.encode()
+    return log
+
+
+def _segment(log: HealthyLog, chance: random.Random, name: str, offset: int, epoch: int) -> int:
+    """Write a segment and its indexes; return the offset behind it."""
+    base = offset
+    out = bytearray()
+    entries, times = bytearray(), bytearray()
+    latest, since = (-1, offset), 0
+    for _ in range(chance.randint(4, 12)):
+        batch = _batch(chance, offset, epoch)
+        count = len(batch.records)
+        if batch.latest > latest[0]:
+            latest = (batch.latest, offset + count - 1)
+        if since > 4096:
+            entries += struct.pack(">ii", offset + count - 1 - base, len(out))
+            times += struct.pack(">qi", latest[0], latest[1] - base)
+            since = 0
+        since += len(batch.data)
+        log.batches.append(
+            WrittenBatch(f"{name}.log", len(out), len(batch.data), offset, offset + count - 1)
+        )
+        log.records += [
+            record._replace(
+                file=f"{name}.log",
+                needs=tuple((start + len(out), stop + len(out)) for start, stop in record.needs),
+            )
+            for record in batch.records
+        ]
+        out += batch.data
+        offset += count
+    if times[-12:] != struct.pack(">qi", latest[0], latest[1] - base):
+        times += struct.pack(">qi", latest[0], latest[1] - base)
+    log.files[f"{name}.log"] = bytes(out)
+    log.files[f"{name}.index"] = bytes(entries)
+    log.files[f"{name}.timeindex"] = bytes(times)
+    return offset
+
+
+def _batch(chance: random.Random, offset: int, epoch: int) -> _Batch:
+    """Return a batch of up to forty records."""
+    first_ms = START_MS + offset * 10
+    body, places, said = bytearray(), [], []
+    for delta in range(chance.randint(1, 40)):
+        key = b"key-%d" % chance.randrange(50)
+        value = bytes(chance.choices(b"abcdefgh", k=chance.randint(0, 120)))
+        record = bytearray(b"\0" + _varint(delta * 7) + _varint(delta))
+        record += _varint(len(key)) + key + _varint(len(value)) + value + b"\0"
+        start = len(body)
+        body += _varint(len(record)) + record
+        places.append((start, len(body)))
+        said.append((offset + delta, first_ms + delta * 7, key, value))
+    codec = chance.choice((0, 0, 0, 1))
+    payload = gzip.compress(bytes(body), mtime=0) if codec else bytes(body)
+    producer = (7000 + chance.randrange(3), 0, offset) if chance.random() < 0.3 else (-1, -1, -1)
+    checked = struct.pack(
+        ">hiqqqhii",
+        codec,
+        len(said) - 1,
+        first_ms,
+        said[-1][1],
+        *producer,
+        len(said),
+    )
+    checked += payload
+    head = struct.pack(">qiibI", offset, 9 + len(checked), epoch, 2, google_crc32c.value(checked))
+    whole = ((0, HEADER + len(payload)),)
+    records = [
+        WrittenRecord(*each, "", whole if codec else ((0, HEADER), (HEADER + start, HEADER + stop)))
+        for each, (start, stop) in zip(said, places, strict=True)
+    ]
+    return _Batch(head + checked, records, said[-1][1])
+
+
+def _snapshot() -> bytes:
+    """Return a snapshot of no producers."""
+    entries = struct.pack(">i", 0)
+    return struct.pack(">hI", 1, google_crc32c.value(entries)) + entries
+
+
+def _varint(number: int) -> bytes:
+    raw, out = (number << 1) ^ (number >> 63), bytearray()
+    while raw > 0x7F:
+        out.append(raw & 0x7F | 0x80)
+        raw >>= 7
+    return bytes((*out, raw))

@@ -1,0 +1,31 @@
+"""The kernels and the plain sweeper say the same of the same buffers, sound or not."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cordwood.records.kernels.sweep import KernelSweeper
+from cordwood.records.sweep import PlainSweeper, Survey, Sweeper
+from tests.properties.test_columns_agree_with_plain import damaged_segments, segments
+
+KERNEL = KernelSweeper()
+PLAIN = PlainSweeper()
+
+
+def outcome(sweeper: Sweeper, data: bytes) -> object:
+    swept = sweeper.check(data)
+    return swept.end, swept.columns, type(swept.fault), str(swept.fault), swept.needed
+
+
+@given(segments() | damaged_segments())
+def test_sweepers_check_alike(data: bytearray) -> None:
+    assert outcome(KERNEL, bytes(data)) == outcome(PLAIN, bytes(data))
+
+
+@given(segments(), st.booleans())
+def test_sweepers_survey_alike(data: bytearray, is_deep: bool) -> None:  # noqa: FBT001  # given
+    expected, found = Survey(large=200), Survey(large=200)
+
+    told = PLAIN.survey(data, expected, is_deep=is_deep)
+
+    assert KERNEL.survey(data, found, is_deep=is_deep) == told
+    assert found == expected

@@ -1,0 +1,56 @@
+"""`cordwood log reindex` as it is called."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cordwood import cli
+from tests.unit.workbench.salvage_samples import batch, harmed
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    path = tmp_path / "t-0"
+    path.mkdir()
+    (path / "00000000000000000000.log").write_bytes(batch(0) + batch(4))
+    return path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", "reindex", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    code = left.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_reindex_makes_the_indexes(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "leader-epoch-checkpoint").write_text("x")
+
+    assert run(monkeypatch, directory, "--index-interval-bytes", "0") == 0
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{directory}: 1 segments, 2 batches, offsets up to 7"
+    assert second.startswith("note: written anew")
+    assert (directory / "00000000000000000000.index").stat().st_size == 8
+
+
+def test_reindex_prints_json(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, directory, "--json") == 0
+
+    assert json.loads(capsys.readouterr().out)["log_end"] == 8
+
+
+def test_reindex_of_a_damaged_log_ends_with_1(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "00000000000000000000.log").write_bytes(harmed(batch(0), 61, 62))
+
+    assert run(monkeypatch, directory) == 1
+
+    assert "cordwood log salvage" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""`cordwood log salvage` as it is called."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cordwood import cli
+from tests.unit.workbench.salvage_samples import batch, harmed
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "logs" / "t-0"
+    path.mkdir(parents=True)
+    (path / "00000000000000000000.log").write_bytes(batch(0) + batch(4))
+    return path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", "salvage", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    code = left.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_salvage_of_a_whole_log_ends_with_0(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = source.parent.parent / "out"
+
+    assert run(monkeypatch, source, "--out", out) == 0
+
+    assert capsys.readouterr().out == f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes\n"
+
+
+def test_salvage_lists_what_is_lost_and_ends_with_1(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = source / "00000000000000000000.log"
+    path.write_bytes(batch(0) + harmed(batch(4), 61, 62) + b"\1" * 80)
+    beside = source.parent / "replication-offset-checkpoint"
+    beside.write_text("0\n1\nt 0 9\n")
+
+    assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        f"lost: 4 to 4: records that cannot be read ({path}, position 117)",
+        f"lost: 8 to 8: {lines[2].split(': ', 2)[2]}",
+        f"doubtful: 5 to 7: read from a batch whose checksum is wrong ({path}, position 117)",
+    ]
+
+
+def test_salvage_prints_json_and_takes_a_partitions_name(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = source.rename(source.parent / "broken")
+    out = source.parent.parent / "out"
+
+    assert run(monkeypatch, moved, "--out", out, "--partition", "u-3", "--json") == 0
+
+    assert json.loads(capsys.readouterr().out)["path"] == f"{out}/u-3"
+
+
+def test_salvage_without_a_source_is_refused(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, source.parent / "nothing-0", "--out", source.parent / "out") == 1
+
+    assert "give the directory of a partition" in capsys.readouterr().err
+
+
+def test_loss_without_a_known_end_says_so(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source / "00000000000000000000.log").write_bytes(batch(0) + b"\1" * 80)
+
+    assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
+
+    assert capsys.readouterr().out.splitlines()[1].startswith("lost: 4: ")
