@@ -20,8 +20,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
-from cordwood.records.batch import CRC_START, HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from cordwood.records.batch import CRC_START, HEADER_SIZE, MAGIC
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.place import Place
 from cordwood.records.stream import PREFIX_SIZE, batch_at
 from cordwood.storage.segment_recovery import ensure_whole

@@ -2,9 +2,9 @@
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`inspector()`, `line_writer()` and `sweeper()` do likewise. `warm()` compiles them in child processes.
-Importing this package imports neither numba nor numpy's clients; asking `is_warm` does not either.
-May import `core` and the rest of `records`.
+`inspector()`, `line_writer()` and `sweeper()` do likewise. `warm()` compiles them in processes of
+their own. Importing this package imports neither numba nor numpy's clients; asking `is_warm` does
+not either. May import `core` and the rest of `records`.
 """
 
 import importlib

@@ -26,7 +26,8 @@ T_COUNT: Final = 11
 T_DATA: Final = 12  # where the records begin, in the buffer or in the arena
 T_DATA_END: Final = 13
 T_ACTION: Final = 14
-TABLE_WIDTH: Final = 15
+T_SIZE: Final = 15
+TABLE_WIDTH: Final = 16
 
 SKIP: Final = 0  # outside the selection: not read
 ROWS: Final = 1

@@ -59,6 +59,7 @@ def _take(source: Bytes, position: int, table: Words, row: int, state: Words) ->
     table[row, at.T_COUNT] = load_32(source, position + 57)
     table[row, at.T_DATA] = position + V2_HEADER
     table[row, at.T_DATA_END] = position + load_32(source, position + 8) + LOG_OVERHEAD
+    table[row, at.T_SIZE] = load_32(source, position + 8) + LOG_OVERHEAD
     base, delta = load_64(source, position), load_32(source, position + 23)
     last = wrapping_sum(base, delta)
     latest = load_64(source, position + 35)
