@@ -42,7 +42,7 @@ def test_scan_takes_every_field_of_a_header() -> None:
 
     assert table[0].tolist() == [
         0, 50, batch.partition_leader_epoch, batch.crc, batch.attributes, 1, 1000,
-        1001, 9, 0, 0, 2, 61, len(data), at.ROWS,
+        1001, 9, 0, 0, 2, 61, len(data), at.ROWS, len(data),
     ]  # fmt: skip
 
 
