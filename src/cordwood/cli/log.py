@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli import log_reindex, log_salvage
+from cordwood.cli import log_explain, log_reindex, log_salvage
 from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.progress import progress
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cordwood.workbench.windows import Spend
 
 app = typer.Typer(help="Look into the files of a log.", no_args_is_help=True)
+log_explain.register(app)
 log_reindex.register(app)
 log_salvage.register(app)
 

@@ -1,0 +1,109 @@
+"""Records of Kafka's `__cluster_metadata-0` that say which topics there are and how they are set.
+
+    record   unsigned varints: frame 1, kind, version, then the fields, then tagged fields
+    2  topic        name string, id uuid
+    4  config       of what i8, its name string, key string, value string or null
+    9  topic gone   id uuid
+
+What else the log says is passed over. A name or key that comes again replaces what it said before;
+a null takes a config away. Configs are of a topic (2) or a broker (4), whose name is its node id,
+or nothing for all brokers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from cordwood.core.binary import read_unsigned_varint
+from cordwood.core.errors import BytesError
+from cordwood.core.ids import Uuid
+from cordwood.records.flexible import FlexibleReader
+
+TOPIC: Final = 2
+BROKER: Final = 4
+ALL_BROKERS: Final = ""
+
+_FRAME: Final = 1
+_TOPIC_RECORD: Final = 2
+_CONFIG_RECORD: Final = 4
+_REMOVE_TOPIC_RECORD: Final = 9
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """What was learnt: topics' ids by name, configs by what they are of."""
+
+    topics: dict[str, Uuid] = field(default_factory=dict)
+    configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+
+    def learn(self, value: bytes) -> None:
+        """Take one record's value; BytesError if it is not what Kafka writes."""
+        reader = FlexibleReader(value)
+        frame, kind, version = (_unsigned(reader) for _ in range(3))
+        if frame != _FRAME:
+            raise BytesError("an unknown frame", position=0, expected=_FRAME, found=frame)
+        if version == 0 and kind in _LEARN:
+            _LEARN[kind](self, reader)
+
+    def learn_all(self, values: Iterable[bytes | None]) -> None:
+        """Take records in the order of their offsets."""
+        for value in values:
+            if value is not None:
+                self.learn(value)
+
+    def config_of(self, kind: int, name: str) -> dict[str, str]:
+        """Return what is set of a topic or broker itself."""
+        return self.configs.get((kind, name), {})
+
+
+def _learn_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    name = reader.string()
+    metadata.topics[name] = Uuid(reader.uuid())
+
+
+def _learn_config(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    kind = _byte(reader)
+    name, key = reader.string(), reader.string()
+    value = _nullable(reader)
+    config = metadata.configs.setdefault((kind, name), {})
+    if value is None:
+        config.pop(key, None)
+    else:
+        config[key] = value
+
+
+def _forget_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    gone = reader.uuid()
+    for name in [name for name, topic_id in metadata.topics.items() if topic_id == gone]:
+        del metadata.topics[name]
+        metadata.configs.pop((TOPIC, name), None)
+
+
+_LEARN: Final = {
+    _TOPIC_RECORD: _learn_topic,
+    _CONFIG_RECORD: _learn_config,
+    _REMOVE_TOPIC_RECORD: _forget_topic,
+}
+
+
+def _unsigned(reader: FlexibleReader) -> int:
+    data = reader.data
+    value, reader.position = read_unsigned_varint(data, reader.position, len(data))
+    return value
+
+
+def _byte(reader: FlexibleReader) -> int:
+    at = reader.position
+    if at >= len(reader.data):
+        raise BytesError("a field beyond the end", position=at, expected="a byte", found="the end")
+    reader.position += 1
+    return reader.data[at]
+
+
+def _nullable(reader: FlexibleReader) -> str | None:
+    """Read a string, None where there is none."""
+    at = reader.position
+    if at < len(reader.data) and reader.data[at] == 0:
+        reader.position += 1
+        return None
+    return reader.string()

@@ -1,0 +1,24 @@
+"""What a real Kafka 4.3 broker wrote into its metadata log is what we find there."""
+
+import pytest
+
+from cordwood.core.system import SystemFiles
+from cordwood.storage.partition_metadata import read_partition_metadata
+from cordwood.workbench.settings_found import METADATA_LOG, find_settings, read_metadata
+from tests.interop.kafka_harness.brokers import Broker
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+
+
+def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:
+    broker43.create_topics({"set": {"retention.ms": "5000", "cleanup.policy": "compact,delete"}})
+    files = SystemFiles()
+
+    found = find_settings(files, str(broker43.logs), topic="set", given={"retention.ms": "7000"})
+    metadata = read_metadata(files, str(broker43.logs))
+
+    assert found.config.retention_ms == 7000
+    assert found.config.cleanup_policy == {"compact", "delete"}
+    assert found.resolved["cleanup.policy"].source == f"{broker43.logs}/{METADATA_LOG}, topic set"
+    assert metadata is not None
+    assert metadata.topics["set"] == read_partition_metadata(files, str(broker43.partition("set")))

@@ -1,0 +1,37 @@
+"""Records of Kafka's metadata, byte by byte."""
+
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.control import LeaderChange, control_batch
+
+TOPIC_ID = bytes(range(16))
+
+
+def text(words: str) -> bytes:
+    return bytes((len(words) + 1,)) + words.encode()
+
+
+def topic(name: str, topic_id: bytes = TOPIC_ID) -> bytes:
+    return b"\x01\x02\x00" + text(name) + topic_id + b"\x00"
+
+
+def config(kind: int, name: str, key: str, value: str | None) -> bytes:
+    said = b"\x00" if value is None else text(value)
+    return b"\x01\x04\x00" + bytes((kind,)) + text(name) + text(key) + said + b"\x00"
+
+
+def topic_gone(topic_id: bytes = TOPIC_ID) -> bytes:
+    return b"\x01\x09\x00" + topic_id + b"\x00"
+
+
+def metadata_batch(*values: bytes, at: int = 0) -> bytes:
+    """Return records of a metadata log."""
+    builder = BatchBuilder(BatchFields(base_offset=at, partition_leader_epoch=1))
+    for value in values:
+        builder.append(None, value, timestamp=1)
+    return bytes(builder.build())
+
+
+def leader_batch(at: int = 0) -> bytes:
+    """Return what the metadata log has and no metadata are: a control batch."""
+    fields = BatchFields(base_offset=at, partition_leader_epoch=1)
+    return bytes(control_batch(LeaderChange(1, (), ()), fields, timestamp=1))

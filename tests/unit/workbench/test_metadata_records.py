@@ -1,0 +1,52 @@
+"""What Kafka's metadata records say of topics and settings."""
+
+import pytest
+
+from cordwood.core.errors import BytesError
+from cordwood.workbench.metadata_records import BROKER, TOPIC, ClusterMetadata
+from tests.unit.workbench.metadata_samples import TOPIC_ID, config, topic, topic_gone
+
+
+def learnt(*values: bytes | None) -> ClusterMetadata:
+    metadata = ClusterMetadata()
+    metadata.learn_all(values)
+    return metadata
+
+
+def test_topics_and_configs_are_learnt() -> None:
+    metadata = learnt(
+        topic("t"), None, config(TOPIC, "t", "retention.ms", "5"), config(BROKER, "", "a", "b")
+    )
+
+    assert metadata.topics == {"t": TOPIC_ID}
+    assert metadata.config_of(TOPIC, "t") == {"retention.ms": "5"}
+    assert metadata.config_of(BROKER, "") == {"a": "b"}
+    assert metadata.config_of(BROKER, "1") == {}
+
+
+def test_later_config_replaces_and_null_removes() -> None:
+    metadata = learnt(
+        config(TOPIC, "t", "a", "1"),
+        config(TOPIC, "t", "a", "2"),
+        config(TOPIC, "t", "b", "1"),
+        config(TOPIC, "t", "b", None),
+    )
+
+    assert metadata.config_of(TOPIC, "t") == {"a": "2"}
+
+
+def test_topic_that_is_gone_takes_its_config_along() -> None:
+    metadata = learnt(topic("t"), topic("u", bytes(16)), config(TOPIC, "t", "a", "1"), topic_gone())
+
+    assert list(metadata.topics) == ["u"]
+    assert metadata.configs == {}
+
+
+def test_other_records_and_versions_are_passed_over() -> None:
+    assert learnt(b"\x01\x0c\x00rest", b"\x01\x02\x07rest") == ClusterMetadata()
+
+
+@pytest.mark.parametrize("value", (b"\x00\x02\x00", b"\x01", b"\x01\x04\x00", topic("t")[:-5]))
+def test_record_that_is_not_kafkas_is_refused(value: bytes) -> None:
+    with pytest.raises(BytesError):
+        learnt(value)
