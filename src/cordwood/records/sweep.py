@@ -69,6 +69,19 @@ class Swept(NamedTuple):
         return list(map(SweptBatch._make, zip(*self.columns, strict=True)))
 
 
+_SUMS: Final = (
+    "control",
+    "transactional",
+    "wrappers",
+    "unpacked_bytes",
+    "keyless",
+    "tombstones",
+    "key_bytes",
+    "value_bytes",
+    "headers",
+)
+
+
 @dataclass(slots=True)
 class Survey:
     """Sums over batches; lists are by codec number, and by magic.
@@ -102,6 +115,15 @@ class Survey:
             self.earliest = earliest if self.earliest < 0 else min(self.earliest, earliest)
         self.latest = max(self.latest, latest)
 
+    def join(self, other: "Survey") -> None:
+        """Add another survey's sums."""
+        for name in ("batches", "records", "bytes", "magics"):
+            counts = getattr(self, name)
+            counts[:] = map(int.__add__, counts, getattr(other, name))
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.see_times(other.earliest, other.latest)
+
 
 class Sweeper(Protocol):
     """Passes over buffers that begin with a batch; not to be shared between threads."""
@@ -126,7 +148,7 @@ class PlainSweeper:
         """Add what there is to the sums; see `Sweeper`."""
 
         def add(batch: AnyBatch, header: BatchHeader) -> SweptBatch | None:
-            return survey_batch(batch, header, survey, is_deep=is_deep)
+            return survey_batch(batch, header, survey=survey, is_deep=is_deep)
 
         return sweep(data, add)
 
@@ -163,7 +185,7 @@ def check_batch(batch: AnyBatch, header: BatchHeader) -> SweptBatch:
 
 
 def survey_batch(
-    batch: AnyBatch, header: BatchHeader, survey: Survey, *, is_deep: bool
+    batch: AnyBatch, header: BatchHeader, *, survey: Survey, is_deep: bool
 ) -> SweptBatch | None:
     """Add a batch to the sums; return it if there is more to say of it."""
     is_wrapper = isinstance(batch, LegacyBatch) and batch.is_wrapper

@@ -8,7 +8,7 @@ is any batch that is refused, for the words.
 """
 
 from collections.abc import Callable
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -185,7 +185,7 @@ Look: TypeAlias = Callable[[AnyBatch, BatchHeader], SweptBatch | None]
 class KernelSweeper:
     """Passes with the kernels; keeps its table, and its room for unpacked records."""
 
-    __slots__ = ("_columns", "_held", "_room", "_state", "_sums", "_table", "_unpacked")
+    __slots__ = ("_columns", "_held", "_room", "_rows", "_state", "_sums", "_table", "_unpacked")
 
     def __init__(self) -> None:
         self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
@@ -194,7 +194,7 @@ class KernelSweeper:
         self._room = bytearray(ARENA_BYTES)
         self._unpacked = read_only(self._room)
         self._columns: list[list[int]] = []
-        self._held = 0
+        self._held = self._rows = 0
 
     def check(self, data: Buffer) -> Swept:
         """Check every batch; see `Sweeper`."""
@@ -209,7 +209,7 @@ class KernelSweeper:
 
         def look(batch: AnyBatch, header: BatchHeader) -> SweptBatch | None:
             survey.producer_id = int(sums[V_PRODUCER])
-            told = survey_batch(batch, header, survey, is_deep=is_deep)
+            told = survey_batch(batch, header, survey=survey, is_deep=is_deep)
             sums[V_PRODUCER] = survey.producer_id
             return told
 
@@ -226,29 +226,34 @@ class KernelSweeper:
         self._held = 0
         state[at.S_START] = state[at.S_MIN_TIMESTAMP] = INT64_MIN
         state[at.S_LAST], state[at.S_GROUP_BYTES] = INT64_MAX, GROUP_BYTES
-        fault, needed = None, 0
+        fault: BadRecordsError | None = None
         try:
-            while True:
-                state[at.S_POSITION] = position
-                table = self._table[self._held :]
-                rows = scan(source, table, state)
-                kind = state[at.S_KIND]
-                if kind == IS_CUT:
-                    break
+            while (kind := self._scan(source, position)) != IS_CUT:
                 if kind in (at.PLAIN_RUN, at.PACKED_RUN):
-                    sound = take(source, table[:rows])
-                    position = int(state[at.S_POSITION])
-                    if sound < rows:
-                        position = int(table[sound, at.T_POSITION])
-                        _refuse(view, position, look)
+                    position = self._take_run(view, source, take=take, look=look)
                 else:
                     position = self._take_one(view, position, look)
-        except BadRecordsError as error:
-            fault = error
-        else:
-            needed = needed_at(view, position)
+        except _RefusedError as refused:
+            position, fault = refused.position, refused.fault
         self._tell()
+        needed = needed_at(view, position) if fault is None else 0
         return Swept(position, self._columns, fault, needed)
+
+    def _scan(self, source: Bytes, position: int) -> int:
+        """Find the next run: behind the rows that are held; returns its kind."""
+        self._state[at.S_POSITION] = position
+        self._rows = scan(source, self._table[self._held :], self._state)
+        return int(self._state[at.S_KIND])
+
+    def _take_run(self, view: memoryview, source: Bytes, *, take: Take, look: Look) -> int:
+        """Take the run that was found; returns where it ends."""
+        table = self._table[self._held : self._held + self._rows]
+        sound = take(source, table)
+        if sound < len(table):
+            position = int(table[sound, at.T_POSITION])
+            _look_at(view, position, look)
+            raise _RefusedError(position, _disagreement(position))
+        return int(self._state[at.S_POSITION])
 
     def _take_one(self, view: memoryview, position: int, look: Look) -> int:
         """Leave an old message, or what is no batch, to the plain twin."""
@@ -319,18 +324,28 @@ class KernelSweeper:
                 column.extend(values)
 
 
+class _RefusedError(Exception):
+    """The batch at a position is not sound."""
+
+    def __init__(self, position: int, fault: BadRecordsError) -> None:
+        super().__init__(str(fault))
+        self.position = position
+        self.fault = fault
+
+
 def _look_at(view: memoryview, position: int, look: Look) -> tuple[AnyBatch, SweptBatch | None]:
     """Let the plain twin look at a batch that is not cut off."""
-    batch, header = batch_at(view, position), read_header(view, position)
-    assert batch is not None, "what is cut off does not come here"
-    assert header is not None, "what is cut off does not come here"
-    return batch, look(batch, header)
+    try:
+        batch, header = batch_at(view, position), read_header(view, position)
+        assert batch is not None, "what is cut off does not come here"
+        assert header is not None, "what is cut off does not come here"
+        return batch, look(batch, header)
+    except BadRecordsError as error:
+        raise _RefusedError(position, error) from error
 
 
-def _refuse(view: memoryview, position: int, look: Look) -> NoReturn:
-    """Let the plain twin say what is wrong with a batch."""
-    _look_at(view, position, look)
-    raise InvalidRecordError(
+def _disagreement(position: int) -> BadRecordsError:
+    return InvalidRecordError(
         "the kernel refuses a batch that the plain reader takes", position=position
     )
 

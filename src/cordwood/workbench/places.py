@@ -1,0 +1,49 @@
+"""The partitions that paths stand for.
+
+directory of a partition   that one
+log directory              all that are in it
+file of a segment          of its partition that segment alone
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cordwood.core.errors import LogDirectoryError
+from cordwood.core.ports import Files
+from cordwood.storage.atomic import directory_of
+from cordwood.storage.names import LOG, parse_segment_name
+from cordwood.storage.reader import PartitionReader
+from cordwood.storage.reader_place import open_reader, partition_paths, reader_of
+
+
+class Place(NamedTuple):
+    """A partition to be looked at, or of it the one segment with a base offset."""
+
+    reader: PartitionReader
+    only: int | None = None
+
+
+def places_at(files: Files, path: str) -> Iterator[Place]:
+    """Yield what is at a path; LogDirectoryError where there is no log."""
+    if is_log_directory(files, path):
+        for each in partition_paths(files, path):
+            yield Place(reader_of(files, each))
+    elif files.stat(path).is_directory:
+        yield Place(open_reader(files, path))
+    else:
+        name = parse_segment_name(path.rpartition("/")[2])
+        if name is None or name.suffix:
+            raise LogDirectoryError(
+                "is no file of a segment",
+                path=path,
+                remedy="give a directory, or a file like 00000000000000000000.log",
+            )
+        yield Place(reader_of(files, directory_of(path)), name.base_offset)
+
+
+def is_log_directory(files: Files, path: str) -> bool:
+    """Whether a path is a directory without segments of its own."""
+    if not files.stat(path).is_directory:
+        return False
+    parsed = map(parse_segment_name, files.list(path))
+    return not any(each is not None and each.extension == LOG for each in parsed)

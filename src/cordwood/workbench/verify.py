@@ -1,0 +1,66 @@
+"""Everything on disk verified: partitions, whole log directories, single segments.
+
+    directory of a partition   all of it
+    log directory              its checkpoints and all of its partitions
+    file of a segment          that segment, as far as its own files tell
+
+Nothing is written, and whoever owns the files may go on writing. Paths are absolute.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from cordwood.core.errors import DamagedFileError
+from cordwood.core.ports import Files
+from cordwood.records.sweep import PlainSweeper, Sweeper
+from cordwood.storage.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_offset_checkpoint,
+)
+from cordwood.storage.meta_properties import read_meta_properties
+from cordwood.storage.reader_place import partition_of
+from cordwood.workbench.findings import Finding, Verification, VerifiedPartition, of_file
+from cordwood.workbench.places import is_log_directory, places_at
+from cordwood.workbench.verify_partition import verify_partition
+from cordwood.workbench.verify_segment import VerifyTools
+
+_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+
+
+def verify(
+    files: Files,
+    paths: Iterable[str],
+    *,
+    sweeper: Sweeper | None = None,
+    tell: Callable[[int], object] = lambda _size: None,
+) -> Verification:
+    """Verify what is at some paths; LogDirectoryError where there is nothing to verify.
+
+    `tell` hears of every byte of the logs that has been checked.
+    """
+    tools = VerifyTools(sweeper=sweeper or PlainSweeper(), tell=tell)
+    partitions: list[VerifiedPartition] = []
+    findings: list[Finding] = []
+    for path in paths:
+        if is_log_directory(files, path):
+            findings += _check_log_directory(files, path)
+        for reader, only in places_at(files, path):
+            partition = partition_of(reader.source.path)
+            partitions.append(verify_partition(reader, partition, tools=tools, only=only))
+    return Verification(partitions=tuple(partitions), findings=tuple(findings))
+
+
+def _check_log_directory(files: Files, path: str) -> Iterator[Finding]:
+    """Yield what is wrong with the files of a log directory that are no partition's."""
+    for name in _CHECKPOINTS:
+        try:
+            read_offset_checkpoint(files, f"{path}/{name}")
+        except DamagedFileError as error:
+            yield of_file(error)
+    try:
+        read_meta_properties(files, path)
+    except DamagedFileError as error:
+        yield of_file(error)

@@ -1,0 +1,67 @@
+"""The names in a partition's directory: which belong to a log, and which are left of one.
+
+damage     a name that ends like a segment's and does not begin with a base offset
+leftover   a suffix that says so, or an index whose log is gone
+strange    everything else; brokers pass over it
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from cordwood.storage.checkpoints import LEADER_EPOCHS
+from cordwood.storage.names import (
+    INDEX,
+    LOG,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    SegmentName,
+    parse_segment_name,
+)
+from cordwood.storage.partition_metadata import PARTITION_METADATA
+from cordwood.workbench.findings import Finding, damage, note
+
+_KNOWN: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA})
+_ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
+_SHOWN: Final = 3
+
+
+def check_names(path: str, names: Iterable[str], *, bases: Collection[int]) -> Iterator[Finding]:
+    """Yield what is to be said of the names in a directory with segments of these bases."""
+    leftovers, strange = [], []
+    for name in names:
+        parsed = parse_segment_name(name)
+        if parsed is not None:
+            if parsed.suffix or (parsed.extension != SNAPSHOT and _is_orphan(parsed, bases)):
+                leftovers.append(name)
+        elif name.endswith(_ENDINGS):
+            yield damage(
+                f"{path}/{name}",
+                "a name that no file of a segment has",
+                remedy="give it its name back, or move it away: a broker refuses the log",
+                expected="the base offset in 20 digits",
+                found=name.rpartition(".")[0],
+            )
+        elif name.removesuffix(".tmp") not in _KNOWN:
+            strange.append(name)
+    if leftovers:
+        words = f"left over, or about to be removed: {_some(leftovers)}"
+        yield note(path, words, remedy="nothing to do: the owner removes them")
+    if strange:
+        words = f"no files of a log: {_some(strange)}"
+        yield note(path, words, remedy="nothing to do: brokers pass over them")
+
+
+def orphans_among(names: Iterable[str], bases: Collection[int]) -> set[int]:
+    """Return the bases of segments of which the log is gone and other files are not."""
+    parsed = (name for name in map(parse_segment_name, names) if name is not None)
+    return {each.base_offset for each in parsed if not each.suffix and _is_orphan(each, bases)}
+
+
+def _is_orphan(name: SegmentName, bases: Collection[int]) -> bool:
+    return name.extension != LOG and name.base_offset not in bases
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,156 @@
+"""Snapshots and transaction indexes held against what the log says of producers."""
+
+from cordwood.storage.index import AbortedEntry, HeldEntries, TransactionIndex
+from cordwood.storage.producer_snapshot import decode_snapshot, encode_snapshot
+from cordwood.storage.producer_state import ProducerState
+from cordwood.testing.files import MemoryFiles
+from tests.unit.storage.log_samples import marker, produced
+from tests.unit.storage.reader_samples import directory, got, harm, name, put
+from tests.unit.workbench.verified import damages, healthy, notes, verified
+
+LAST = "producer {} has another last batch in the log"
+ABORTED = "an aborted transaction is not the log's"
+OPEN = "the open transaction of producer {} is not the log's"
+
+
+def changed(files: MemoryFiles, offset: int, producer_id: int, **fields: object) -> None:
+    """Write a snapshot again, with other fields of one producer."""
+    states = decode_snapshot(got(files, name(offset, ".snapshot")), path="")
+    put(
+        files,
+        name(offset, ".snapshot"),
+        encode_snapshot(
+            [
+                each._replace(**fields) if each.producer_id == producer_id else each  # type: ignore[arg-type]  # any field
+                for each in states
+            ]
+        ),
+    )
+
+
+def test_snapshot_with_a_wrong_checksum_is_damage() -> None:
+    files = healthy()
+    harm(files, name(36, ".snapshot"), 12)
+
+    assert damages(files) == [("36.snapshot", "the checksum is wrong")]
+
+
+def test_snapshot_of_an_older_batch_is_damage() -> None:
+    files = healthy()
+    (batch,) = next(
+        each.batches
+        for each in decode_snapshot(got(files, name(36, ".snapshot")), path="")
+        if each.producer_id == 1
+    )
+    changed(files, 36, 1, batches=(batch._replace(last_sequence=99, last_offset=3),))
+
+    assert damages(files) == [("36.snapshot", LAST.format(1))]
+
+
+def test_snapshot_with_another_transaction_is_damage() -> None:
+    files = healthy()
+    changed(files, 17, 1, transaction_first_offset=2)
+    changed(files, 36, 1, transaction_first_offset=30)
+
+    assert damages(files) == [("17.snapshot", OPEN.format(1)), ("36.snapshot", OPEN.format(1))]
+
+
+def test_snapshot_without_a_producer_that_is_in_a_transaction_is_damage() -> None:
+    files = healthy()
+    put(files, name(17, ".snapshot"), encode_snapshot([ProducerState(77)]))
+
+    assert {cause for _, cause in damages(files)} == {OPEN.format(each) for each in (1, 2, 3)}
+
+
+def test_snapshot_behind_the_log_is_only_read() -> None:
+    files = healthy()
+    put(files, name(500, ".snapshot"), encode_snapshot([ProducerState(1)]))
+
+    assert damages(files) == []
+
+
+def test_entry_that_is_not_the_logs_is_damage() -> None:
+    files = healthy()
+    harm(files, name(17, ".txnindex"), 17)
+
+    (found,) = verified(files).findings
+
+    assert (found.cause, found.position) == (ABORTED, 0)
+    assert "from 0 to 29" in str(found.expected)
+
+
+def test_entry_without_a_marker_is_damage() -> None:
+    files = healthy()
+    entry = TransactionIndex(36, HeldEntries(b"", 34)).encode(AbortedEntry(1, 36, 40, 41))
+    put(files, name(36, ".txnindex"), entry)
+
+    (found,) = verified(files).findings
+
+    assert (found.cause, found.expected) == (ABORTED, "none")
+
+
+def test_lost_transaction_index_is_damage() -> None:
+    files = healthy()
+    files.remove(f"/d/t-0/{name(17, '.txnindex')}")
+
+    (found,) = verified(files).findings
+
+    assert (found.cause, found.found, found.position) == (ABORTED, "none", None)
+    assert (found.first_offset, found.end_offset) == (0, 30)
+
+
+def test_torn_transaction_index_is_damage_but_in_the_active_segment() -> None:
+    log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(at=2))
+    assert damages(directory(log=log, txnindex=b"\0" * 5)) == []
+
+    assert damages(directory(log=log, txnindex=b"\0" * 5, log_3=b""))[0][1] == "a part of an entry"
+
+
+def test_active_segments_index_may_lag() -> None:
+    log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(at=2))
+
+    assert damages(directory(log=log)) == []
+
+
+def test_unknown_version_of_an_entry_is_damage() -> None:
+    log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(at=2))
+
+    found = damages(directory(log=log, txnindex=b"\1" * 34))
+
+    assert [path for path, _ in found] == [".txnindex"]
+
+
+def test_nothing_is_held_against_a_log_with_damage() -> None:
+    files = healthy()
+    harm(files, name(0), 70)
+    changed(files, 36, 1, transaction_first_offset=30)
+
+    assert [path for path, _ in damages(files)] == [".log"]
+
+
+def test_log_that_begins_later_takes_open_transactions_from_its_snapshot() -> None:
+    files = healthy()
+    for each in files.list("/d/t-0"):
+        if each.startswith("0" * 20) and not each.endswith("checkpoint"):
+            files.remove(f"/d/t-0/{each}")
+    assert verified(files).findings == ()
+
+    files.remove(f"/d/t-0/{name(17, '.snapshot')}")
+
+    assert (damages(files), notes(files)) == ([], [])
+
+
+def test_idempotent_producers_are_held_against_snapshots() -> None:
+    log = bytes(produced(0, 2)) + bytes(produced(2, 2, at=2, producer=(1, 0)))
+    files = directory(log=log, log_4=bytes(produced(4, 1, at=4)))
+    put(files, name(4, ".snapshot"), encode_snapshot([ProducerState(1), ProducerState(9)]))
+
+    assert damages(files) == []
+
+
+def test_marker_of_a_new_epoch_clears_the_last_batch() -> None:
+    log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(producer=(1, 1), at=2))
+    files = directory(log=log, log_3=b"")
+    put(files, name(3, ".snapshot"), encode_snapshot([ProducerState(1, 1)]))
+
+    assert [cause for _, cause in damages(files)] == [ABORTED]
