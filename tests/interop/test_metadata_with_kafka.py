@@ -5,13 +5,15 @@ import pytest
 from cordwood.core.system import SystemFiles
 from cordwood.storage.partition_metadata import read_partition_metadata
 from cordwood.workbench.settings_found import METADATA_LOG, find_settings, read_metadata
-from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness import samples
+from tests.interop.kafka_harness.brokers import Broker, producer_settings
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
 
 
 def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:
     broker43.create_topics({"set": {"retention.ms": "5000", "cleanup.policy": "compact,delete"}})
+    broker43.oracle.produce(broker43.bootstrap, "set", samples.plain(), producer_settings("none"))
     files = SystemFiles()
 
     found = find_settings(files, str(broker43.logs), topic="set", given={"retention.ms": "7000"})
