@@ -14,7 +14,7 @@ DEV := $(VENV)/.dev.stamp
 INSTALLED := $(VENV)/.installed.stamp
 PEERS := $(VENV)/.peers.stamp
 
-.PHONY: help demo test test-all bench soak check gates format tidy lock setup clean
+.PHONY: help demo test test-all bench bench-kafka soak check gates format tidy lock setup clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ bench: $(INSTALLED) $(PEERS) ## figures beside peers, into build/bench.json; MIS
 	@mkdir -p build
 	@$(PY) -m benchmarks
 	@$(PY) scripts/import_cost.py
+
+bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which Maven fetches
+	@scripts/setup-java
+	@$(PY) -m benchmarks.kafka.dump
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-java
