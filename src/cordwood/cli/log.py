@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli import log_explain, log_reindex, log_salvage
+from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
 from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.progress import progress
+from cordwood.cli.warming import warm_for
 
 if TYPE_CHECKING:
     from cordwood.workbench.dump_options import DumpOptions
     from cordwood.workbench.windows import Spend
 
 app = typer.Typer(help="Look into the files of a log.", no_args_is_help=True)
+log_verify.add_to(app)
+log_adopt.register(app)
 log_explain.register(app)
 log_reindex.register(app)
 log_salvage.register(app)
@@ -141,6 +144,8 @@ def _dump(
     from cordwood.workbench.dump_options import Tools  # noqa: PLC0415  # as above
 
     total = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    if options.has_records or output_format in {"arrow", "parquet"}:
+        warm_for(total)
     with progress(total) as tell:
         tools = Tools(
             files=SystemFiles(),

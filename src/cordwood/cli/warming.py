@@ -1,0 +1,30 @@
+"""Kernels are compiled, once on a machine, by the first command that has enough to do for it.
+
+Compiling takes about ten seconds, in which plain Python reads a few dozen megabytes. A command with
+less to read begins at once, with kernels or without.
+"""
+
+import sys
+from typing import Final
+
+WORTH_BYTES: Final = 64 << 20
+
+
+def warm_for(size: int) -> None:
+    """Have kernels at hand for so many bytes, if they are worth the wait; the user hears of it.
+
+    Where they cannot be compiled plain Python does the work, and the user hears of that too.
+    """
+    if size < WORTH_BYTES:
+        return
+    from cordwood.core.errors import KafkaStorageError  # noqa: PLC0415  # help needs none of it
+    from cordwood.records import kernels  # noqa: PLC0415  # as above
+
+    try:
+        kernels.warm(_say)
+    except KafkaStorageError as error:
+        _say(f"cordwood: {error}")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
