@@ -1,0 +1,88 @@
+"""Apache Kafka 4.3 starts on a log directory of ours, and serves all of it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.inspect import PlainInspector
+from cordwood.storage.appending import Sender
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.log_directory import LogDirectory
+from cordwood.workbench.adopt import Owner, adopt
+from cordwood.workbench.metadata_records import TOPIC
+from cordwood.workbench.settings_found import read_metadata
+from tests.interop.kafka_harness import samples
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
+from tests.unit.storage.log_samples import batch
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+
+RECORDS = 30
+TOPICS = ("orders", "with-dashes.and_more")
+
+
+class _NoDeletions:
+    def remove_later(self, paths: object, *, delay_ms: int) -> None:
+        raise AssertionError(paths)
+
+
+def _write(path: str) -> None:
+    """Write a log directory as a broker of ours leaves it after an orderly stop."""
+    files = SystemFiles()
+    home = LogDirectory.open(files, path)
+    for topic in TOPICS:
+        partition = TopicPartition(TopicName(topic), PartitionId(0))
+        place = LogPlace(
+            partition=partition,
+            directory=f"{path}/{topic}-0",
+            config=LogConfig(segment_bytes=400, index_interval_bytes=0),
+            is_clean=True,
+        )
+        tools = LogTools(table=FileTable(files, 8), random=SystemRandom(), deletions=_NoDeletions())
+        log = Log.open(place, tools, clock=SystemClock())
+        for _ in range(RECORDS):
+            log.append_as_leader(
+                batch(), leader_epoch=7, inspector=PlainInspector(), sender=Sender()
+            )
+        log.close()
+    home.is_loaded = True
+    home.close(broker_epoch=-1)
+
+
+@pytest.fixture
+def adopted(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> Iterator[Broker]:
+    broker = kraft_broker(kafka43_jars, tmp_path, kafka43)
+    shutil.rmtree(broker.logs)
+    _write(str(broker.logs))
+    owner = Owner(configs={"orders": {"retention.bytes": "123456789"}})
+    adopt(
+        SystemFiles(),
+        str(broker.logs),
+        owner=owner,
+        random=SystemRandom(),
+        now_ms=SystemClock().now_ms(),
+    )
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: Broker) -> None:
+    for topic in TOPICS:
+        consumed = adopted.oracle.consume(adopted.bootstrap, topic, "read_uncommitted")
+
+        assert [record.offset for record in consumed] == list(range(RECORDS))
+        adopted.oracle.produce(adopted.bootstrap, topic, samples.plain(), producer_settings("none"))
+    assert not list(adopted.logs.glob("*-stray"))
+    said = read_metadata(SystemFiles(), str(adopted.logs))
+    assert said is not None
+    assert said.config_of(TOPIC, "orders") == {"retention.bytes": "123456789"}

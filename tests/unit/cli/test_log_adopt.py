@@ -1,0 +1,61 @@
+"""`cordwood log adopt` as it is called."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from cordwood import cli
+from cordwood.cli.log_adopt import configs_in
+from tests.unit.workbench.salvage_samples import batch
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    path = tmp_path / "t-1"
+    path.mkdir()
+    (path / "00000000000000000000.log").write_bytes(batch(0))
+    return tmp_path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", "adopt", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    code = left.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_adopt_tells_what_kafka_will_serve(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, directory, "--to-kafka", "--cluster-id", "c", "--node-id", "3") == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"{directory}: cluster c, node 3",
+        "t: 2 partitions",
+        "note: t-0 has no log here; Kafka begins an empty one",
+    ]
+    assert (directory / "bootstrap.checkpoint").exists()
+
+
+def test_adopt_prints_json(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, directory, "--to-kafka", "--json") == 0
+
+    assert json.loads(capsys.readouterr().out)["topics"] == {"t": 2}
+
+
+def test_adopt_has_to_be_told_whom_it_is_for(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(monkeypatch, directory) == 2
+
+
+def test_configs_are_of_topics() -> None:
+    assert configs_in(["a:b=c:d", "a:e=f"]) == {"a": {"b": "c:d", "e": "f"}}
+    for text in ("a", "a:b"):
+        with pytest.raises(typer.BadParameter):
+            configs_in([text])

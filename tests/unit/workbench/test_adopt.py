@@ -1,0 +1,112 @@
+"""A log directory gets what Apache Kafka needs to start on it."""
+
+import json
+
+import pytest
+
+from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError, SettingError
+from cordwood.core.ids import Uuid
+from cordwood.storage.atomic import read_whole
+from cordwood.storage.meta_properties import read_meta_properties
+from cordwood.storage.partition_metadata import (
+    read_partition_metadata,
+    write_partition_metadata,
+)
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.random import SeededRandom
+from cordwood.workbench.adopt import BOOTSTRAP, AdoptReport, Owner, adopt
+from tests.unit.workbench.salvage_samples import batch
+
+T = Uuid(b"t" * 16)
+
+
+def directory(*partitions: str) -> MemoryFiles:
+    files = MemoryFiles()
+    files.make_directory("/logs")
+    for name in partitions:
+        files.make_directory(f"/logs/{name}")
+        files.create(f"/logs/{name}/00000000000000000000.log").append(batch())
+    return files
+
+
+def run(files: MemoryFiles, owner: Owner | None = None) -> AdoptReport:
+    return adopt(files, "/logs", owner=owner or Owner(), random=SeededRandom(1), now_ms=5)
+
+
+def test_new_directory_gets_everything() -> None:
+    files = directory("t-0", "t-1", "u-0")
+
+    report = run(files, Owner(node_id=4, cluster_id="c", configs={"t": {"retention.ms": "7"}}))
+
+    assert (report.topics, report.missing) == ({"t": 2, "u": 1}, ())
+    meta = read_meta_properties(files, "/logs")
+    assert meta is not None
+    assert (meta.version, meta.cluster_id, meta.node_id) == (1, "c", 4)
+    first, second = (read_partition_metadata(files, f"/logs/t-{number}") for number in (0, 1))
+    assert first is not None
+    assert first == second != read_partition_metadata(files, "/logs/u-0")
+    assert bytes(first) in read_whole(files, f"/logs/{BOOTSTRAP}")
+    assert b"retention.ms\x027" in read_whole(files, f"/logs/{BOOTSTRAP}")
+
+
+def test_what_is_known_already_stays() -> None:
+    files = directory("t-0", "t-1")
+    write_partition_metadata(files, "/logs/t-1", topic_id=T)
+    files.create("/logs/meta.properties").append(b"cluster.id=mine\nbroker.id=9\n")
+    files.create("/logs/t-0/leader-epoch-checkpoint").append(b"0\n1\n3 0\n")
+
+    report = run(files)
+
+    assert (report.cluster_id, report.node_id) == ("mine", 9)
+    assert read_partition_metadata(files, "/logs/t-0") == T
+    assert bytes((0, 0, 0, 3)) in read_whole(files, f"/logs/{BOOTSTRAP}")
+
+
+def test_partitions_without_a_log_are_told() -> None:
+    assert run(directory("t-2")).missing == ("t-0", "t-1")
+
+
+def test_partitions_of_one_topic_have_one_id() -> None:
+    files = directory("t-0", "t-1")
+    write_partition_metadata(files, "/logs/t-0", topic_id=T)
+    write_partition_metadata(files, "/logs/t-1", topic_id=Uuid(b"u" * 16))
+
+    with pytest.raises(InconsistentTopicIdError):
+        run(files)
+
+
+@pytest.mark.parametrize("name", ("__cluster_metadata-0", BOOTSTRAP))
+def test_directory_with_metadata_of_kafkas_is_refused(name: str) -> None:
+    files = directory("t-0")
+    make = files.create if name == BOOTSTRAP else files.make_directory
+    make(f"/logs/{name}")
+
+    with pytest.raises(LogDirectoryError, match="already"):
+        run(files)
+    assert "meta.properties" not in files.list("/logs")
+
+
+def test_directory_in_use_is_refused() -> None:
+    files = directory("t-0")
+    files.lock("/logs/.lock")
+
+    with pytest.raises(LogDirectoryError, match="in use"):
+        run(files)
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value"),
+    (
+        ("v", "retention.ms", "1"),
+        ("t", "retention.mss", "1"),
+        ("t", "log.retention.ms", "1"),
+        ("t", "retention.ms", "x"),
+    ),
+)
+def test_setting_that_no_topic_has_is_refused(topic: str, key: str, value: str) -> None:
+    with pytest.raises(SettingError):
+        run(directory("t-0"), Owner(configs={topic: {key: value}}))
+
+
+def test_report_reads_as_json() -> None:
+    assert json.loads(run(directory("t-0")).to_json())["topics"] == {"t": 1}
