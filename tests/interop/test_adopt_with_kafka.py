@@ -17,7 +17,10 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.workbench.adopt import Owner, adopt
 from cordwood.workbench.metadata_records import TOPIC
+from cordwood.workbench.salvage import SalvageTools, salvage
 from cordwood.workbench.settings_found import read_metadata
+from tests.corruption.faults import hurt
+from tests.corruption.healthy import PARTITION, healthy_log
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings
 from tests.interop.kafka_harness.jars import Jars
@@ -86,3 +89,38 @@ def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: B
     said = read_metadata(SystemFiles(), str(adopted.logs))
     assert said is not None
     assert said.config_of(TOPIC, "orders") == {"retention.bytes": "123456789"}
+
+
+def test_kafka_serves_what_was_salvaged(
+    kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
+) -> None:
+    broker = kraft_broker(kafka43_jars, tmp_path, kafka43)
+    shutil.rmtree(broker.logs)
+    broken = hurt(healthy_log(3), "zeroed_page", 3)
+    source = tmp_path / "source" / PARTITION
+    source.mkdir(parents=True)
+    for name, data in broken.files.items():
+        (source / name).write_bytes(data)
+    files, clock, chance = SystemFiles(), SystemClock(), SystemRandom()
+    tools = SalvageTools(files=files, clock=clock, random=chance)
+    report = salvage(tools, str(source), out=str(broker.logs))
+    topic = PARTITION.rpartition("-")[0]
+    Path(report.path).rename(broker.logs / f"{topic}-0")
+    (broker.logs / "replication-offset-checkpoint").unlink()
+    (broker.logs / "recovery-point-offset-checkpoint").unlink()
+    adopt(files, str(broker.logs), owner=Owner(), random=chance, now_ms=clock.now_ms())
+
+    broker.start()
+    try:
+        consumed = kafka43.consume(broker.bootstrap, topic, "read_committed")
+    finally:
+        broker.stop()
+
+    gone = {
+        offset
+        for each in report.lost
+        for offset in range(each.first, (each.last or each.first) + 1)
+    }
+    assert report.lost
+    expected = [offset for offset in range(report.log_start, report.log_end) if offset not in gone]
+    assert [record.offset for record in consumed] == expected
