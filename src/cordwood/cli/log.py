@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage
+from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
 from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.progress import progress
 from cordwood.cli.warming import warm_for
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cordwood.workbench.windows import Spend
 
 app = typer.Typer(help="Look into the files of a log.", no_args_is_help=True)
+log_verify.add_to(app)
 log_adopt.register(app)
 log_explain.register(app)
 log_reindex.register(app)

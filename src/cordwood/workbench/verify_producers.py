@@ -167,8 +167,9 @@ class Producers:
             return
         window = data[batch.position : batch.position + batch.size]
         header, marker = read_header(window), None
+        assert header is not None, "a whole batch has a whole header"
         with suppress(BadRecordsError):  # what is no marker ends nothing
-            marker = None if header is None else ProducedBatch.of(header, window).marker
+            marker = ProducedBatch.of(header, window).marker
         if marker is None:
             return
         last = self._last.get(producer_id)

@@ -2,6 +2,7 @@
 
 import json
 
+from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.sweep import KernelSweeper
 from cordwood.workbench.stat import LARGEST, LogSums, stat
@@ -104,3 +105,11 @@ def test_stat_is_json() -> None:
     assert total["codecs"]["none"]["batches"] == 39
     assert json.loads(found.total.to_json()) == total
     assert total["largest"][0]["size"] == found.total.largest[0].size
+
+
+def test_control_batch_without_its_marker_ends_nothing() -> None:
+    fields = BatchFields(producer_id=1, producer_epoch=0, is_control=True)
+
+    found = sums(bytes(empty_batch(fields, last_offset=0, max_timestamp=1)))
+
+    assert (found.control_batches, found.transactions_committed) == (1, 0)

@@ -31,7 +31,8 @@ def test_segment_is_verified_alone() -> None:
 
 
 def test_progress_is_all_bytes_of_logs() -> None:
-    files, told = healthy(), []
+    files = healthy()
+    told: list[int] = []
     harm(files, name(0), 70)
 
     found = verify(files, [DIRECTORY], sweeper=KernelSweeper(), tell=told.append)

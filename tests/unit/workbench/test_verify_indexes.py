@@ -2,7 +2,9 @@
 
 import pytest
 
+from cordwood.records.compression import Codec
 from cordwood.testing.files import MemoryFiles
+from tests.unit.records.segments import legacy
 from tests.unit.storage.reader_samples import directory, got, harm, name, put
 from tests.unit.storage.reader_samples import offset_entries as offsets
 from tests.unit.storage.reader_samples import time_entries as times
@@ -155,3 +157,10 @@ def test_every_flipped_entry_of_a_healthy_log_is_found() -> None:
         whole = name(17, f".{ending}")
         harm(files, whole, 7, bytes([got(files, whole)[7] ^ 4]))
         assert [path for path, _ in damages(files)] == [f"17.{ending}"]
+
+
+def test_entry_inside_a_wrapper_is_right() -> None:
+    wrapper = legacy(1, b"a", b"b", b"c", base_offset=1, codec=Codec.GZIP)
+    files = directory(log=message(0) + wrapper, index=offsets(0, (2, len(message(0)))))
+
+    assert verified(files).findings == ()

@@ -1,11 +1,13 @@
 """Snapshots and transaction indexes held against what the log says of producers."""
 
+from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.storage.index import AbortedEntry, HeldEntries, TransactionIndex
 from cordwood.storage.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producer_state import ProducerState
 from cordwood.testing.files import MemoryFiles
-from tests.unit.storage.log_samples import marker, produced
-from tests.unit.storage.reader_samples import directory, got, harm, name, put
+from cordwood.workbench.verify_producers import Producers
+from tests.unit.storage.log_samples import batch, marker, produced
+from tests.unit.storage.reader_samples import directory, got, harm, name, put, source
 from tests.unit.workbench.verified import damages, healthy, notes, verified
 
 LAST = "producer {} has another last batch in the log"
@@ -65,6 +67,7 @@ def test_snapshot_without_a_producer_that_is_in_a_transaction_is_damage() -> Non
 def test_snapshot_behind_the_log_is_only_read() -> None:
     files = healthy()
     put(files, name(500, ".snapshot"), encode_snapshot([ProducerState(1)]))
+    put(files, name(0, ".snapshot"), encode_snapshot([ProducerState(1)]))
 
     assert damages(files) == []
 
@@ -154,3 +157,31 @@ def test_marker_of_a_new_epoch_clears_the_last_batch() -> None:
     put(files, name(3, ".snapshot"), encode_snapshot([ProducerState(1, 1)]))
 
     assert [cause for _, cause in damages(files)] == [ABORTED]
+
+
+def test_snapshot_that_goes_meanwhile_is_passed_over() -> None:
+    producers = Producers(source(directory()), [5])
+
+    producers.reach(5)
+
+    assert producers.findings == []
+
+
+def test_control_batch_without_its_marker_ends_nothing() -> None:
+    emptied = empty_batch(
+        BatchFields(base_offset=2, producer_id=1, producer_epoch=0, is_control=True),
+        last_offset=2,
+        max_timestamp=1,
+    )
+    log = bytes(produced(0, 2, is_transactional=True) + emptied)
+    files = directory(log=log, log_3=b"")
+    put(files, name(3, ".snapshot"), encode_snapshot([ProducerState(1, 0)]))
+
+    assert damages(files) == []
+
+
+def test_batches_of_nobody_are_passed_over() -> None:
+    log = bytes(batch() + produced(0, 1, at=1) + batch(at=2))
+    transactional = bytes(batch(at=3) + produced(1, 1, at=4, is_transactional=True))
+
+    assert damages(directory(log=log, log_3=transactional)) == []

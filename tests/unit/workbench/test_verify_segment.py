@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.records.batch import HEADER_SIZE
 from cordwood.testing.files import MemoryFiles
+from tests.unit.records.segments import changed
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.reader_samples import directory, got, harm, name, put
 from tests.unit.storage.segment_samples import message, v2
@@ -131,3 +132,18 @@ def test_file_that_changes_is_looked_at_again() -> None:
     put(files, name(0), data)
 
     assert damages(files) == [(".log", CHECKSUM)]
+
+
+def test_unsound_records_right_behind_damage_are_told_apart() -> None:
+    unsound = changed(v2(4, 9), 57, (7).to_bytes(4))
+    files = directory(log=b"\xee" * 99 + unsound + v2(10))
+
+    found = verified(files).findings
+
+    assert [(each.first_offset, each.end_offset) for each in found] == [(0, 4), (4, 10)]
+
+
+def test_unsound_records_behind_damage_begin_where_their_header_says() -> None:
+    files = directory(log=b"\xee" * 99 + changed(v2(4, 9), 57, (7).to_bytes(4)))
+
+    assert [each.first_offset for each in verified(files).findings] == [0, 4]

@@ -1,0 +1,68 @@
+"""`cordwood log verify` and `cordwood log stat`: whole partitions and log directories."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cordwood.cli.endings import FOUND_WRONG
+from cordwood.cli.progress import progress
+from cordwood.cli.warming import warm_for
+
+Paths = Annotated[
+    list[str], typer.Argument(help="Log directories, partitions, or files of segments.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Deep = Annotated[bool, typer.Option("--deep", help="Read the records too, not only headers.")]
+
+
+def verify(paths: Paths, *, as_json: Json = False) -> None:
+    """Check every checksum, record, index and snapshot; exit with 1 if something is wrong."""
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
+    from cordwood.records.kernels import sweeper  # noqa: PLC0415  # as above
+    from cordwood.workbench import verify as verifying  # noqa: PLC0415  # as above
+
+    places = _absolute(paths)
+    size = _log_bytes(places)
+    warm_for(size)
+    with progress(size) as tell:
+        found = verifying.verify(SystemFiles(), places, sweeper=sweeper(), tell=tell)
+    typer.echo(found.to_json() if as_json else str(found))
+    if found.is_damaged:
+        raise typer.Exit(FOUND_WRONG)
+
+
+def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:
+    """Count batches, records, bytes, codecs, producers and transactions."""
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
+    from cordwood.records.kernels import sweeper  # noqa: PLC0415  # as above
+    from cordwood.workbench import stat as counting  # noqa: PLC0415  # as above
+
+    places = _absolute(paths)
+    size = _log_bytes(places)
+    warm_for(size)
+    with progress(size) as tell:
+        found = counting.stat(SystemFiles(), places, is_deep=deep, sweeper=sweeper(), tell=tell)
+    typer.echo(found.to_json() if as_json else str(found))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make the commands part of a family."""
+    app.command(epilog="Example: cordwood log verify logs/orders-0")(verify)
+    app.command(epilog="Example: cordwood log stat logs --deep --json")(stat)
+
+
+def _absolute(paths: Iterable[str]) -> list[str]:
+    """Keep links: the checkpoints lie beside the name that was given."""
+    return [os.path.abspath(path) for path in paths]  # noqa: PTH100  # resolve follows links
+
+
+def _log_bytes(paths: Iterable[str]) -> int:
+    """Return how much there is to read, about."""
+    found = 0
+    for path in map(Path, paths):
+        logs = path.rglob("*.log") if path.is_dir() else [path]
+        found += sum(log.stat().st_size for log in logs if log.is_file())
+    return found

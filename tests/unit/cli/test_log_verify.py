@@ -1,0 +1,80 @@
+"""`cordwood log verify` and `cordwood log stat` as they are called."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cordwood import cli
+from cordwood.records.kernels.sweep import KernelSweeper
+from tests.unit.storage.segment_samples import v2
+
+LOG = f"{0:020}.log"
+
+
+@pytest.fixture
+def partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cordwood.records.kernels.sweeper", KernelSweeper)
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    (folder / LOG).write_bytes(v2(0, 3) + v2(4))
+    return folder
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    code = left.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_verify_of_a_good_partition_ends_well(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "verify", "t-0", str(partition / LOG)) == 0
+
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["good"] * 2
+
+
+def test_verify_ends_with_1_where_something_is_wrong(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (partition / LOG).write_bytes(v2(0, 3)[:-1] + b"\xee" + v2(4))
+
+    assert run(monkeypatch, "verify", ".", "--json") == 1
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["partitions"][0]["findings"][0]["cause"] == "the checksum is wrong"
+
+
+def test_verify_of_nothing_says_so(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "verify", "missing") == 3
+    assert run(monkeypatch, "verify", "--json") == 2
+
+    assert "missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", ((), ("--deep",)))
+def test_stat_counts(
+    partition: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+) -> None:
+    assert run(monkeypatch, "stat", "t-0", "--json", *options) == 0
+
+    total = json.loads(capsys.readouterr().out)["total"]
+    assert (total["batches"], total["records"]) == (2, 5)
+    assert (total["deep"] is not None) == bool(options)
+
+
+def test_stat_is_text(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "stat", ".") == 0
+
+    assert "  formats: v2 2\n" in capsys.readouterr().out
