@@ -99,7 +99,9 @@ def _index(log: HealthyLog, chance: random.Random) -> str:
 
 def _truncated_index(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
     name = _index(log, chance)
-    out.files[name] = out.files[name][: chance.randrange(len(out.files[name]))]
+    entry_size = 12 if name.endswith(".timeindex") else 8
+    kept = chance.randrange(0, len(out.files[name]), entry_size) + chance.randrange(1, entry_size)
+    out.files[name] = out.files[name][:kept]
 
 
 def _lying_index(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
@@ -128,7 +130,7 @@ def _bad_snapshot(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
 
 
 def _bad_checkpoint(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
-    bad = chance.choice((b"", b"x", b"0\n", b"0\n9\na 1 2\n", b"7\n0\n", b"\0" * 40))
+    bad = chance.choice((b"x", b"0\n9\na 1 2\n", b"7\n0\n", b"\0" * 40))
     name = chance.choice(("leader-epoch-checkpoint", *sorted(log.beside)))
     (out.files if name in out.files else out.beside)[name] = bad
 

@@ -1,0 +1,36 @@
+"""Hundreds of hurt directories: each is found to be damaged, where it is; no healthy one is."""
+
+import pytest
+
+from cordwood.workbench.verify import verify
+from tests.corruption.faults import KINDS, hurt
+from tests.corruption.healthy import healthy_log
+from tests.corruption.rescue import files_of
+
+SEEDS = 30
+DIRECTORIES = 17
+HEALTHY = 50
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", KINDS)
+def test_verify_finds_every_fault_in_the_file_that_has_it(kind: str) -> None:
+    for seed in range(SEEDS):
+        log = healthy_log(seed % DIRECTORIES)
+        broken = hurt(log, kind, seed)
+
+        found = [each.path for each in verify(files_of(broken), ["/source"]).all_findings]
+
+        assert found, f"{kind} {seed}"
+        segments = {touched.file[:20] for touched in broken.touched}
+        assert not segments or any(segment in path for segment in segments for path in found), (
+            f"{kind} {seed}"
+        )
+
+
+@pytest.mark.fuzz
+def test_verify_finds_nothing_in_healthy_directories() -> None:
+    for seed in range(HEALTHY):
+        healthy = hurt(healthy_log(seed), "nothing", seed)
+
+        assert verify(files_of(healthy), ["/source"]).all_findings == ()
