@@ -71,20 +71,22 @@ def open_log(path: "str | PathLike[str]") -> "PartitionView":
     """Return a read-only view of a partition's directory, live or dead, ours or Kafka's."""
     from os.path import abspath
 
-    from cordwood.core.system import SystemFiles
+    from cordwood.core.system import SystemClock, SystemFiles
     from cordwood.workbench.partition import open_partition
 
-    return open_partition(SystemFiles(), abspath(path))  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    return open_partition(SystemFiles(), where, clock=SystemClock())
 
 
 def open_directory(path: "str | PathLike[str]") -> "Iterator[PartitionView]":
     """Return an iterator over such views of every partition of a log directory."""
     from os.path import abspath
 
-    from cordwood.core.system import SystemFiles
+    from cordwood.core.system import SystemClock, SystemFiles
     from cordwood.workbench.partition import open_partitions
 
-    return open_partitions(SystemFiles(), abspath(path))  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    return open_partitions(SystemFiles(), where, clock=SystemClock())
 
 
 def __getattr__(name: str) -> object:

@@ -5,19 +5,24 @@ reading goes as far as the log did when it began. Files are open during a call o
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from cordwood.core.errors import SettingError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Clock, Files
 from cordwood.core.types import TopicPartition
+from cordwood.storage.atomic import directory_of
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_place import open_reader, partition_of, partition_paths, reader_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cordwood.workbench.explain import Explanation
+    from cordwood.workbench.findings import Verification
+    from cordwood.workbench.stat import LogStat
 
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 BATCH_ROWS: Final = 1 << 16
@@ -46,12 +51,21 @@ class PartitionOffsets:
 class PartitionView:
     """One partition's log. A reading that is left in the middle is closed with the view."""
 
-    __slots__ = ("_reader", "partition", "path")
+    __slots__ = ("_clock", "_files", "_reader", "partition", "path")
 
-    def __init__(self, reader: PartitionReader, partition: TopicPartition | None) -> None:
+    def __init__(
+        self,
+        reader: PartitionReader,
+        partition: TopicPartition | None,
+        *,
+        files: Files,
+        clock: Clock,
+    ) -> None:
         self.path = reader.source.path
         self.partition = partition
         self._reader = reader
+        self._files = files
+        self._clock = clock
 
     def __repr__(self) -> str:
         return f"PartitionView({self.path!r})"
@@ -113,16 +127,53 @@ class PartitionView:
         )
         return read_partition(self._reader, wanted, decoder=decoder())
 
+    def stat(self, *, deep: bool = False) -> "LogStat":
+        """Return what batch headers say together; with `deep` what the records say, too."""
+        from cordwood.records.kernels import sweeper  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench import stat  # noqa: PLC0415  # as above
 
-def open_partition(files: Files, path: str) -> PartitionView:
+        return stat.stat(self._files, [self.path], is_deep=deep, sweeper=sweeper())
+
+    def verify(self) -> "Verification":
+        """Check every checksum, record, index and snapshot, and return what was found."""
+        from cordwood.records.kernels import sweeper  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench import verify  # noqa: PLC0415  # as above
+
+        return verify.verify(self._files, [self.path], sweeper=sweeper())
+
+    def explain(
+        self, *, config: Mapping[str, str] | None = None, broker_config: str | None = None
+    ) -> "Explanation":
+        """Return which segments retention takes now, when it takes the others, and by what setting.
+
+        `config` gives settings of the topic; what it does not give is looked for in Kafka's
+        metadata beside the log and in `broker_config`, a file of broker settings.
+        """
+        from cordwood.workbench import explain  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench.settings_found import find_settings  # noqa: PLC0415  # as above
+
+        found = find_settings(
+            self._files,
+            directory_of(self.path),
+            topic=None if self.partition is None else self.partition.topic,
+            given=config or {},
+            broker_config=broker_config,
+        )
+        return explain.explain(self._files, self.path, found=found, now_ms=self._clock.now_ms())
+
+
+def open_partition(files: Files, path: str, *, clock: Clock) -> PartitionView:
     """Return the log in a partition's directory; LogDirectoryError where there is none."""
-    return PartitionView(open_reader(files, path), partition_of(path))
+    reader = open_reader(files, path)
+    return PartitionView(reader, partition_of(path), files=files, clock=clock)
 
 
-def open_partitions(files: Files, path: str) -> Iterator[PartitionView]:
+def open_partitions(files: Files, path: str, *, clock: Clock) -> Iterator[PartitionView]:
     """Return an iterator over the logs of a log directory, in the order of their names."""
-    paths = partition_paths(files, path)
-    return (PartitionView(reader_of(files, each), partition_of(each)) for each in paths)
+    return (
+        PartitionView(reader_of(files, each), partition_of(each), files=files, clock=clock)
+        for each in partition_paths(files, path)
+    )
 
 
 def _ensure_sensible(start: int, end: int | None, *, isolation: str) -> None:

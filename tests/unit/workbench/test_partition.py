@@ -5,6 +5,7 @@ import json
 import pytest
 
 from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.testing.clock import VirtualClock
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.partition import PartitionOffsets, open_partition, open_partitions
 from tests.unit.storage.log_samples import DIRECTORY, filled
@@ -18,7 +19,7 @@ def written(count: int = 7) -> MemoryFiles:
 
 
 def test_view_tells_its_offsets() -> None:
-    found = open_partition(written(), DIRECTORY).offsets()
+    found = open_partition(written(), DIRECTORY, clock=VirtualClock()).offsets()
 
     assert found == PartitionOffsets(
         path=DIRECTORY,
@@ -37,14 +38,14 @@ def test_view_of_a_directory_with_another_name_has_no_partition() -> None:
     files = written()
     files.rename(DIRECTORY, "/d/copy")
 
-    view = open_partition(files, "/d/copy")
+    view = open_partition(files, "/d/copy", clock=VirtualClock())
 
     assert (view.partition, view.offsets().partition) == (None, None)
     assert repr(view) == "PartitionView('/d/copy')"
 
 
 def test_view_gives_the_records_as_record_batches() -> None:
-    view = open_partition(written(), DIRECTORY)
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
 
     rows = [row for batch in view.arrow(["offset", "key"]) for row in batch.to_pylist()]
 
@@ -52,7 +53,7 @@ def test_view_gives_the_records_as_record_batches() -> None:
 
 
 def test_view_gives_all_columns_of_a_range_when_none_are_named() -> None:
-    with open_partition(written(), DIRECTORY) as view:
+    with open_partition(written(), DIRECTORY, clock=VirtualClock()) as view:
         batches = list(view.arrow(start=2, end=6, batch_rows=2))
 
     assert [batch.column("offset").to_pylist() for batch in batches] == [[2], [3, 4], [5]]
@@ -63,7 +64,7 @@ def test_view_gives_all_columns_of_a_range_when_none_are_named() -> None:
     ("key", "value"), (("isolation", "committed"), ("start", -1), ("end", -2), ("batch_rows", 0))
 )
 def test_view_refuses_what_makes_no_sense_at_once(key: str, value: object) -> None:
-    view = open_partition(written(), DIRECTORY)
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
 
     with pytest.raises(SettingError) as refused:
         view.arrow(**{key: value})  # type: ignore[arg-type]  # wrong on purpose
@@ -72,18 +73,38 @@ def test_view_refuses_what_makes_no_sense_at_once(key: str, value: object) -> No
 
 
 def test_view_refuses_columns_that_there_are_not() -> None:
-    view = open_partition(written(), DIRECTORY)
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
 
     with pytest.raises(SettingError, match="there is no column 'ofset'; choose from offset"):
         next(view.arrow(["ofset"]))
 
 
+def test_view_counts_and_verifies() -> None:
+    view = open_partition(written(), DIRECTORY, clock=VirtualClock())
+
+    counted, verified = view.stat(deep=True), view.verify()
+
+    assert (counted.total.batches, counted.total.records) == (7, 7)
+    assert not verified.is_damaged
+
+
+@pytest.mark.parametrize(("config", "going"), (({}, 0), ({"retention.ms": "10"}, 3)))
+def test_view_explains_what_retention_does(config: dict[str, str], going: int) -> None:
+    clock = VirtualClock()
+    clock.advance(seconds=60)
+
+    told = open_partition(written(), DIRECTORY, clock=clock).explain(config=config)
+
+    assert len(told.segments) == 3
+    assert sum(1 for segment in told.segments if segment.goes) == going
+
+
 def test_views_are_those_of_a_log_directory() -> None:
-    views = list(open_partitions(written(), "/d"))
+    views = list(open_partitions(written(), "/d", clock=VirtualClock()))
 
     assert [(str(view.partition), view.offsets().log_end) for view in views] == [("t-0", 7)]
 
 
 def test_views_are_refused_at_once() -> None:
     with pytest.raises(LogDirectoryError, match="is the directory of one partition"):
-        open_partitions(written(), DIRECTORY)
+        open_partitions(written(), DIRECTORY, clock=VirtualClock())

@@ -6,6 +6,7 @@ from cordwood.core.errors import LogDirectoryError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.log_config import LogConfig
+from cordwood.testing.clock import VirtualClock
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.partition import open_partition
 from cordwood.workbench.salvage import SalvageTools, salvage, sets, source_files
@@ -38,7 +39,7 @@ def test_salvaged_log_has_everything_at_its_offsets() -> None:
     assert [each[:2] for each in report.lost] == [(4, 4)]
     assert [each[:2] for each in report.doubtful] == [(5, 7)]
     assert (report.log_start, report.log_end, report.batches) == (0, 12, 3)
-    assert open_partition(files, "/out/t-0").offsets().log_end == 12
+    assert open_partition(files, "/out/t-0", clock=VirtualClock()).offsets().log_end == 12
     assert {".log", ".index", ".timeindex", "12.snapshot".lstrip("0")} <= set(names(files))
     assert read_whole(files, "/out/t-0/partition.metadata") == METADATA
 
