@@ -33,7 +33,7 @@ from cordwood.storage.leftovers import clear_leftovers, remove_orphans, segment_
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_state import LogState
 from cordwood.storage.names import SWAP
-from cordwood.storage.producer_replay import replay
+from cordwood.storage.producer_replay import reload
 from cordwood.storage.producers import ProducerSettings, ProducerStates
 from cordwood.storage.roll import draw_jitter_ms
 from cordwood.storage.rolling import new_segment
@@ -198,35 +198,11 @@ def _load_producers(state: LogState, *, is_clean: bool, now_ms: int) -> None:
     bounds, producers, snapshots = state.bounds, state.producers, state.snapshots
     bases = state.segments.base_offsets
     snapshots.remove_stray(bases)
-    recent = bases[-2:]
     if is_clean and not snapshots.offsets:
-        for offset in (*recent, bounds.log_end):
+        for offset in (*bases[-2:], bounds.log_end):
             producers.advance(offset)
             snapshots.take(producers)
     else:
-        _replay_producers(state, recent, now_ms=now_ms)
+        reload(state, now_ms=now_ms)
     producers.on_high_watermark(bounds.high_watermark)
     state.settle_unstable()
-
-
-def _replay_producers(state: LogState, recent: tuple[int, ...], *, now_ms: int) -> None:
-    bounds, producers = state.bounds, state.producers
-    was_empty = producers.is_empty and producers.map_end_offset >= bounds.log_end
-    state.snapshots.truncate_and_reload(
-        producers,
-        log_start_offset=bounds.log_start,
-        log_end_offset=bounds.log_end,
-        now_ms=now_ms,
-    )
-    if not was_empty:
-        warnings = replay(
-            state.segments,
-            producers,
-            log_start=bounds.log_start,
-            log_end=bounds.log_end,
-            snapshots=state.snapshots,
-            snapshot_at=recent,
-        )
-        state.warn(*warnings)
-    producers.advance(bounds.log_end)
-    state.snapshots.take(producers)

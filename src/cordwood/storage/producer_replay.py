@@ -10,12 +10,41 @@ from collections.abc import Callable, Collection, Iterator
 
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.records.header import BatchHeader
+from cordwood.storage.log_state import LogState
 from cordwood.storage.producer_state import ProducedBatch
 from cordwood.storage.producers import ProducerStates
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 from cordwood.storage.segments import Segments
 from cordwood.storage.snapshot_files import SnapshotFiles
+
+
+def reload(state: LogState, *, now_ms: int) -> None:
+    """Know what producers did up to the end of a log that is another one than before.
+
+    What a snapshot or a recovery has told already is not read again. On the way, and at the end,
+    snapshots are taken, so that the next start has less to read.
+    """
+    bounds, producers = state.bounds, state.producers
+    was_empty = producers.is_empty and producers.map_end_offset >= bounds.log_end
+    state.snapshots.truncate_and_reload(
+        producers,
+        log_start_offset=bounds.log_start,
+        log_end_offset=bounds.log_end,
+        now_ms=now_ms,
+    )
+    if not was_empty:
+        warnings = replay(
+            state.segments,
+            producers,
+            log_start=bounds.log_start,
+            log_end=bounds.log_end,
+            snapshots=state.snapshots,
+            snapshot_at=state.segments.base_offsets[-2:],
+        )
+        state.warn(*warnings)
+    producers.advance(bounds.log_end)
+    state.snapshots.take(producers)
 
 
 def replay(

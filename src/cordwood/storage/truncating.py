@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from cordwood.storage.log_state import LogState
 from cordwood.storage.names import DELETED
-from cordwood.storage.producer_replay import replay
+from cordwood.storage.producer_replay import reload
 from cordwood.storage.rolling import new_segment
 from cordwood.storage.segment import Segment
 
@@ -99,25 +99,6 @@ def _remove(state: LogState, segments: Sequence[Segment]) -> None:
 
 def _reload_producers(state: LogState, now_ms: int) -> None:
     """Learn from snapshots, and from the log behind them, what is left of the producers."""
-    bounds, producers = state.bounds, state.producers
-    was_empty = producers.is_empty and producers.map_end_offset >= bounds.log_end
-    state.snapshots.truncate_and_reload(
-        producers,
-        log_start_offset=bounds.log_start,
-        log_end_offset=bounds.log_end,
-        now_ms=now_ms,
-    )
-    if not was_empty:
-        warnings = replay(
-            state.segments,
-            producers,
-            log_start=bounds.log_start,
-            log_end=bounds.log_end,
-            snapshots=state.snapshots,
-            snapshot_at=state.segments.base_offsets[-2:],
-        )
-        state.warn(*warnings)
-    producers.advance(bounds.log_end)
-    state.snapshots.take(producers)
-    producers.on_high_watermark(bounds.high_watermark)
+    reload(state, now_ms=now_ms)
+    state.producers.on_high_watermark(state.bounds.high_watermark)
     state.settle_unstable()

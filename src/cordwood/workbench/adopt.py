@@ -9,14 +9,12 @@ the checkpoint comes last: what dies before it can be done again. The lock is he
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.ids import Uuid, format_uuid, make_uuid
 from cordwood.core.ports import Files, Random
-from cordwood.storage import names
 from cordwood.storage.atomic import write_atomically
 from cordwood.storage.checkpoints import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.meta_properties import (
@@ -32,6 +30,7 @@ from cordwood.storage.partition_metadata import (
 )
 from cordwood.storage.reader_place import partition_of, partition_paths
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
+from cordwood.workbench.locked import locked
 from cordwood.workbench.metadata_written import TopicToTell, bootstrap_checkpoint
 from cordwood.workbench.settings_found import METADATA_LOG
 
@@ -70,7 +69,7 @@ def adopt(files: Files, path: str, *, owner: Owner, random: Random, now_ms: int)
     """
     found = _partitions(files, path)
     _refuse_unknown(owner, found)
-    with _locked(files, path):
+    with locked(files, path):
         _refuse_metadata(files, path)
         topics = [_topic(files, name, paths, owner, random) for name, paths in found.items()]
         meta = _meta(files, path, owner, random)
@@ -160,17 +159,3 @@ def _meta(files: Files, path: str, owner: Owner, random: Random) -> MetaProperti
         node_id=owner.node_id if said.node_id is None else said.node_id,
         directory_id=said.directory_id or make_directory_id(random),
     )
-
-
-@contextmanager
-def _locked(files: Files, path: str) -> Iterator[None]:
-    try:
-        lock = files.lock(f"{path}/{names.LOCK}")
-    except BlockingIOError as error:
-        raise LogDirectoryError(
-            "is in use by a broker", path=path, remedy="stop it in order first"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()

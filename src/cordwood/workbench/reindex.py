@@ -11,8 +11,6 @@ which whoever opens the log next makes.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -33,6 +31,7 @@ from cordwood.storage.segment import Segment
 from cordwood.storage.segment_files import SegmentPath
 from cordwood.storage.segment_recovery import recover
 from cordwood.storage.snapshot_files import SnapshotFiles
+from cordwood.workbench.locked import locked
 from cordwood.workbench.salvage_batches import Damage, pieces
 from cordwood.workbench.windows import Spend, Window, spend_freely
 
@@ -70,7 +69,7 @@ def reindex(
     CorruptMessageError or DamagedFileError if the log is not whole: then nothing was changed.
     """
     bases = _bases(files, path)
-    with _locked(files, directory_of(path)):
+    with locked(files, directory_of(path)):
         counts = [
             _ensure_whole(files, path, base, limit=limit, spend=spend)
             for base, limit in zip(bases, (*bases[1:], None), strict=True)
@@ -159,20 +158,6 @@ def _bases(files: Files, path: str) -> list[int]:
             "has no segment in it", path=path, remedy="give the directory of a partition"
         )
     return bases
-
-
-@contextmanager
-def _locked(files: Files, path: str) -> Iterator[None]:
-    try:
-        lock = files.lock(f"{path}/{names.LOCK}")
-    except BlockingIOError as error:
-        raise LogDirectoryError(
-            "is in use by a broker", path=path, remedy="stop it first: indexes are its own"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _ensure_whole(files: Files, path: str, base: int, *, limit: int | None, spend: Spend) -> int:
