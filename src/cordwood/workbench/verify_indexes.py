@@ -13,10 +13,10 @@ with no right one behind it is not believed to be damage.
 
 from bisect import bisect_left
 from itertools import accumulate, islice, pairwise
-from operator import le, lt
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
+from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.ports import SegmentSource
 from cordwood.records.batch import MAGIC
 from cordwood.records.sweep import Swept, SweptBatch
@@ -26,12 +26,14 @@ from cordwood.storage.reader_indexes import open_entries
 from cordwood.storage.reader_listing import ListedSegment
 from cordwood.workbench.findings import REBUILD, Finding, damage, note
 
-#: The fields of an entry: offset and position, or timestamp and offset.
-Pair: TypeAlias = tuple[int, int]
+#: A field of every entry.
+Column: TypeAlias = list[int]
 
 _FIELD: Final = {name: at for at, name in enumerate(SweptBatch._fields)}
 _OFFSET: Final = Struct(">ii")
 _TIME: Final = Struct(">qi")
+#: How many entries are unpacked at a time.
+_ENTRIES: Final = 512
 
 
 class IndexKind(NamedTuple):
@@ -50,11 +52,12 @@ TIMES: Final = IndexKind(TIME_INDEX, _TIME, 1, "time {} at offset {}")
 class LoadedIndex(NamedTuple):
     """The entries of a file, and what is wrong with the file itself.
 
-    Those from number `first` on count: a file without entries begins with zeros like one of zeros.
+    The first of `fields` are offsets or timestamps, the second positions or offsets. Those from
+    number `first` on count: a file without entries begins with zeros like one of zeros.
     """
 
     path: str
-    entries: list[Pair]
+    fields: tuple[Column, Column]
     findings: tuple[Finding, ...] = ()
     first: int = 0
 
@@ -78,14 +81,23 @@ def load(
                 position=entries.count * size,
             )
         )
-    pairs = list(kind.layout.iter_unpack(entries.read(0, entries.count)))
-    first = int(pairs[:1] == [(0, 0)])
-    base = listed.base_offset
-    if kind.relative == 0:
-        pairs = [(base + relative, position) for relative, position in pairs]
-    else:
-        pairs = [(timestamp, base + relative) for timestamp, relative in pairs]
-    return LoadedIndex(entries.path, pairs, tuple(findings), first)
+    fields = _unpacked(entries.read(0, entries.count), kind.layout)
+    first = int((fields[0][:1], fields[1][:1]) == ([0], [0]))
+    base, relative = listed.base_offset, fields[kind.relative]
+    relative[:] = [base + each for each in relative]
+    return LoadedIndex(entries.path, fields, tuple(findings), first)
+
+
+def _unpacked(data: Buffer, layout: Struct) -> tuple[Column, Column]:
+    """Return the two fields of entries, many of which are unpacked at once."""
+    view, many = bytes_view(data), Struct(">" + layout.format[1:] * _ENTRIES)
+    rest = len(view) % many.size
+    values: Column = []
+    for block in many.iter_unpack(view[: len(view) - rest]):
+        values += block
+    for entry in layout.iter_unpack(view[len(view) - rest :]):
+        values += entry
+    return values[::2], values[1::2]
 
 
 def _torn(entries: Entries, entry_size: int) -> Finding:
@@ -104,8 +116,8 @@ class IndexWatch:
 
     __slots__ = (
         "_at",
-        "_entries",
-        "_keys",
+        "_due_at",
+        "_fields",
         "_kind",
         "_latest",
         "_numbers",
@@ -116,34 +128,37 @@ class IndexWatch:
 
     def __init__(self, loaded: LoadedIndex, kind: IndexKind) -> None:
         self._path = loaded.path
-        self._entries = loaded.entries
+        self._fields = loaded.fields
         self._kind = kind
-        #: The entries in the order in which their batches come by, and the first one to come.
-        self._numbers: list[int] | range = range(loaded.first, len(loaded.entries))
         self._at = 0
         self._latest = -1
         self._pending: list[int] = []
+        numbers = range(loaded.first, len(loaded.fields[0]))
         self._wrong = self._disorder(loaded.first)
+        #: The entries in the order in which their batches come by, and where these are.
+        self._numbers: list[int] | range = numbers
+        self._due_at = loaded.fields[1][loaded.first :]
         if self._wrong:
-            self._numbers = sorted(self._numbers, key=lambda number: self._entries[number][1])
-        self._keys = [self._entries[number][1] for number in self._numbers]
+            self._numbers = sorted(numbers, key=loaded.fields[1].__getitem__)
+            self._due_at.sort()
 
     def add(self, swept: Swept, start: int) -> None:
         """Take the batches of a pass that began at a position of the segment."""
         columns = swept.columns
-        positions = [start + at for at in columns[_FIELD["position"]]]
         lasts = columns[_FIELD["last_offset"]]
         if self._kind is OFFSETS:
+            positions = [start + at for at in columns[_FIELD["position"]]]
             due = self._due(start + swept.end)
-            seen = zip(lasts, positions, strict=True)
-            if self._pending or not set(seen).issuperset(due):
-                self._check_offsets(swept, positions, len(due))
+            if self._pending or not _has_all(lasts, positions, due):
+                self._check_offsets(swept, positions, len(due[0]))
             return
         times = columns[_FIELD["max_timestamp"]]
-        latest = list(islice(accumulate(times, max, initial=self._latest), 1, None))
+        latest = times
+        if times[0] < self._latest or times != sorted(times):
+            latest = list(islice(accumulate(times, max, initial=self._latest), 1, None))
         due = self._due(lasts[-1] + 1)
-        if not set(zip(latest, lasts, strict=True)).issuperset(due):
-            self._check_times(swept, latest, len(due))
+        if not _has_all(latest, lasts, due):
+            self._check_times(swept, latest, len(due[0]))
         self._latest = latest[-1]
 
     def skip(self, end: int, next_offset: int | None) -> None:
@@ -163,7 +178,7 @@ class IndexWatch:
         self._wrong.sort()
         number, words = self._wrong[0]
         wrong = {number for number, _ in self._wrong}
-        if is_last and len(wrong) == len(self._entries) - number:
+        if is_last and len(wrong) == len(self._fields[0]) - number:
             return [
                 note(
                     self._path,
@@ -173,7 +188,7 @@ class IndexWatch:
                     position=number * self._kind.layout.size,
                 )
             ]
-        key, other = self._entries[number]
+        key, other = self._entry(number)
         return [
             damage(
                 self._path,
@@ -187,31 +202,36 @@ class IndexWatch:
 
     # -- inside
 
+    def _entry(self, number: int) -> tuple[int, int]:
+        firsts, seconds = self._fields
+        return firsts[number], seconds[number]
+
     def _disorder(self, first: int) -> list[tuple[int, str]]:
         """Return the entries that do not increase."""
-        keys, others = zip(*self._entries[first:], strict=True) if self._numbers else ((), ())
-        if all(map(lt, keys, keys[1:])) and all(map(le, others, others[1:])):
+        keys, others = (field[first:] for field in self._fields)
+        if keys == sorted(keys) and others == sorted(others) and len(set(keys)) == len(keys):
             return []
-        pairs = enumerate(pairwise(self._entries[first:]), first + 1)
+        pairs = enumerate(pairwise(zip(keys, others, strict=True)), first + 1)
         return [
             (number, "does not follow the one before")
             for number, (before, after) in pairs
             if not (before[0] < after[0] and before[1] <= after[1])
         ]
 
-    def _due(self, end: int) -> list[Pair]:
+    def _due(self, end: int) -> tuple[Column, Column]:
         """Return the entries that come before a position or an offset."""
         first, numbers = self._at, self._numbers
-        self._at = bisect_left(self._keys, end, first)
+        self._at = bisect_left(self._due_at, end, first)
+        due_at = self._due_at[first : self._at]
         if isinstance(numbers, range):
-            return self._entries[numbers.start + first : numbers.start + self._at]
-        return [self._entries[number] for number in numbers[first : self._at]]
+            return self._fields[0][numbers.start + first : numbers.start + self._at], due_at
+        return [self._fields[0][number] for number in numbers[first : self._at]], due_at
 
     def _check_offsets(self, swept: Swept, positions: list[int], due: int) -> None:
         """Look at entries one by one."""
         lasts = swept.columns[_FIELD["last_offset"]]
         for number in self._numbers[self._at - due : self._at]:
-            offset, position = self._entries[number]
+            offset, position = self._entry(number)
             row = bisect_left(positions, position)
             if row == len(positions) or positions[row] != position:
                 self._wrong.append((number, "points into the middle of a batch"))
@@ -221,7 +241,7 @@ class IndexWatch:
                 self._pending.append(number)
         waiting = []
         for number in self._pending:
-            offset = self._entries[number][0]
+            offset = self._fields[0][number]
             row = bisect_left(lasts, offset)
             if row == len(lasts):
                 waiting.append(number)
@@ -235,7 +255,7 @@ class IndexWatch:
         bases = swept.columns[_FIELD["base_offset"]]
         times = swept.columns[_FIELD["max_timestamp"]]
         for number in self._numbers[self._at - due : self._at]:
-            timestamp, offset = self._entries[number]
+            timestamp, offset = self._entry(number)
             row = bisect_left(lasts, offset)
             if offset < bases[row]:
                 self._wrong.append((number, "names an offset that no batch has"))
@@ -243,6 +263,13 @@ class IndexWatch:
                 self._wrong.append((number, "has another time than its batch"))
             elif latest[row] != timestamp:
                 self._wrong.append((number, "has an earlier time than batches before it"))
+
+
+def _has_all(firsts: Column, seconds: Column, due: tuple[Column, Column]) -> bool:
+    """Whether every entry that is due is there; mostly there is one a batch."""
+    if not due[0] or due == (firsts, seconds):
+        return True
+    return set(zip(firsts, seconds, strict=True)).issuperset(zip(*due, strict=True))
 
 
 _BEHIND: Final = "is behind the end of the log"

@@ -21,6 +21,7 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import ARENA_BYTES, read_only
 from cordwood.records.kernels.castagnoli import first_wrong
 from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
+from cordwood.records.kernels.intrinsics import byte_at
 from cordwood.records.kernels.record import (
     R_HEADERS,
     R_KEY_SIZE,
@@ -69,6 +70,48 @@ V_WORDS = V_CODECS + 3 * 8
 
 IS_CUT = -2
 
+#: At least as many bytes as are looked at before a record's end is known.
+NUMBERS = 16
+
+#: Where it ends, or -1; offset delta, sizes of key and value.
+Usual: TypeAlias = tuple[int, int, int, int]
+
+
+@inlined
+def _short(source: Bytes, position: int) -> tuple[int, int, int]:
+    """A number of one or two bytes, the position after it, and 0x80 if it is a longer one."""
+    byte = byte_at(source, position)
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1, 0
+    second = byte_at(source, position + 1)
+    byte = byte & 0x7F | second << 7
+    return (byte >> 1) ^ -(byte & 1), position + 2, second & 0x80
+
+
+@inlined
+def _usual(source: Bytes, position: int, end: int) -> Usual:
+    """Read a record without headers, of short numbers; -1: let `read_record` see what it is.
+
+    Nothing is compared on the way, for the end is right only if all before it was.
+    """
+    if end - position < NUMBERS:
+        return -1, 0, 0, 0
+    length, at_attributes, longer = _short(source, position)
+    stop = at_attributes + length
+    _, place, more = _short(source, at_attributes + 1)
+    longer |= more
+    offset, place, more = _short(source, place)
+    longer |= more
+    key_size, place, more = _short(source, place)
+    place += max(key_size, 0)
+    if longer | more or stop > end or place + 2 > stop:
+        return -1, 0, 0, 0
+    value_size, place, more = _short(source, place)
+    tail = place + max(value_size, 0)
+    if more or tail + 1 != stop or byte_at(source, tail) != 0:
+        return -1, 0, 0, 0
+    return stop, offset, key_size, value_size
+
 
 @inlined
 def _walk(
@@ -77,16 +120,19 @@ def _walk(
     """Read every record of a batch: where they end, -1 when one is not sound, and five sums."""
     lowest = keyless = tombstones = key_bytes = value_bytes = headers = 0
     for _ in range(count):
-        record = read_record(source, position, end)
-        position = record[R_STOP]
-        if position < 0 or record[R_OFFSET] < lowest or record[R_OFFSET] > last_delta:
+        stop, offset, key_size, value_size = _usual(source, position, end)
+        if stop < 0:
+            record = read_record(source, position, end)
+            stop, offset = record[R_STOP], record[R_OFFSET]
+            key_size, value_size = record[R_KEY_SIZE], record[R_VALUE_SIZE]
+            headers += record[R_HEADERS]
+        if stop < 0 or offset < lowest or offset > last_delta:
             return -1, 0, 0, 0, 0, 0
-        lowest = record[R_OFFSET] + 1
-        keyless += record[R_KEY_SIZE] < 0
-        key_bytes += max(record[R_KEY_SIZE], 0)
-        tombstones += record[R_VALUE_SIZE] < 0
-        value_bytes += max(record[R_VALUE_SIZE], 0)
-        headers += record[R_HEADERS]
+        position, lowest = stop, offset + 1
+        keyless += key_size < 0
+        key_bytes += max(key_size, 0)
+        tombstones += value_size < 0
+        value_bytes += max(value_size, 0)
     return position, keyless, tombstones, key_bytes, value_bytes, headers
 
 

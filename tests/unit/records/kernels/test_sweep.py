@@ -3,6 +3,7 @@
 import pytest
 
 from cordwood.core.errors import InvalidRecordError
+from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.kernels import sweep
 from cordwood.records.kernels.arena import ARENA_BYTES
@@ -15,11 +16,23 @@ from tests.unit.records.test_sweep import keyed, marker
 
 PLAIN = PlainSweeper()
 
+
+def sized(*sizes: int) -> bytes:
+    """Return records whose numbers are as long as these sizes make them, with and without keys."""
+    builder = BatchBuilder(BatchFields(base_offset=0))
+    for size in sizes:
+        builder.append(bytes(size), bytes(size), timestamp=size**2)
+        builder.append(None, bytes(size), timestamp=size)
+        builder.append(bytes(size), None, timestamp=0, headers=[("h", bytes(size))])
+    return bytes(builder.build())
+
+
 INPUTS = {
     "nothing": b"",
     "plain": keyed(0) + keyed(2),
     "markers between": keyed(0, producer_id=7) + marker(2) + keyed(3),
     "codecs": b"".join(keyed(2 * codec, codec=codec) for codec in Codec),
+    "numbers of each length": sized(0, 1, 30, 63, 64, 150, 8191, 8192, 9000, 1 << 20),
     "larger than the room": large(ARENA_BYTES) + keyed(1),
     "old ones": legacy(0, b"a", b"b") + legacy(1, b"c", base_offset=2, codec=Codec.GZIP) + keyed(9),
     "cut off": keyed(0) + keyed(2)[:40],
