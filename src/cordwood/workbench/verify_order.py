@@ -4,7 +4,8 @@
                   below what a cleaner has reached, or a batch that has lost records   compacted
                   behind records without keys, or where files of a segment are left    lost
                   otherwise                                                            unknown
-    epochs    never go back, and are those of the leader epoch checkpoint up to its latest
+    epochs    never go back, and are those of the leader epoch checkpoint from its first on, which
+              is written before the first record of an epoch is
 
 A cleaner takes every record that has no key. So a gap behind such a record is none of its doing.
 """
@@ -21,6 +22,10 @@ from cordwood.workbench.findings import Finding, damage, note
 _OFFSET_REMEDY: Final = "restore the file from a replica: readers stop here"
 _LOST: Final = "restore what is missing from a replica: records are lost"
 _EPOCH_REMEDY: Final = "remove the file: the log then has no epochs from before its next leader"
+_LEARN: Final = (
+    "remove the file: the next load learns epochs from the log above its recovery point; or, if "
+    "the batch is wrong, restore that from a replica"
+)
 #: Where a batch's fields are in `Swept.columns`.
 _FIELD: Final = {name: at for at, name in enumerate(SweptBatch._fields)}
 
@@ -43,7 +48,10 @@ class EpochPlace(NamedTuple):
 
 
 class Order:
-    """Hears of every batch of a log, in order. `next_offset` is None where that is not known."""
+    """Hears of every batch of a log, in order. `next_offset` is None where that is not known.
+
+    With `has_file` no entries mean that the checkpoint has none, and not that nobody knows.
+    """
 
     __slots__ = (
         "_ahead",
@@ -52,6 +60,7 @@ class Order:
         "_epochs_path",
         "_first_keyless",
         "_gaps",
+        "_has_file",
         "_healed",
         "_is_wrong_epoch",
         "_lost_at",
@@ -59,11 +68,14 @@ class Order:
         "next_offset",
     )
 
-    def __init__(self, epochs: Sequence[EpochEntry] = (), *, epochs_path: str = "") -> None:
+    def __init__(
+        self, epochs: Sequence[EpochEntry] = (), *, epochs_path: str = "", has_file: bool = False
+    ) -> None:
         self.findings: list[Finding] = []
         self.next_offset: int | None = None
         self._epochs = epochs
         self._epochs_path = epochs_path
+        self._has_file = has_file or bool(epochs)
         self._epoch = -1
         self._ahead: EpochPlace | None = None
         self._is_wrong_epoch = False
@@ -128,7 +140,7 @@ class Order:
     ) -> Iterator[Finding]:
         """Yield what the gaps are; `orphans` are bases of segments of which other files are left.
 
-        Gaps that a cleaner left are told together.
+        Gaps that a cleaner left are told together. Then what the epochs lack, if they do.
         """
         cleaned = []
         bases = tuple(orphans)
@@ -147,6 +159,8 @@ class Order:
                 first_offset=cleaned[0].first_offset,
                 end_offset=cleaned[-1].end_offset,
             )
+        if self._ahead is not None and not self._is_wrong_epoch:
+            yield self._lacking(self._ahead.batch)
 
     # -- inside
 
@@ -209,7 +223,7 @@ class Order:
             if epoch < self._epoch:
                 place = EpochPlace(path, start + batch.position, batch)
                 self._go_back(place, is_believed=self._known_epoch(batch.base_offset) == epoch)
-            if self._epochs and epoch > self._epochs[-1].epoch:
+            if self._has_file and epoch > self._latest_epoch:
                 self._ahead = self._ahead or EpochPlace(path, start + batch.position, batch)
             self._epoch = epoch
             self._hold_against_checkpoint(batch)
@@ -240,12 +254,27 @@ class Order:
             )
         )
 
+    @property
+    def _latest_epoch(self) -> int:
+        return self._epochs[-1].epoch if self._epochs else -1
+
+    def _lacking(self, batch: SweptBatch) -> Finding:
+        return damage(
+            self._epochs_path,
+            "an epoch of the log is missing",
+            remedy=_LEARN,
+            first_offset=batch.base_offset,
+            end_offset=batch.last_offset + 1,
+            expected=f"epoch {batch.leader_epoch} at offset {batch.base_offset}",
+            found=f"epoch {self._latest_epoch} as the latest" if self._epochs else "no epochs",
+        )
+
     def _known_epoch(self, offset: int) -> int:
         after = bisect_right(self._epochs, offset, key=lambda entry: entry.start_offset)
         return self._epochs[after - 1].epoch if after else -1
 
     def _hold_against_checkpoint(self, batch: SweptBatch) -> None:
-        """Compare a new epoch with the checkpoint, which may not know of the latest ones."""
+        """Compare a new epoch with the checkpoint; what is above its latest is judged later."""
         if self._is_wrong_epoch or not self._epochs:
             return
         after = bisect_right(self._epochs, batch.base_offset, key=lambda entry: entry.start_offset)

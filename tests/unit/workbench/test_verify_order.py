@@ -1,8 +1,12 @@
 """Offsets and epochs from batch to batch: what goes back, what is missing, and why."""
 
+import pytest
+
 from cordwood.records.builder import BatchFields, empty_batch
+from cordwood.records.sweep import PlainSweeper
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.findings import Severity
+from cordwood.workbench.verify_order import Order
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.reader_samples import directory, put
 from tests.unit.storage.segment_samples import v2
@@ -129,6 +133,26 @@ def test_checkpoint_that_does_not_increase_is_damage() -> None:
 
 def test_first_epochs_may_be_missing() -> None:
     assert damages(with_epochs("0\n1\n5 3\n", keyed(0, 3, epoch=2) + keyed(3, epoch=5))) == []
+
+
+def test_checkpoint_that_lacks_the_latest_epoch_is_damage() -> None:
+    files = with_epochs("0\n1\n2 0\n", keyed(0, 3, epoch=2) + keyed(3, epoch=5))
+
+    (found,) = verified(files).findings
+
+    assert (found.cause, found.first_offset) == ("an epoch of the log is missing", 3)
+    assert (found.expected, found.found) == ("epoch 5 at offset 3", "epoch 2 as the latest")
+
+
+@pytest.mark.parametrize(("has_file", "found"), ((True, ["no epochs"]), (False, [])))
+def test_epochs_are_missing_from_a_file_without_entries(
+    *, has_file: bool, found: list[str]
+) -> None:
+    order = Order(epochs_path=EPOCHS, has_file=has_file)
+
+    order.add(PlainSweeper().check(keyed(0, epoch=0)), 0, path="0.log")
+
+    assert [each.found for each in order.judge(log_start=0, cleaned_to=0)] == found
 
 
 def test_lost_segment_of_a_healthy_log_is_told() -> None:
