@@ -164,3 +164,9 @@ def test_entry_inside_a_wrapper_is_right() -> None:
     files = directory(log=message(0) + wrapper, index=offsets(0, (2, len(message(0)))))
 
     assert verified(files).findings == ()
+
+
+def test_entries_are_unpacked_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cordwood.workbench.verify_indexes._ENTRIES", 2)
+
+    assert damages(healthy()) == []
