@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from cordwood.core.errors import CordwoodError, SettingError
+from cordwood.core.errors import CordwoodError, LogDirectoryError, SettingError
 
 GOOD: Final = 0
 FOUND_WRONG: Final = 1
@@ -24,13 +24,23 @@ def ending() -> Iterator[None]:
         yield
     except SettingError as error:
         _leave(str(error), USAGE)
+    except LogDirectoryError as error:
+        _leave(str(error), UNREACHABLE)
     except CordwoodError as error:
         _leave(str(error), FOUND_WRONG)
     except BrokenPipeError:  # who reads has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(GOOD)
     except OSError as error:
-        _leave(f"{error.strerror or error}: {error.filename or 'no file'}", UNREACHABLE)
+        _leave(_words(error), UNREACHABLE)
+
+
+def _words(error: OSError) -> str:
+    """Return what the operating system refused, where, and what to do."""
+    remedy = "check the path"
+    if isinstance(error, PermissionError):
+        remedy = "run this as somebody who has the right to it"
+    return f"{error.strerror or error}: {error.filename or 'no file'}; {remedy}"
 
 
 def _leave(words: str, code: int) -> None:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from cordwood.cli.endings import FOUND_WRONG, UNREACHABLE, USAGE, ending
-from cordwood.core.errors import CorruptMessageError, SettingError
+from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
 
 
 @pytest.mark.parametrize(
@@ -13,8 +13,18 @@ from cordwood.core.errors import CorruptMessageError, SettingError
     (
         (SettingError("no", key="k", remedy="yes"), USAGE, "no; yes"),
         (CorruptMessageError("torn", position=3), FOUND_WRONG, "torn (position 3)"),
-        (FileNotFoundError(2, "No such file", "/x"), UNREACHABLE, "No such file: /x"),
-        (OSError("odd"), UNREACHABLE, "odd: no file"),
+        (
+            FileNotFoundError(2, "No such file", "/x"),
+            UNREACHABLE,
+            "No such file: /x; check the path",
+        ),
+        (
+            PermissionError(13, "No", "/x"),
+            UNREACHABLE,
+            "No: /x; run this as somebody who has the right to it",
+        ),
+        (LogDirectoryError("no", path="/x", remedy="yes"), UNREACHABLE, "/x: no; yes"),
+        (OSError("odd"), UNREACHABLE, "odd: no file; check the path"),
     ),
 )
 def test_error_ends_a_command_with_words_and_a_code(

@@ -67,7 +67,7 @@ def test_salvage_prints_json_and_takes_a_partitions_name(
 def test_salvage_without_a_source_is_refused(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, source.parent / "nothing-0", "--out", source.parent / "out") == 1
+    assert run(monkeypatch, source.parent / "nothing-0", "--out", source.parent / "out") == 3
 
     assert "give the directory of a partition" in capsys.readouterr().err
 

@@ -1,0 +1,114 @@
+"""What is not there, not meant or not allowed ends a command with one line, and no traceback."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cordwood import cli
+from cordwood.cli.endings import UNREACHABLE
+from cordwood.core.system import SystemFiles
+from tests.unit.workbench.salvage_samples import batch
+
+LOG: Final = "00000000000000000000.log"
+VERBS: Final = ("dump", "verify", "stat", "explain", "reindex", "salvage", "adopt")
+OF_PARTITIONS: Final = ("explain", "reindex", "salvage")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A log directory with one partition."""
+    (tmp_path / "logs" / "t-0").mkdir(parents=True)
+    (tmp_path / "logs" / "t-0" / LOG).write_bytes(batch(0))
+    return tmp_path / "logs"
+
+
+def arguments(verb: str, path: Path) -> list[str]:
+    more = {
+        "dump": ["--files", f"{path}/{LOG}"],
+        "salvage": [str(path), "--out", f"{path}-out", "--partition", "t-0"],
+        "adopt": [str(path), "--to-kafka"],
+    }
+    return [verb, *more.get(verb, [str(path)])]
+
+
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], verb: str, path: Path
+) -> int:
+    """Run a command and return its code; it says one line that has the path and a remedy."""
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments(verb, path)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("cordwood: ")
+    assert str(path) in line
+    assert "; " in line
+    return int(left.value.code or 0)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_path_that_is_not_there_is_out_of_reach(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_file_is_no_directory(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t-0").write_text("text")
+
+    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_empty_directory_has_no_log(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t-0").mkdir()
+
+    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root has every right")
+@pytest.mark.parametrize("verb", VERBS)
+def test_directory_without_rights_is_out_of_reach(
+    verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = logs if verb == "adopt" else logs / "t-0"
+    path.chmod(0)
+
+    code = refused(monkeypatch, capfd, verb, path)
+    path.chmod(0o700)
+
+    assert code == UNREACHABLE
+
+
+@pytest.mark.parametrize("verb", OF_PARTITIONS)
+def test_log_directory_is_no_partition(
+    verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(monkeypatch, capfd, verb, logs) == UNREACHABLE
+
+
+@pytest.mark.parametrize(("verb", "place"), (("reindex", "t-0"), ("adopt", "")))
+def test_locked_directory_is_left_alone(
+    verb: str,
+    place: str,
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lock = SystemFiles().lock(f"{logs}/.lock")
+    try:
+        monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments(verb, logs / place)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+    finally:
+        lock.release()
+
+    assert left.value.code == UNREACHABLE
+    assert capfd.readouterr().err.startswith(f"cordwood: {logs}: is in use by a broker; stop it")
+    assert [each.name for each in (logs / "t-0").iterdir()] == [LOG]
