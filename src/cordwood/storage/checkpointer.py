@@ -108,7 +108,10 @@ class Checkpointer:
 def _settle(
     waiting: list[Future[None]], directory: LogDirectory, error: BaseException | None
 ) -> None:
+    """Tell those who wait, but for those who have given up."""
     for pending in waiting:
+        if not pending.set_running_or_notify_cancel():
+            continue
         if error is None:
             pending.set_result(None)
         else:

@@ -81,16 +81,20 @@ class ScheduledDeletions:
 
 
 def remove_tree(files: Files, path: str) -> None:
-    """Remove a directory and all that is in it; what is gone already does not matter."""
-    with suppress(FileNotFoundError):
-        for name in files.list(path):
-            _remove_any(files, f"{path}/{name}")
-        files.remove_directory(path)
+    """Remove a directory and all that is in it; what is gone already does not matter.
 
-
-def _remove_any(files: Files, path: str) -> None:
+    A link is removed, and what it leads to stays.
+    """
     with suppress(FileNotFoundError):
-        if files.stat(path).is_directory:
-            remove_tree(files, path)
-        else:
+        try:
             files.remove(path)
+        except (IsADirectoryError, PermissionError):  # the second is what a Mac says
+            if not files.stat(path).is_directory:
+                raise
+            _remove_directory(files, path)
+
+
+def _remove_directory(files: Files, path: str) -> None:
+    for name in files.list(path):
+        remove_tree(files, f"{path}/{name}")
+    files.remove_directory(path)

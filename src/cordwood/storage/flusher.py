@@ -96,7 +96,10 @@ def _is_about(log: Log, job: FlushJob) -> bool:
 
 
 def _settle(waiting: list[Future[None]], error: Exception | None) -> None:
+    """Tell those who wait, but for those who have given up."""
     for pending in waiting:
+        if not pending.set_running_or_notify_cancel():
+            continue
         if error is None:
             pending.set_result(None)
         else:

@@ -2,7 +2,7 @@
 
     size and magic   bound the batch within the file
     checksum         over the batch as it lies; its records are not read, as Kafka does not
-    offset           has a place in the segment
+    offset           follows the ones before it, and has a place in the segment
     caller           hears of each batch, for its epochs and producers, and may refuse it too
 
 The first batch that fails ends the log: nothing behind it can be believed, for a file system may
@@ -83,8 +83,7 @@ def recover(
     """Check every batch, write the indexes anew, cut off what is not whole.
 
     `before_cut` is called once it is known that something is to be cut off, if so.
-    SegmentOverflowError and IndexOrderError rise, with the segment left without indexes: the
-    offsets of batches that are whole contradict each other.
+    SegmentOverflowError rises, with the segment left without indexes, where an offset has no place.
     """
     files = segment.files
     files.reset_indexes()
@@ -95,6 +94,7 @@ def recover(
     try:
         for header, data in _batches(log, segment.size):
             ensure_whole(header, data)
+            _ensure_follows(header, next_offset)
             relative_offset(header.last_offset, segment.base_offset)
             on_batch(header, data)
             growth.add(header, header.position)
@@ -121,6 +121,19 @@ def ensure_whole(header: BatchHeader, data: memoryview) -> None:
         place = Place(header.position, header.base_offset)
         raise place.corrupt(
             "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
+        )
+
+
+def _ensure_follows(header: BatchHeader, next_offset: int) -> None:
+    """Refuse a batch whose offsets, which no checksum covers, lie below those before it.
+
+    A write of which the first page was lost looks like that: what comes before it is still right.
+    """
+    if not next_offset <= header.base_offset <= header.last_offset:
+        raise Place(header.position, header.base_offset).corrupt(
+            "offsets that do not follow those before them",
+            expected=f"at least {next_offset}",
+            found=f"{header.base_offset} to {header.last_offset}",
         )
 
 

@@ -22,7 +22,6 @@ from cordwood.core.errors import CorruptMessageError, InvalidRecordError
 from cordwood.records.header import BatchHeader
 from cordwood.storage.index import (
     AbortedEntry,
-    IndexOrderError,
     SegmentOverflowError,
     is_within_reach,
 )
@@ -33,7 +32,7 @@ from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import recover
 from cordwood.storage.splitting import parts_of, split
 
-Fault: TypeAlias = CorruptMessageError | InvalidRecordError | IndexOrderError | SegmentOverflowError
+Fault: TypeAlias = CorruptMessageError | InvalidRecordError | SegmentOverflowError
 
 
 @dataclass(slots=True)
@@ -115,8 +114,6 @@ class _Recovery:
             if len(parts) > 1:
                 report.split.append(segment.base_offset)
                 return split(state, segment, parts=parts, now_ms=self.now_ms)
-            self._empty(segment, error, before_cut)
-        except IndexOrderError as error:
             self._empty(segment, error, before_cut)
         else:
             self._note(segment, done.cut_bytes, done.fault)

@@ -1,11 +1,12 @@
 """What is deleted goes a while later."""
 
 import errno
+from pathlib import Path
 
 import pytest
 
 from cordwood.core.ports import Worker
-from cordwood.core.system import ThreadWorker
+from cordwood.core.system import SystemFiles, ThreadWorker
 from cordwood.storage.deletions import ScheduledDeletions, remove_tree
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.clock import VirtualClock
@@ -143,10 +144,39 @@ def test_tree_that_is_gone_does_not_matter() -> None:
     remove_tree(MemoryFiles(), "/d")
 
 
-@pytest.mark.parametrize("call", ("stat", "remove"))
-def test_tree_goes_although_one_of_its_files_has_gone_meanwhile(call: str) -> None:
+def test_tree_goes_and_what_its_links_lead_to_stays(tmp_path: Path) -> None:
+    kept, tree = tmp_path / "kept", tmp_path / "tree"
+    (kept / "inside").mkdir(parents=True)
+    (tree / "deep").mkdir(parents=True)
+    (tree / "deep" / "link").symlink_to(kept)
+    (tree / "dangling").symlink_to(tmp_path / "nothing")
+
+    remove_tree(SystemFiles(), str(tree))
+
+    assert not tree.exists()
+    assert (kept / "inside").is_dir()
+
+
+def test_tree_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+
+    remove_tree(SystemFiles(), str(tmp_path / "link"))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_tree_raises_when_a_file_may_not_be_removed() -> None:
+    yard = Yard("a")
+    yard.files.script.add(Fault(on="remove", path="/d/a", code=errno.EPERM))
+
+    with pytest.raises(PermissionError):
+        remove_tree(yard.files, "/d")
+
+
+def test_tree_goes_although_one_of_its_files_has_gone_meanwhile() -> None:
     yard = Yard("a", "b")
-    yard.files.script.add(Fault(on=call, path="/d/a", code=errno.ENOENT))
+    yard.files.script.add(Fault(on="remove", path="/d/a", code=errno.ENOENT))
 
     with pytest.raises(OSError, match="not empty"):
         remove_tree(yard.files, "/d")

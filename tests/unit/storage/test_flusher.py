@@ -2,6 +2,7 @@
 
 import errno
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -55,6 +56,20 @@ def test_flush_of_what_is_durable_is_done_at_once(mill: Mill) -> None:
 
     assert mill.flush().done()
     assert mill.worker.held == []
+
+
+def test_one_who_gives_up_does_not_keep_the_others_waiting(mill: Mill) -> None:
+    first, second, third = (mill.flush() for _ in range(3))
+    assert isinstance(first, Future)
+    assert isinstance(second, Future)
+
+    first.cancel()
+    second.cancel()
+    mill.worker.go_on()
+    mill.worker.go_on()
+
+    assert third.done()
+    assert mill.recovery_point == 2
 
 
 def test_those_who_ask_meanwhile_share_the_next_flush(mill: Mill) -> None:

@@ -6,7 +6,7 @@ from cordwood.core.errors import CorruptMessageError, InvalidRecordError
 from cordwood.records.batch import HEADER_SIZE
 from cordwood.records.header import BatchHeader
 from cordwood.storage import segment_recovery
-from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError, TimeEntry
+from cordwood.storage.index import AbortedEntry, SegmentOverflowError, TimeEntry
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import INDEX, TIME_INDEX
 from cordwood.storage.segment import Segment
@@ -217,11 +217,13 @@ def test_recovery_tells_before_it_cuts() -> None:
     assert segment.size == SIZE
 
 
-def test_recovery_raises_when_offsets_of_whole_batches_go_back() -> None:
+def test_recovery_ends_the_log_where_offsets_of_whole_batches_go_back() -> None:
     segment = torn(filled(created(), (v2(0), v2(5))), v2(4))
 
-    with pytest.raises(IndexOrderError, match="offset 4 cannot follow 5"):
-        recovered(segment)
+    done = recovered(segment)
+
+    assert "offsets that do not follow those before them" in str(done.fault)
+    assert (done.next_offset, done.cut_bytes) == (6, len(v2(4)))
 
 
 def test_recovery_raises_when_an_offset_has_no_place() -> None:

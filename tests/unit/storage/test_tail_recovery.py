@@ -7,7 +7,7 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.types import Offset
-from cordwood.storage.index import AbortedEntry, IndexOrderError, SegmentOverflowError
+from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import segment_name
@@ -185,27 +185,35 @@ def test_second_fault_is_told_beside_the_first() -> None:
     assert warning.startswith(f"{path(3)}: the checksum is wrong")
 
 
-def test_segment_whose_offsets_go_back_is_emptied() -> None:
+def test_log_ends_where_offsets_go_back() -> None:
     place = dead()
     overwrite(place, 3, bytes(batch(at=3)), at=SIZE)
-    overwrite(place, 3, bytes(batch(at=3)), at=2 * SIZE)
 
     log = recovered(place)
 
-    assert (bases(log), log.bounds.log_end) == ([0, 3], 3)
-    assert isinstance(log.report.fault, IndexOrderError)
-    assert log.report.cut_bytes == 3 * SIZE
-    assert lead(log, batch()).first_offset == 3
+    assert (bases(log), log.bounds.log_end) == ([0, 3], 4)
+    assert "offsets that do not follow" in str(log.report.fault)
+    assert log.report.cut_bytes == 2 * SIZE
+    assert lead(log, batch()).first_offset == 4
 
 
-def test_segment_with_offsets_below_its_base_is_emptied() -> None:
+def test_flushed_batches_stay_when_the_first_page_of_a_later_one_is_lost() -> None:
+    place = dead()
+    overwrite(place, 3, bytes(8), at=2 * SIZE)
+
+    log = recovered(place, at=5)
+
+    assert spans(log) == [(offset, offset) for offset in range(5)]
+
+
+def test_log_ends_before_a_segment_with_offsets_below_its_base() -> None:
     place = dead()
     overwrite(place, 3, bytes(batch(at=2)), at=0)
 
     log = recovered(place)
 
     assert (bases(log), log.bounds.log_end) == ([0, 3], 3)
-    assert isinstance(log.report.fault, SegmentOverflowError)
+    assert "offsets that do not follow" in str(log.report.fault)
     assert log.report.split == []
 
 
