@@ -51,10 +51,12 @@ class LogDirectory:
     damaged: list[DamagedFileError] = field(default_factory=list)
     failure: BaseException | None = None
     is_loaded: bool = False
+    is_closed: bool = False
 
     @classmethod
     def open(cls, files: Files, path: str) -> Self:
         """Take a directory; LogDirectoryError if another process has it or it cannot be used."""
+        path = path.rstrip("/") or "/"
         lock = _locked(files, path)
         try:
             return cls._opened(files, path, lock)
@@ -94,12 +96,15 @@ class LogDirectory:
 
     @property
     def is_online(self) -> bool:
-        return self.failure is None
+        """Whether it can be used: it has not failed, and has not been given back."""
+        return self.failure is None and not self.is_closed
 
     def ensure_online(self) -> None:
         """Refuse what needs a directory that has failed."""
         if self.failure is not None:
             raise KafkaStorageError(f"log directory {self.path} is offline: {self.failure}")
+        if self.is_closed:
+            raise KafkaStorageError(f"log directory {self.path} has been closed")
 
     def fail(self, error: BaseException) -> None:
         """Take the directory out of use; the first reason stays."""
@@ -119,9 +124,15 @@ class LogDirectory:
         write_offset_checkpoint(self.files, f"{self.path}/{name}", offsets=offsets)
 
     def close(self, *, broker_epoch: int) -> None:
-        """Let others have it. Its logs have been closed and its checkpoints written."""
+        """Let others have it. Its logs have been closed and its checkpoints written.
+
+        Closing again does nothing: by then it may be somebody else's.
+        """
+        if self.is_closed:
+            return
+        was_online, self.is_closed = self.is_online, True
         try:
-            if self.is_online and (self.is_loaded or self.is_clean):
+            if was_online and (self.is_loaded or self.is_clean):
                 write_clean_shutdown(self.files, self.path, broker_epoch=broker_epoch)
         finally:
             if self.lock is not None:

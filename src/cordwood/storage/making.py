@@ -5,7 +5,8 @@ is on disk before the log can be written to, and no checkpoint speaks of an earl
 name.
 """
 
-from cordwood.core.errors import KafkaStorageError
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import InvalidPartitionsError, KafkaStorageError
 from cordwood.core.ids import Uuid
 from cordwood.core.types import TopicPartition
 from cordwood.storage import names
@@ -31,6 +32,8 @@ def create(
         _ensure_topic_id(stock, log, topic_id)
         return log
     names.ensure_topic_name(partition.topic)
+    if not 0 <= partition.partition <= INT32_MAX:
+        raise InvalidPartitionsError(f"{partition} has no number from 0 to {INT32_MAX}")
     offline = [each.path for each in stock.directories if not each.is_online]
     if not stock.online or (offline and not is_new):
         raise KafkaStorageError(f"{partition} cannot be made: {', '.join(offline)} is offline")

@@ -91,7 +91,9 @@ def plan_retention(
     config: LogConfig,
     now_ms: int,
 ) -> RetentionPlan:
-    """Decide on all segments of a log, which are given in order."""
+    """Decide on all segments of a log, which are given in order; a reader may find none."""
+    if not segments:
+        return RetentionPlan((), (), is_rolling=False, log_start_offset=log_start_offset)
     movable = segments[: _count_movable(segments, high_watermark)]
     reasons = [Reason.LOG_START] * _count_below(movable, segments[-1], log_start_offset)
     if config.is_deleted:

@@ -113,7 +113,7 @@ def _segments(reader: PartitionReader) -> list[tuple[ReaderSegment, int | None]]
     """Return the segments, each with the base offset of the next."""
     opened = reader.opened()
     bases = [each.base_offset for each in opened]
-    return list(zip(opened, (*bases[1:], None), strict=True))
+    return list(zip(opened, (*bases, None)[1:], strict=True))
 
 
 def _facts(

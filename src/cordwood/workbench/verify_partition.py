@@ -70,7 +70,7 @@ def _look(
     bases = [each.base_offset for each in listed]
     places = [
         SegmentPlace(each, next_base)
-        for each, next_base in zip(listed, [*bases[1:], None], strict=True)
+        for each, next_base in zip(listed, [*bases, None][1:], strict=True)
         if only is None or each.base_offset == only
     ]
     findings = list(check_names(source.path, names, bases=bases)) if only is None else []

@@ -6,6 +6,7 @@ from cordwood.core.errors import KafkaStorageError, LogDirectoryError
 from cordwood.core.types import Offset, PartitionId, TopicName, TopicPartition
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.checkpoints import RECOVERY_POINTS
+from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.meta_properties import MetaProperties, write_meta_properties
 from cordwood.storage.names import DirectorySuffix
@@ -33,6 +34,13 @@ def test_directory_has_a_lock_and_four_checkpoints_when_it_is_new(files: MemoryF
     assert files.list(PATH) == [".lock", *CHECKPOINTS]
     assert [files.stat(f"{PATH}/{name}").size for name in CHECKPOINTS] == [0, 0, 0, 0]
     assert (opened.meta, opened.is_clean, opened.partitions()) == (None, False, {})
+
+
+def test_directory_is_the_same_when_its_name_ends_with_a_slash(files: MemoryFiles) -> None:
+    opened = LogDirectory.open(files, f"{PATH}/")
+
+    assert opened.path == PATH
+    assert files.list(PATH) == [".lock", *CHECKPOINTS]
 
 
 def test_directory_survives_a_crash_when_it_is_new(files: MemoryFiles) -> None:
@@ -83,6 +91,19 @@ def test_directory_is_clean_once_when_its_logs_were_closed(
 
     assert second.is_clean is is_loaded
     assert not LogDirectory.open(files, PATH).is_clean
+
+
+def test_directory_is_not_touched_again_when_it_has_been_closed(files: MemoryFiles) -> None:
+    first = LogDirectory.open(files, PATH)
+    first.is_loaded = True
+    first.close(broker_epoch=1)
+    LogDirectory.open(files, PATH)
+
+    first.close(broker_epoch=1)
+
+    assert CLEAN_SHUTDOWN not in files.list(PATH)
+    with pytest.raises(KafkaStorageError, match="/var/logs has been closed"):
+        first.ensure_online()
 
 
 def test_directory_is_not_clean_when_it_has_failed(files: MemoryFiles) -> None:

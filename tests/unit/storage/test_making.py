@@ -6,6 +6,7 @@ import pytest
 
 from cordwood.core.errors import (
     InconsistentTopicIdError,
+    InvalidPartitionsError,
     InvalidTopicError,
     KafkaStorageError,
 )
@@ -74,6 +75,14 @@ def test_topic_has_to_have_a_name_that_a_topic_may_have() -> None:
 
     with pytest.raises(InvalidTopicError):
         manager.create(partition(topic="a/b"), topic_id=None)
+
+
+@pytest.mark.parametrize("number", (-1, 1 << 31))
+def test_partition_has_to_have_a_number_that_a_directory_may_have(number: int) -> None:
+    manager = House().load()
+
+    with pytest.raises(InvalidPartitionsError, match="has no number from 0 to 2147483647"):
+        manager.create(partition(number), topic_id=None)
 
 
 def test_log_is_made_in_another_directory_when_one_fails() -> None:

@@ -99,6 +99,19 @@ def test_view_explains_what_retention_does(config: dict[str, str], going: int) -
     assert sum(1 for segment in told.segments if segment.goes) == going
 
 
+def test_view_of_a_log_that_was_deleted_has_nothing_in_it() -> None:
+    files = MemoryFiles()
+    for path in ("/d", "/d/t-0"):
+        files.make_directory(path)
+    files.create("/d/t-0/00000000000000000000.log.deleted")
+
+    view = open_partition(files, "/d/t-0", clock=VirtualClock())
+
+    assert view.explain().segments == ()
+    assert view.stat().total.batches == 0
+    assert not view.verify().is_damaged
+
+
 def test_views_are_those_of_a_log_directory() -> None:
     views = list(open_partitions(written(), "/d", clock=VirtualClock()))
 
