@@ -68,7 +68,7 @@ def _mark_stays(patch: pytest.MonkeyPatch) -> None:
 
 
 def _any_checksum(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(segment_recovery, "ensure_whole", lambda header, data: None)
+    patch.setattr(segment_recovery, "ensure_crc", lambda header, data: None)
 
 
 def _torn_end_stays(patch: pytest.MonkeyPatch) -> None:

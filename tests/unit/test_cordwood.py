@@ -29,6 +29,15 @@ def test_facade_stays_light_when_a_batch_is_asked_for() -> None:
     assert not loaded & {"asyncio", "numpy", "numba", "pyarrow"}
 
 
+@pytest.mark.parametrize(
+    "module", ("storage.manager", "storage.upkeep", "storage.directories", "records.kernels")
+)
+def test_what_a_broker_starts_with_needs_no_arrays(module: str) -> None:
+    loaded = modules_after(f"import cordwood.{module}")
+
+    assert not loaded & {"numpy", "numba", "pyarrow"}
+
+
 @pytest.mark.parametrize("name", cordwood.__all__)
 def test_facade_resolves_the_name_when_asked(name: str) -> None:
     value = getattr(cordwood, name)

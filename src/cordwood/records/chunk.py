@@ -20,14 +20,15 @@ the same rules:
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final, NamedTuple, Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer
 from cordwood.core.errors import SettingError
 from cordwood.records.compression import DEFAULT_LIMIT
+
+if TYPE_CHECKING:  # who appends and who fetches speak of transactions too, and need no arrays
+    import numpy as np
+    from numpy.typing import NDArray
 
 COLUMNS: Final = (
     "offset",
@@ -49,8 +50,8 @@ HEADER_COST: Final = 16
 MOST_BYTES: Final = (1 << 31) - 1
 MOST_ROWS: Final = 1 << 26
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int16] | NDArray[np.int8]
+Bytes: TypeAlias = "NDArray[np.uint8]"
+Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int16] | NDArray[np.int8]"
 
 
 class AbortedTransaction(NamedTuple):
@@ -151,7 +152,7 @@ class Fixed(NamedTuple):
 class Binary(NamedTuple):
     """Bytes laid end to end; `bits` has a 1 for each row that is not null."""
 
-    starts: NDArray[np.int32]
+    starts: "NDArray[np.int32]"
     data: Bytes
     bits: Bytes
     nulls: int
@@ -169,7 +170,7 @@ class Views(NamedTuple):
 class Headers(NamedTuple):
     """For each row a stretch of pairs."""
 
-    starts: NDArray[np.int32]
+    starts: "NDArray[np.int32]"
     pairs: int
     keys: Binary
     values: Binary

@@ -11,15 +11,16 @@ unknown magic are damage.
 from struct import Struct
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import Buffer
+from cordwood.core.binary import Buffer, crc32c
 from cordwood.records.batch import (
     CONTROL_BIT,
+    CRC_START,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
     MAGIC,
     TRANSACTIONAL_BIT,
 )
-from cordwood.records.message import LOG_OVERHEAD, SMALLEST_SIZE
+from cordwood.records.message import LOG_OVERHEAD, SMALLEST_SIZE, message_crc
 from cordwood.records.place import CODEC_BITS, Place
 from cordwood.records.sequence import increment_sequence
 from cordwood.records.stream import PREFIX_SIZE
@@ -126,6 +127,22 @@ def read_header(window: Buffer, at: int = 0, *, position: int | None = None) -> 
         attributes,
         *rest,
     )
+
+
+def ensure_crc(header: BatchHeader, data: memoryview) -> None:
+    """Refuse a batch whose bytes have changed since its checksum was written; `data` is all of it.
+
+    Of a wrapper only its own checksum is looked at.
+    """
+    if header.magic == MAGIC:
+        computed = crc32c(data[CRC_START:])
+    else:
+        computed = message_crc(data, 0, len(data))
+    if computed != header.crc:
+        place = Place(header.position, header.base_offset)
+        raise place.corrupt(
+            "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
+        )
 
 
 def _smallest_size(magic: int, place: Place) -> int:

@@ -10,9 +10,9 @@ Records are read as leniently as Kafka reads them when it dumps: their offsets m
 text that is not UTF-8 is printed as Java prints it. This is the plain twin of `kernels.lines`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cordwood.core.binary import INT32_MAX, Buffer, read_varint, read_varlong
 from cordwood.core.errors import BadRecordsError, BytesError
@@ -21,7 +21,7 @@ from cordwood.records.batch import MAGIC, RecordBatch
 from cordwood.records.chunk import Selection
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.record import TimestampType
-from cordwood.records.v2_record import wrap_int64
+from cordwood.records.v2_record import read_nullable, wrap_int64
 
 #: What a timestamp is called in front of it.
 LABELS: Final = {
@@ -68,6 +68,29 @@ class LineWriter(Protocol):
         """
 
 
+class LikeRecord(Protocol):
+    """What lines are made of, whatever the format; reading it may raise `BadRecordsError`."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset as far as it can be told."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its time in milliseconds."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its key, None for none."""
+
+    @property
+    def value(self) -> bytes | None:
+        """Its value, None for none."""
+
+
+Dumped = TypeVar("Dumped", bound=LikeRecord)
+
+
 class RawRecord(NamedTuple):
     """A record as its bytes have it, with what the batch adds."""
 
@@ -98,7 +121,24 @@ class PlainLineWriter:
 
     def write(self, batch: RecordBatch, style: LineStyle, *, previous: int) -> RecordLines:
         """Return the lines of a batch; see `LineWriter`."""
-        return gather(_lines(batch, style), style, previous=previous)
+        records = raw_records(batch, limit=style.limit)
+        label = LABELS[batch.timestamp_type]
+        lines = lines_of(records, style, metadata=lambda record: metadata_of(record, label))
+        return gather(lines, style, previous=previous)
+
+
+def lines_of(
+    records: Iterable[Dumped], style: LineStyle, *, metadata: Callable[[Dumped], bytes]
+) -> Iterator[Line]:
+    """Yield the lines of records, up to the first whose data have no text."""
+    for record in records:
+        text = metadata(record) if style.has_metadata else b""
+        try:
+            text += data_of(record.key, record.value, style=style) if style.has_data else b""
+        except BadRecordsError as error:
+            yield Line(record.offset, record.timestamp, text, error)
+            return
+        yield Line(record.offset, record.timestamp, text)
 
 
 def gather(lines: Iterator[Line], style: LineStyle, *, previous: int) -> RecordLines:
@@ -119,18 +159,6 @@ def gather(lines: Iterator[Line], style: LineStyle, *, previous: int) -> RecordL
     except BadRecordsError as caught:
         error = caught
     return RecordLines(b"".join(texts), previous, gaps, error)
-
-
-def _lines(batch: RecordBatch, style: LineStyle) -> Iterator[Line]:
-    label = LABELS[batch.timestamp_type]
-    for record in raw_records(batch, limit=style.limit):
-        text = metadata_of(record, label) if style.has_metadata else b""
-        try:
-            text += data_of(record.key, record.value, style=style) if style.has_data else b""
-        except BadRecordsError as error:
-            yield Line(record.offset, record.timestamp, text, error)
-            return
-        yield Line(record.offset, record.timestamp, text)
 
 
 def metadata_of(record: RawRecord, label: bytes) -> bytes:
@@ -213,8 +241,8 @@ def _read(
     stop = start + length
     timestamp_delta, at = read_varlong(data, start + 1, stop)
     offset_delta, at = read_varint(data, at, stop)
-    key, at = _read_nullable(data, at, stop)
-    value, at = _read_nullable(data, at, stop)
+    key, at = read_nullable(data, at, stop)
+    value, at = read_nullable(data, at, stop)
     header_keys, at = _read_header_keys(data, at, stop)
     if at != stop:
         raise BytesError(
@@ -242,20 +270,6 @@ def _wrap_int32(number: int) -> int:
     return ((number + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
-    size, at = read_varint(data, position, end)
-    if size < 0:
-        return None, at
-    if size > end - at:
-        raise BytesError(
-            "a length beyond its record",
-            position=position,
-            expected=f"at most {end - at}",
-            found=size,
-        )
-    return bytes(data[at : at + size]), at + size
-
-
 def _read_header_keys(data: Buffer, position: int, end: int) -> tuple[tuple[bytes, ...], int]:
     count, at = read_varint(data, position, end)
     if not 0 <= count <= end - at:
@@ -267,9 +281,9 @@ def _read_header_keys(data: Buffer, position: int, end: int) -> tuple[tuple[byte
         )
     keys = []
     for _ in range(count):
-        key, value_at = _read_nullable(data, at, end)
+        key, value_at = read_nullable(data, at, end)
         if key is None:
             raise BytesError("a null header key", position=at, expected="a key", found="null")
         keys.append(key)
-        _, at = _read_nullable(data, value_at, end)
+        _, at = read_nullable(data, value_at, end)
     return tuple(keys), at

@@ -68,8 +68,8 @@ def read_v2_record(data: Buffer, position: int, end: int) -> V2Record:
         )
     timestamp_delta, at = read_varlong(data, start + 1, stop)
     offset_delta, at = read_varint(data, at, stop)
-    key, at = _read_nullable(data, at, stop)
-    value, at = _read_nullable(data, at, stop)
+    key, at = read_nullable(data, at, stop)
+    value, at = read_nullable(data, at, stop)
     headers, at = _read_headers(data, at, stop)
     if at != stop:
         raise BytesError(
@@ -107,7 +107,7 @@ def append_v2_record(
         _append_nullable(out, content)
 
 
-def _read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
+def read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
     """Read a length and as many bytes; any negative length is null, as Kafka reads it."""
     size, at = read_varint(data, position, end)
     if size < 0:
@@ -137,14 +137,14 @@ def _read_headers(data: Buffer, position: int, end: int) -> tuple[tuple[Header, 
     headers = []
     for _ in range(count):
         name, at_value = _read_header_key(data, at, end)
-        content, at = _read_nullable(data, at_value, end)
+        content, at = read_nullable(data, at_value, end)
         headers.append((name, content))
     return tuple(headers), at
 
 
 def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
     """Read a header's key, which is never null and has to be UTF-8."""
-    raw, at = _read_nullable(data, position, end)
+    raw, at = read_nullable(data, position, end)
     if raw is None:
         raise BytesError("a null header key", position=position, expected="a key", found="null")
     try:

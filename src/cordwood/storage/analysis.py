@@ -15,12 +15,11 @@ epoch than it knows of: it will fetch the rest once it has learnt of that leader
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import Buffer, bytes_view, crc32, crc32c
+from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.errors import InvalidRecordError, MessageTooLargeError
-from cordwood.records.batch import CRC_START, MAGIC
+from cordwood.records.batch import MAGIC
 from cordwood.records.compression import Codec
-from cordwood.records.header import BatchHeader, read_header
-from cordwood.records.message import CRC_START as MESSAGE_CRC_START
+from cordwood.records.header import BatchHeader, ensure_crc, read_header
 from cordwood.records.place import Place
 from cordwood.storage.origin import Origin
 
@@ -71,7 +70,7 @@ def analyze(
         _ensure_sender(header, origin, leader_epoch)
         if origin is not Origin.REPLICATION:
             ensure_size(header, max_message_bytes)
-        _ensure_crc(header, view)
+        ensure_crc(header, view[header.position : header.end])
         if header.codec_id:
             codec = Place(position, header.base_offset).codec(header.attributes)
         headers.append(header)
@@ -108,18 +107,6 @@ def _ensure_sender(header: BatchHeader, origin: Origin, leader_epoch: int) -> No
         )  # fmt: skip
     if origin is Origin.CLIENT and header.magic == MAGIC and header.base_offset != 0:
         raise _refused(header, "a base offset from a producer", 0, found=header.base_offset)
-
-
-def _ensure_crc(header: BatchHeader, view: memoryview) -> None:
-    """Refuse bytes that have changed since the checksum was written."""
-    if header.magic == MAGIC:
-        computed = crc32c(view[header.position + CRC_START : header.end])
-    else:
-        computed = crc32(view[header.position + MESSAGE_CRC_START : header.end])
-    if computed != header.crc:
-        raise Place(header.position, header.base_offset).corrupt(
-            "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
-        )
 
 
 def _is_monotonic(headers: Sequence[BatchHeader]) -> bool:

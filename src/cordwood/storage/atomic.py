@@ -18,6 +18,15 @@ def read_whole(files: Files, path: str) -> bytes:
         file.close()
 
 
+def exists(files: Files, path: str) -> bool:
+    """Whether there is anything at `path`."""
+    try:
+        files.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def write_atomically(files: Files, path: str, *, data: Buffer) -> None:
     """Replace the file at `path`, or make it; when this returns, a crash does not undo it."""
     temporary = f"{path}.tmp"

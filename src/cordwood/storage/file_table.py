@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from cordwood.core.ports import Files, OpenFile
+from cordwood.storage.atomic import exists
 
 
 class _Held:
@@ -104,11 +105,7 @@ class FileTable:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file."""
-        try:
-            self.files.stat(path)
-        except FileNotFoundError:
-            return False
-        return True
+        return exists(self.files, path)
 
     def _hold(self, path: str, *, writable: bool) -> _Held:
         held = self._held.get(path)

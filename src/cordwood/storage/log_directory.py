@@ -17,7 +17,7 @@ from typing import Final, Self
 from cordwood.core.errors import DamagedFileError, KafkaStorageError, LogDirectoryError
 from cordwood.core.ports import FileLock, Files
 from cordwood.core.types import Offset, TopicPartition
-from cordwood.storage.atomic import directory_of
+from cordwood.storage.atomic import directory_of, exists
 from cordwood.storage.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -154,7 +154,7 @@ def _locked(files: Files, path: str) -> FileLock:
 def _make_directories(files: Files, path: str) -> None:
     """Make a directory and those above it, durably."""
     missing = []
-    while path != "/" and not _exists(files, path):
+    while path != "/" and not exists(files, path):
         missing.append(path)
         path = directory_of(path)
     for each in reversed(missing):
@@ -164,17 +164,9 @@ def _make_directories(files: Files, path: str) -> None:
 
 def _make_checkpoints(files: Files, path: str) -> None:
     """Make those checkpoint files that are missing; they have no entries."""
-    missing = [name for name in CHECKPOINTS if not _exists(files, f"{path}/{name}")]
+    missing = [name for name in CHECKPOINTS if not exists(files, f"{path}/{name}")]
     for name in missing:
         files.create(f"{path}/{name}").close()
-
-
-def _exists(files: Files, path: str) -> bool:
-    try:
-        files.stat(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _read(files: Files, path: str, damaged: list[DamagedFileError]) -> dict[TopicPartition, Offset]:

@@ -17,14 +17,13 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.core.ports import SegmentSource
 from cordwood.records.batch import MAGIC
-from cordwood.records.header import BatchHeader, read_header
+from cordwood.records.header import BatchHeader, ensure_crc, read_header
 from cordwood.storage.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
 from cordwood.storage.names import INDEX, LOG, TIME_INDEX
 from cordwood.storage.reader_indexes import CheckedOffsetIndex, CheckedTimeIndex, open_entries
 from cordwood.storage.reader_listing import ListedSegment, SegmentChangedError
 from cordwood.storage.scan import batch_with, headers
 from cordwood.storage.segment_reads import SegmentView, TimestampAndOffset
-from cordwood.storage.segment_recovery import ensure_whole
 
 #: How far behind what is no batch one is looked for: as far as a large one may reach.
 RESYNC_BYTES: Final = 4 << 20
@@ -210,7 +209,7 @@ def _is_whole(view: SegmentView, header: BatchHeader) -> bool:
     if len(data) < header.size:
         return False
     try:
-        ensure_whole(header, data)
+        ensure_crc(header, data)
     except CorruptMessageError:
         return False
     return True

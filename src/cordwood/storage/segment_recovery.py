@@ -13,19 +13,15 @@ transactions the caller fills as it hears of markers. Windows are large, since e
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from cordwood.core.binary import crc32, crc32c
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, InvalidRecordError
 from cordwood.core.ports import OpenFile
-from cordwood.records.batch import CRC_START, MAGIC
-from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.place import Place
-from cordwood.storage.index import is_within_reach, relative_offset
+from cordwood.storage.index import relative_offset
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 
 WINDOW_SIZE: Final = 4 << 20
-
-_LEGACY_CRC_START: Final = 16
 
 #: Hears of a whole batch: its header, with its position in the file, and its bytes, which are only
 #: valid during the call. CorruptMessageError and InvalidRecordError end the log before the batch.
@@ -70,13 +66,6 @@ def ends_whole(segment: Segment) -> bool:
     return position == segment.size
 
 
-def has_overflow(segment: Segment) -> bool:
-    """Whether its last offset has no place in it, as very old cleaners could leave it."""
-    next_offset = segment.next_offset()
-    is_empty = next_offset <= segment.base_offset
-    return not is_empty and not is_within_reach(next_offset - 1, segment.base_offset)
-
-
 def recover(
     segment: Segment, on_batch: OnBatch, *, before_cut: Callable[[], object] | None = None
 ) -> Recovered:
@@ -93,7 +82,7 @@ def recover(
     log = files.table.pin(files.log_path)
     try:
         for header, data in _batches(log, segment.size):
-            ensure_whole(header, data)
+            ensure_crc(header, data)
             _ensure_follows(header, next_offset)
             relative_offset(header.last_offset, segment.base_offset)
             on_batch(header, data)
@@ -109,19 +98,6 @@ def recover(
     files.write_entries(growth)
     segment.recovered(growth)
     return Recovered(cut_bytes, fault, next_offset)
-
-
-def ensure_whole(header: BatchHeader, data: memoryview) -> None:
-    """Refuse a batch whose bytes are not what its checksum says."""
-    if header.magic == MAGIC:
-        computed = crc32c(data[CRC_START:])
-    else:
-        computed = crc32(data[_LEGACY_CRC_START:])
-    if computed != header.crc:
-        place = Place(header.position, header.base_offset)
-        raise place.corrupt(
-            "the checksum is wrong", expected=f"{computed:08x}", found=f"{header.crc:08x}"
-        )
 
 
 def _ensure_follows(header: BatchHeader, next_offset: int) -> None:

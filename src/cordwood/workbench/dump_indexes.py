@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from cordwood.core.binary import INT32_MAX, Buffer, bytes_view, crc32c
 from cordwood.core.errors import DamagedFileError
+from cordwood.storage.index import OffsetEntry, TimeEntry
 from cordwood.workbench.windows import Window
 
 OFFSET_ENTRY: Final = Struct(">ii")
@@ -28,20 +29,6 @@ _SNAPSHOT_ENTRY: Final = Struct(">qhiqiqiq")
 _SNAPSHOT_HEADER: Final = Struct(">hIi")
 _CRC_START: Final = 6
 _REMEDY: Final = "remove it while the broker is down, which builds it anew"
-
-
-class IndexEntry(NamedTuple):
-    """Where a batch with this last offset begins."""
-
-    offset: int
-    position: int
-
-
-class TimeEntry(NamedTuple):
-    """The latest timestamp up to an offset."""
-
-    timestamp: int
-    offset: int
 
 
 class AbortedEntry(NamedTuple):
@@ -67,7 +54,7 @@ class ProducerEntry(NamedTuple):
     transaction_first_offset: int
 
 
-Entry = TypeVar("Entry", IndexEntry, TimeEntry)
+Entry = TypeVar("Entry", OffsetEntry, TimeEntry)
 
 
 class SnapshotError(Exception):
@@ -106,10 +93,10 @@ class Entries:
         )
 
 
-def index_entry(entries: Entries, number: int) -> IndexEntry:
+def index_entry(entries: Entries, number: int) -> OffsetEntry:
     """Return an entry of an offset index."""
     delta, position = entries.raw(number)
-    return IndexEntry(entries.base_offset + delta, position)
+    return OffsetEntry(entries.base_offset + delta, position)
 
 
 def time_entry(entries: Entries, number: int) -> TimeEntry:
@@ -237,7 +224,7 @@ def _ensure_count(count: int, room: int) -> None:
         )
 
 
-def index_line(entry: IndexEntry) -> str:
+def index_line(entry: OffsetEntry) -> str:
     """Return the line of an offset index's entry."""
     return f"offset: {entry.offset} position: {entry.position}\n"
 

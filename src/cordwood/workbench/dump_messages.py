@@ -12,15 +12,13 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import Buffer, crc32
-from cordwood.core.errors import BadRecordsError
 from cordwood.records.compression import Codec
 from cordwood.records.lines import (
     LABELS,
-    Line,
     LineStyle,
     RecordLines,
-    data_of,
     gather,
+    lines_of,
 )
 from cordwood.records.message import CRC_START, LOG_OVERHEAD, SMALLEST_SIZE
 from cordwood.records.place import CODEC_BITS, Place
@@ -88,19 +86,10 @@ class DumpedMessage(NamedTuple):
 
 def message_lines(batch: DumpedBatch, style: LineStyle, *, previous: int) -> RecordLines:
     """Return the lines of an old batch, up to its first fault."""
-    return gather(_lines(batch, style), style, previous=previous)
-
-
-def _lines(batch: DumpedBatch, style: LineStyle) -> Iterator[Line]:
     label = LABELS[batch.timestamp_type]
-    for message in messages(batch, limit=style.limit):
-        text = _metadata(message, label) if style.has_metadata else b""
-        try:
-            text += data_of(message.key, message.value, style=style) if style.has_data else b""
-        except BadRecordsError as error:
-            yield Line(message.offset, message.timestamp, text, error)
-            return
-        yield Line(message.offset, message.timestamp, text)
+    found = messages(batch, limit=style.limit)
+    lines = lines_of(found, style, metadata=lambda message: _metadata(message, label))
+    return gather(lines, style, previous=previous)
 
 
 def messages(batch: DumpedBatch, *, limit: int) -> Iterator[DumpedMessage]:

@@ -11,6 +11,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import OpenFile
 from cordwood.records.lines import raw_records
+from cordwood.storage.index import TimeEntry
 from cordwood.workbench.dump_batches import DumpedBatch, batch_at, walk
 from cordwood.workbench.dump_indexes import (
     ABORTED_ENTRY,
@@ -18,7 +19,6 @@ from cordwood.workbench.dump_indexes import (
     TIME_ENTRY,
     Entries,
     SnapshotError,
-    TimeEntry,
     aborted_entries,
     aborted_line,
     ensure_sane_index,

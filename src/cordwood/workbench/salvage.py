@@ -19,7 +19,7 @@ from cordwood.core.errors import BytesError, DamagedFileError, LogDirectoryError
 from cordwood.core.ports import Clock, Files, Random
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage import names
-from cordwood.storage.atomic import directory_of
+from cordwood.storage.atomic import directory_of, exists
 from cordwood.storage.checkpoints import (
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
@@ -162,7 +162,7 @@ def _target(files: Files, source: str, out: str, partition: TopicPartition | Non
             remedy="say which it is with --partition <topic>-<partition>",
         )
     target = f"{out}/{names.directory_name(partition)}"
-    if _exists(files, target) or f"{out}/".startswith(f"{source}/"):
+    if exists(files, target) or f"{out}/".startswith(f"{source}/"):
         raise LogDirectoryError(
             "is there already", path=target, remedy="give --out a directory of its own"
         )
@@ -279,7 +279,7 @@ def _written(
     files = tools.files
     largest = max(map(_size, merged.batches))
     config = replace(tools.config, segment_bytes=max(tools.config.segment_bytes, largest))
-    is_new = not _exists(files, directory_of(target))
+    is_new = not exists(files, directory_of(target))
     home = LogDirectory.open(files, directory_of(target))
     try:
         table = FileTable(files, _FILES_OPEN)
@@ -358,11 +358,3 @@ def _set_topic_id(files: Files, source: str, target: str) -> None:
 
 def _size(batch: Salvaged) -> int:
     return len(batch.mended) if batch.mended is not None else batch.header.size
-
-
-def _exists(files: Files, path: str) -> bool:
-    try:
-        files.stat(path)
-    except FileNotFoundError:
-        return False
-    return True

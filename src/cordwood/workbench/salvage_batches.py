@@ -21,11 +21,10 @@ from typing import Final, NamedTuple, TypeAlias
 from cordwood.core.binary import INT32_MAX, crc32, crc32c
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.records.batch import CRC_START, HEADER_SIZE, MAGIC
-from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.place import Place
 from cordwood.records.stream import PREFIX_SIZE, batch_at
-from cordwood.storage.segment_recovery import ensure_whole
 from cordwood.workbench.bit_errors import CASTAGNOLI, IEEE, is_of_the_checksum, wrong_bit
 from cordwood.workbench.salvage_records import Rebuilt, rebuilt
 from cordwood.workbench.windows import WINDOW_BYTES, Window
@@ -109,7 +108,7 @@ def _whole_at(window: Window, position: int) -> BatchHeader:
             expected=f"{LARGEST_HEADER if header is None else header.size} bytes",
             found=window.end - position,
         )
-    ensure_whole(header, window.view(position, header.size))
+    ensure_crc(header, window.view(position, header.size))
     return header
 
 
@@ -231,7 +230,7 @@ def _checked(data: bytes, position: int, repairs: tuple[str, ...]) -> WholeBatch
         batch = batch_at(data, 0)
         assert header is not None, "a mended batch is whole"
         assert batch is not None, "a mended batch is whole"
-        ensure_whole(header, memoryview(data))
+        ensure_crc(header, memoryview(data))
         for _ in batch.records():
             pass
     except BadRecordsError:

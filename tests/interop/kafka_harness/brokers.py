@@ -6,12 +6,12 @@ and v1 logs. Readiness is the first answer to Kafka's admin client, which waits 
 
 import socket
 import subprocess
-import uuid
-from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from cordwood.core.ids import format_uuid, make_uuid
+from cordwood.core.system import SystemRandom
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.spec import Json
@@ -150,7 +150,7 @@ controller.listener.names=CONTROLLER
 log.dirs={folder / "logs"}
 {COMMON}{more}"""
     )
-    cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    cluster_id = format_uuid(make_uuid(SystemRandom()))
     arguments = ("format", "-t", cluster_id, "-c", str(settings))
     subprocess.run(
         jars.command("kafka.tools.StorageTool", *arguments),

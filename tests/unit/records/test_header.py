@@ -6,7 +6,7 @@ from cordwood.core.errors import CorruptMessageError
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
-from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.legacy_builder import LegacyBuilder
 
 V2_FIELDS = BatchFields(
@@ -101,3 +101,15 @@ def test_header_refuses_what_no_batch_has(at: int, to: str, problem: str) -> Non
         read_header(damaged, position=77)
 
     assert (caught.value.position, caught.value.base_offset) == (77, 10)
+
+
+@pytest.mark.parametrize("data", (v2(), message(0), message(1)), ids=("v2", "v0", "v1"))
+def test_checksum_passes_what_is_whole_and_refuses_any_change(data: bytes) -> None:
+    header = header_of(data)
+    changed = bytearray(data)
+    changed[-1] ^= 1
+
+    ensure_crc(header, memoryview(data))
+
+    with pytest.raises(CorruptMessageError, match=r"the checksum is wrong.*offset"):
+        ensure_crc(header, memoryview(changed))

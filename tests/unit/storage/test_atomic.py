@@ -4,7 +4,13 @@ import errno
 
 import pytest
 
-from cordwood.storage.atomic import directory_of, read_whole, write_atomically, write_synced
+from cordwood.storage.atomic import (
+    directory_of,
+    exists,
+    read_whole,
+    write_atomically,
+    write_synced,
+)
 from cordwood.testing.faults import Fault, PowerLoss
 from cordwood.testing.files import MemoryFiles
 
@@ -19,6 +25,14 @@ def files_with(data: bytes) -> MemoryFiles:
 
 def test_file_is_read_whole() -> None:
     assert read_whole(files_with(b"data"), "/logs/a") == b"data"
+
+
+def test_path_exists_when_a_file_or_a_directory_is_there() -> None:
+    files = files_with(b"data")
+
+    assert exists(files, "/logs/a")
+    assert exists(files, "/logs")
+    assert not exists(files, "/logs/b")
 
 
 def test_missing_file_is_an_error_of_the_system() -> None:

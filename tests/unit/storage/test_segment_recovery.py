@@ -13,7 +13,6 @@ from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import (
     Recovered,
     ends_whole,
-    has_overflow,
     is_sane,
     recover,
 )
@@ -319,14 +318,6 @@ def test_segment_with_transactions_of_another_is_not_sane() -> None:
     segment.close()
 
     assert not is_sane(reopened(segment))
-
-
-def test_segment_overflows_when_its_last_offset_has_no_place() -> None:
-    segment = created()
-
-    assert not has_overflow(segment)
-    assert not has_overflow(filled(segment, (v2((1 << 31) - 1),)))
-    assert has_overflow(torn(segment, v2(1 << 31)))
 
 
 def test_segment_ends_whole_when_its_last_batch_ends_with_the_file() -> None:

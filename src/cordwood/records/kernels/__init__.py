@@ -3,8 +3,8 @@
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
 `inspector()`, `line_writer()` and `sweeper()` do likewise. `warm()` compiles them in processes of
-their own. Importing this package imports neither numba nor numpy's clients; asking `is_warm` does
-not either. May import `core` and the rest of `records`.
+their own. Importing this package imports neither numba nor numpy, and asking `is_warm` does not
+either. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -21,7 +21,6 @@ from cordwood.records.chunk import Decoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
-from cordwood.records.plain import PlainDecoder
 from cordwood.records.sweep import PlainSweeper, Sweeper
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ def decoder() -> Decoder:
     cache is cold from then on and `warm` compiles again.
     """
     if not _can_load("kernel_decoder"):
+        from cordwood.records.plain import PlainDecoder  # noqa: PLC0415  # numpy: 0.1 s
+
         return PlainDecoder()
     from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
 
