@@ -1,0 +1,37 @@
+"""The door to the codecs."""
+
+import pytest
+
+from cordwood.core.errors import UnsupportedVersionError
+from cordwood.protocol.codec import decode, encode, reader, size_of, writer
+from cordwood.testing.files import MemoryFiles
+from tests.unit.protocol.messages_of_tests import Later, Produced
+
+
+def test_codec_of_a_version_is_made_once() -> None:
+    assert reader(Later, 1) is reader(Later, 1)
+    assert writer(Later, 1) is not writer(Later, 2)
+
+
+@pytest.mark.parametrize("version", (-1, 3))
+def test_codec_is_refused_for_a_version_that_is_not_declared(version: int) -> None:
+    with pytest.raises(UnsupportedVersionError, match=f"versions 0 to 2, not {version}"):
+        decode(Later, b"", version)
+    with pytest.raises(UnsupportedVersionError, match=f"versions 0 to 2, not {version}"):
+        encode(Later(kept=1), version)
+
+
+def test_decode_overlooks_what_follows_the_message() -> None:
+    assert decode(Later, bytes.fromhex("00000001 0000 ffff"), 1) == Later(kept=1)
+
+
+def test_encode_hands_a_range_of_a_file_on() -> None:
+    files = MemoryFiles()
+    file = files.create("/log")
+    file.append(b"records")
+
+    part = file.slice(1, 3)
+    chunks = encode(Produced(records=part), 0)
+
+    assert chunks[1] is part
+    assert size_of(chunks) == 4 + 4 + 3 + 4

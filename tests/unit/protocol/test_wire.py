@@ -1,0 +1,28 @@
+"""What the types of the wire are called, and how many bytes they have."""
+
+from struct import calcsize
+from typing import get_args
+
+import pytest
+
+from cordwood.protocol import wire
+
+FIXED = {
+    name: get_args(alias)[1]
+    for name, alias in vars(wire).items()
+    if name[0].isupper()
+    and len(get_args(alias)) == 2
+    and isinstance(get_args(alias)[1], wire.Fixed)
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_type_has_the_size_of_its_format(name: str) -> None:
+    kind = FIXED[name]
+
+    assert kind.size == calcsize(f">{kind.format}")
+    assert kind.name == name.lower()
+
+
+def test_records_default_to_null_and_other_sized_types_to_nothing() -> None:
+    assert [kind.default for kind in (wire.STRING, wire.BYTES, wire.RECORDS)] == ["", b"", None]
