@@ -1,13 +1,15 @@
 """Compile every kernel, then say so in the cache: what `warm` runs in a child process.
 
-    python -m cordwood.records.kernels FOLDER            all of them, in as many processes as parts
-    python -m cordwood.records.kernels --part MADE NAME  one module, for the process above
+    python -m cordwood.records.kernels FOLDER               all of them, in two processes
+    python -m cordwood.records.kernels --part MADE NAME...  these modules, for the process above
 
-Compiling takes a processor ten seconds and more, but parts do not wait for each other.
+Compiling takes a processor about ten seconds, and half of it waits for nothing of the other half.
+More processes would each compile again what their kernels have in common, the reading of a record.
 """
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -15,8 +17,9 @@ from typing import Final
 from cordwood.records import kernels
 from cordwood.records.kernels import cache
 
-#: The modules that bring all kernels in, those that take longest first.
-PARTS: Final = ("kernel_decoder", "lines", "sweep", "inspect")
+#: The modules that have kernels, as each process compiles them.
+OWN_PART: Final = ("fill",)
+OTHER_PART: Final = ("scan", "castagnoli", "messages", "sweep", "lines", "inspect")
 
 
 def main(place: Path) -> None:
@@ -24,20 +27,21 @@ def main(place: Path) -> None:
     if cache.is_sound(place):
         return  # another process was faster
     with cache.generation(place) as made:
-        command = [sys.executable, "-m", kernels.__name__, "--part", str(made)]
-        others = [subprocess.Popen([*command, name]) for name in PARTS[1:]]  # noqa: S603  # ourselves
+        command = [sys.executable, "-m", kernels.__name__, "--part", str(made), *OTHER_PART]
+        other = subprocess.Popen(command)  # noqa: S603  # ourselves
         try:
-            compile_part(made, PARTS[0])
+            compile_part(made, OWN_PART)
         finally:
-            failed = [name for name, child in zip(PARTS[1:], others, strict=True) if child.wait()]
-        if failed:
-            sys.exit(f"the kernels of {', '.join(failed)} could not be compiled")
+            status = other.wait()
+        if status:
+            sys.exit(f"the kernels of {', '.join(OTHER_PART)} could not be compiled")
 
 
-def compile_part(made: Path, name: str) -> None:
+def compile_part(made: Path, names: Iterable[str]) -> None:
     """Import what is decorated, which compiles it."""
     with cache.compiling(made):
-        import_module(f"{kernels.__name__}.{name}")
+        for name in names:
+            import_module(f"{kernels.__name__}.{name}")
         from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
         if not IS_COMPILED:
@@ -46,6 +50,6 @@ def compile_part(made: Path, name: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--part":
-        compile_part(Path(sys.argv[2]), sys.argv[3])
+        compile_part(Path(sys.argv[2]), sys.argv[3:])
     else:
         main(Path(sys.argv[1]))

@@ -295,6 +295,12 @@ def _choose(shelf: Shelf) -> Iterator[None]:
         _chosen.reset(before)
 
 
+def is_for_others() -> bool:
+    """Whether what is imported now is compiled to be kept, by a process that calls none of it."""
+    chosen = _chosen.get()
+    return chosen is not None and chosen.must_keep
+
+
 def shelf() -> Shelf:
     """Where a kernel lies that is imported now: the chosen shelf, or what anybody may fill."""
     if chosen := _chosen.get():

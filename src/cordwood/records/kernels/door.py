@@ -9,7 +9,7 @@ is the plain function it was written as, which is how its branches are measured.
 import inspect
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -115,13 +115,17 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba is untyped here
                 super().save_overload(sig, data)
 
 
+#: What every function that numba sees has in common. Nothing is asked for in C.
+_OPTIONS: Final = {"nogil": True, "boundscheck": False, "_nrt": False, "no_cfunc_wrapper": True}
+
+
 def kernel(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], Kernel]:
     """Compile a function for exactly these argument types, or load what was compiled before."""
 
     def decorate(function: Kernel) -> Kernel:
         if not IS_COMPILED:
             return function
-        made = numba.njit(nogil=True, boundscheck=False, _nrt=False)(function)
+        made = numba.njit(**_OPTIONS)(function)
         shelf = cache.shelf()
         if shelf.folder:
             kept = _Cache(function, shelf.folder, shelf=shelf)
@@ -135,11 +139,25 @@ def kernel(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], Ker
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Make a function part of every kernel that calls it: calls would cost more than it does."""
+    """Make a function part of every kernel that calls it: calls would cost more than it does.
+
+    What Python calls it by takes longer to compile than it does, so there is none where nobody but
+    kernels calls it. Nor is it compiled anew for each constant that it is given: LLVM sees those
+    once it is part of a kernel.
+    """
     if not IS_COMPILED:
         return function
-    made: Kernel = numba.njit(nogil=True, boundscheck=False, _nrt=False, forceinline=True)(function)
-    return made
+    made = numba.njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=cache.is_for_others())(
+        function
+    )
+    template = made.get_call_template
+
+    def template_of(arguments: Iterable[types.Type], named: object) -> object:
+        return template(tuple(map(types.unliteral, arguments)), named)
+
+    made.get_call_template = template_of
+    called: Kernel = made
+    return called
 
 
 def spliced(function: Kernel) -> Kernel:
@@ -150,5 +168,5 @@ def spliced(function: Kernel) -> Kernel:
     """
     if not IS_COMPILED:
         return function
-    made: Kernel = numba.njit(nogil=True, boundscheck=False, _nrt=False, inline="always")(function)
+    made: Kernel = numba.njit(**_OPTIONS, inline="always")(function)
     return made

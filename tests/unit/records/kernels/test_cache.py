@@ -387,3 +387,9 @@ def test_cache_is_cold_when_the_folder_cannot_be_looked_at(tmp_path: Path) -> No
 
     assert not cache.is_ready(too_long)
     assert not cache.is_writable(too_long)
+
+
+def test_cache_tells_those_who_compile_for_others(tmp_path: Path) -> None:
+    assert not cache.is_for_others()
+    with cache.compiling(tmp_path):
+        assert cache.is_for_others()

@@ -158,3 +158,22 @@ def test_function_stays_as_it_was_written_when_the_jit_is_off() -> None:
 def test_inlined_does_what_its_function_does() -> None:
     assert doubled(21) == 42
     assert tripled(14) == 42
+
+
+@compiled_only
+def test_inlined_function_is_compiled_once_for_all_constants() -> None:
+    def shifted(value: int, by: int) -> int:
+        return value << by
+
+    part = inlined(shifted)
+
+    def twice(value: int) -> int:
+        return part(value, 1) + part(0, 2) + part(value, value)
+
+    with install_recorder("numba:compile") as seen:
+        found = numba.njit(twice)(3)
+
+    assert found == 30
+    assert [str(event.data["args"]) for _, event in seen.buffer if event.is_end].count(
+        "(int64, int64)"
+    ) == 1

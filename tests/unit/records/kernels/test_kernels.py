@@ -11,6 +11,7 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
 from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
+from cordwood.records.kernels.__main__ import OTHER_PART, OWN_PART
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.lines import PlainLineWriter
 from cordwood.records.plain import PlainDecoder
@@ -263,3 +264,11 @@ def test_kernels_give_the_fast_decoder_by_its_name() -> None:
 def test_kernels_have_no_other_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'SlowDecoder'"):
         kernels.SlowDecoder  # noqa: B018  # the access is what is tested
+
+
+def test_parts_name_every_module_with_kernels_once() -> None:
+    sources = Path(kernels.__file__).parent.glob("*.py")
+
+    found = [source.stem for source in sources if "@kernel(" in source.read_text("utf-8")]
+
+    assert sorted(OWN_PART + OTHER_PART) == sorted(found)
