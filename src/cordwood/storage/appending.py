@@ -29,6 +29,7 @@ from cordwood.storage.producer_append import Changes, Duplicate
 from cordwood.storage.producer_state import ProducedBatch
 from cordwood.storage.roll import Incoming, RollLimits, RollReason, must_roll, next_base_offset
 from cordwood.storage.rolling import roll
+from cordwood.storage.segment_files import TornWriteError
 from cordwood.storage.validation import LeaderAppend, validate
 from cordwood.storage.verification import VerificationGuard
 
@@ -230,10 +231,14 @@ def _write(state: LogState, ready: _Set, changes: Changes) -> None:
     """Write, and then let everybody know.
 
     When an aborted transaction cannot be noted in its index after its marker has been written, the
-    error that rises is the log directory's end: recovery will note it.
+    log is torn, as it is when what was refused cannot be taken back: recovery will see to both.
     """
     active = state.segments.active
-    active.append(ready.data, ready.headers)
+    try:
+        active.append(ready.data, ready.headers)
+    except TornWriteError:
+        state.is_torn = True
+        raise
     end = ready.headers[-1].next_offset
     with state.as_a_whole():
         state.bounds.appended(end)

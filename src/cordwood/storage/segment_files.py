@@ -9,17 +9,19 @@ A suffix says what is being done to the segment: it is deleted, cleaned or swapp
 The `.log` is the first to be renamed or removed, so what a crash can leave is indexes of no log,
 which loading removes, and never a log that seems whole and has lost its indexes.
 
-An append is written whole or not at all: first the batches, then the entries. When the entries
-cannot be written the batches are cut off again; when that fails too, the error that rises is the
-log directory's end. Errors of the operating system rise as they are.
+An append is written whole or not at all: first the batches, then the entries. What a refused one
+has left is cut off again; when that fails too, whatever the reason, the log is torn. Other errors of
+the operating system rise as they are.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import OpenFile
 from cordwood.core.types import Offset
+from cordwood.records.header import LARGEST_HEADER
 from cordwood.storage import names
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import (
@@ -33,6 +35,10 @@ from cordwood.storage.index import (
 )
 from cordwood.storage.index_file import IndexFile
 from cordwood.storage.index_growth import IndexGrowth
+
+
+class TornWriteError(OSError):
+    """What a refused append has left in the files could not be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +112,17 @@ class SegmentFiles:
             self._is_preallocated = True
 
     def append(self, data: Buffer, growth: IndexGrowth, *, position: int) -> None:
-        """Write batches at `position`, where the log ends, and what they add to the indexes."""
-        self._write(data, position)
-        before = self.offset_entries.count
+        """Write batches at `position`, where the log ends, and what they add to the indexes.
+
+        When it raises nothing has been added, unless that is a TornWriteError.
+        """
+        entry_count = self.offset_entries.count
+        log = self.log(writable=True)
         try:
+            log.pwrite(data, position)
             self.write_entries(growth)
         except OSError:
-            self.cut(position)
-            self.offset_entries.truncate_to(before)
+            self._take_back(position, entry_count)
             raise
 
     def write_entries(self, growth: IndexGrowth) -> None:
@@ -204,12 +213,19 @@ class SegmentFiles:
         for path in (self.log_path, *(entries.path for entries in self._indexes())):
             self.table.forget(path)
 
-    def _write(self, data: Buffer, position: int) -> None:
+    def _take_back(self, position: int, entry_count: int) -> None:
+        """Cut off what a refused append has written.
+
+        Where that fails zeros go over its first header, which takes no space: a recovery, which
+        would find whole batches there, ends the log before them.
+        """
         try:
-            self.log(writable=True).pwrite(data, position)
-        except OSError:
             self.cut(position)
-            raise
+            self.offset_entries.truncate_to(entry_count)
+        except OSError as error:
+            with suppress(OSError):
+                self.log(writable=True).pwrite(bytes(LARGEST_HEADER), position)
+            raise TornWriteError(error.errno, error.strerror, error.filename) from error
 
     def _indexes(self) -> tuple[IndexFile, ...]:
         return self.offset_entries, self.time_entries, self.transaction_entries

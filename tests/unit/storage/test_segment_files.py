@@ -1,11 +1,15 @@
 """The files of a segment are written, renamed and removed together, whole or not at all."""
 
+import errno
+
 import pytest
 
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import DELETED, LOG
 from cordwood.storage.segment import Segment
+from cordwood.storage.segment_files import TornWriteError
+from cordwood.storage.segment_recovery import ends_whole
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.segment_samples import (
@@ -133,6 +137,21 @@ def test_append_leaves_nothing_when_an_index_cannot_be_written(index: str) -> No
     assert before == (len(v2(0)), 0, 1000)
     assert read(segment, 0) == v2(0) + v2(1, timestamp=2000)
     assert segment.files.offset_index.last == (1, len(v2(0)))
+
+
+@pytest.mark.parametrize("call", ("truncate", "preallocate"))
+def test_refused_append_is_told_apart_when_it_cannot_be_taken_back(call: str) -> None:
+    files = MemoryFiles()
+    segment = over(files)
+    append(segment, v2(0))
+    files.script.add(Fault(on="pwrite", path="*.timeindex", code=errno.ENOSPC))
+    files.script.add(Fault(on=call, path="*", code=errno.ENOSPC))
+
+    with pytest.raises(TornWriteError, match="No space left"):
+        append(segment, v2(1, timestamp=2000), v2(2))
+
+    assert read(segment, 0) == v2(0)
+    assert not ends_whole(reopened(segment))
 
 
 def test_append_to_a_full_disk_is_whole_or_not_there() -> None:

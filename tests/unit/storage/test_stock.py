@@ -99,6 +99,39 @@ def test_log_goes_on_when_a_roll_has_found_no_space() -> None:
     assert online(manager) == [True, True]
 
 
+@pytest.mark.parametrize("code", (errno.ENOSPC, errno.EDQUOT, errno.EMFILE))
+def test_directory_is_offline_when_a_refused_append_cannot_be_taken_back(code: int) -> None:
+    house = House()
+    manager = house.load()
+    log = filled(made(manager)[0], 1)
+    house.files.script.add(Fault(on="create", path="*.timeindex", code=code))
+    house.files.script.add(Fault(on="truncate", path="*.log", code=code, times=9))
+    log.roll()
+
+    with pytest.raises(KafkaStorageError):
+        append(manager, log)
+    found = (log.is_torn, online(manager))
+    manager.close()
+    house.files.script.reset()
+
+    assert found == (True, [False, True])
+    assert house.load().logs[partition()].bounds.log_end == 1
+
+
+def test_append_without_a_descriptor_is_refused_and_leaves_the_log_whole() -> None:
+    house = House()
+    manager = house.load()
+    log = filled(made(manager)[0], 1)
+    manager.tools.table.close()
+    house.files.script.add(Fault(on="open", path="*.log", code=errno.EMFILE, times=2))
+
+    with pytest.raises(KafkaStorageError, match="Too many open files"):
+        append(manager, log)
+    house.files.script.reset()
+
+    assert (online(manager), append(manager, log)) == ([True, True], 1)
+
+
 def test_epochs_are_written_later_when_there_was_no_space_for_them() -> None:
     house = House()
     manager = house.load()
