@@ -5,7 +5,7 @@
     validate  records, offsets, times           offsets are taken as they are
     epochs    a new leader epoch begins here, even if the append fails later
     size      no more than a segment
-    roll      if the rule says so; it stays, even if the append fails later
+    roll      if the rule says so; it stays, even if the append fails later, unless it left a gap
     producers sequences, transactions; a duplicate is answered and not written
     write     batches and index entries, all or nothing; then bounds, producers, aborted ones
 
@@ -28,7 +28,7 @@ from cordwood.storage.origin import Origin
 from cordwood.storage.producer_append import Changes, Duplicate
 from cordwood.storage.producer_state import ProducedBatch
 from cordwood.storage.roll import Incoming, RollLimits, RollReason, must_roll, next_base_offset
-from cordwood.storage.rolling import roll
+from cordwood.storage.rolling import roll, rolled_within
 from cordwood.storage.segment_files import TornWriteError
 from cordwood.storage.validation import LeaderAppend, validate
 from cordwood.storage.verification import VerificationGuard
@@ -159,13 +159,16 @@ def _append(state: LogState, ready: _Set, *, now_ms: int, sender: Sender) -> App
     """Do what leaders and followers do alike."""
     _assign_epochs(state, ready.headers)
     _ensure_fits(state, ready)
-    reason = _roll_if_due(state, ready, now_ms)
-    changes = state.producers.analyze(
-        _produced(ready),
-        sender.origin,
-        guard=sender.guard,
-        is_strict_on_markers=sender.is_strict_on_markers,
-    )
+    with rolled_within(state, now_ms=now_ms):
+        reason = _roll_if_due(state, ready, now_ms)
+        changes = state.producers.analyze(
+            _produced(ready),
+            sender.origin,
+            guard=sender.guard,
+            is_strict_on_markers=sender.is_strict_on_markers,
+        )
+        if not isinstance(changes, Duplicate):
+            _write(state, ready, changes)
     if isinstance(changes, Duplicate):
         return AppendResult(
             changes.first_offset,
@@ -174,12 +177,10 @@ def _append(state: LogState, ready: _Set, *, now_ms: int, sender: Sender) -> App
             is_duplicate=True,
             rolled=reason,
         )
-    last_offset = ready.headers[-1].last_offset
-    _write(state, ready, changes)
     bounds = state.bounds
     return AppendResult(
         ready.headers[0].base_offset,
-        last_offset,
+        ready.headers[-1].last_offset,
         rolled=reason,
         is_flush_due=bounds.log_end - bounds.recovery_point >= state.config.flush_messages,
     )

@@ -55,9 +55,10 @@ class LogState:
     @contextmanager
     def as_a_whole(self) -> Iterator[None]:
         """Do what has to be done to its end: an error in it leaves the log torn."""
+        was_torn = self.is_torn
         self.is_torn = True
         yield
-        self.is_torn = False
+        self.is_torn = was_torn
 
     def warn(self, *texts: str) -> None:
         """Keep what an operator should know."""

@@ -10,8 +10,8 @@ The `.log` is the first to be renamed or removed, so what a crash can leave is i
 which loading removes, and never a log that seems whole and has lost its indexes.
 
 An append is written whole or not at all: first the batches, then the entries. What a refused one
-has left is cut off again; when that fails too, whatever the reason, the log is torn. Other errors of
-the operating system rise as they are.
+has left is cut off again; when that fails too, whatever the reason, the log is torn. Other errors
+of the operating system rise as they are.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """What a log is made of knows its oldest undecided transaction, and what was strange in it."""
 
+from contextlib import suppress
+
 import pytest
 
 from cordwood.storage.bounds import OffsetBounds
@@ -86,3 +88,16 @@ def test_log_is_torn_by_an_error_in_what_has_to_be_done_to_its_end() -> None:
         raise OSError("the disk is gone")
 
     assert (during, after, known.is_torn) == (True, False, True)
+
+
+def test_log_stays_torn_whatever_is_done_to_its_end_afterwards() -> None:
+    known = state()
+    with suppress(OSError), known.as_a_whole():
+        with known.as_a_whole():
+            pass
+        raise OSError
+
+    with known.as_a_whole():
+        pass
+
+    assert known.is_torn

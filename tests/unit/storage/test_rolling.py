@@ -1,7 +1,16 @@
 """A new segment begins where the log ends, and the old one is made exact."""
 
+import errno
+from contextlib import suppress
+
+import pytest
+
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import InvalidTxnStateError
+from cordwood.storage.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.roll import RollReason
+from cordwood.testing.faults import Fault, PowerLoss
 from tests.unit.storage.log_samples import (
     DIRECTORY,
     NOW,
@@ -12,12 +21,15 @@ from tests.unit.storage.log_samples import (
     filled,
     follow,
     lead,
+    offsets,
     opened,
     produced,
+    read,
 )
 
 ONE = len(batch())
 HOUR_MS = 3_600_000
+PAIRS = LogConfig(segment_bytes=2 * ONE, segment_index_bytes=1200)
 HOURLY = LogConfig(segment_ms=HOUR_MS)
 
 
@@ -110,6 +122,143 @@ def test_names_of_a_roll_are_synced_with_the_next_flush() -> None:
 
     assert job is not None
     assert job.has_new_names
+
+
+@pytest.mark.parametrize("call", ("create", "preallocate"))
+def test_roll_that_finds_no_space_leaves_no_segment_behind(call: str) -> None:
+    place = Place()
+    log = filled(place.open(LogConfig(preallocate=True, segment_bytes=10 * ONE)), 1)
+    place.files.script.add(Fault(on=call, path=f"*{1:020}.log", code=errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space"):
+        log.roll()
+    filled(log, 2)
+    log.close()
+
+    assert bases(log) == [0]
+    assert place.open().bounds.log_end == 3
+
+
+def test_roll_whose_remains_cannot_be_removed_leaves_the_log_torn() -> None:
+    place = Place()
+    log = filled(place.open(LogConfig(preallocate=True, segment_bytes=10 * ONE)), 1)
+    place.files.script.add(Fault(on="preallocate", path="*.log", code=errno.ENOSPC))
+    place.files.script.add(Fault(on="remove", path="*.log"))
+
+    with pytest.raises(OSError, match="Input/output"):
+        log.roll()
+
+    assert log.is_torn
+
+
+# -- behind a gap, for an append that is refused then
+
+
+def refused(place: Place, log: Log) -> None:
+    """Refuse a follower's batch at 7, which no longer fits into a segment of two."""
+    place.files.script.add(Fault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=9))
+    with pytest.raises(OSError, match="No space"):
+        follow(log, produced(5, at=7))
+
+
+def test_roll_is_taken_back_when_it_left_a_gap_and_the_append_is_refused() -> None:
+    place = Place()
+    log = place.open(PAIRS)
+    lead(log, produced(0), produced(1))
+
+    refused(place, log)
+
+    assert (bases(log), log.bounds.log_end, log.is_torn) == ([0], 2, False)
+    assert place.names(".log") == ["0.log"]
+    assert place.names(".snapshot") == []
+
+
+def test_roll_is_taken_back_when_it_left_a_gap_and_a_producer_is_refused() -> None:
+    log = opened(PAIRS)
+    follow(log, produced(0, is_transactional=True), produced(1, at=1, is_transactional=True))
+
+    with pytest.raises(InvalidTxnStateError):
+        follow(log, produced(2, at=7))
+
+    assert (bases(log), log.bounds.log_end) == ([0], 2)
+
+
+def test_roll_behind_a_gap_that_finds_no_space_leaves_no_snapshot() -> None:
+    place = Place()
+    log = place.open(PAIRS)
+    lead(log, produced(0), produced(1))
+    place.files.script.add(Fault(on="create", path="*.log", code=errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space"):
+        follow(log, produced(5, at=7))
+    lead(log, produced(2), produced(3))
+
+    assert bases(log) == [0, 2]
+    assert place.names(".snapshot") == ["2.snapshot"]
+
+
+def test_log_goes_on_at_its_end_when_a_roll_was_taken_back() -> None:
+    place = Place()
+    log = place.open(PAIRS)
+    lead(log, produced(0), produced(1))
+    refused(place, log)
+
+    follow(log, produced(2, at=2), produced(3, at=3))
+    follow(log, produced(5, at=7))
+
+    assert bases(log) == [0, 2, 7]
+    assert [offsets(read(log, at)) for at in (0, 2, 5)] == [
+        [(0, 0), (1, 1)],
+        [(2, 2), (3, 3)],
+        [(7, 7)],
+    ]
+
+
+def test_log_ends_where_it_did_after_a_restart_when_a_roll_was_taken_back() -> None:
+    place = Place()
+    log = place.open(PAIRS)
+    lead(log, produced(0), produced(1))
+    refused(place, log)
+    log.close()
+
+    again = place.open(PAIRS)
+    follow(again, produced(2, at=2))
+
+    assert (bases(again), again.bounds.log_end) == ([0, 2], 3)
+    assert place.names(".snapshot") == ["2.snapshot"]
+
+
+def test_segment_that_was_empty_is_active_again_when_a_roll_is_taken_back() -> None:
+    place = Place()
+    log = place.open()
+    place.files.script.add(Fault(on="pwrite", path="*.log", code=errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space"):
+        follow(log, batch(at=INT32_MAX + 1))
+    follow(log, batch(at=0), batch(at=1))
+
+    assert bases(log) == [0]
+    assert len(place.bytes_of(f"{0:020}.index")) == 1200
+
+
+@pytest.mark.parametrize("keep", (0, 1))
+def test_log_is_whole_whenever_a_crash_stops_the_taking_back(keep: int) -> None:
+    for writes in range(30):
+        place = Place()
+        log = place.open(PAIRS)
+        lead(log, produced(0), produced(1))
+        log.flush()
+        place.files.script.stop_after(writes)
+        with suppress(PowerLoss):
+            refused(place, log)
+            follow(log, produced(2, at=2))
+        place.files.crash(range(keep * len(place.files.pending())))
+
+        again = place.open(PAIRS, is_clean=False, recovery_point=2)
+        follow(again, produced(9, at=again.bounds.log_end))
+
+        assert offsets(read(again, 0)) == [(0, 0), (1, 1)]
+        assert bases(again)[:1] == [0]
 
 
 # -- when an append asks for one
