@@ -5,8 +5,13 @@
 
 The first offset of either kind is unstable: read_committed readers do not see beyond the smallest
 one. A marker that ends an open transaction completes it; one that ends nothing changes nothing.
+
+Markers come, and are replicated, in the order of their offsets. So of the unreplicated transactions
+those are passed over that a later marker's transaction begins before: they are gone first, and
+never the smallest. What is left increases, and the first of it is the smallest.
 """
 
+from collections import deque
 from typing import NamedTuple
 
 
@@ -26,7 +31,7 @@ class Transactions:
 
     def __init__(self) -> None:
         self._open: dict[int, int] = {}
-        self._unreplicated: dict[int, int] = {}
+        self._unreplicated: deque[CompletedTransaction] = deque()
 
     @property
     def first_undecided_offset(self) -> int | None:
@@ -42,10 +47,10 @@ class Transactions:
     def first_unstable_offset(self) -> int | None:
         """The first offset of the oldest transaction that is open or unreplicated."""
         undecided = self.first_undecided_offset
-        unreplicated = min(self._unreplicated, default=None)
-        if undecided is None or unreplicated is None:
-            return unreplicated if undecided is None else undecided
-        return min(undecided, unreplicated)
+        if not self._unreplicated:
+            return undecided
+        unreplicated = self._unreplicated[0].first_offset
+        return unreplicated if undecided is None else min(undecided, unreplicated)
 
     @property
     def has_unreplicated(self) -> bool:
@@ -69,13 +74,15 @@ class Transactions:
         """A marker has been written, and the transaction index knows of it if it has to."""
         assert completed.first_offset in self._open, f"{completed} was never started"
         del self._open[completed.first_offset]
-        self._unreplicated[completed.first_offset] = completed.last_offset
+        waiting = self._unreplicated
+        while waiting and waiting[-1].first_offset > completed.first_offset:
+            waiting.pop()
+        waiting.append(completed)
 
     def forget_below(self, offset: int) -> None:
         """Markers below `offset` are on all replicas, or below the start of the log."""
-        passed = [first for first, last in self._unreplicated.items() if last < offset]
-        for first in passed:
-            del self._unreplicated[first]
+        while self._unreplicated and self._unreplicated[0].last_offset < offset:
+            self._unreplicated.popleft()
 
     def clear(self) -> None:
         self._open.clear()

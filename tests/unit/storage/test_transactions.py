@@ -1,6 +1,8 @@
 """Which offset is unstable, as transactions open, end and reach the replicas."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cordwood.storage.transactions import CompletedTransaction, Transactions
 
@@ -66,6 +68,25 @@ def test_transaction_is_stable_up_to_its_marker_when_no_other_is_open() -> None:
 def test_transaction_cannot_end_when_it_has_not_started() -> None:
     with pytest.raises(AssertionError, match="never started"):
         opened(99).complete(ended(0, 98, 100))
+
+
+@given(st.permutations(range(8)), st.lists(st.integers(0, 12), max_size=8))
+def test_transactions_are_unstable_from_the_smallest_that_is_left(
+    order: list[int], replicated: list[int]
+) -> None:
+    """Whatever the order of their ends, and of the high watermarks that pass in between."""
+    transactions = opened(*range(8))
+    left: dict[int, int] = {}
+    for marker, first in enumerate(order, start=100):
+        transactions.complete(ended(first, first, marker))
+        left[first] = marker
+        high_watermark = 98 + replicated.pop() if replicated else 0
+        transactions.forget_below(high_watermark)
+        left = {first: last for first, last in left.items() if last >= high_watermark}
+
+        undecided = set(range(8)) - set(order[: marker - 99])
+        assert transactions.first_unstable_offset == min({*left, *undecided}, default=None)
+        assert transactions.has_unreplicated == bool(left)
 
 
 def test_transactions_are_forgotten_when_the_log_is_cleared() -> None:
