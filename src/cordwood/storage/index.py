@@ -43,11 +43,15 @@ _I64: Final = Struct(">q")
 _REMEDY: Final = "remove it: indexes are rebuilt from the log when it is next opened"
 
 
-class IndexOrderError(CordwoodError):
+class UnfitEntryError(CordwoodError):
+    """An entry has no place in its index: the log and its indexes contradict each other."""
+
+
+class IndexOrderError(UnfitEntryError):
     """An entry does not follow the one before it: the log's offsets or timestamps go back."""
 
 
-class SegmentOverflowError(CordwoodError):
+class SegmentOverflowError(UnfitEntryError):
     """An offset or a position has no place in a segment: relative offsets have 31 bits."""
 
 

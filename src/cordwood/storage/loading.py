@@ -4,7 +4,8 @@
     2. segments       opened, oldest first; one without its indexes is recovered at once
     3. recovery       after no clean stop: from the recovery point on, every batch is checked; the
                       first that is not whole ends the log, and later segments go; a log that says
-                      it was stopped cleanly and does not end with a whole batch is checked there
+                      it was stopped cleanly and does not end with a whole batch, or whose indexes
+                      do not end with true entries, is checked there
     4. start          a log that ends before it starts begins anew at its start; one without a
                       segment gets an empty one
     5. epochs         cut to what is left
@@ -155,7 +156,7 @@ def _open_segments(state: LogState, now_ms: int) -> list[Segment]:
 
 
 def _unended(state: LogState) -> list[Segment]:
-    """Return the active segment unless its last batch ends where the file does."""
+    """Return the active segment unless it and its indexes end as a clean stop leaves them."""
     return [segment for segment in tuple(state.segments)[-1:] if not ends_whole(segment)]
 
 

@@ -18,6 +18,7 @@ from cordwood.core.ports import OpenFile
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.place import Place
 from cordwood.storage.index import relative_offset
+from cordwood.storage.reader_indexes import CheckedOffsetIndex, CheckedTimeIndex
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 
@@ -41,7 +42,7 @@ def is_sane(segment: Segment) -> bool:
 
     That takes an offset index, and aborted transactions that are its own; a time index that is
     missing is made, empty. Zeros behind the entries were not cut off before a crash. What else the
-    indexes say of the log is not looked at.
+    indexes say of the log is not looked at but where the log ends (`ends_whole`).
     """
     files = segment.files
     if not files.offset_entries.exists or files.is_padded():
@@ -56,14 +57,45 @@ def is_sane(segment: Segment) -> bool:
 
 
 def ends_whole(segment: Segment) -> bool:
-    """Whether batches follow each other from the last indexed one up to the very end."""
-    position = segment.files.offset_index.below_position(segment.size).position
+    """Whether the indexes end truly, and batches follow from there up to the very end.
+
+    The next append goes on from there: behind an entry that lies none could be written.
+    """
+    position, next_offset = segment.files.offset_index.last.position, segment.base_offset
+    if position < 0:
+        return False
     try:
         for header in headers(segment.files.pread, position, segment.size):
-            position = header.end
+            position, next_offset = header.end, header.next_offset
     except CorruptMessageError:
         return False
-    return position == segment.size
+    return position == segment.size and _has_true_ends(segment, next_offset)
+
+
+def _has_true_ends(segment: Segment, next_offset: int) -> bool:
+    """Whether each index has whole entries, and its last one names what the log has there."""
+    files = segment.files
+    offset_index, time_index, aborted = (
+        files.offset_index,
+        files.time_index,
+        files.transaction_index.last,
+    )
+    try:
+        offset_index.check()
+        time_index.check()
+    except DamagedFileError:
+        return False
+    named = [index.last.offset for index in (offset_index, time_index) if index.entries.count]
+    named += [] if aborted is None else [aborted.last_offset]
+    offsets = CheckedOffsetIndex(
+        segment.base_offset, offset_index.entries, pread=files.pread, size=segment.size
+    )
+    times = CheckedTimeIndex(time_index.entries, offsets, pread=files.pread, size=segment.size)
+    return (
+        max(named, default=-1) < next_offset
+        and offsets.lookup(offset_index.last.offset) == offset_index.last
+        and times.last == time_index.last
+    )
 
 
 def recover(

@@ -8,7 +8,6 @@
 from functools import partial
 from typing import Final
 
-from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.core.ports import Pending
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.loading import LogPlace
@@ -17,7 +16,7 @@ from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.names import DirectorySuffix
 from cordwood.storage.partition_metadata import read_partition_metadata
 from cordwood.storage.shelf import Shelf
-from cordwood.storage.stock import Stock
+from cordwood.storage.stock import FAULTS, Stock
 
 #: As many files as one log needs open while it is loaded or closed.
 FILES_OF_ONE: Final = 8
@@ -76,7 +75,7 @@ def _put(stock: Stock, shelf: Shelf, place: LogPlace, pending: Pending[Log]) -> 
         return
     try:
         log = pending.result()
-    except (OSError, DamagedFileError, BadRecordsError) as error:
+    except FAULTS as error:
         stock.tools.on_event(f"{place.directory} cannot be loaded: {error}")
         stock.fail(directory, error)
         return

@@ -23,6 +23,7 @@ from cordwood.storage.checkpointer import CallSoon, Checkpointer
 from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from cordwood.storage.deletions import ScheduledDeletions
 from cordwood.storage.file_table import FileTable
+from cordwood.storage.index import UnfitEntryError
 from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
@@ -33,6 +34,9 @@ from cordwood.storage.shelf import Shelf
 _NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 #: Too little of something, for the moment.
 PASSING: Final = _NO_DESCRIPTORS | {errno.ENOSPC, errno.EDQUOT}
+
+#: What a log says of its disk and of its files.
+FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
 
 ConfigFor = Callable[[TopicName], LogConfig]
 OnEvent = Callable[[str], object]
@@ -141,7 +145,7 @@ class Stock:
         self.home_of(log.directory).ensure_online()
         try:
             yield
-        except (OSError, DamagedFileError, BadRecordsError) as error:
+        except FAULTS as error:
             is_disk = isinstance(error, OSError) and error.errno not in PASSING
             if is_disk or log.is_torn:
                 raise self.refuse(log, error) from error

@@ -194,6 +194,27 @@ def test_damaged_snapshot_is_told_and_an_older_one_is_used() -> None:
     assert warning.startswith(path(7, ".snapshot"))
 
 
+@pytest.mark.parametrize(
+    ("ending", "lie"), ((".index", b"\0\1\0\0\0\0\0\1"), (".timeindex", b"\1" + b"\0" * 11))
+)
+def test_last_index_entry_that_lies_is_written_anew_before_it_stops_an_append(
+    ending: str, lie: bytes
+) -> None:
+    place = Place()
+    timed(place, 4, SMALL).close()
+    indexes = files(place, *INDEXES)
+    file = place.files.open(path(0, ending), writable=True)
+    file.pwrite(lie, file.size - len(lie))
+
+    log = place.open()
+    log.close()
+    mended = files(place, *INDEXES)
+    filled(place.open(), 2)
+
+    assert log.report.recovered == [0]
+    assert mended == indexes
+
+
 # -- after no clean stop
 
 

@@ -8,7 +8,7 @@ from cordwood.records.header import BatchHeader
 from cordwood.storage import segment_recovery
 from cordwood.storage.index import AbortedEntry, SegmentOverflowError, TimeEntry
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.names import INDEX, TIME_INDEX
+from cordwood.storage.names import INDEX, TIME_INDEX, TXN_INDEX
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import (
     Recovered,
@@ -327,3 +327,50 @@ def test_segment_ends_whole_when_its_last_batch_ends_with_the_file() -> None:
     assert ends_whole(created())
     assert not ends_whole(torn(segment, v2(2)[:-1]))
     assert not ends_whole(torn(filled(created(), (v2(0),)), bytes(100)))
+
+
+@pytest.mark.parametrize(
+    ("extension", "entry"),
+    (
+        (INDEX, (9).to_bytes(4) + (2 * SIZE).to_bytes(4)),
+        (INDEX, (2).to_bytes(4) + (2 * SIZE + 1).to_bytes(4)),
+        (INDEX, (2).to_bytes(4) + (3 * SIZE).to_bytes(4)),
+        (INDEX, (2).to_bytes(4) + (9 * SIZE).to_bytes(4)),
+        (INDEX, (9).to_bytes(4) + bytes(4)),
+        (INDEX, b"\xff" * 8),
+        (INDEX, bytes(3)),
+        (TIME_INDEX, (1002).to_bytes(8) + (9).to_bytes(4)),
+        (TIME_INDEX, (9999).to_bytes(8) + (2).to_bytes(4)),
+        (TIME_INDEX, (1).to_bytes(8) + (2).to_bytes(4)),
+        (TIME_INDEX, (1002).to_bytes(8) + b"\xff" * 4),
+        (TIME_INDEX, bytes(3)),
+        (TXN_INDEX, AbortedEntry(5, 0, 9, 10)),
+    ),
+)
+def test_segment_does_not_end_whole_when_the_last_entry_of_an_index_lies(
+    extension: str, entry: bytes | AbortedEntry
+) -> None:
+    segment = filled(created(), (v2(offset, timestamp=1000 + offset) for offset in range(3)))
+    segment.close()
+    is_whole = ends_whole(reopened(segment))
+
+    if isinstance(entry, AbortedEntry):
+        segment.append_aborted(entry)
+    else:
+        file = segment.files.table.opened(segment.files.path.of(extension), writable=True)
+        file.pwrite(entry, file.size - (12 if extension == TIME_INDEX else 8))
+        file.truncate(file.size - (len(entry) == 3))
+
+    assert is_whole
+    assert not ends_whole(reopened(segment))
+
+
+def test_segment_ends_whole_when_a_set_of_batches_was_indexed_as_one() -> None:
+    """Kafka did so before 4.1."""
+    segment = filled(created(), (v2(0), v2(1), v2(2)))
+    segment.close()
+    file = segment.files.table.opened(segment.files.path.of(INDEX), writable=True)
+    file.truncate(0)
+    file.pwrite((2).to_bytes(4) + SIZE.to_bytes(4), 0)
+
+    assert ends_whole(reopened(segment))

@@ -11,6 +11,7 @@ from cordwood.storage.checkpoints import (
     RECOVERY_POINTS,
     read_offset_checkpoint,
 )
+from cordwood.storage.index import IndexOrderError, SegmentOverflowError, UnfitEntryError
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import LogManager
@@ -233,6 +234,19 @@ def test_damage_beside_the_records_is_told_to_the_caller() -> None:
 
     with pytest.raises(KafkaStorageError, match="/x: odd; mend it"), manager.using(log):
         raise DamagedFileError("odd", path="/x", remedy="mend it")
+
+    assert online(manager) == [True, True]
+
+
+@pytest.mark.parametrize("kind", (IndexOrderError, SegmentOverflowError))
+def test_entry_without_a_place_in_its_index_is_told_to_the_caller(
+    kind: type[UnfitEntryError],
+) -> None:
+    manager = House().load()
+    log = made(manager)[0]
+
+    with pytest.raises(KafkaStorageError, match="/a/orders-0: 6 after 7"), manager.using(log):
+        raise kind("6 after 7")
 
     assert online(manager) == [True, True]
 

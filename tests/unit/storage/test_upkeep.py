@@ -123,6 +123,22 @@ def test_failing_directory_does_not_keep_retention_from_the_others() -> None:
     assert len(other.base_offsets) == 1
 
 
+def test_index_that_contradicts_its_log_does_not_keep_retention_from_the_others() -> None:
+    house = House("/a", config=LogConfig(segment_bytes=3 * ONE, retention_ms=10_000))
+    manager, upkeep = begun(house)
+    lying, other = (filled(log, 4) for log in made(manager, 0, 1))
+    index = house.files.open(f"{lying.directory}/{0:020}.timeindex", writable=True)
+    index.pwrite(b"\xff" * 4, index.size - 4)
+    lying.truncate_to(2)
+    house.clock.advance(seconds=20)
+
+    upkeep.delete_old_segments()
+
+    assert (lying.base_offsets, other.base_offsets) == ((0,), (4,))
+    assert house.events[0].startswith("orders-0 could not be looked after: /a/orders-0: offset -1")
+    assert lying.lease.is_free
+
+
 def test_pass_over_many_logs_lets_others_have_their_turn() -> None:
     house = House("/a", config=KEPT)
     manager, upkeep = begun(house)
