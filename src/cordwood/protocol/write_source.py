@@ -1,8 +1,8 @@
 """Writes the function that writes one version of one message.
 
     def write(o, out):                      appends to `out`, the first part of the answer
-        chunks = [out]
         try:
+            chunks = [out]
             ...
             b1 = o.transactional_id.encode(); n2 = len(b1)
             out += pack3(o.acks, n2 + 1 if n2 < 127 else n2 + 1 & 127 | 128)
@@ -50,8 +50,8 @@ class WriteSource(Source):
         self._is_flexible = kind.__schema__.is_flexible_in(version)
         self._batch: list[tuple[str, str]] = []
         with self.block("def write(o, out):"):
-            self.line("chunks = [out]")
             with self.block("try:"):
+                self.line("chunks = [out]")
                 self._struct(kind, "o")
                 self._flush()
             with self.block("except UNWRITABLE as error:"):

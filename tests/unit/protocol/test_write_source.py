@@ -25,6 +25,13 @@ def written(message: Message, version: int) -> str:
     return chunk.hex()
 
 
+def test_writer_writes_nothing_of_a_message_without_fields() -> None:
+    class Empty(Message, versions=(0, 0)):
+        """Says everything by being there."""
+
+    assert written(Empty(), 0) == ""
+
+
 def test_writer_writes_every_number() -> None:
     message = Numbers(tiny=-1, small=-2, port=0xFFFF, middle=3, count=4, large=5, is_so=True)
 
