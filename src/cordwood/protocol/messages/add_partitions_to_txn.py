@@ -1,0 +1,72 @@
+"""AddPartitionsToTxn: partitions that a transaction is going to write to.
+
+Versions 0 to 3 are for clients, one transaction each; 4 and 5 for brokers, many at once, also to
+verify that a partition is in its transaction already.
+
+    v2  PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+    v3  flexible
+    v4  `transactions` instead of the single fields
+    v5  TRANSACTION_ABORTABLE may be answered
+"""
+
+from cordwood.protocol.schema import Request, Response, Struct, field
+from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+
+
+class AddPartitionsToTxnTopic(Struct):
+    """Partitions of one topic."""
+
+    name: String
+    partitions: list[Int32]
+
+
+class AddPartitionsToTxnTransaction(Struct):
+    """What one transaction is going to write to, or to be asked whether it does."""
+
+    transactional_id: String
+    producer_id: Int64
+    producer_epoch: Int16
+    verify_only: Bool = field(default=False)
+    topics: list[AddPartitionsToTxnTopic]
+
+
+class AddPartitionsToTxnRequest(Request, api_key=24, versions=(0, 5), flexible_since=3):
+    """The single fields are a client's, `transactions` a broker's."""
+
+    transactions: list[AddPartitionsToTxnTransaction] = field(since=4, default=[])
+    transactional_id: String = field(until=3, default="", name="V3AndBelowTransactionalId")
+    producer_id: Int64 = field(until=3, default=0, name="V3AndBelowProducerId")
+    producer_epoch: Int16 = field(until=3, default=0, name="V3AndBelowProducerEpoch")
+    topics: list[AddPartitionsToTxnTopic] = field(until=3, default=[], name="V3AndBelowTopics")
+
+
+class AddPartitionsToTxnPartitionResult(Struct):
+    """How it went with one partition."""
+
+    partition_index: Int32
+    partition_error_code: Int16
+
+
+class AddPartitionsToTxnTopicResult(Struct):
+    """How it went with one topic."""
+
+    name: String
+    results_by_partition: list[AddPartitionsToTxnPartitionResult]
+
+
+class AddPartitionsToTxnResult(Struct):
+    """How it went with one transaction."""
+
+    transactional_id: String
+    topic_results: list[AddPartitionsToTxnTopicResult]
+
+
+class AddPartitionsToTxnResponse(Response, api_key=24, versions=(0, 5), flexible_since=3):
+    """`results_by_topic` is for clients, `results_by_transaction` for brokers."""
+
+    throttle_time_ms: Int32 = field(default=0)
+    error_code: Int16 = field(since=4, default=0, ignorable=True)
+    results_by_transaction: list[AddPartitionsToTxnResult] = field(since=4, default=[])
+    results_by_topic: list[AddPartitionsToTxnTopicResult] = field(
+        until=3, default=[], name="ResultsByTopicV3AndBelow"
+    )

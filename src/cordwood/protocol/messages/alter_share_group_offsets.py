@@ -1,0 +1,50 @@
+"""AlterShareGroupOffsets: from where on an empty share group is to have records delivered."""
+
+from cordwood.protocol.schema import Request, Response, Struct, field
+from cordwood.protocol.wire import Int16, Int32, Int64, String, Uuid
+
+
+class AlterShareGroupOffsetsRequestPartition(Struct):
+    """The offset in one partition."""
+
+    partition_index: Int32
+    start_offset: Int64
+
+
+class AlterShareGroupOffsetsRequestTopic(Struct):
+    """Offsets in one topic."""
+
+    topic_name: String
+    partitions: list[AlterShareGroupOffsetsRequestPartition]
+
+
+class AlterShareGroupOffsetsRequest(Request, api_key=91, versions=(0, 0), flexible_since=0):
+    """The group, and the offsets to set."""
+
+    group_id: String
+    topics: list[AlterShareGroupOffsetsRequestTopic]
+
+
+class AlterShareGroupOffsetsResponsePartition(Struct):
+    """How it went with one partition."""
+
+    partition_index: Int32
+    error_code: Int16
+    error_message: String | None = field(default=None)
+
+
+class AlterShareGroupOffsetsResponseTopic(Struct):
+    """How it went with one topic."""
+
+    topic_name: String
+    topic_id: Uuid
+    partitions: list[AlterShareGroupOffsetsResponsePartition]
+
+
+class AlterShareGroupOffsetsResponse(Response, api_key=91, versions=(0, 0), flexible_since=0):
+    """How it went, partition by partition."""
+
+    throttle_time_ms: Int32 = field(default=0)
+    error_code: Int16
+    error_message: String | None = field(default=None)
+    responses: list[AlterShareGroupOffsetsResponseTopic]

@@ -1,0 +1,61 @@
+"""ApiVersions: what a broker speaks; the first thing a client asks, before it authenticates.
+
+The answer's header never becomes flexible, since the client cannot know yet what will come. A
+version that the broker does not speak is answered as version 0, with UNSUPPORTED_VERSION and the
+range of this API alone.
+
+    v1  throttle time
+    v3  flexible; the client's software, and the cluster's features under tags
+    v4  features whose lowest version is 0 may be listed: older clients fail on them
+"""
+
+from cordwood.protocol.schema import Request, Response, Struct, field
+from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+
+
+class ApiVersionsRequest(Request, api_key=18, versions=(0, 4), flexible_since=3):
+    """Who asks."""
+
+    client_software_name: String = field(since=3, default="", ignorable=True)
+    client_software_version: String = field(since=3, default="", ignorable=True)
+
+
+class ApiVersion(Struct):
+    """The versions of one API."""
+
+    api_key: Int16
+    min_version: Int16
+    max_version: Int16
+
+
+class SupportedFeatureKey(Struct):
+    """The levels of a feature that this broker could have."""
+
+    name: String
+    min_version: Int16
+    max_version: Int16
+
+
+class FinalizedFeatureKey(Struct):
+    """The level that the whole cluster has agreed on."""
+
+    name: String
+    max_version_level: Int16
+    min_version_level: Int16
+
+
+class ApiVersionsResponse(Response, api_key=18, versions=(0, 4), flexible_since=3):
+    """Which versions of which API are spoken, and which features the cluster has."""
+
+    error_code: Int16
+    api_keys: list[ApiVersion]
+    throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
+    supported_features: list[SupportedFeatureKey] = field(
+        since=3, tag=0, default=[], ignorable=True
+    )
+    #: Clients believe the finalized features only if this is 0 or more.
+    finalized_features_epoch: Int64 = field(since=3, tag=1, default=-1, ignorable=True)
+    finalized_features: list[FinalizedFeatureKey] = field(
+        since=3, tag=2, default=[], ignorable=True
+    )
+    zk_migration_ready: Bool = field(since=3, tag=3, default=False, ignorable=True)

@@ -1,0 +1,45 @@
+"""CreatePartitions: more partitions for topics that exist.
+
+Version 2 is flexible; from version 3 on THROTTLING_QUOTA_EXCEEDED may be answered.
+"""
+
+from cordwood.protocol.schema import Request, Response, Struct, field
+from cordwood.protocol.wire import Bool, Int16, Int32, String
+
+
+class CreatePartitionsAssignment(Struct):
+    """The brokers of one new partition; the first is the preferred leader."""
+
+    broker_ids: list[Int32]
+
+
+class CreatePartitionsTopic(Struct):
+    """A topic, and how many partitions it should have in all."""
+
+    name: String
+    count: Int32
+    #: One for each new partition in order; None lets the broker choose.
+    assignments: list[CreatePartitionsAssignment] | None
+
+
+class CreatePartitionsRequest(Request, api_key=37, versions=(0, 3), flexible_since=2):
+    """Topics to enlarge; `validate_only` stops short of doing it."""
+
+    topics: list[CreatePartitionsTopic]
+    timeout_ms: Int32
+    validate_only: Bool
+
+
+class CreatePartitionsTopicResult(Struct):
+    """What became of one topic."""
+
+    name: String
+    error_code: Int16
+    error_message: String | None = field(default=None)
+
+
+class CreatePartitionsResponse(Response, api_key=37, versions=(0, 3), flexible_since=2):
+    """How it went, topic by topic."""
+
+    throttle_time_ms: Int32 = field(default=0)
+    results: list[CreatePartitionsTopicResult]
