@@ -103,8 +103,9 @@ def test_file_refuses_writes_when_opened_to_read(place: tuple[Files, str]) -> No
     file = files.open(f"{root}/a")
 
     for write in (lambda: file.pwrite(b"y", 0), lambda: file.append(b"y")):
-        with pytest.raises(OSError, match="Bad file descriptor"):
+        with pytest.raises(OSError, match="Bad file descriptor") as refused:
             write()
+        assert refused.value.filename == f"{root}/a"
     assert files.open(f"{root}/a", writable=True).append(b"y") == 1
 
 

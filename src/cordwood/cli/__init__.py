@@ -6,11 +6,13 @@ works with is imported when the command runs, so that help comes at once.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
 from cordwood.cli import log
 from cordwood.cli.endings import ending
+from cordwood.cli.output import is_terminal, open_streams, say
 
 app = typer.Typer(
     name="cordwood",
@@ -19,18 +21,33 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode="rich" if is_terminal(sys.stdout) else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(log.app, name="log")
 
 
+def _tell_version(is_asked: bool) -> None:  # noqa: FBT001  # how typer calls it
+    if is_asked:
+        from cordwood import __version__  # noqa: PLC0415  # who asks for it needs nothing else
+
+        say(f"cordwood {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version."),
+]
+
+
 @app.callback()
-def _families() -> None:
+def _families(*, version: Version = False) -> None:
     """Keep a family's name in front of its commands, be it the only one."""
 
 
 def main() -> None:
     """Run the command that the arguments name, and end with its exit code."""
+    open_streams()
     with ending():
         app()

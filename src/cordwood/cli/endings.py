@@ -3,7 +3,7 @@
 0  good    1  something is wrong    2  wrong usage    3  something could not be reached
 """
 
-import os
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +15,8 @@ GOOD: Final = 0
 FOUND_WRONG: Final = 1
 USAGE: Final = 2
 UNREACHABLE: Final = 3
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -28,9 +30,6 @@ def ending() -> Iterator[None]:
         _leave(str(error), UNREACHABLE)
     except CordwoodError as error:
         _leave(str(error), FOUND_WRONG)
-    except BrokenPipeError:  # who reads has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(GOOD)
     except OSError as error:
         _leave(_words(error), UNREACHABLE)
 
@@ -40,11 +39,15 @@ def _words(error: OSError) -> str:
     remedy = "check the path"
     if isinstance(error, PermissionError):
         remedy = "run this as somebody who has the right to it"
-    return f"{error.strerror or error}: {error.filename or 'no file'}; {remedy}"
+    elif error.errno in _NO_ROOM:
+        remedy = "make room, or choose another place"
+    elif error.errno == errno.EIO:
+        remedy = "the disk cannot read or write it: look into the system's log"
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}; {remedy}"
 
 
 def _leave(words: str, code: int) -> None:
     """Say why, and go."""
-    sys.stdout.flush()
     sys.stderr.write(f"cordwood: {words}\n")
     sys.exit(code)

@@ -10,6 +10,7 @@ import typer
 
 from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
 from cordwood.cli.endings import FOUND_WRONG
+from cordwood.cli.output import is_terminal, write
 from cordwood.cli.progress import progress
 from cordwood.cli.warming import warm_for
 
@@ -113,13 +114,16 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
 
 def range_in(text: str | None) -> tuple[int | None, int | None]:
     """Read FROM:TO, either of which may be left out."""
-    first, colon, last = (text or ":").partition(":")
+    from cordwood.core.binary import INT64_MAX, INT64_MIN  # noqa: PLC0415  # help needs none of it
+
     try:
-        if colon:
-            return (int(first) if first else None), (int(last) if last else None)
+        first, last = (int(each) if each else None for each in (text or ":").split(":"))
     except ValueError:
-        pass
-    raise typer.BadParameter(f"{text!r} is not FROM:TO")
+        raise typer.BadParameter(f"{text!r} is not FROM:TO") from None
+    numbers = [each for each in (first, last) if each is not None]
+    if numbers != sorted(numbers) or not all(INT64_MIN <= each <= INT64_MAX for each in numbers):
+        raise typer.BadParameter(f"{text!r} does not rise, or has numbers beyond 64 bits")
+    return first, last
 
 
 def split_files(text: str) -> list[str]:
@@ -146,7 +150,7 @@ def _dump(
     total = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
     if options.has_records or output_format in {"arrow", "parquet"}:
         warm_for(total)
-    with progress(total) as tell:
+    with progress(total, is_shown=not is_terminal(sys.stdout)) as tell:
         tools = Tools(
             files=SystemFiles(),
             options=options,
@@ -160,8 +164,10 @@ def _dump(
         if output_format in {"arrow", "parquet"}:
             tools.decoder = kernels.decoder()
         for text, is_error in dump_as(output_format, tools, paths=paths):
-            (sys.stderr if is_error else sys.stdout).buffer.write(text)
-    sys.stdout.flush()
+            if is_error:
+                sys.stderr.buffer.write(text)
+            elif not write(text):
+                break
     if tools.findings.is_wrong:
         raise typer.Exit(FOUND_WRONG)
 

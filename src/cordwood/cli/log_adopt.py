@@ -1,15 +1,19 @@
 """`cordwood log adopt`: a log directory made one that Apache Kafka starts on."""
 
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+
+from cordwood.cli.output import say
+from cordwood.cli.paths import absolute
 
 EXAMPLE: Final = "Example: cordwood log adopt --to-kafka data --config orders:retention.ms=3600000"
 
 Directory = Annotated[str, typer.Argument(help="The log directory, out of use.")]
 ToKafka = Annotated[bool, typer.Option("--to-kafka", help="For Apache Kafka 4; has to be given.")]
-NodeId = Annotated[int, typer.Option(min=0, help="The node.id of the broker that is to start.")]
+NodeId = Annotated[
+    int, typer.Option(min=0, max=(1 << 31) - 1, help="The node.id of the broker to start.")
+]
 ClusterId = Annotated[str | None, typer.Option(help="Its cluster; one is made when left out.")]
 Config = Annotated[
     list[str] | None, typer.Option("--config", help="TOPIC:NAME=VALUE; may come again.")
@@ -39,19 +43,19 @@ def adopt(
         raise typer.BadParameter("say whom the directory is for: --to-kafka")
     report = work.adopt(
         SystemFiles(),
-        str(Path(directory).absolute()),
+        absolute(directory),
         owner=work.Owner(node_id=node_id, cluster_id=cluster_id, configs=configs_in(config or [])),
         random=SystemRandom(),
         now_ms=SystemClock().now_ms(),
     )
     if as_json:
-        typer.echo(report.to_json())
+        say(report.to_json())
         return
-    typer.echo(f"{report.path}: cluster {report.cluster_id}, node {report.node_id}")
+    say(f"{report.path}: cluster {report.cluster_id}, node {report.node_id}")
     for topic, count in report.topics.items():
-        typer.echo(f"{topic}: {count} partitions")
+        say(f"{topic}: {count} partitions")
     for partition in report.missing:
-        typer.echo(f"note: {partition} has no log here; Kafka begins an empty one")
+        say(f"note: {partition} has no log here; Kafka begins an empty one")
 
 
 def configs_in(texts: list[str]) -> dict[str, dict[str, str]]:

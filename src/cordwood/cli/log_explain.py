@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from cordwood.cli.output import say
+from cordwood.cli.paths import absolute
+
 if TYPE_CHECKING:
     from cordwood.workbench.explain import Explanation, SegmentFate
 
@@ -39,17 +42,17 @@ def explain(
     from cordwood.workbench import explain as work  # noqa: PLC0415  # as above
     from cordwood.workbench.settings_found import find_settings  # noqa: PLC0415  # as above
 
-    path, files = str(Path(directory).absolute()), SystemFiles()
+    path, files = absolute(directory), SystemFiles()
     partition = partition_of(path)
     found = find_settings(
         files,
         str(Path(path).parent),
         topic=None if partition is None else partition.topic,
         given=dict(map(pair_in, config or ())),
-        broker_config=None if broker_config is None else str(Path(broker_config).absolute()),
+        broker_config=None if broker_config is None else absolute(broker_config),
     )
     told = work.explain(files, path, found=found, now_ms=SystemClock().now_ms())
-    typer.echo(told.to_json() if as_json else "\n".join(lines_of(told)))
+    say(told.to_json() if as_json else "\n".join(lines_of(told)))
 
 
 def pair_in(text: str) -> tuple[str, str]:

@@ -5,6 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
+from cordwood.cli.output import say
+from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
 
 EXAMPLE: Final = "Example: cordwood log reindex kafka-logs/orders-0"
@@ -29,7 +31,7 @@ def reindex(
     from cordwood.storage.log_config import LogConfig  # noqa: PLC0415  # as above
     from cordwood.workbench import reindex as work  # noqa: PLC0415  # as above
 
-    path = str(Path(directory).absolute())
+    path = absolute(directory)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log"))
     with progress(total) as tell:
         report = work.reindex(
@@ -40,11 +42,11 @@ def reindex(
             spend=tell,
         )
     if as_json:
-        typer.echo(report.to_json())
+        say(report.to_json())
         return
-    typer.echo(
+    say(
         f"{report.path}: {report.segments} segments, {report.batches} batches, "
         f"offsets up to {report.log_end - 1}"
     )
     for warning in report.warnings:
-        typer.echo(f"note: {warning}")
+        say(f"note: {warning}")

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cordwood.cli.endings import FOUND_WRONG
+from cordwood.cli.output import say
+from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
 
 if TYPE_CHECKING:
+    from cordwood.core.types import TopicPartition
     from cordwood.workbench.salvage_report import Offsets, SalvageReport
 
 Source = Annotated[str, typer.Argument(help="The partition's directory; it is only read.")]
@@ -34,22 +37,32 @@ def salvage(
 ) -> None:
     """Copy what can be read of a damaged partition, and list every offset that is lost."""
     from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # help needs none of it
-    from cordwood.storage.names import parse_directory_name  # noqa: PLC0415  # as above
     from cordwood.workbench import salvage as work  # noqa: PLC0415  # as above
 
-    path, target = str(Path(source).absolute()), str(Path(out).absolute())
-    meant = None
-    if partition is not None:
-        meant = parse_directory_name(partition, path=partition).partition
+    path, target = absolute(source), absolute(out)
+    meant = None if partition is None else partition_in(partition)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log*"))
     with progress(2 * total) as tell:
         tools = work.SalvageTools(
             files=SystemFiles(), clock=SystemClock(), random=SystemRandom(), spend=tell
         )
         report = work.salvage(tools, path, out=target, partition=meant)
-    typer.echo(report.to_json() if as_json else _text(report))
+    say(report.to_json() if as_json else _text(report))
     if not report.is_whole:
         raise typer.Exit(FOUND_WRONG)
+
+
+def partition_in(text: str) -> "TopicPartition":
+    """Read TOPIC-N."""
+    from cordwood.core.errors import InvalidTopicError, LogDirectoryError  # noqa: PLC0415  # help needs none of it
+    from cordwood.storage import names  # noqa: PLC0415  # as above
+
+    try:
+        found = names.parse_directory_name(text, path=text).partition
+        names.ensure_topic_name(found.topic)
+    except (InvalidTopicError, LogDirectoryError) as error:
+        raise typer.BadParameter(f"{text!r} is not TOPIC-N, as in orders-0") from error
+    return found
 
 
 def _text(report: "SalvageReport") -> str:

@@ -1,6 +1,5 @@
 """`cordwood log verify` and `cordwood log stat`: whole partitions and log directories."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +7,8 @@ from typing import Annotated
 import typer
 
 from cordwood.cli.endings import FOUND_WRONG
+from cordwood.cli.output import say
+from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
 from cordwood.cli.warming import warm_for
 
@@ -24,12 +25,12 @@ def verify(paths: Paths, *, as_json: Json = False) -> None:
     from cordwood.records.kernels import sweeper  # noqa: PLC0415  # as above
     from cordwood.workbench import verify as verifying  # noqa: PLC0415  # as above
 
-    places = _absolute(paths)
+    places = [absolute(path) for path in paths]
     size = _log_bytes(places)
     warm_for(size)
     with progress(size) as tell:
         found = verifying.verify(SystemFiles(), places, sweeper=sweeper(), tell=tell)
-    typer.echo(found.to_json() if as_json else str(found))
+    say(found.to_json() if as_json else str(found))
     if found.is_damaged:
         raise typer.Exit(FOUND_WRONG)
 
@@ -40,23 +41,18 @@ def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:
     from cordwood.records.kernels import sweeper  # noqa: PLC0415  # as above
     from cordwood.workbench import stat as counting  # noqa: PLC0415  # as above
 
-    places = _absolute(paths)
+    places = [absolute(path) for path in paths]
     size = _log_bytes(places)
     warm_for(size)
     with progress(size) as tell:
         found = counting.stat(SystemFiles(), places, is_deep=deep, sweeper=sweeper(), tell=tell)
-    typer.echo(found.to_json() if as_json else str(found))
+    say(found.to_json() if as_json else str(found))
 
 
 def add_to(app: typer.Typer) -> None:
     """Make the commands part of a family."""
     app.command(epilog="Example: cordwood log verify logs/orders-0")(verify)
     app.command(epilog="Example: cordwood log stat logs --deep --json")(stat)
-
-
-def _absolute(paths: Iterable[str]) -> list[str]:
-    """Keep links: the checkpoints lie beside the name that was given."""
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100  # resolve follows links
 
 
 def _log_bytes(paths: Iterable[str]) -> int:

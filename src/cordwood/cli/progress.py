@@ -4,23 +4,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cordwood.cli.output import is_terminal
+
 
 @contextmanager
-def progress(
-    total_bytes: int, *, is_shown: bool | None = None
-) -> Iterator[Callable[[int], object]]:
+def progress(total_bytes: int, *, is_shown: bool = True) -> Iterator[Callable[[int], object]]:
     """Yield what is told of every byte read.
 
-    Nothing is shown unless words go to a terminal and data goes elsewhere.
+    Nothing is shown where words do not go to a terminal, nor when the caller says so: lines that
+    are printed meanwhile on the same terminal would be torn.
     """
-    if is_shown is None:
-        is_shown = sys.stderr.isatty() and not sys.stdout.isatty()
-    if not is_shown:
+    if not is_shown or not is_terminal(sys.stderr):
         yield lambda _size: None
         return
     from rich.console import Console  # noqa: PLC0415  # for terminals alone
     from rich.progress import Progress  # noqa: PLC0415  # as above
 
-    with Progress(console=Console(stderr=True, force_terminal=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=total_bytes)
         yield lambda size: bar.advance(task, size)

@@ -18,14 +18,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
-from typing import TypeVar
+from functools import partial, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import FileStat, OpenFile
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _FILE_MODE = 0o644
 _NS_PER_MS = 1_000_000
@@ -129,6 +130,22 @@ class SystemSlice:
         return self._file
 
 
+def _naming(
+    call: "Callable[Concatenate[SystemFile, P], T]",
+) -> "Callable[Concatenate[SystemFile, P], T]":
+    """Let the errors of a call on a descriptor say which file it is."""
+
+    @wraps(call)
+    def named(file: "SystemFile", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(file, *args, **kwargs)
+        except OSError as error:
+            error.filename = file.path
+            raise
+
+    return named
+
+
 class SystemFile:
     """A descriptor, and the count of those who hold it: its opener and each slice."""
 
@@ -145,9 +162,11 @@ class SystemFile:
     def size(self) -> int:
         return os.fstat(self._opened()).st_size
 
+    @_naming
     def pread(self, length: int, position: int) -> bytes:
         return _pread(self._opened(), length, position)
 
+    @_naming
     def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
         view = memoryview(buffer)
         done = 0
@@ -168,21 +187,25 @@ class SystemFile:
             raise
         return position
 
+    @_naming
     def pwrite(self, data: Buffer, position: int) -> None:
         view = memoryview(data)
         done = 0
         while done < len(view):
             done += os.pwrite(self._opened(), view[done:], position + done)
 
+    @_naming
     def preallocate(self, size: int) -> None:
         if size > self.size:
             os.ftruncate(self._opened(), size)
 
+    @_naming
     def truncate(self, size: int) -> None:
         if size > self.size:
             raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
         os.ftruncate(self._opened(), size)
 
+    @_naming
     def sync(self) -> None:
         os.fsync(self._opened())
 

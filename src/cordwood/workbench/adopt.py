@@ -23,6 +23,7 @@ from cordwood.storage.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
+from cordwood.storage.names import ensure_topic_name
 from cordwood.storage.partition_metadata import (
     ensure_same_topic,
     read_partition_metadata,
@@ -65,7 +66,8 @@ def adopt(files: Files, path: str, *, owner: Owner, random: Random, now_ms: int)
     """Write what Kafka needs into a log directory.
 
     LogDirectoryError if it is in use, or has metadata of Kafka's; InconsistentTopicIdError if the
-    partitions of a topic have several ids; SettingError for a setting that no topic has.
+    partitions of a topic have several ids, InvalidTopicError if one has a name that no topic may
+    have; SettingError for a setting that no topic has.
     """
     found = _partitions(files, path)
     _refuse_unknown(owner, found)
@@ -104,6 +106,7 @@ def _partitions(files: Files, path: str) -> dict[str, dict[int, str]]:
     for each in partition_paths(files, path):
         partition = partition_of(each)
         assert partition is not None, "partitions have been parsed"
+        ensure_topic_name(partition.topic)
         found.setdefault(partition.topic, {})[partition.partition] = each
     return found
 

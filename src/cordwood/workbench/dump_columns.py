@@ -16,7 +16,7 @@ from cordwood.core.errors import CordwoodError
 from cordwood.records.chunk import Request, Selection
 from cordwood.records.columns import read_columns, schema
 from cordwood.workbench.dump_batches import stretches
-from cordwood.workbench.dump_options import DumpedFile, Said, Tools, complained
+from cordwood.workbench.dump_options import DumpedFile, Said, Tools, complained, cut_off
 from cordwood.workbench.windows import Window
 
 _EVERYTHING: Final = Selection()
@@ -80,6 +80,6 @@ def _pieces(tools: Tools, file: DumpedFile) -> Iterator[pa.RecordBatch | Said]:
             yield from read_columns(stretch, tools.decoder, request=request)
         if end < window.end and not tools.options.is_cut:
             tools.findings.is_damaged = True
-            yield complained(f"Found {window.end - end} invalid bytes at the end of {file.name}\n")
+            yield complained(cut_off(window.end - end, file))
     finally:
         opened.close()

@@ -34,11 +34,19 @@ from cordwood.workbench.dump_indexes import (
     time_entry,
     used_entries,
 )
-from cordwood.workbench.dump_options import DumpedFile, DumpOptions, Said, Tools, complained, said
+from cordwood.workbench.dump_options import (
+    DumpedFile,
+    DumpOptions,
+    Said,
+    Tools,
+    complained,
+    cut_off,
+    said,
+)
 from cordwood.workbench.windows import Window
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | bool | None"
-Objects: TypeAlias = Iterator[dict[str, Json]]
+Objects: TypeAlias = Iterator[dict[str, Json] | Said]
 
 TEXT_BYTES: Final = 1 << 20
 
@@ -66,6 +74,9 @@ def _lines(objects: Objects) -> Iterator[Said]:
     held = 0
     try:
         for each in objects:
+            if isinstance(each, Said):
+                yield each
+                continue
             texts.append(json.dumps(each, ensure_ascii=False, separators=(",", ":")) + "\n")
             held += len(texts[-1])
             if held >= TEXT_BYTES:
@@ -77,7 +88,7 @@ def _lines(objects: Objects) -> Iterator[Said]:
     yield said("".join(texts))
 
 
-def _log_objects(tools: Tools, _file: DumpedFile, opened: OpenFile) -> Objects:
+def _log_objects(tools: Tools, file: DumpedFile, opened: OpenFile) -> Objects:
     options = tools.options
     window = Window(opened, options.end_of(opened.size), spend=tools.spend)
     end = 0
@@ -85,12 +96,16 @@ def _log_objects(tools: Tools, _file: DumpedFile, opened: OpenFile) -> Objects:
         end = batch.position + batch.size
         if not batch.is_wanted(options.selection):
             continue
-        tools.findings.is_damaged |= not batch.is_valid()
+        if not batch.is_valid():
+            tools.findings.is_damaged = True
+            yield complained(f"{file.shown}: wrong checksum at position {batch.position}\n")
         if options.has_records:
             yield from _record_objects(batch, options)
         else:
             yield _batch_object(batch)
-    tools.findings.is_damaged |= end < window.end and not options.is_cut
+    if end < window.end and not options.is_cut:
+        tools.findings.is_damaged = True
+        yield complained(cut_off(window.end - end, file))
 
 
 def _batch_object(batch: DumpedBatch) -> dict[str, Json]:

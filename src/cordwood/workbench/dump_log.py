@@ -12,7 +12,7 @@ from cordwood.records.lines import NOTHING, LineStyle, RecordLines
 from cordwood.workbench.dump_batches import DumpedBatch, batch_line, walk
 from cordwood.workbench.dump_control import control_lines
 from cordwood.workbench.dump_messages import message_lines
-from cordwood.workbench.dump_options import DumpedFile, DumpOptions, Said, Tools, said
+from cordwood.workbench.dump_options import DumpedFile, DumpOptions, Said, Tools, cut_off, said
 from cordwood.workbench.windows import Window
 
 #: As much text as is handed out at once.
@@ -66,7 +66,7 @@ def _dump_window(tools: Tools, file: DumpedFile, window: Window) -> Iterator[Sai
     trailing = window.end - position
     if trailing > 0 and not tools.options.is_cut:
         tools.findings.is_damaged = True
-        yield said(f"Found {trailing} invalid bytes at the end of {file.name}\n")
+        yield said(cut_off(trailing, file))
 
 
 def _batch_lines(tools: Tools, file: DumpedFile, window: Window) -> Iterator[tuple[bytes, int]]:

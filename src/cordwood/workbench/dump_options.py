@@ -125,6 +125,11 @@ def complained(text: str) -> Said:
     return Said(text.encode("utf-8", "surrogateescape"), is_error=True)
 
 
+def cut_off(count: int, file: DumpedFile) -> str:
+    """Return what is said of bytes behind the last batch."""
+    return f"Found {count} invalid bytes at the end of {file.name}\n"
+
+
 def selection_of(
     offsets: tuple[int | None, int | None], timestamps: tuple[int | None, int | None]
 ) -> Selection | None:

@@ -115,7 +115,7 @@ class Verification:
 
     def __str__(self) -> str:
         """Return a line a partition and a line a finding."""
-        return "\n".join(map(str, (*self.partitions, *self.all_findings)))
+        return "\n".join(map(str, (*self.partitions, *self.all_findings))) or "no partitions"
 
     def to_json(self) -> str:
         """Return the same as a JSON object."""

@@ -15,7 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import INT32_MAX
-from cordwood.core.errors import BytesError, DamagedFileError, LogDirectoryError
+from cordwood.core.errors import (
+    BytesError,
+    DamagedFileError,
+    InvalidTopicError,
+    LogDirectoryError,
+)
 from cordwood.core.ports import Clock, Files, Random
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage import names
@@ -92,10 +97,9 @@ def salvage(
 
     The partition is what the source's name says, unless it is given.
     """
-    partition = partition or partition_of(source)
-    target = _target(tools.files, source, out, partition)
-    assert partition is not None, "without one there is no target"
     found = source_files(tools.files, source)
+    partition = partition or _named_by(source)
+    target = _target(tools.files, source, out, partition)
     known = _known(tools.files, source, partition)
     found, chains = _chains(tools, source, found, known)
     merged = merge(chains)
@@ -153,14 +157,24 @@ def source_files(files: Files, source: str) -> list[SourceFile]:
     return sorted(found, key=lambda each: (each.rank, each.base or 0, each.name))
 
 
-def _target(files: Files, source: str, out: str, partition: TopicPartition | None) -> str:
+def _named_by(source: str) -> TopicPartition:
+    """Return the partition that a directory's name says, if it is one that Kafka knows."""
+    partition = partition_of(source)
+    try:
+        if partition is not None:
+            names.ensure_topic_name(partition.topic)
+            return partition
+    except InvalidTopicError:
+        pass
+    raise LogDirectoryError(
+        "has a name that says no partition",
+        path=source,
+        remedy="say which it is with --partition <topic>-<partition>",
+    )
+
+
+def _target(files: Files, source: str, out: str, partition: TopicPartition) -> str:
     """Return the directory to be made; refuse one that is there."""
-    if partition is None:
-        raise LogDirectoryError(
-            "has a name that says no partition",
-            path=source,
-            remedy="say which it is with --partition <topic>-<partition>",
-        )
     target = f"{out}/{names.directory_name(partition)}"
     if exists(files, target) or f"{out}/".startswith(f"{source}/"):
         raise LogDirectoryError(

@@ -140,7 +140,7 @@ class LogStat:
     def __str__(self) -> str:
         """Return each partition's numbers, and the total's if there are several."""
         shown = (*self.partitions, self.total) if len(self.partitions) > 1 else self.partitions
-        return "\n".join(map(str, shown))
+        return "\n".join(map(str, shown)) or "no partitions"
 
     def to_json(self) -> str:
         """Return the same as a JSON object."""

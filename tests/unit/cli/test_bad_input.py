@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from cordwood import cli
-from cordwood.cli.endings import UNREACHABLE
+from cordwood.cli.endings import UNREACHABLE, USAGE
 from cordwood.core.system import SystemFiles
 from tests.unit.workbench.salvage_samples import batch
 
@@ -70,6 +70,18 @@ def test_empty_directory_has_no_log(
     (tmp_path / "t-0").mkdir()
 
     assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+
+
+@pytest.mark.parametrize("verb", ("verify", "stat", "explain", "reindex", "salvage", "adopt"))
+def test_empty_path_is_wrong_usage(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is not set leaves one; the directory that one is in is not meant."""
+    more = {"salvage": ["--out", "out"], "adopt": ["--to-kafka"]}.get(verb, [])
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", verb, "", *more])
+
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+
+    assert left.value.code == USAGE
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has every right")

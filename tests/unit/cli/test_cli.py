@@ -1,11 +1,15 @@
 """The command line answers at once, and says how each command is used."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from cordwood import cli
+from cordwood import __version__, cli
+from cordwood.cli.endings import FOUND_WRONG
+from tests.unit.workbench.salvage_samples import batch, harmed
 
 HEAVY = ("numpy", "pyarrow", "numba", "asyncio", "rich", "cordwood.records", "cordwood.workbench")
 HELP = """
@@ -31,6 +35,22 @@ def test_help_imports_nothing_of_weight(arguments: list[str]) -> None:
     assert done.stderr.strip() == "[]"
 
 
+def test_reader_that_has_enough_does_not_change_how_a_command_ends(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(harmed(batch(0), 70))
+    arguments = ["", "log", "verify", str(tmp_path)]
+    code = f"import sys; from cordwood.cli import main; sys.argv = {arguments}; main()"
+    source, target = os.pipe()
+    os.close(source)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=target, stderr=subprocess.PIPE, check=False, timeout=30
+    )
+    os.close(target)
+
+    assert (done.returncode, done.stderr) == (FOUND_WRONG, b"")
+
+
 @pytest.mark.parametrize("arguments", ([], ["log", "dump"]))
 def test_help_has_an_example_and_ends_well(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -42,3 +62,14 @@ def test_help_has_an_example_and_ends_well(
 
     assert left.value.code == 0
     assert "Example: cordwood log dump" in capsys.readouterr().out
+
+
+def test_version_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["cordwood", "--version"])
+
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+
+    assert (left.value.code, capsys.readouterr().out) == (0, f"cordwood {__version__}\n")

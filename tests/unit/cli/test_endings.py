@@ -1,7 +1,5 @@
 """Errors become a sentence and an exit code."""
 
-import os
-
 import pytest
 
 from cordwood.cli.endings import FOUND_WRONG, UNREACHABLE, USAGE, ending
@@ -24,7 +22,17 @@ from cordwood.core.errors import CorruptMessageError, LogDirectoryError, Setting
             "No: /x; run this as somebody who has the right to it",
         ),
         (LogDirectoryError("no", path="/x", remedy="yes"), UNREACHABLE, "/x: no; yes"),
-        (OSError("odd"), UNREACHABLE, "odd: no file; check the path"),
+        (OSError("odd"), UNREACHABLE, "odd; check the path"),
+        (
+            OSError(28, "No space", "/x"),
+            UNREACHABLE,
+            "No space: /x; make room, or choose another place",
+        ),
+        (
+            OSError(5, "Bad disk", "/x"),
+            UNREACHABLE,
+            "Bad disk: /x; the disk cannot read or write it: look into the system's log",
+        ),
     ),
 )
 def test_error_ends_a_command_with_words_and_a_code(
@@ -40,13 +48,3 @@ def test_error_ends_a_command_with_words_and_a_code(
 def test_command_without_an_error_goes_on() -> None:
     with ending():
         pass
-
-
-def test_reader_that_has_enough_ends_a_command_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    turned: list[int] = []
-    monkeypatch.setattr(os, "dup2", lambda _source, target: turned.append(target))
-
-    with pytest.raises(SystemExit) as left, ending():
-        raise BrokenPipeError
-
-    assert (left.value.code, turned) == (0, [1])

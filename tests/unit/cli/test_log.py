@@ -103,7 +103,7 @@ def test_range_may_be_open_at_either_end() -> None:
     assert range_in(None) == (None, None)
 
 
-@pytest.mark.parametrize("text", ("3", "a:4"))
+@pytest.mark.parametrize("text", ("3", "a:4", "1:2:3", "5:1", ":9223372036854775808"))
 def test_text_that_is_no_range_is_refused(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         range_in(text)

@@ -80,3 +80,12 @@ def test_loss_without_a_known_end_says_so(
     assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
 
     assert capsys.readouterr().out.splitlines()[1].startswith("lost: 4: ")
+
+
+@pytest.mark.parametrize("name", ("x", "x-99999999999", "x-01", "ü-0"))
+def test_salvage_refuses_a_name_that_no_partition_has(
+    name: str, source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, source, "--out", source.parent / "out", "--partition", name) == 2
+
+    assert f"{name!r} is not TOPIC-N" in capsys.readouterr().err

@@ -1,23 +1,34 @@
-"""Progress is shown where words go to a terminal and data does not."""
+"""Progress is shown where words go to a terminal."""
+
+import io
+import sys
 
 import pytest
 
 from cordwood.cli.progress import progress
 
 
-def test_progress_is_not_shown_where_there_is_no_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with progress(100) as tell:
+class Terminal(io.StringIO):
+    """What somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **asked: bool) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress(100, **asked) as tell:
         tell(50)
+    return stream.getvalue()
 
-    assert capsys.readouterr() == ("", "")
+
+def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "reading" in shown(monkeypatch, Terminal())
 
 
-def test_progress_is_shown_on_the_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(100, is_shown=True) as tell:
-        tell(50)
+def test_progress_is_not_shown_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, io.StringIO()) == ""
 
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "reading" in shown.err
+
+def test_progress_is_not_shown_among_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, Terminal(), is_shown=False) == ""

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError, SettingError
+from cordwood.core.errors import (
+    InconsistentTopicIdError,
+    InvalidTopicError,
+    LogDirectoryError,
+    SettingError,
+)
 from cordwood.core.ids import Uuid
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.meta_properties import read_meta_properties
@@ -106,6 +111,15 @@ def test_directory_in_use_is_refused() -> None:
 def test_setting_that_no_topic_has_is_refused(topic: str, key: str, value: str) -> None:
     with pytest.raises(SettingError):
         run(directory("t-0"), Owner(configs={topic: {key: value}}))
+
+
+def test_topic_with_a_name_that_none_may_have_is_refused() -> None:
+    files = directory("t-0", "ü-0")
+
+    with pytest.raises(InvalidTopicError):
+        run(files)
+
+    assert files.list("/logs") == ["t-0", "ü-0"]
 
 
 def test_report_reads_as_json() -> None:

@@ -12,6 +12,7 @@ from cordwood.workbench.dump_formats import dump_as
 from cordwood.workbench.dump_options import DumpOptions, Tools
 from tests.unit.records.segments import changed, legacy, marker
 from tests.unit.workbench.dump_samples import FOLDER, LOG, batch, outcome, tools_of
+from tests.unit.workbench.salvage_samples import harmed
 
 DATA = DumpOptions(folder=FOLDER, has_data=True)
 DEEP = DumpOptions(folder=FOLDER, is_deep=True)
@@ -103,3 +104,18 @@ def test_objects_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_json, "TEXT_BYTES", 10)
 
     assert len(list(dump_as("json", tools_of({LOG: batch()}, DEEP), paths=[LOG]))) == 3
+
+
+@pytest.mark.parametrize("options", (DATA, DumpOptions(folder=FOLDER)))
+def test_what_is_wrong_with_a_log_is_said_beside_its_objects(options: DumpOptions) -> None:
+    wrong = harmed(batch(2), 17)
+    tools = tools_of({LOG: batch(0) + wrong + batch(4)[:20]}, options)
+
+    _, words, error = outcome(dump_as("json", tools, paths=[LOG]))
+
+    assert error is None
+    assert tools.findings.is_wrong
+    assert words.splitlines() == [
+        f"{LOG}: wrong checksum at position {len(batch(0))}",
+        f"Found 20 invalid bytes at the end of {LOG}",
+    ]

@@ -61,6 +61,10 @@ def test_verification_tells_all_findings() -> None:
     assert json.loads(found.to_json())["is_damaged"] is True
 
 
+def test_verification_of_nothing_says_so() -> None:
+    assert str(Verification()) == "no partitions"
+
+
 def test_errors_become_findings() -> None:
     file = DamagedFileError("torn", path="/f", position=3, remedy="remove it")
     batch = CorruptMessageError("bad", position=1, expected="x", found="y")

@@ -177,15 +177,17 @@ def test_source_is_not_written_to(out: str) -> None:
         salvage(tools(directory({ZERO: batch(0)})), SOURCE, out=out)
 
 
-def test_source_whose_name_says_no_partition_needs_one() -> None:
+@pytest.mark.parametrize("name", ("broken", "\udcff-0"))
+def test_source_whose_name_says_no_partition_needs_one(name: str) -> None:
     files = directory({})
-    files.make_directory("/logs/broken")
-    files.create(f"/logs/broken/{ZERO}").append(batch(0))
+    files.make_directory(f"/logs/{name}")
+    files.create(f"/logs/{name}/{ZERO}").append(batch(0))
 
     with pytest.raises(LogDirectoryError, match="--partition"):
-        salvage(tools(files), "/logs/broken", out="/out")
+        salvage(tools(files), f"/logs/{name}", out="/out")
 
 
-def test_source_that_is_not_there_is_refused() -> None:
+@pytest.mark.parametrize("name", ("u-0", "missing"))
+def test_source_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(LogDirectoryError, match="is no directory"):
-        salvage(tools(directory({})), "/logs/u-0", out="/out")
+        salvage(tools(directory({})), f"/logs/{name}", out="/out")

@@ -5,6 +5,7 @@ import json
 from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.sweep import KernelSweeper
+from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.stat import LARGEST, LogSums, stat
 from tests.unit.records.segments import legacy
 from tests.unit.records.test_sweep import keyed
@@ -86,6 +87,14 @@ def test_empty_log_has_no_times() -> None:
     assert found.deep is not None
     assert found.deep.ratio == 1
     assert "no times" in str(found)
+
+
+def test_stat_of_no_partition_says_so() -> None:
+    files = MemoryFiles()
+    files.make_directory("/logs")
+    files.create("/logs/meta.properties")
+
+    assert str(stat(files, ["/logs"])) == "no partitions"
 
 
 def test_total_is_of_all_partitions() -> None:
