@@ -1,5 +1,6 @@
 """The facade offers every public name and imports a module only when its name is asked for."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,11 @@ from pathlib import Path
 import pytest
 
 import cordwood
+from cordwood.core.ids import Uuid
 from cordwood.records.builder import BatchFields
+from cordwood.storage.origin import Origin
+from tests.interop.kafka_harness.our_manager import lead, made, managed
+from tests.unit.storage.log_samples import marker, produced
 
 
 def modules_after(code: str) -> set[str]:
@@ -62,6 +67,24 @@ def test_facade_opens_a_partition_and_a_log_directory(tmp_path: Path) -> None:
 
     assert [log.offsets().log_end for log in logs] == [1, 1]
     assert [log.path for log in logs] == [str(partition)] * 2
+
+
+def test_facade_tells_all_of_a_log_of_ours_while_it_is_written(tmp_path: Path) -> None:
+    with managed(tmp_path) as manager:
+        log = made(manager, "orders", Uuid(b"orders" + bytes(10)))
+        lead(log, produced(0, 3, is_transactional=True))
+        lead(log, marker(is_commit=True), Origin.COORDINATOR)
+        with cordwood.open_log(tmp_path / "orders-0") as view:
+            told = view.offsets(), view.stat(deep=True), view.verify(), view.explain()
+            rows = [row["offset"] for each in view.arrow(["offset"]) for row in each.to_pylist()]
+
+    offsets, stat, verified, explained = told
+    assert (offsets.log_end, stat.total.transactions_committed, rows) == (4, 1, [0, 1, 2])
+    assert not verified.is_damaged
+    assert [each.goes for each in explained.segments] == ["older than retention.ms"]
+    for each in told:
+        assert repr(each).startswith(f"{type(each).__name__}(")
+        assert str(tmp_path / "orders-0") in json.dumps(json.loads(each.to_json()))
 
 
 def test_facade_opens_a_partition_without_numpy(tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ def _text(report: "SalvageReport") -> str:
 
 
 def _line(offsets: "Offsets") -> str:
+    from cordwood.workbench.findings import offsets_text  # noqa: PLC0415  # help needs none of it
+
     where = f" ({offsets.file}, position {offsets.position})" if offsets.file else ""
-    last = "" if offsets.last is None else f" to {offsets.last}"
-    return f"{offsets.first}{last}: {offsets.why}{where}"
+    end = None if offsets.last is None else offsets.last + 1
+    return f"{offsets_text(offsets.first, end)}: {offsets.why}{where}"

@@ -45,15 +45,20 @@ class Finding:
         known = {"position": self.position, "expected": self.expected, "found": self.found}
         details = [f"{name} {value}" for name, value in known.items() if value is not None]
         if self.first_offset is not None:
-            end = "" if self.end_offset is None else self.end_offset - 1
-            is_one = self.end_offset == self.first_offset + 1
-            details.append(f"offsets {self.first_offset}" + ("" if is_one else f" to {end}"))
+            details.append(offsets_text(self.first_offset, self.end_offset))
         place = f" ({', '.join(details)})" if details else ""
         return f"{self.severity}: {self.path}: {self.cause}{place}; {self.remedy}"
 
     def to_json(self) -> str:
         """Return the same as a JSON object."""
         return json.dumps(asdict(self))
+
+
+def offsets_text(first: int, end: int | None) -> str:
+    """Return offsets from `first` up to, not including, `end`, which may not be known."""
+    if end is None:
+        return f"offsets from {first} on"
+    return f"offset {first}" if end == first + 1 else f"offsets {first} to {end - 1}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

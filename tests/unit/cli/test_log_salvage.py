@@ -47,9 +47,12 @@ def test_salvage_lists_what_is_lost_and_ends_with_1(
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        f"lost: 4 to 4: records that cannot be read ({path}, position 117)",
-        f"lost: 8 to 8: {lines[2].split(': ', 2)[2]}",
-        f"doubtful: 5 to 7: read from a batch whose checksum is wrong ({path}, position 117)",
+        f"lost: offset 4: records that cannot be read ({path}, position 117)",
+        f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
+        (
+            "doubtful: offsets 5 to 7: read from a batch whose checksum is wrong "
+            f"({path}, position 117)"
+        ),
     ]
 
 
@@ -79,7 +82,7 @@ def test_loss_without_a_known_end_says_so(
 
     assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
 
-    assert capsys.readouterr().out.splitlines()[1].startswith("lost: 4: ")
+    assert capsys.readouterr().out.splitlines()[1].startswith("lost: offsets from 4 on: ")
 
 
 @pytest.mark.parametrize("name", ("x", "x-99999999999", "x-01", "ü-0"))

@@ -32,10 +32,10 @@ def partition(*findings: object) -> VerifiedPartition:
 
 
 def test_finding_is_a_line() -> None:
-    assert str(LOST) == "damage: /l: lost (offsets 3); look for it"
+    assert str(LOST) == "damage: /l: lost (offset 3); look for it"
     assert str(note("/l", "so be it")) == "note: /l: so be it; nothing to do"
     assert str(damage("/l", "x", position=7, first_offset=3, remedy="y")) == (
-        "damage: /l: x (position 7, offsets 3 to ); y"
+        "damage: /l: x (position 7, offsets from 3 on); y"
     )
     assert "offsets 3 to 8" in str(damage("/l", "x", first_offset=3, end_offset=9))
 
