@@ -3,7 +3,19 @@
 import pytest
 
 from cordwood.core.errors import UnsupportedVersionError
-from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, api_of
+from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, api_of
+
+
+each_api = pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+
+
+@each_api
+def test_api_has_messages_of_its_key_and_versions(api: Api) -> None:
+    for kind in (api.request(), api.response()):
+        schema = kind.__schema__
+        served = (3, 13) if api.name == "Produce" else (api.first, api.last)
+        assert (schema.api_key, schema.versions) == (api.key, served)
+        assert schema.flexible_since == api.flexible_since
 
 
 def test_apis_stand_in_the_order_of_their_keys() -> None:

@@ -1,0 +1,97 @@
+"""Every field of every version that is declared is what Kafka's own definitions say.
+
+Kafka 4.3 has dropped the messages between brokers and some old versions; 3.9 has those, and the
+request header with all of its versions.
+"""
+
+from importlib import import_module
+
+import pytest
+
+from cordwood.protocol.apis import APIS
+from cordwood.protocol.header import RequestHeader, ResponseHeader
+from cordwood.protocol.schema import Data, Message
+from tests.interop.kafka_harness.definitions import (
+    GIVEN,
+    Json,
+    definitions,
+    kafkas_shapes,
+    our_shapes,
+    spoken,
+    versions,
+)
+from tests.interop.kafka_harness.jars import Jars
+
+INTERNAL = import_module("cordwood.protocol.messages.internal")
+BLOBS = [
+    kind
+    for name, kind in vars(INTERNAL).items()
+    if isinstance(kind, type) and issubclass(kind, Data) and name.startswith("ConsumerProtocol")
+]
+MESSAGES: list[type[Message]] = [
+    RequestHeader,
+    ResponseHeader,
+    *BLOBS,
+    *(kind for api in APIS.values() for kind in (api.request(), api.response())),
+]
+
+
+@pytest.fixture(scope="module")
+def kafka43_definitions(kafka43_jars: Jars) -> dict[str, Json]:
+    return definitions(kafka43_jars)
+
+
+@pytest.fixture(scope="module")
+def kafka39_definitions(kafka39_jars: Jars) -> dict[str, Json]:
+    return definitions(kafka39_jars)
+
+
+@pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
+def test_declaration_is_kafkas_in_every_version(
+    kind: type[Message],
+    kafka43_definitions: dict[str, Json],
+    kafka39_definitions: dict[str, Json],
+) -> None:
+    for version in spoken(kind):
+        definition = kafka43_definitions[kind.__name__]
+        if kind is RequestHeader or version not in versions(definition["validVersions"]):
+            definition = kafka39_definitions[kind.__name__]
+
+        assert version in versions(definition["validVersions"])
+        ours = our_shapes(kind, version)
+        given = {shape.name for shape in ours if shape.default is GIVEN}
+        assert ours == tuple(
+            shape._replace(default=GIVEN) if shape.name in given else shape
+            for shape in kafkas_shapes(definition, version, kind)
+        )
+
+
+@pytest.mark.parametrize("key", APIS)
+def test_api_has_kafkas_key_and_first_flexible_version(
+    key: int, kafka43_definitions: dict[str, Json], kafka39_definitions: dict[str, Json]
+) -> None:
+    api = APIS[key]
+    found = kafka39_definitions if api.is_between_brokers else kafka43_definitions
+    definition = found[f"{api.name}Request"]
+
+    flexible = versions(definition["flexibleVersions"])
+
+    assert definition["apiKey"] == key
+    assert api.flexible_since == (flexible[0] if flexible else None)
+    assert api.last in versions(definition["validVersions"])
+
+
+def test_blobs_of_the_consumer_protocol_are_compared() -> None:
+    assert {kind.__name__ for kind in BLOBS} == {
+        "ConsumerProtocolSubscription",
+        "ConsumerProtocolAssignment",
+    }
+
+
+def test_comparison_sees_another_version(kafka43_definitions: dict[str, Json]) -> None:
+    request = APIS[1].request()
+
+    kafkas = kafkas_shapes(kafka43_definitions["FetchRequest"], 13, request)
+
+    assert len(our_shapes(request, 13)) == len(kafkas)
+    assert len(our_shapes(request, 12)) != len(kafkas)
