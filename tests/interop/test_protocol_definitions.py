@@ -93,5 +93,5 @@ def test_comparison_sees_another_version(kafka43_definitions: dict[str, Json]) -
 
     kafkas = kafkas_shapes(kafka43_definitions["FetchRequest"], 13, request)
 
-    assert len(our_shapes(request, 13)) == len(kafkas)
-    assert len(our_shapes(request, 12)) != len(kafkas)
+    assert our_shapes(request, 12) != kafkas
+    assert [shape.name for shape in our_shapes(request, 13)] == [shape.name for shape in kafkas]

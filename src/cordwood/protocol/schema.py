@@ -168,6 +168,7 @@ class StructType(type):
                 for each, annotation in annotations.items()
             )
             namespace["__slots__"] = tuple(annotations)
+            namespace["__init__"] = _first_init
         namespace["__schema__"] = Schema(fields)
         return super().__new__(cls, name, bases, namespace, **options)
 
@@ -181,12 +182,6 @@ class Struct(metaclass=StructType):
 
     unknown_tags: tuple[tuple[int, bytes], ...]
     """Tagged fields that were read and are not declared: tag and bytes, written again as read."""
-
-    def __init__(self, **fields: object) -> None:
-        """Make the class's own `__init__` on first use: most classes are only ever read."""
-        kind = type(self)
-        kind.__init__ = _compiled_init(kind)  # type: ignore[method-assign]  # the same, but quick
-        kind.__init__(self, **fields)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -312,6 +307,14 @@ def default_source(field: Field, source: Source) -> str:
     if isinstance(field.kind, type) and field.default is not None:
         return f"{source.constant('default', partial(default_struct, field.kind))}()"
     return repr(field.default)
+
+
+def _first_init(self: Struct, **fields: object) -> None:
+    """Make the class's own `__init__` when it is first wanted: most classes are only ever read."""
+    kind = type(self)
+    made = _compiled_init(kind)
+    kind.__init__ = made  # type: ignore[method-assign]  # the same, but quick
+    made(self, **fields)
 
 
 def _compiled_init(kind: type[Struct]) -> Callable[..., None]:

@@ -17,6 +17,8 @@ from tests.interop.kafka_harness.jars import Jars
 
 Json: TypeAlias = Mapping[str, object]
 
+STRUCT_OF_DEFAULTS: Final = "a struct of defaults"
+
 GIVEN: Final = "always given"
 """What we say of a default that is never used."""
 
@@ -115,7 +117,7 @@ def _kafkas_default(type_: str, default: object) -> object:
     if type_.startswith("[]"):
         return []
     if type_[0].isupper():
-        return "a struct of defaults"
+        return STRUCT_OF_DEFAULTS
     zero, read = _SCALARS.get(type_, (0, lambda text: int(text, 0)))
     return zero if default is None else read(str(default))
 
@@ -157,8 +159,8 @@ class _OurShapes:
         default = default_of(field)
         is_nullable = field.is_nullable_in(self._version)
         if type_ == "struct" and is_tagged and not field.has_null_marker_in(self._version):
-            # Ours is None where the tag is absent; Kafka's is a struct of defaults.
-            is_nullable, default = False, Struct()
+            # Ours is None where the tag is absent, and that is Kafka's default.
+            is_nullable, default = False, STRUCT_OF_DEFAULTS
         if field.is_required and is_always_there:
             default = GIVEN
         return Shape(
@@ -168,7 +170,7 @@ class _OurShapes:
             tag=field.tag if is_tagged else None,
             is_flexible=field.is_flexible and self._is_flexible,
             is_ignorable=field.is_ignorable and not is_always_there,
-            default="a struct of defaults" if isinstance(default, Struct) else default,
+            default=STRUCT_OF_DEFAULTS if isinstance(default, Struct) else default,
         )
 
 

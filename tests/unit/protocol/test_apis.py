@@ -5,7 +5,6 @@ import pytest
 from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, api_of
 
-
 each_api = pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
 
 

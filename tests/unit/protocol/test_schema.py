@@ -27,6 +27,15 @@ def test_message_has_lists_of_its_own() -> None:
     assert two.numbers == []
 
 
+def test_message_takes_its_fields_whatever_was_made_before() -> None:
+    class Early(Struct):
+        number: Int32
+
+    Struct()
+
+    assert Early(number=3).number == 3
+
+
 def test_message_has_no_room_for_other_names() -> None:
     with pytest.raises(AttributeError):
         Node().port = 1  # type: ignore[attr-defined]  # the refusal is what is tested
