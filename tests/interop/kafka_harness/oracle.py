@@ -122,6 +122,11 @@ class Oracle:
         question: dict[str, Json] = {"codec": codec, "magic": magic, "bytes": text(data)}
         return self.ask_bytes("decompress", question)
 
+    def message(self, java_class: str, version: int, fields: dict[str, Json]) -> bytes:
+        """What one of Kafka's generated classes writes."""
+        question: dict[str, Json] = {"class": java_class, "version": version, "fields": fields}
+        return self.ask_bytes("message", question)
+
     def read(self, data: bytes | bytearray | memoryview) -> list[SeenBatch]:
         """What Kafka sees in bytes; the first thing it objects to is raised."""
         answer = self.raw_read(data)
