@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final, TypedDict, cast
 
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import (
     Json,
     SeenBatch,
@@ -85,7 +86,7 @@ class Oracle:
 
     def close(self) -> None:
         self._pipe(self._process.stdin).close()
-        self._process.wait(timeout=20)
+        self._process.wait(PATIENCE_S)
         self._pipe(self._process.stdout).close()
 
     def ask(self, asked: str, question: dict[str, Json]) -> Json:
