@@ -32,7 +32,7 @@ from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.shelf import Shelf
 
 #: What a log says of its disk and of its files.
-FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
+_FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
 
 ConfigFor = Callable[[TopicName], LogConfig]
 OnEvent = Callable[[str], object]
@@ -138,7 +138,7 @@ class Stock:
         self.home_of(log.directory).ensure_online()
         try:
             yield
-        except FAULTS as error:
+        except _FAULTS as error:
             if is_of_disk(error) or log.is_torn:
                 raise self.refuse(log, error) from error
             if isinstance(error, BadRecordsError):

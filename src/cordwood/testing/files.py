@@ -339,7 +339,7 @@ class MemoryFiles:
 
 
 def _ensure_short(name: str, path: str) -> None:
-    if len(name.encode()) > LONGEST_NAME:
+    if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
         raise _error(errno.ENAMETOOLONG, path)
 
 
