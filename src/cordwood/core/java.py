@@ -1,7 +1,7 @@
 """What Java makes of text, for whoever has to print exactly what a Java tool prints.
 
-Three of its habits show: how `File` spells a path, how a `String` is made of bytes that are not
-UTF-8, and in which order a `HashMap` hands out its keys.
+Four of its habits show: how `File` spells a path, how a `String` is made of bytes that are not
+UTF-8, how a `double` is written, and in which order a `HashMap` hands out its keys.
 """
 
 import codecs
@@ -86,6 +86,15 @@ def absolute_path(path: str, *, folder: str) -> str:
     if path.startswith("/"):
         return path
     return f"{folder.rstrip('/')}/{path}" if path else folder
+
+
+def double_text(value: float) -> str:
+    """Return a finite number as `Double.toString` writes it: 0.5, 1.0E7."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    written = (f"{value:.{digits}e}" for digits in range(1, 17))
+    mantissa, _, exponent = next(text for text in written if float(text) == value).partition("e")
+    return f"{mantissa}E{int(exponent)}"
 
 
 def hash_order(keys: Iterable[str]) -> list[str]:

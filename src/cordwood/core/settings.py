@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from cordwood.core.errors import SettingError
+from cordwood.core.java import double_text
 
 DEFAULT_SOURCE: Final = "default"
 
@@ -71,6 +72,14 @@ class Synonym:
     factor: int = 1
 
 
+class _Problem(NamedTuple):
+    """What is wrong with a value, here; and what of it, as Kafka's clients are told."""
+
+    text: str
+    found: str
+    told: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One declaration. `check` returns what is wrong with a value, or an empty string."""
@@ -92,11 +101,11 @@ class Setting:
         factor = next((other.factor for other in self.synonyms if other.name == key), 1)
         value = _PARSERS[self.type](text.strip())
         if value is None:
-            raise self._refusal(key, text, f"is not of type {self.type.value}")
+            raise self._refusal(key, text, _not_of_type(self.type, text))
         if factor != 1 and isinstance(value, int) and value != -1:  # -1 is no length of time
             value *= factor
-        problem = self._problem_of(value)
-        if problem:
+        problem = self._problem_of(value, text)
+        if problem is not None:
             raise self._refusal(key, text, problem)
         return value
 
@@ -116,29 +125,43 @@ class Setting:
             words.append(f"of {', '.join(self.one_of)}")
         return " ".join(words)
 
-    def _problem_of(self, value: SettingValue) -> str:
+    def _problem_of(self, value: SettingValue, text: str) -> _Problem | None:
         if isinstance(value, int | float):
-            lowest, highest = _LIMITS.get(self.type, (value, value))
-            if not lowest <= value <= highest:
-                return f"does not fit type {self.type.value}"
-            if self.at_least is not None and value < self.at_least:
-                return f"is below {self.at_least}"
-            if self.at_most is not None and value > self.at_most:
-                return f"is above {self.at_most}"
+            problem = self._problem_of_number(value, text)
+            if problem is not None:
+                return problem
         if self.one_of:
             given = value if isinstance(value, tuple) else (value,)
             unknown = [str(part) for part in given if part not in self.one_of]
             if unknown:
-                return f"contains {', '.join(unknown)}, which it does not know"
-        return self.check(value) if self.check else ""
+                text = f"contains {', '.join(unknown)}, which it does not know"
+                told = f"String must be one of: {', '.join(self.one_of)}"
+                return _Problem(text, unknown[0], told)
+        found = self.check(value) if self.check else ""
+        return _Problem(found, text, f"the value {found}") if found else None
 
-    def _refusal(self, key: str, text: str, problem: str) -> SettingError:
-        shown = "[hidden]" if self.type is SettingType.PASSWORD else repr(text)
+    def _problem_of_number(self, value: float, text: str) -> _Problem | None:
+        lowest, highest = _LIMITS.get(self.type, (value, value))
+        if not lowest <= value <= highest:
+            problem = _not_of_type(self.type, text)
+            return problem._replace(text=f"does not fit type {self.type.value}")
+        if self.at_least is not None and value < self.at_least:
+            told = f"Value must be at least {self.at_least}"
+            return _Problem(f"is below {self.at_least}", str(value), told)
+        if self.at_most is not None and value > self.at_most:
+            told = f"Value must be no more than {self.at_most}"
+            return _Problem(f"is above {self.at_most}", str(value), told)
+        return None
+
+    def _refusal(self, key: str, text: str, problem: _Problem) -> SettingError:
+        is_secret = self.type is SettingType.PASSWORD
+        shown, found = ("[hidden]", "[hidden]") if is_secret else (repr(text), problem.found)
         through = "" if key == self.name else f" (through {key})"
         return SettingError(
-            f"setting {key} has the value {shown}, which {problem}",
+            f"setting {key} has the value {shown}, which {problem.text}",
             key=key,
             remedy=f"{self.name}{through} takes: {self.allowed()}",
+            told=f"Invalid value {found} for configuration {key}: {problem.told}",
         )
 
 
@@ -176,6 +199,12 @@ class SettingTable:
         self._by_name: Mapping[str, Setting] = MappingProxyType(by_name)
         self._known = frozenset(known)
 
+    def find(self, key: str) -> Setting | None:
+        """Return the setting that has `key` as its name or as a synonym."""
+        if key in self._by_name or key not in self._known:
+            return self._by_name.get(key)
+        return next(setting for setting in self if key in setting.names())
+
     def __getitem__(self, name: str) -> Setting:
         return self._by_name[name]
 
@@ -202,6 +231,17 @@ class SettingTable:
         return {setting.name: _resolve(setting, sources) for setting in self}
 
 
+def text_of(value: SettingValue) -> str | None:
+    """Return the text that `Setting.parse` reads as `value`, as Java writes it; a secret stays."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return None if value is None else str(value)
+
+
 def _resolve(setting: Setting, sources: Sequence[Source]) -> Resolved:
     for name in setting.names():
         for source in sources:
@@ -209,6 +249,13 @@ def _resolve(setting: Setting, sources: Sequence[Source]) -> Resolved:
                 value = setting.parse(source.texts[name], given_as=name)
                 return Resolved(value, name, source.name)
     return Resolved(setting.default, setting.name, DEFAULT_SOURCE)
+
+
+def _not_of_type(kind: SettingType, text: str) -> _Problem:
+    told = f"Not a number of type {kind.name}"
+    if kind is SettingType.BOOLEAN:
+        told = "Expected value to be either true or false"
+    return _Problem(f"is not of type {kind.value}", text, told)
 
 
 def _parse_boolean(text: str) -> bool | None:

@@ -56,7 +56,7 @@ _THROTTLED = re.compile(r"([0-9]+:[0-9]+)?")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 
 # Of these a broker has the default under the same name; of all others, under their synonyms.
-_SAME_AT_THE_BROKER: Final = frozenset(
+SAME_AT_THE_BROKER: Final = frozenset(
     {
         "compression.type",
         "compression.gzip.level",
@@ -379,7 +379,7 @@ _RETIRED = (
 TOPIC_SETTINGS: Final = SettingTable(replace(each, scope=Scope.TOPIC) for each in _DECLARED)
 RETIRED_SETTINGS: Final = SettingTable(replace(each, scope=Scope.TOPIC) for each in _RETIRED)
 
-_BROKER_NAMES: Final = _SAME_AT_THE_BROKER.union(
+_BROKER_NAMES: Final = SAME_AT_THE_BROKER.union(
     other.name for each in (*_DECLARED, *_RETIRED) for other in each.synonyms
 )
 
@@ -406,6 +406,8 @@ def refuse_contradictions(resolved: Mapping[str, Resolved]) -> None:
             f"min.compaction.lag.ms is {shortest}, above max.compaction.lag.ms, {longest}",
             key="min.compaction.lag.ms",
             remedy="lower the first or raise the second",
+            told="conflict topic config setting"
+            f" min.compaction.lag.ms ({shortest}) > max.compaction.lag.ms ({longest})",
         )
 
 

@@ -8,8 +8,7 @@ import socket
 import struct
 from typing import Final
 
-from tests.interop.kafka_harness.patience import PATIENCE_S
-
+PATIENCE_S: Final = 20
 VERSION: Final = 7
 CORRELATION_ID: Final = 77
 

@@ -1,8 +1,10 @@
 """Text, paths and the order of maps as Java has them; the bytes are what Java 17 printed."""
 
+import sys
+
 import pytest
 
-from cordwood.core.java import absolute_path, file_path, hash_order, utf8_as_java
+from cordwood.core.java import absolute_path, double_text, file_path, hash_order, utf8_as_java
 
 MARK = "\ufffd".encode()
 
@@ -74,3 +76,18 @@ def test_keys_of_a_large_map_come_from_a_larger_table() -> None:
     assert hash_order(keys[:13])[0] == "A"
     assert hash_order([*keys[:12], "P", "@"]) == ["@", *keys[:12], "P"]
     assert hash_order([*keys[:11], "P", "@"])[:2] == ["@", "P"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    (
+        (0.0, "0.0"),
+        (0.5, "0.5"),
+        (9999999.5, "9999999.5"),
+        (1e7, "1.0E7"),
+        (-1.25e-5, "-1.25E-5"),
+        (sys.float_info.max, "1.7976931348623157E308"),
+    ),
+)
+def test_double_is_written_as_java_writes_it(value: float, text: str) -> None:
+    assert double_text(value) == text

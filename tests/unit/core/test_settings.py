@@ -1,5 +1,7 @@
 """How settings are read, which name and source wins, and what a refusal says."""
 
+import re
+
 import pytest
 
 from cordwood.core.errors import SettingError
@@ -11,6 +13,7 @@ from cordwood.core.settings import (
     SettingValue,
     Source,
     Synonym,
+    text_of,
 )
 
 
@@ -181,3 +184,47 @@ def test_table_is_a_collection_of_settings() -> None:
 
 def test_setting_keeps_minus_one_when_a_synonym_counts_in_other_units() -> None:
     assert RETENTION.parse("-1", given_as="log.retention.hours") == -1
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    (
+        (True, "true"),
+        (7, "7"),
+        (0.5, "0.5"),
+        (("a", "b"), "a,b"),
+        ((), ""),
+        ("x", "x"),
+        (None, None),
+        (Password("secret"), "[hidden]"),
+    ),
+)
+def test_value_is_written_as_java_writes_it(value: SettingValue, text: str | None) -> None:
+    assert text_of(value) == text
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "told"),
+    (
+        (RETENTION, "x", "Invalid value x for configuration retention.ms: Not a number of type"),
+        (RETENTION, "-2", "retention.ms: Value must be at least -1"),
+        (
+            POLICY,
+            "delete,keep",
+            "Invalid value keep for .*: String must be one of: delete, compact",
+        ),
+    ),
+)
+def test_refusal_has_the_words_that_kafka_s_clients_know(
+    setting: Setting, text: str, told: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        setting.parse(text)
+
+    assert re.search(told, caught.value.told)
+
+
+def test_table_finds_a_setting_by_each_of_its_names() -> None:
+    assert TABLE.find("retention.ms") is RETENTION
+    assert TABLE.find("log.retention.hours") is RETENTION
+    assert TABLE.find("zzz") is None

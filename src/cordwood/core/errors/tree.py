@@ -33,13 +33,17 @@ class BytesError(CordwoodError, ValueError):
 
 
 class SettingError(CordwoodError, ValueError):
-    """A setting is unknown or has a value that cannot be used; the text says what to do."""
+    """A setting is unknown or has a value that cannot be used; the text says what to do.
 
-    def __init__(self, problem: str, *, key: str, remedy: str) -> None:
+    `told` is the problem in the words that Kafka's clients know.
+    """
+
+    def __init__(self, problem: str, *, key: str, remedy: str, told: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
         self.key = key
         self.remedy = remedy
+        self.told = told or problem
 
     def __str__(self) -> str:
         """Return the problem, then the remedy."""

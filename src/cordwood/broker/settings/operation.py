@@ -1,0 +1,37 @@
+"""What is Cordwood's own: how a broker is watched. No other broker knows these."""
+
+from typing import Final
+
+from cordwood.core.settings import Setting, SettingTable, SettingType
+
+OPERATION: Final = SettingTable(
+    (
+        Setting(
+            name="cordwood.metrics.listener",
+            type=SettingType.STRING,
+            default="",
+            doc="Where /metrics and /healthz are served, as host:port; empty for nowhere.",
+        ),
+        Setting(
+            name="cordwood.log.format",
+            type=SettingType.STRING,
+            default="logfmt",
+            doc="How a line of the broker's own log is written.",
+            one_of=("logfmt", "json"),
+        ),
+        Setting(
+            name="cordwood.log.level",
+            type=SettingType.STRING,
+            default="INFO",
+            doc="The least important event that the broker writes of.",
+            one_of=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
+        ),
+        Setting(
+            name="cordwood.slow.call.ms",
+            type=SettingType.INT,
+            default=0,
+            doc="From what time on a call that holds up the broker is reported; 0 for never.",
+            at_least=0,
+        ),
+    )
+)

@@ -1,0 +1,123 @@
+"""Events for people and machines, one a line, over the standard library's logging.
+
+    logfmt   time=… level=INFO logger=cordwood.broker event="listener open" port=9092
+    json     {"time": …, "level": "INFO", "logger": "cordwood.broker", "event": …, "port": 9092}
+
+An event is a short sentence that is always the same; what differs goes into fields:
+`logger.info("listener open", extra=fields(port=9092))`. The levels that are set on loggers, by
+their names, are logging's own: nothing else is remembered here. Levels have Kafka's names.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, TextIO, TypeAlias
+
+from cordwood.core.errors import SettingError
+
+FieldValue: TypeAlias = str | int | float | bool | None
+ROOT: Final = "cordwood"
+LOGFMT: Final = "logfmt"
+JSON: Final = "json"
+
+_TRACE: Final = 5
+LEVELS: Final = MappingProxyType(
+    {
+        "TRACE": _TRACE,
+        "DEBUG": logging.DEBUG,
+        "INFO": logging.INFO,
+        "WARN": logging.WARNING,
+        "ERROR": logging.ERROR,
+        "FATAL": logging.CRITICAL,
+    }
+)
+_NAMES: Final = MappingProxyType({number: name for name, number in LEVELS.items()})
+_FIELDS: Final = "cordwood_fields"
+_PLAIN: Final = re.compile(r"[^\s\"=\\]+")
+
+
+def fields(**values: FieldValue) -> dict[str, Mapping[str, FieldValue]]:
+    """Return an event's fields, for `extra`."""
+    return {_FIELDS: values}
+
+
+class EventFormatter(logging.Formatter):
+    """Writes one line an event."""
+
+    def __init__(self, style: str) -> None:
+        super().__init__()
+        self._write = _json_line if style == JSON else _logfmt_line
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._write(self._values(record))
+
+    def _values(self, record: logging.LogRecord) -> dict[str, FieldValue]:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        values: dict[str, FieldValue] = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": _NAMES.get(record.levelno, record.levelname),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        given: Mapping[str, FieldValue] = getattr(record, _FIELDS, {})
+        values |= given
+        if record.exc_info:
+            values["error"] = self.formatException(record.exc_info)
+        return values
+
+
+def write_events(stream: TextIO, *, style: str, level: str) -> logging.Handler:
+    """Have events of this package written to `stream`; `stop_writing` ends it."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(EventFormatter(style))
+    logger = logging.getLogger(ROOT)
+    logger.addHandler(handler)
+    logger.propagate = False
+    set_level(ROOT, level)
+    return handler
+
+
+def stop_writing(handler: logging.Handler) -> None:
+    """Take back what `write_events` did, but for the levels."""
+    logger = logging.getLogger(ROOT)
+    logger.removeHandler(handler)
+    logger.propagate = not logger.handlers
+
+
+def levels() -> dict[str, str]:
+    """Return the level that counts for each of this package's loggers, by name."""
+    names = [ROOT, *(name for name in logging.Logger.manager.loggerDict if is_ours(name))]
+    found = {name: logging.getLogger(name).getEffectiveLevel() for name in sorted({*names})}
+    return {name: _NAMES.get(level, str(level)) for name, level in found.items()}
+
+
+def set_level(name: str, level: str | None) -> None:
+    """Set a logger's level; with None it is that of the logger above it."""
+    if level is not None and level not in LEVELS:
+        raise SettingError(
+            f"{level} is no level", key=name, remedy=f"give one of {', '.join(LEVELS)}"
+        )
+    logging.getLogger(name).setLevel(logging.NOTSET if level is None else LEVELS[level])
+
+
+def is_ours(name: str) -> bool:
+    """Say whether a logger is this package's."""
+    return name == ROOT or name.startswith(f"{ROOT}.")
+
+
+def _json_line(values: Mapping[str, FieldValue]) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _logfmt_line(values: Mapping[str, FieldValue]) -> str:
+    return " ".join(f"{key}={_logfmt_value(value)}" for key, value in values.items())
+
+
+def _logfmt_value(value: FieldValue) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower() if value is not None else ""
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,49 @@
+"""Which keys a broker knows, and what declares them."""
+
+import pytest
+
+from cordwood.broker.settings.catalogue import BROKER_SETTINGS, TABLES, declared, refuse_unknown
+from cordwood.broker.settings.ignored import why_ignored
+from cordwood.core.errors import SettingError
+from cordwood.core.settings import text_of
+
+
+def test_every_default_is_a_value_of_its_setting() -> None:
+    for setting in BROKER_SETTINGS:
+        text = text_of(setting.default)
+
+        assert text is None or setting.parse(text) == setting.default, setting.name
+
+
+def test_nothing_is_both_declared_and_ignored() -> None:
+    both = [each.name for each in BROKER_SETTINGS if why_ignored(each.name)]
+
+    assert both == []
+
+
+def test_every_setting_is_told_of_in_a_sentence() -> None:
+    strange = [each.name for each in BROKER_SETTINGS if not each.doc.endswith(".")]
+
+    assert strange == []
+    assert sum(len(table) for table in TABLES.values()) == len(BROKER_SETTINGS)
+
+
+def test_synonym_declares_what_its_setting_does() -> None:
+    assert declared("broker.id") is BROKER_SETTINGS["node.id"]
+    assert declared("nobody.knows") is None
+
+
+def test_listener_s_key_is_a_setting_of_its_own() -> None:
+    setting = declared("listener.name.in.ssl.client.auth")
+
+    assert setting is not None
+    assert [*setting.names()] == ["listener.name.in.ssl.client.auth", "ssl.client.auth"]
+    assert declared("listener.name.in.num.partitions") is None
+    assert declared("listener.name.in.nobody.knows") is None
+
+
+def test_unknown_key_is_refused_with_the_nearest() -> None:
+    refuse_unknown(["num.partitions", "process.roles", "listener.name.a.ssl.client.auth"])
+
+    with pytest.raises(SettingError, match=r"did you mean num\.partitions"):
+        refuse_unknown(["num.partition"])

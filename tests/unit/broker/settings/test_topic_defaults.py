@@ -1,0 +1,23 @@
+"""What a broker says for its topics comes of the topics' own settings."""
+
+from cordwood.broker.settings.topic_defaults import FALLBACKS, TOPIC_DEFAULTS
+from cordwood.core.settings import Scope, SettingType
+
+
+def test_default_for_topics_has_type_bounds_and_value_of_the_topic_s() -> None:
+    setting = TOPIC_DEFAULTS["log.segment.bytes"]
+
+    assert (setting.type, setting.default) == (SettingType.INT, 1 << 30)
+    assert (setting.at_least, setting.scope) == (1 << 20, Scope.CLUSTER)
+    assert setting.doc.startswith("segment.bytes of topics that do not say: at what size")
+
+
+def test_time_of_several_names_has_its_default_in_the_last() -> None:
+    times = [TOPIC_DEFAULTS[name] for name in ("log.retention.ms", *FALLBACKS["log.retention.ms"])]
+
+    assert [each.default for each in times] == [None, None, 168]
+    assert [each.scope for each in times] == [Scope.CLUSTER, Scope.STATIC, Scope.STATIC]
+
+
+def test_name_that_topics_share_stays() -> None:
+    assert TOPIC_DEFAULTS["min.insync.replicas"].default == 1

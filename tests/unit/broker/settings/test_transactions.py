@@ -1,0 +1,9 @@
+"""How long transactions may take."""
+
+from cordwood.broker.settings.transactions import TRANSACTIONS
+from cordwood.core.settings import Scope
+
+
+def test_verification_may_be_switched_while_a_broker_runs() -> None:
+    assert TRANSACTIONS["transaction.partition.verification.enable"].scope is Scope.CLUSTER
+    assert TRANSACTIONS["transaction.max.timeout.ms"].scope is Scope.STATIC

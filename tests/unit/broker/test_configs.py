@@ -1,0 +1,222 @@
+"""Which value counts, what is shown of it, and who is called when it changes."""
+
+import pytest
+
+from cordwood.broker.alterations import Alteration, Operation
+from cordwood.broker.config_entries import ConfigEntry, ConfigSource, ConfigSynonym
+from cordwood.broker.config_resources import (
+    ALL_BROKERS,
+    Resource,
+    ResourceType,
+    resource_asked_for,
+    topic_resource,
+)
+from cordwood.broker.configs import BrokerConfigs
+from cordwood.core.errors import InvalidConfigError, InvalidRequestError, SettingError
+from cordwood.core.settings import Source
+
+ORDERS = topic_resource("orders")
+BROKER = Resource(ResourceType.BROKER, "1")
+CLEANER = "log.cleaner.threads"
+
+
+def given(**texts: str) -> BrokerConfigs:
+    named = {name.replace("_", "."): text for name, text in texts.items()}
+    return BrokerConfigs(1, [Source("server.properties", named)])
+
+
+def shown(configs: BrokerConfigs, name: str, resource: Resource = BROKER) -> ConfigEntry:
+    (found,) = configs.describe(resource, [name])
+    return found
+
+
+def test_configs_prefer_the_command_line_to_the_environment_and_that_to_the_file() -> None:
+    sources = [Source(name, {"num.partitions": text}) for name, text in ("a3", "b2", "c1")]
+
+    values = [BrokerConfigs(1, sources[at:]).integer("num.partitions") for at in range(3)]
+
+    assert values == [3, 2, 1]
+
+
+def test_configs_prefer_this_broker_to_all_brokers_and_both_to_what_was_given() -> None:
+    configs = given(log_cleaner_threads="2")
+
+    values = [configs.integer(CLEANER)]
+    for resource, text in ((ALL_BROKERS, "3"), (BROKER, "4")):
+        configs.apply(resource, {CLEANER: text})
+        values.append(configs.integer(CLEANER))
+
+    assert values == [2, 3, 4]
+    assert [(each.value, each.source) for each in shown(configs, CLEANER).synonyms] == [
+        ("4", ConfigSource.DYNAMIC_BROKER),
+        ("3", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("2", ConfigSource.STATIC_BROKER),
+        ("1", ConfigSource.DEFAULT),
+    ]
+
+
+def test_configs_have_a_value_of_every_type() -> None:
+    configs = given(broker_rack="east", log_dirs="/a,/b", ssl_key_password="secret")
+
+    assert configs.text("broker.rack") == "east"
+    assert configs.text("inter.broker.listener.name") == ""
+    assert configs.words("log.dirs") == ("/a", "/b")
+    assert configs.boolean("auto.create.topics.enable") is True
+    assert configs.number("log.cleaner.io.buffer.load.factor") == 0.9
+    assert configs.secret("ssl.key.password") == "secret"
+    assert configs.secret("ssl.keystore.password") is None
+
+
+def test_configs_give_a_listener_its_own_value_or_that_of_all() -> None:
+    configs = given(listener_name_inside_max_connections="5", max_connections="9")
+
+    assert configs.integer("listener.name.inside.max.connections") == 5
+    assert configs.integer("listener.name.outside.max.connections") == 9
+
+
+def test_topic_lives_by_its_own_texts_and_its_brokers() -> None:
+    configs = given(log_retention_hours="1", log_segment_bytes="2000000")
+
+    configs.apply(ORDERS, {"retention.ms": "5"})
+
+    assert configs.config_for("orders").retention_ms == 5
+    assert configs.config_for("orders").segment_bytes == 2_000_000
+    assert configs.config_for("others").retention_ms == 3_600_000
+
+
+def test_topic_shows_what_was_said_the_strongest_first() -> None:
+    configs = given(log_retention_hours="1")
+
+    configs.apply(ORDERS, {"retention.ms": " 5 "})
+    entry = shown(configs, "retention.ms", ORDERS)
+
+    assert (entry.value, entry.source, entry.type) == ("5", ConfigSource.DYNAMIC_TOPIC, 5)
+    assert entry.synonyms == (
+        ConfigSynonym("retention.ms", " 5 ", ConfigSource.DYNAMIC_TOPIC),
+        ConfigSynonym("log.retention.hours", "1", ConfigSource.STATIC_BROKER),
+        ConfigSynonym("log.retention.hours", "168", ConfigSource.DEFAULT),
+    )
+
+
+def test_topic_shows_the_broker_s_hours_as_milliseconds() -> None:
+    entry = shown(given(log_roll_hours="1"), "segment.ms", ORDERS)
+
+    assert (entry.value, entry.source) == ("3600000", ConfigSource.STATIC_BROKER)
+
+
+def test_broker_shows_a_time_of_several_names_as_each_was_given() -> None:
+    configs = given(log_retention_hours="1")
+
+    assert shown(configs, "log.retention.ms").value is None
+    assert shown(configs, "log.retention.hours").value == "1"
+    assert [each.name for each in shown(configs, "log.retention.ms").synonyms] == [
+        "log.retention.hours",
+        "log.retention.hours",
+    ]
+
+
+def test_secret_is_never_shown() -> None:
+    entry = shown(given(ssl_key_password="secret"), "ssl.key.password")
+
+    assert entry.is_sensitive
+    assert entry.value is None
+    assert entry.synonyms == (ConfigSynonym("ssl.key.password", None, ConfigSource.STATIC_BROKER),)
+
+
+def test_listener_s_key_is_shown_where_it_was_given() -> None:
+    key = "listener.name.inside.ssl.keystore.location"
+
+    assert given().describe(BROKER, [key]) == []
+    assert shown(given(**{key.replace(".", "_"): "/a.pem"}), key).value == "/a.pem"
+
+
+def test_read_only_is_what_cannot_be_set_while_a_broker_runs() -> None:
+    assert shown(given(), "num.partitions").is_read_only
+    assert not shown(given(), CLEANER).is_read_only
+
+
+def test_all_brokers_show_what_was_set_on_them_alone() -> None:
+    configs = given()
+
+    configs.apply(ALL_BROKERS, {CLEANER: "3"})
+
+    (entry,) = configs.describe(ALL_BROKERS)
+    assert (entry.name, entry.value) == (CLEANER, "3")
+    assert entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER
+
+
+def test_change_is_told_to_those_who_wait_for_it_and_no_others() -> None:
+    configs, calls = given(), list[str]()
+    configs.on_change([CLEANER], lambda: calls.append(f"threads {configs.integer(CLEANER)}"))
+    configs.on_change(["max.connections"], lambda: calls.append("connections"))
+
+    configs.apply(BROKER, {CLEANER: "2"})
+    configs.apply(ALL_BROKERS, {CLEANER: "3"})
+    configs.apply(BROKER, {})
+
+    assert calls == ["threads 2", "threads 3"]
+
+
+def test_change_on_a_listener_is_told_under_the_setting_s_own_name() -> None:
+    configs, calls = given(), list[str]()
+    configs.on_change(["ssl.keystore.location"], lambda: calls.append("new certificate"))
+
+    configs.apply(BROKER, {"listener.name.inside.ssl.keystore.location": "/a.pem"})
+
+    assert calls == ["new certificate"]
+
+
+def test_change_of_a_topic_is_told_with_its_name_and_of_all_with_none() -> None:
+    configs, told = given(), list[str | None]()
+    configs.on_topic_change(told.append)
+
+    configs.apply(ORDERS, {"retention.ms": "5"})
+    configs.apply(BROKER, {"log.segment.bytes": "2000000"})
+    configs.apply(BROKER, {"log.segment.bytes": "2000000", CLEANER: "2"})
+    segment_bytes = configs.config_for("orders").segment_bytes
+    configs.apply(ORDERS, {})
+
+    assert told == ["orders", None, "orders"]
+    assert segment_bytes == 2_000_000
+    assert configs.config_for("orders") == configs.config_for("others")
+
+
+def test_alteration_changes_nothing_until_it_is_applied() -> None:
+    configs = given()
+
+    texts = configs.altered(ORDERS, [Alteration("retention.ms", Operation.SET, "5")])
+
+    assert texts == {"retention.ms": "5"}
+    assert configs.texts(ORDERS) == {}
+
+
+def test_alteration_is_refused_where_values_contradict_what_a_broker_says() -> None:
+    configs = given(log_cleaner_max_compaction_lag_ms="5")
+
+    with pytest.raises(InvalidConfigError, match=r"min.compaction.lag.ms \(10\) > max"):
+        configs.altered(ORDERS, [Alteration("min.compaction.lag.ms", Operation.SET, "10")])
+    with pytest.raises(InvalidRequestError, match=r"min.compaction.lag.ms \(10\) > max"):
+        configs.replaced(BROKER, [("log.cleaner.min.compaction.lag.ms", "10")])
+
+
+def test_retention_time_of_0_is_refused_from_a_broker_also_while_it_runs() -> None:
+    with pytest.raises(InvalidRequestError, match=r"log.retention.ms"):
+        given().altered(BROKER, [Alteration("log.retention.ms", Operation.SET, "0")])
+
+
+def test_start_is_refused_where_topics_could_not_live_by_it() -> None:
+    with pytest.raises(SettingError, match=r"log.roll.ms .* below 1"):
+        given(log_roll_ms="0")
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "told"),
+    (
+        (3, "x", "Unsupported resource type: 3"),
+        (2, "", "Default topic resources"),
+        (4, "7", "Unexpected broker id, expected 1 or empty string, but received 7"),
+    ),
+)
+def test_resource_of_nobody_here_is_refused(code: int, name: str, told: str) -> None:
+    with pytest.raises(InvalidRequestError, match=told):
+        resource_asked_for(code, name, node_id=1)

@@ -1,0 +1,112 @@
+"""Events as lines."""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from cordwood.core.errors import SettingError
+from cordwood.observability.logs import (
+    JSON,
+    LOGFMT,
+    EventFormatter,
+    fields,
+    is_ours,
+    levels,
+    set_level,
+    stop_writing,
+    write_events,
+)
+
+NAME = "cordwood.test.logs"
+
+
+@pytest.fixture(autouse=True)
+def _levels() -> Iterator[None]:
+    yield
+    for name in ("cordwood", NAME):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def event(**values: str | float | None) -> logging.LogRecord:
+    record = logging.LogRecord(NAME, logging.INFO, "", 0, "listener open", (), None)
+    record.created = 1.5
+    record.__dict__.update(fields(**values))
+    return record
+
+
+def test_logfmt_has_time_level_logger_event_and_fields() -> None:
+    line = EventFormatter(LOGFMT).format(event(port=9092, name="a b", none=None, yes=True))
+
+    assert line == (
+        "time=1970-01-01T00:00:01.500Z level=INFO logger=cordwood.test.logs"
+        ' event="listener open" port=9092 name="a b" none= yes=true'
+    )
+
+
+def test_logfmt_keeps_an_event_on_one_line() -> None:
+    line = EventFormatter(LOGFMT).format(event(text='a "b"\nc=d'))
+
+    assert line.endswith(r'text="a \"b\"\nc=d"')
+
+
+def test_json_has_the_same() -> None:
+    line = json.loads(EventFormatter(JSON).format(event(port=9092, name="größe")))
+
+    assert line == {
+        "time": "1970-01-01T00:00:01.500Z",
+        "level": "INFO",
+        "logger": NAME,
+        "event": "listener open",
+        "port": 9092,
+        "name": "größe",
+    }
+
+
+def test_error_is_told_with_its_trace() -> None:
+    record = event()
+    try:
+        raise ValueError("wrong")  # noqa: TRY301 - the trace is what is tested
+    except ValueError:
+        record.exc_info = sys.exc_info()
+
+    assert "ValueError: wrong" in json.loads(EventFormatter(JSON).format(record))["error"]
+
+
+def test_events_are_written_from_their_level_on() -> None:
+    stream = io.StringIO()
+    handler = write_events(stream, style=LOGFMT, level="WARN")
+
+    logging.getLogger(NAME).info("quiet")
+    logging.getLogger(NAME).warning("loud")
+    stop_writing(handler)
+    logging.getLogger(NAME).debug("after")
+
+    assert [line.split()[1:] for line in stream.getvalue().splitlines()] == [
+        ["level=WARN", f"logger={NAME}", "event=loud"]
+    ]
+
+
+def test_level_of_a_logger_is_its_own_or_that_of_the_one_above() -> None:
+    logging.getLogger(NAME)
+
+    set_level("cordwood", "ERROR")
+    inherited = levels()[NAME]
+    set_level(NAME, "TRACE")
+
+    assert (inherited, levels()[NAME]) == ("ERROR", "TRACE")
+    set_level(NAME, None)
+    assert levels()[NAME] == "ERROR"
+
+
+def test_level_that_there_is_not_is_refused() -> None:
+    with pytest.raises(SettingError, match="LOUD is no level; give one of TRACE, DEBUG"):
+        set_level(NAME, "LOUD")
+
+
+def test_loggers_of_others_are_not_ours() -> None:
+    assert is_ours("cordwood.broker")
+    assert not is_ours("cordwoodish")

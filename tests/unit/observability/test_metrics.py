@@ -1,0 +1,63 @@
+"""What is counted, and who gets which counter."""
+
+import pytest
+
+from cordwood.observability.metrics import Histogram, Metrics
+
+
+def test_counter_is_the_same_for_the_same_labels() -> None:
+    metrics = Metrics()
+
+    metrics.counter("cordwood_requests_total", "Fetch", "17").add()
+    metrics.counter("cordwood_requests_total", "Fetch", "17").add(2)
+
+    assert metrics.counter("cordwood_requests_total", "Fetch", "17").value == 3
+    assert metrics.counter("cordwood_requests_total", "Fetch", "16").value == 0
+
+
+def test_gauge_goes_up_and_down() -> None:
+    gauge = Metrics().gauge("cordwood_topics")
+
+    gauge.set(5)
+    gauge.add(-2)
+
+    assert gauge.value == 3
+
+
+def test_histogram_counts_what_is_at_or_below_a_bound() -> None:
+    histogram = Histogram((1, 2))
+
+    for value in (0.5, 1, 1.5, 3):
+        histogram.observe(value)
+
+    assert (histogram.counts, histogram.sum) == ([2, 1, 1], 6)
+
+
+def test_gauge_that_is_read_is_asked_when_somebody_looks() -> None:
+    metrics, partitions = Metrics(), dict[tuple[str, ...], float]({(): 1})
+    metrics.read("cordwood_partitions", lambda: partitions)
+
+    partitions[()] = 2
+
+    assert [(metric.name, values) for metric, values in metrics.found()] == [
+        ("cordwood_partitions", {(): 2})
+    ]
+
+
+def test_labels_that_are_forgotten_are_not_shown() -> None:
+    metrics = Metrics()
+    metrics.counter("cordwood_produced_bytes_total", "orders").add()
+
+    metrics.forget("cordwood_produced_bytes_total", "orders")
+    metrics.forget("cordwood_produced_bytes_total", "never")
+
+    assert [*metrics.found()] == []
+
+
+def test_metric_of_another_kind_or_other_labels_is_a_mistake() -> None:
+    metrics = Metrics()
+
+    with pytest.raises(AssertionError, match="is a gauge"):
+        metrics.counter("cordwood_topics")
+    with pytest.raises(AssertionError, match="has the labels"):
+        metrics.histogram("cordwood_request_seconds")

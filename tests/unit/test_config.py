@@ -1,0 +1,84 @@
+"""What a broker is given at its start: which place wins, what is refused, what is warned of."""
+
+import pytest
+
+from cordwood.broker.configs import BrokerConfigs
+from cordwood.broker.settings.catalogue import BROKER_SETTINGS
+from cordwood.config import Given, PropertiesFile, environment_name, read_given
+from cordwood.core.errors import DamagedFileError, SettingError
+
+PATH = "/etc/server.properties"
+
+
+def read(file: bytes = b"", *overrides: str, **environment: str) -> Given:
+    return read_given(PropertiesFile(PATH, file), environment=environment, overrides=overrides)
+
+
+def test_command_line_wins_over_environment_and_that_over_the_file() -> None:
+    file = b"num.partitions=1\nlog.retention.hours=1\nlog.segment.bytes=2000000\n"
+    environment = {"CORDWOOD_NUM_PARTITIONS": "2", "CORDWOOD_LOG_RETENTION_HOURS": "2"}
+
+    configs = BrokerConfigs(1, read(file, "num.partitions=3", **environment).sources)
+
+    assert configs.integer("num.partitions") == 3
+    assert configs.integer("log.retention.hours") == 2
+    assert configs.integer("log.segment.bytes") == 2_000_000
+
+
+def test_broker_may_be_given_nothing() -> None:
+    given = read_given(None, environment={}, overrides=())
+
+    assert [dict(source.texts) for source in given.sources] == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("file", "overrides", "told"),
+    (
+        (b"log.retention.mss=1", (), f"^{PATH}: .*mss is unknown; did you mean log.retention.ms"),
+        (b"", ("num.partition=1",), r"^--set: .*did you mean num.partitions\?"),
+        (b"num.partitions=x", (), f"^{PATH}: .*'x', which is not of type int"),
+        (b"", ("num.partitions",), "gives no value; write --set key=value"),
+        (b"listener.name.in.num.partitions=1", (), "is unknown"),
+    ),
+)
+def test_what_makes_no_sense_is_refused_with_its_place(
+    file: bytes, overrides: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(SettingError, match=told):
+        read(file, *overrides)
+
+
+def test_damaged_file_is_refused_with_its_line() -> None:
+    with pytest.raises(DamagedFileError, match=rf"{PATH}: a damaged escape .*position 2"):
+        read(b"num.partitions=1\nbroker.rack=\\u12\n")
+
+
+def test_what_has_no_effect_is_warned_of_with_its_reason() -> None:
+    given = read(b"process.roles=broker\ncontroller.quorum.voters=1@a:1\nbroker.id=1\n")
+
+    reason = "brokers keep no quorum of controllers"
+    assert given.warnings == (
+        f"{PATH}: setting process.roles has no effect: {reason}",
+        f"{PATH}: setting controller.quorum.voters has no effect: {reason}",
+    )
+
+
+def test_stranger_in_the_environment_is_warned_of() -> None:
+    given = read(b"", CORDWOOD_PORT_9092_TCP="tcp://10.0.0.1", CORDWOOD_CACHE_DIR="/x", HOME="/")
+
+    assert given.warnings == (
+        "CORDWOOD_PORT_9092_TCP in the environment is no setting and has no effect",
+    )
+
+
+def test_every_setting_has_a_name_of_its_own_in_the_environment() -> None:
+    names = {environment_name(each.name) for each in BROKER_SETTINGS}
+
+    assert len(names) == len(BROKER_SETTINGS)
+    assert environment_name("cordwood.log.format") == "CORDWOOD_LOG_FORMAT"
+
+
+def test_setting_of_ours_is_given_in_the_environment_without_saying_so_twice() -> None:
+    given = read(b"", CORDWOOD_LOG_FORMAT="json")
+
+    assert BrokerConfigs(1, given.sources).text("cordwood.log.format") == "json"
