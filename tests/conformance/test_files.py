@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TimestampMs
 from cordwood.testing.files import MemoryFiles
@@ -181,13 +181,44 @@ def test_directories_are_made_listed_and_removed_when_empty(place: tuple[Files, 
     assert files.list(root) == []
 
 
+def test_names_are_listed_by_what_they_stand_for(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.make_directory(f"{root}/d")
+    files.create(f"{root}/b")
+    files.create(f"{root}/a")
+
+    assert files.list(root, Kind.FILE) == ["a", "b"]
+    assert files.list(root, Kind.DIRECTORY) == ["d"]
+
+
+def test_name_that_is_too_long_is_refused(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/{'x' * 255}")
+    path = f"{root}/{'x' * 256}"
+
+    for call in (files.create, files.open, files.make_directory, files.stat, files.remove):
+        with pytest.raises(OSError, match="name too long"):
+            call(path)
+    with pytest.raises(OSError, match="name too long"):
+        files.rename(f"{root}/{'x' * 255}", path)
+
+
+def test_directory_is_not_opened_as_a_file(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.make_directory(f"{root}/d")
+
+    for is_writable in (False, True):
+        with pytest.raises(IsADirectoryError):
+            files.open(f"{root}/d", writable=is_writable)
+
+
 def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/a").append(b"xyz")
 
     files.set_modified(f"{root}/a", TimestampMs(1_600_000_000_123))
 
-    assert files.stat(f"{root}/a") == (3, 1_600_000_000_123, False)
+    assert files.stat(f"{root}/a") == (3, 1_600_000_000_123, Kind.FILE)
     assert files.stat(root).is_directory
 
 

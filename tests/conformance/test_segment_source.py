@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cordwood.core.ports import Files, SegmentSource
+from cordwood.core.ports import Files, Kind, SegmentSource
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TimestampMs
 from cordwood.storage.source import DirectorySource
@@ -50,7 +50,7 @@ def test_source_tells_size_time_and_kind(place: Place) -> None:
     place.files.set_modified(f"{place.root}/a", TimestampMs(1_600_000_000_123))
     place.files.make_directory(f"{place.root}/d")
 
-    assert place.source.stat("a") == (3, 1_600_000_000_123, False)
+    assert place.source.stat("a") == (3, 1_600_000_000_123, Kind.FILE)
     assert place.source.stat("d").is_directory
 
 

@@ -27,7 +27,7 @@ from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.unit.storage.log_samples import batch
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 RECORDS = 30
 TOPICS = ("orders", "with-dashes.and_more")

@@ -18,7 +18,7 @@ from tests.interop.kafka_harness.spec import (
     without_sequences,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 SENT = renumbered(
     [*samples.plain(), *samples.nulls(), *samples.headers(), *samples.many()], first_offset=0

@@ -22,7 +22,7 @@ from tests.interop.kafka_harness.ours import write_ours
 from tests.interop.kafka_harness.spec import CODECS, Spec, SpecRecord, renumbered
 from tests.interop.kafka_harness.wire import produce_raw
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 EVERYTHING: Final = renumbered(
     [*samples.plain(), *samples.nulls(), *samples.headers(), *samples.many()], first_offset=0

@@ -8,7 +8,7 @@ from cordwood.core.errors import CorruptMessageError
 from cordwood.records.compression import Codec, compress, decompress
 from tests.interop.kafka_harness.oracle import Oracle, OracleRefusalError
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 LZ4_BLOCK = 64 * 1024
 SNAPPY_CHUNK = 32 * 1024

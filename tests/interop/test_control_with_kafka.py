@@ -26,7 +26,7 @@ from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.samples import NOON, marker
 from tests.interop.kafka_harness.spec import Json, text
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 DIRECTORY: Final = bytes(range(16))
 QUORUM: Final[dict[str, tuple[Control, dict[str, Json]]]] = {

@@ -12,7 +12,7 @@ from tests.interop.kafka_harness.oracle import Oracle, OracleRefusalError
 from tests.interop.kafka_harness.ours import read_ours, write_ours
 from tests.interop.kafka_harness.spec import CODECS
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 V2: Final = dict(samples.v2_specs())
 

@@ -17,7 +17,7 @@ from tests.interop.kafka_harness.dump_corpus import corpus
 from tests.interop.kafka_harness.dumper import Dumped, Dumper, our_dump
 from tests.interop.kafka_harness.jars import Jars
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 OPTIONS: Final[dict[str, DumpOptions]] = {
     "": DumpOptions(folder="/"),

@@ -5,7 +5,7 @@ import pytest
 from cordwood.core.errors.codes import ERRORS_BY_CODE
 from tests.interop.kafka_harness.oracle import Oracle
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 
 def _leaf_name(constant: str) -> str:

@@ -12,7 +12,7 @@ from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.ours import read_ours, write_ours
 from tests.interop.kafka_harness.spec import Spec, without_sequences
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 SPECS: Final = {
     **{f"v2-{name}": spec for name, spec in samples.v2_specs()},

@@ -8,7 +8,7 @@ from cordwood.workbench.settings_found import METADATA_LOG, find_settings, read_
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, producer_settings
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 
 def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:

@@ -9,7 +9,7 @@ from tests.interop.kafka_harness.brokers import Broker, producer_settings
 from tests.interop.kafka_harness.ours import read_ours
 from tests.interop.kafka_harness.spec import LEGACY_CODECS, NO_TIMESTAMP, renumbered
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 SENT = renumbered([*samples.plain(), *samples.nulls(), *samples.many()], first_offset=0)
 

@@ -4,12 +4,11 @@ Kafka 4.3 has dropped the messages between brokers and some old versions; 3.9 ha
 request header with all of its versions.
 """
 
-from importlib import import_module
-
 import pytest
 
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.header import RequestHeader, ResponseHeader
+from cordwood.protocol.messages.internal import GROUP_RECORDS, TRANSACTION_RECORDS
 from cordwood.protocol.schema import Data, Message
 from tests.interop.kafka_harness.definitions import (
     GIVEN,
@@ -21,18 +20,12 @@ from tests.interop.kafka_harness.definitions import (
     versions,
 )
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.messages import kinds
 
-INTERNAL = import_module("cordwood.protocol.messages.internal")
-BLOBS = [
-    kind
-    for name, kind in vars(INTERNAL).items()
-    if isinstance(kind, type) and issubclass(kind, Data) and name.startswith("ConsumerProtocol")
-]
 MESSAGES: list[type[Message]] = [
     RequestHeader,
     ResponseHeader,
-    *BLOBS,
-    *(kind for api in APIS.values() for kind in (api.request(), api.response())),
+    *kinds(),
 ]
 
 
@@ -81,11 +74,16 @@ def test_api_has_kafkas_key_and_first_flexible_version(
     assert api.last in versions(definition["validVersions"])
 
 
-def test_blobs_of_the_consumer_protocol_are_compared() -> None:
-    assert {kind.__name__ for kind in BLOBS} == {
-        "ConsumerProtocolSubscription",
-        "ConsumerProtocolAssignment",
-    }
+@pytest.mark.parametrize("table", (GROUP_RECORDS, TRANSACTION_RECORDS))
+def test_record_of_an_internal_topic_has_kafkas_type(
+    table: dict[int, tuple[type[Data], type[Data]]], kafka43_definitions: dict[str, Json]
+) -> None:
+    for record_type, pair in table.items():
+        for kind in pair:
+            is_legacy = record_type == 0 and kind.__name__.startswith("OffsetCommit")
+            definition = kafka43_definitions["Legacy" * is_legacy + kind.__name__]
+
+            assert definition["apiKey"] == record_type
 
 
 def test_comparison_sees_another_version(kafka43_definitions: dict[str, Json]) -> None:

@@ -18,7 +18,7 @@ from tests.interop.kafka_harness.kafka_logs import KafkaLogs
 from tests.interop.kafka_harness.log_runs import Life
 from tests.interop.kafka_harness.log_twins import Twins
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 STEPS: Final = 250
 SMALL: Final = {

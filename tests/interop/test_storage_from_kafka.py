@@ -30,7 +30,7 @@ from tests.interop.kafka_harness.our_manager import (
 )
 from tests.interop.kafka_harness.spec import CODECS, Spec, SpecRecord
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 SEGMENTS: Final = "segments"
 DELETED: Final = "deleted"

@@ -35,7 +35,7 @@ from tests.interop.kafka_harness.our_manager import (
 from tests.interop.kafka_harness.ours import write_ours
 from tests.interop.kafka_harness.spec import CODECS, Spec, SpecRecord
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 PLAIN: Final = "plain"
 TRANSACTIONS: Final = "transactions"

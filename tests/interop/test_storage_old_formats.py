@@ -22,7 +22,7 @@ from tests.interop.kafka_harness.our_manager import (
 from tests.interop.kafka_harness.ours import read_ours
 from tests.interop.kafka_harness.spec import LEGACY_CODECS, NO_TIMESTAMP, Spec, SpecRecord
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 FORMATS: Final = {0: "0.9.0", 1: "0.10.0"}
 SENT: Final = (*samples.plain(), *samples.nulls(), *samples.many())

@@ -22,16 +22,16 @@ from tests.interop.kafka_harness.brokers import (
 )
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import CODECS, SpecRecord
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 SENT: Final = (*samples.plain(), *samples.nulls(), *samples.headers(), *samples.many())
 KEYED: Final = (*samples.plain(), *samples.many())
 LIVE, DELETED, COMPACTED, TRANSACTIONS = "live", "deleted", "compacted", "transactions"
 LOOKS: Final = 6
 ROUNDS: Final = 4
-PATIENCE_S: Final = 30
 CLEANING: Final = """
 log.cleaner.enable=true
 log.cleaner.backoff.ms=100

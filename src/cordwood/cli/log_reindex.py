@@ -32,7 +32,7 @@ def reindex(
     from cordwood.workbench import reindex as work  # noqa: PLC0415  # as above
 
     path = absolute(directory)
-    total = sum(each.stat().st_size for each in Path(path).glob("*.log"))
+    total = sum(each.stat().st_size for each in Path(path).glob("*.log") if each.is_file())
     with progress(total) as tell:
         report = work.reindex(
             SystemFiles(),

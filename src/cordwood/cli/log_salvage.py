@@ -41,7 +41,7 @@ def salvage(
 
     path, target = absolute(source), absolute(out)
     meant = None if partition is None else partition_in(partition)
-    total = sum(each.stat().st_size for each in Path(path).glob("*.log*"))
+    total = sum(each.stat().st_size for each in Path(path).glob("*.log*") if each.is_file())
     with progress(2 * total) as tell:
         tools = work.SalvageTools(
             files=SystemFiles(), clock=SystemClock(), random=SystemRandom(), spend=tell

@@ -14,6 +14,7 @@ awaited: what blocks goes through `Worker`. Failures of the operating system are
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from cordwood.core.binary import Buffer
@@ -58,12 +59,23 @@ class Scheduler(Protocol):
         """
 
 
+class Kind(Enum):
+    """What a name in a directory stands for; pipes and sockets are of neither kind."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+
+
 class FileStat(NamedTuple):
     """What is known of a path without opening it."""
 
     size: int
     modified_ms: TimestampMs
-    is_directory: bool
+    kind: Kind | None
+
+    @property
+    def is_directory(self) -> bool:
+        return self.kind is Kind.DIRECTORY
 
 
 class Slice(Protocol):
@@ -170,7 +182,10 @@ class Files(Protocol):
         """Make an empty file, open for writing. FileExistsError if there is one."""
 
     def open(self, path: str, *, writable: bool = False) -> OpenFile:
-        """Open a file that exists; FileNotFoundError if it does not."""
+        """Open a file that exists; FileNotFoundError if it does not.
+
+        What has no bytes at positions, a directory or a pipe, is refused and not waited for.
+        """
 
     def rename(self, source: str, target: str) -> None:
         """Give a file or directory another name; a file atomically replaces one that has it."""
@@ -187,8 +202,11 @@ class Files(Protocol):
     def sync_directory(self, path: str) -> None:
         """Return when every name made or removed in the directory before survives a crash."""
 
-    def list(self, path: str) -> list[str]:
-        """Return the names in a directory, sorted."""
+    def list(self, path: str, kind: Kind | None = None) -> list[str]:
+        """Return the names in a directory, sorted; of one kind if it is given.
+
+        A link is what it leads to, be that nothing.
+        """
 
     def stat(self, path: str) -> FileStat:
         """Return size, time and kind; FileNotFoundError if there is nothing."""
@@ -215,7 +233,10 @@ class SegmentSource(Protocol):
         """What errors call the place; a file's path is this, a slash and its name."""
 
     def list(self) -> list[str]:
-        """Return the names there are now, sorted. FileNotFoundError if the place is gone."""
+        """Return the names of files that there are now, sorted; other things are passed over.
+
+        FileNotFoundError if the place is gone.
+        """
 
     def stat(self, name: str) -> FileStat:
         """Return size, time and kind of what has the name now; FileNotFoundError if nothing has."""

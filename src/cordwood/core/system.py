@@ -4,7 +4,7 @@ They add nothing to what the ports promise. Composition roots import this module
 """
 
 # The ports speak of paths as strings, so that deciding modules need no pathlib:
-# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH116, PTH208
+# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH113, PTH116
 
 import asyncio
 import errno
@@ -22,13 +22,14 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileStat, OpenFile
+from cordwood.core.ports import FileStat, Kind, OpenFile
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 _FILE_MODE = 0o644
+_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY}
 _NS_PER_MS = 1_000_000
 _FRACTION_BITS = 53
 _LOCK_OF_OPEN_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
@@ -269,6 +270,13 @@ def _lock_against_all(descriptor: int) -> None:
         fcntl.fcntl(descriptor, _LOCK_OF_OPEN_FILE, _WHOLE_FILE)
 
 
+def _is_of_kind(entry: os.DirEntry[str], kind: Kind) -> bool:
+    """Ask the directory itself, which does not know where links lead."""
+    if entry.is_symlink():
+        return os.path.isfile(entry) if kind is Kind.FILE else os.path.isdir(entry)
+    return entry.is_file() if kind is Kind.FILE else entry.is_dir()
+
+
 class SystemFiles:
     """The file system of the machine."""
 
@@ -277,12 +285,15 @@ class SystemFiles:
         return SystemFile(path, os.open(path, flags, _FILE_MODE))
 
     def open(self, path: str, *, writable: bool = False) -> SystemFile:
-        flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC
-        descriptor = os.open(path, flags)
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
+        access = os.O_RDWR if writable else os.O_RDONLY
+        descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode):
+            return SystemFile(path, descriptor)
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        return SystemFile(path, descriptor)
+        raise OSError(errno.ESPIPE, "Not a file with bytes at positions", path)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
@@ -303,13 +314,16 @@ class SystemFiles:
         finally:
             os.close(descriptor)
 
-    def list(self, path: str) -> list[str]:
-        return sorted(os.listdir(path))
+    def list(self, path: str, kind: Kind | None = None) -> list[str]:
+        with os.scandir(path) as entries:
+            return sorted(
+                entry.name for entry in entries if kind is None or _is_of_kind(entry, kind)
+            )
 
     def stat(self, path: str) -> FileStat:
         found = os.stat(path)
-        is_directory = os.path.isdir(path)
-        return FileStat(found.st_size, TimestampMs(found.st_mtime_ns // _NS_PER_MS), is_directory)
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode))
+        return FileStat(found.st_size, TimestampMs(found.st_mtime_ns // _NS_PER_MS), kind)
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         os.utime(path, ns=(modified_ms * _NS_PER_MS, modified_ms * _NS_PER_MS))

@@ -13,6 +13,7 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Pending, Worker
 from cordwood.core.types import TopicPartition
 from cordwood.storage.log_directory import LogDirectory, Offsets
+from cordwood.storage.waiting import settle
 
 CallSoon = Callable[[Callable[[], object]], object]
 OnError = Callable[[LogDirectory, OSError], object]
@@ -108,13 +109,10 @@ class Checkpointer:
 def _settle(
     waiting: list[Future[None]], directory: LogDirectory, error: BaseException | None
 ) -> None:
-    """Tell those who wait, but for those who have given up."""
-    for pending in waiting:
-        if not pending.set_running_or_notify_cancel():
-            continue
-        if error is None:
-            pending.set_result(None)
-        else:
-            refusal = KafkaStorageError(f"{directory.path}: {error}")
-            refusal.__cause__ = error
-            pending.set_exception(refusal)
+    """Tell those who wait; an error is one of the directory's storage."""
+    if error is None:
+        settle(waiting)
+        return
+    refusal = KafkaStorageError(f"{directory.path}: {error}")
+    refusal.__cause__ = error
+    settle(waiting, refusal)

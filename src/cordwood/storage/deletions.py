@@ -18,6 +18,22 @@ class Deletions(Protocol):
         """Remove files, in their order, after a while; what is gone already does not matter."""
 
 
+class GatheredDeletions:
+    """Keeps what is to go, on a thread that has no scheduler, until its owner takes it over."""
+
+    def __init__(self) -> None:
+        self._gathered: list[tuple[tuple[str, ...], int]] = []
+
+    def remove_later(self, paths: Iterable[str], *, delay_ms: int) -> None:
+        self._gathered.append((tuple(paths), delay_ms))
+
+    def hand_over(self, deletions: Deletions) -> None:
+        """Let others do it; their delay begins now."""
+        gathered, self._gathered = self._gathered, []
+        for paths, delay_ms in gathered:
+            deletions.remove_later(paths, delay_ms=delay_ms)
+
+
 class ScheduledDeletions:
     """Removes on the worker what the clock says is due; `on_error` hears of what could not go."""
 

@@ -13,7 +13,7 @@ uses a table.
 from collections import OrderedDict
 from collections.abc import Callable
 
-from cordwood.core.ports import Files, OpenFile
+from cordwood.core.ports import Files, Kind, OpenFile
 from cordwood.storage.atomic import exists
 
 
@@ -104,8 +104,12 @@ class FileTable:
         self.files.remove(path)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Whether there is anything of that name."""
         return exists(self.files, path)
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return self.exists(path) and self.files.stat(path).kind is Kind.FILE
 
     def _hold(self, path: str, *, writable: bool) -> _Held:
         held = self._held.get(path)

@@ -15,6 +15,7 @@ from cordwood.core.ports import Pending
 from cordwood.storage.flushing import FlushJob
 from cordwood.storage.log import Log
 from cordwood.storage.manager import LogManager
+from cordwood.storage.waiting import settle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +55,10 @@ class Flusher:
         try:
             job = self._job(log)
         except KafkaStorageError as error:
-            _settle(waiting, error)
+            settle(waiting, error)
             return
         if job is None:
-            _settle(waiting, None)
+            settle(waiting)
             return
         tools = self._manager.tools
         run = _Run(job, tools.worker.submit(lambda: job.run(tools.files)), waiting)
@@ -79,11 +80,11 @@ class Flusher:
         is_about_now = _is_about(log, run.job)
         if error is not None and not (isinstance(error, FileNotFoundError) and not is_about_now):
             log.failed_flush(run.job)
-            _settle(run.waiting, self._manager.refuse(log, error))
+            settle(run.waiting, self._manager.refuse(log, error))
         else:
             log.finish_flush(run.job)
             if is_about_now:
-                _settle(run.waiting, None)
+                settle(run.waiting)
             else:
                 self._waiting.setdefault(log, []).extend(run.waiting)
         if log in self._waiting:
@@ -93,14 +94,3 @@ class Flusher:
 def _is_about(log: Log, job: FlushJob) -> bool:
     """Whether the log is still the one that the job was made for."""
     return job.directory == log.directory and job.cuts == log.bounds.cuts
-
-
-def _settle(waiting: list[Future[None]], error: Exception | None) -> None:
-    """Tell those who wait, but for those who have given up."""
-    for pending in waiting:
-        if not pending.set_running_or_notify_cancel():
-            continue
-        if error is None:
-            pending.set_result(None)
-        else:
-            pending.set_exception(error)

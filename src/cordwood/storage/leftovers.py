@@ -6,15 +6,16 @@
     .swap      complete, and about to take the place of what covers the same offsets: that is
                removed, and the .swap renamed
 
-Only names that a segment's file can have are touched. It is done in steps, each of them durable
-before the next one begins, so that dying in it changes nothing of how it ends: a .swap that is to
-go is gone before the .cleaned that says so, and what a .swap replaces before that is renamed.
+Only files are touched whose name is one that a segment's can have; what is no file, though it has
+such a name, is passed over as Kafka does. It is done in steps, each of them durable before the next
+one begins, so that dying in it changes nothing of how it ends: a .swap that is to go is gone before
+the .cleaned that says so, and what a .swap replaces before that is renamed.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.storage import names
 from cordwood.storage.names import SegmentName, parse_segment_name, segment_name
 
@@ -70,7 +71,7 @@ def segment_bases(files: Files, directory: str) -> list[int]:
 
 
 def _parsed(files: Files, directory: str) -> list[SegmentName]:
-    parsed = map(parse_segment_name, files.list(directory))
+    parsed = map(parse_segment_name, files.list(directory, Kind.FILE))
     return [each for each in parsed if each is not None]
 
 

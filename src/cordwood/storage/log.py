@@ -18,7 +18,9 @@ from cordwood.core.types import TopicPartition
 from cordwood.records.inspect import Inspector
 from cordwood.storage import appending, flushing, loading, reading, rolling, truncating
 from cordwood.storage.appending import AppendResult, Sender
+from cordwood.storage.atomic import directory_of
 from cordwood.storage.bounds import OffsetBounds
+from cordwood.storage.deletions import Deletions
 from cordwood.storage.epochs import LeaderEpochs
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.flushing import FlushJob
@@ -257,19 +259,29 @@ class Log:
     # -- its directory
 
     def move(self, directory: str) -> None:
-        """Rename the directory, on the same file system, and go on there."""
+        """Rename the directory, in the one that it is in and durably, and go on there.
+
+        When that is refused nothing has changed, unless the log is torn by it: then nobody knows
+        which name a crash would leave.
+        """
         state, former = self._state, self._state.directory
         state.table.forget_under(former)
         state.table.files.rename(former, directory)
-        unsynced = (f"{directory}{path.removeprefix(former)}" for path in state.unsynced_paths)
-        state.unsynced_paths = tuple(unsynced)
-        state.directory = state.epochs.directory = state.snapshots.directory = directory
-        for segment in state.segments:
-            segment.moved(directory)
+        with state.as_a_whole():
+            unsynced = (f"{directory}{path.removeprefix(former)}" for path in state.unsynced_paths)
+            state.unsynced_paths = tuple(unsynced)
+            state.directory = state.epochs.directory = state.snapshots.directory = directory
+            for segment in state.segments:
+                segment.moved(directory)
+            state.table.files.sync_directory(directory_of(directory))
 
-    def use(self, table: FileTable) -> None:
-        """Open files through another table from now on; those open in the old one are closed."""
+    def use(self, table: FileTable, deletions: Deletions | None = None) -> None:
+        """Open files through another table from now on; those open in the old one are closed.
+
+        Files that are to go are given to other `deletions` too, if there are any.
+        """
         state = self._state
+        state.deletions = deletions or state.deletions
         state.table.forget_under(state.directory)
         state.table = table
         for segment in state.segments:

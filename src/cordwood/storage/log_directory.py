@@ -4,7 +4,8 @@
              whether it was closed in order is read and taken back before any log in it is opened
     fail     the disk has refused: the directory and its logs are not used any more, others are
     close    checkpoints, then the mark of a stop in order, then the lock; without the mark if the
-             directory has failed, or came without it and not all its logs have been loaded
+             directory has failed, has a log that could not be loaded, or came without it and has
+             not been loaded
 
 Damaged checkpoints are told and taken for empty where Kafka does so: then more is checked, and more
 than was deleted may be seen again, but nothing is lost.
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from cordwood.core.errors import DamagedFileError, KafkaStorageError, LogDirectoryError
-from cordwood.core.ports import FileLock, Files
+from cordwood.core.ports import FileLock, Files, Kind
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage.atomic import directory_of, exists
 from cordwood.storage.checkpoints import (
@@ -39,7 +40,8 @@ Offsets = Mapping[TopicPartition, Offset]
 class LogDirectory:
     """A directory that this process owns. `checkpoints` are those found when it was opened.
 
-    There is no lock on one that failed before it could be opened.
+    There is no lock on one that failed before it could be opened. It is not whole once a log in it
+    could not be loaded.
     """
 
     path: str
@@ -51,6 +53,7 @@ class LogDirectory:
     damaged: list[DamagedFileError] = field(default_factory=list)
     failure: BaseException | None = None
     is_loaded: bool = False
+    is_whole: bool = True
     is_closed: bool = False
 
     @classmethod
@@ -97,14 +100,19 @@ class LogDirectory:
     @property
     def is_online(self) -> bool:
         """Whether it can be used: it has not failed, and has not been given back."""
-        return self.failure is None and not self.is_closed
+        return self.outage is None
+
+    @property
+    def outage(self) -> str | None:
+        """Why it cannot be used, None if it can."""
+        if self.failure is not None:
+            return f"log directory {self.path} is offline: {self.failure}"
+        return f"log directory {self.path} has been closed" if self.is_closed else None
 
     def ensure_online(self) -> None:
-        """Refuse what needs a directory that has failed."""
-        if self.failure is not None:
-            raise KafkaStorageError(f"log directory {self.path} is offline: {self.failure}")
-        if self.is_closed:
-            raise KafkaStorageError(f"log directory {self.path} has been closed")
+        """Refuse what needs a directory that cannot be used."""
+        if self.outage is not None:
+            raise KafkaStorageError(self.outage)
 
     def fail(self, error: BaseException) -> None:
         """Take the directory out of use; the first reason stays."""
@@ -113,10 +121,9 @@ class LogDirectory:
     def partitions(self) -> dict[str, DirectoryName]:
         """Return the partition directories by name; LogDirectoryError names what is none."""
         found = {}
-        for name in self.files.list(self.path):
-            path = f"{self.path}/{name}"
-            if name not in NO_PARTITIONS and self.files.stat(path).is_directory:
-                found[name] = parse_directory_name(name, path=path)
+        for name in self.files.list(self.path, Kind.DIRECTORY):
+            if name not in NO_PARTITIONS:
+                found[name] = parse_directory_name(name, path=f"{self.path}/{name}")
         return found
 
     def write_checkpoint(self, name: str, offsets: Offsets) -> None:
@@ -132,7 +139,7 @@ class LogDirectory:
             return
         was_online, self.is_closed = self.is_online, True
         try:
-            if was_online and (self.is_loaded or self.is_clean):
+            if was_online and self.is_whole and (self.is_loaded or self.is_clean):
                 write_clean_shutdown(self.files, self.path, broker_epoch=broker_epoch)
         finally:
             if self.lock is not None:

@@ -8,10 +8,12 @@ name.
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import InvalidPartitionsError, KafkaStorageError
 from cordwood.core.ids import Uuid
+from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
 from cordwood.storage import names
 from cordwood.storage.deletions import remove_tree
-from cordwood.storage.loading import LogPlace
+from cordwood.storage.disk_errors import described, is_of_a_name, is_of_disk
+from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.partition_metadata import (
@@ -20,7 +22,7 @@ from cordwood.storage.partition_metadata import (
     write_partition_metadata,
 )
 from cordwood.storage.shelf import Shelf
-from cordwood.storage.stock import PASSING, Stock
+from cordwood.storage.stock import Stock
 
 
 def create(
@@ -34,12 +36,13 @@ def create(
     names.ensure_topic_name(partition.topic)
     if not 0 <= partition.partition <= INT32_MAX:
         raise InvalidPartitionsError(f"{partition} has no number from 0 to {INT32_MAX}")
-    offline = [each.path for each in stock.directories if not each.is_online]
-    if not stock.online or (offline and not is_new):
-        raise KafkaStorageError(f"{partition} cannot be made: {', '.join(offline)} is offline")
+    outages = [each.outage for each in stock.directories if each.outage is not None]
+    if not stock.online or (outages and not is_new):
+        raise KafkaStorageError(f"{partition} cannot be made: {'; '.join(outages)}")
+    name = names.directory_name(partition)
+    _ensure_nowhere(stock, name)
     refusals = []
     for directory in sorted(stock.online, key=stock.count_in):
-        name = names.directory_name(partition)
         place = stock.place(partition, directory, name=name, is_new=True)
         try:
             return _make(stock, stock.current, place, topic_id=topic_id)
@@ -83,21 +86,44 @@ def _make(stock: Stock, shelf: Shelf, place: LogPlace, *, topic_id: Uuid | None)
     tools = stock.tools
     try:
         stock.forget_checkpoints(place.partition, directory)
-        log = Log.open(place, stock.log_tools(tools.table), clock=tools.clock)
+        own = LogTools(table=tools.table, random=tools.random, deletions=stock.deletions)
+        log = Log.open(place, own, clock=tools.clock)
         if topic_id is not None:
             write_partition_metadata(tools.files, place.directory, topic_id=topic_id)
     except OSError as error:
         _unmake(stock, place.directory, error)
-        raise KafkaStorageError(f"{place.directory} could not be made: {error}") from error
+        words = f"{place.directory} could not be made: {described(error)}"
+        raise KafkaStorageError(words) from error
     shelf.put(log, directory)
     return log
+
+
+def _ensure_nowhere(stock: Stock, name: str) -> None:
+    """Refuse to make what somebody has put into a directory since that was loaded.
+
+    Made in another one it would be in two at the next start.
+    """
+    for directory in stock.online:
+        path = f"{directory.path}/{name}"
+        if _is_directory(stock.tools.files, path):
+            raise KafkaStorageError(
+                f"{path} is there and has not been loaded; start anew to load it, or move it away"
+            )
+
+
+def _is_directory(files: Files, path: str) -> bool:
+    try:
+        return files.stat(path).is_directory
+    except OSError:  # who makes it hears of that again
+        return False
 
 
 def _unmake(stock: Stock, path: str, error: OSError) -> None:
     """Remove what was made of a log, or take the directory offline with it."""
     directory = stock.home_of(path)
-    if error.errno not in PASSING:
+    if is_of_disk(error):
         stock.fail(directory, error)
+    if is_of_disk(error) or is_of_a_name(error):  # nothing has been made under that name
         return
     with stock.failing(directory):
         stock.tools.table.forget_under(path)

@@ -1,12 +1,18 @@
 """Directories of logs get other names: when they are deleted, set aside, or take another's place.
 
-    delete      orders-0            -> orders-0.<unique>-delete, and is removed a while later
-    set aside   orders-0            -> orders-0.<unique>-stray, and stays
-    promote     orders-0            -> orders-0.<unique>-delete
+    delete      orders-0             -> orders-0.<unique>-delete, and is removed a while later
+    set aside   orders-0             -> orders-0.<unique>-stray, and stays
+    promote     orders-0             -> orders-0.<unique>-stray
                 orders-0.<..>-future -> orders-0, in another log directory
+                orders-0.<..>-stray  -> orders-0.<unique>-delete
 
-In between the two steps of a promotion the partition is in no place, never in two: what was to be
-replaced is not removed before the second is done, and gets its name back if that fails.
+In between the steps of a promotion the partition is in no place, never in two, and nothing is
+removed before the second step is done, whatever a crash or a failing disk makes of it.
+
+A step that is refused has changed nothing. One that stops half way takes its log directory offline,
+for nobody knows then which name is the durable one. If that is the second step of a promotion, the
+log that was to be replaced stays aside: with its old name it might be in two places at the next
+start.
 """
 
 from collections.abc import Callable
@@ -23,60 +29,90 @@ Rename = Callable[[TopicPartition, bytes], str]
 
 def delete(stock: Stock, partition: TopicPartition, *, shelf: Shelf) -> None:
     """Remove a log: from here on there is none, a while later its files go too."""
-    _remove_later(
-        stock, _moved_away(stock, partition, shelf=shelf, rename=names.deleted_directory_name)
-    )
+    log = shelf.existing(partition)
+    _move_away(stock, log, rename=names.deleted_directory_name)
+    _drop(shelf, log)
+    _remove_later(stock, log)
 
 
 def set_aside(stock: Stock, partition: TopicPartition) -> None:
     """Keep the files of a log that nobody here should have."""
-    _moved_away(stock, partition, shelf=stock.current, rename=names.stray_directory_name)
+    log = stock.current.existing(partition)
+    _move_away(stock, log, rename=names.stray_directory_name)
+    _drop(stock.current, log)
 
 
 def promote(stock: Stock, partition: TopicPartition) -> Log:
     """Let a copy take the place of the log; everything in it is durable first."""
     future = stock.futures.existing(partition)
     current = stock.current.find(partition)
-    with stock.using(future):
-        future.flush()
-        if current is not None:
-            future.set_high_watermark(current.bounds.high_watermark)
-    doomed = None
+    _flush(stock, future)
     if current is not None:
-        doomed = _moved_away(
-            stock, partition, shelf=stock.current, rename=names.deleted_directory_name
-        )
+        future.set_high_watermark(current.bounds.high_watermark)
+        _move_away(stock, current, rename=names.stray_directory_name)
+    home = stock.home_of(future.directory)
     try:
         _move(stock, future, name=names.directory_name(partition))
     except KafkaStorageError:
-        if current is not None:
-            _move(stock, current, name=names.directory_name(partition))
-            stock.current.put(current, stock.home_of(current.directory))
+        if current is not None and future.is_torn:
+            _drop(stock.current, current)
+            stock.current.claim(partition, home)
+            stock.tools.on_event(f"{current.directory} is kept: {home.path} may have its copy")
+        elif current is not None:
+            _give_name_back(stock, current)
         raise
-    home = stock.futures.homes[partition]
     stock.futures.drop(partition)
+    if current is not None:
+        _drop(stock.current, current)
     stock.current.put(future, home)
-    if doomed is not None:
-        _remove_later(stock, doomed)
+    if current is not None:
+        _remove(stock, current)
     return future
 
 
-def _moved_away(stock: Stock, partition: TopicPartition, *, shelf: Shelf, rename: Rename) -> str:
-    """Give a log's directory a name under which it is not found; return where it is."""
-    log = shelf.existing(partition)
-    _move(stock, log, name=rename(partition, stock.tools.random.token(16)))
-    shelf.drop(partition)
-    log.lease = log.lease.abort()
-    return log.directory
+def _flush(stock: Stock, log: Log) -> None:
+    """Make all of a log durable; when that fails its directory goes offline, as ever."""
+    with stock.using(log):
+        try:
+            log.flush()
+        except OSError as error:
+            raise stock.refuse(log, error) from error
+
+
+def _give_name_back(stock: Stock, log: Log) -> None:
+    """Undo the first step of a promotion; a directory in which that fails cannot go on."""
+    try:
+        _move(stock, log, name=names.directory_name(log.partition))
+    except KafkaStorageError as error:
+        stock.fail(stock.home_of(log.directory), error)
+
+
+def _remove(stock: Stock, log: Log) -> None:
+    """Delete a log that has been replaced; if that is refused it stays aside."""
+    try:
+        _move_away(stock, log, rename=names.deleted_directory_name)
+    except KafkaStorageError as error:
+        stock.tools.on_event(f"{log.directory} has been replaced and can be removed: {error}")
+    else:
+        _remove_later(stock, log)
+
+
+def _move_away(stock: Stock, log: Log, *, rename: Rename) -> None:
+    """Give a log's directory a name under which it is not found."""
+    _move(stock, log, name=rename(log.partition, stock.tools.random.token(16)))
 
 
 def _move(stock: Stock, log: Log, *, name: str) -> None:
-    """Give a log's directory another name, durably."""
     directory = stock.home_of(log.directory)
     with stock.using(log):
         log.move(f"{directory.path}/{name}")
-        stock.tools.files.sync_directory(directory.path)
 
 
-def _remove_later(stock: Stock, path: str) -> None:
-    stock.deletions.remove_tree_later(path, delay_ms=stock.settings.delete_delay_ms)
+def _drop(shelf: Shelf, log: Log) -> None:
+    """Know of a log no more; who is at work on it has to stop."""
+    shelf.drop(log.partition)
+    log.lease = log.lease.abort()
+
+
+def _remove_later(stock: Stock, log: Log) -> None:
+    stock.deletions.remove_tree_later(log.directory, delay_ms=stock.settings.delete_delay_ms)

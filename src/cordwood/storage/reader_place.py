@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from cordwood.core.errors import DamagedFileError, LogDirectoryError
-from cordwood.core.ports import Files, FileStat
+from cordwood.core.ports import Files, FileStat, Kind
 from cordwood.core.types import TopicPartition
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpoints import (
@@ -44,9 +44,8 @@ def open_reader(files: Files, path: str) -> PartitionReader:
     stat = _stat(files, path)
     if not stat.is_directory:
         _refuse_file(path, "open the directory of a partition")
-    names = files.list(path)
-    if not any(map(_is_log, names)):
-        _refuse_directory(files, path, names)
+    if not has_logs(files, path):
+        _refuse_directory(files, path)
     return reader_of(files, path)
 
 
@@ -61,13 +60,13 @@ def partition_paths(files: Files, path: str) -> list[str]:
     if not stat.is_directory:
         _refuse_file(path, "open the log directory that it belongs to")
     names = files.list(path)
-    if any(map(_is_log, names)):
+    if has_logs(files, path):
         raise LogDirectoryError(
             "is the directory of one partition, not a log directory",
             path=path,
             remedy=f"open it with cordwood.open_log, or all partitions of {directory_of(path)}",
         )
-    directories = _directories(files, path, names)
+    directories = _directories(files, path)
     if not directories and not _OF_A_LOG_DIRECTORY.intersection(names):
         raise LogDirectoryError(
             "has neither partitions nor a broker's files in it" if names else "is empty",
@@ -107,22 +106,15 @@ def _offset(files: Files, path: str, partition: TopicPartition) -> int:
         return 0
 
 
-def _is_log(name: str) -> bool:
-    parsed = parse_segment_name(name)
-    return parsed is not None and parsed.extension == LOG
+def has_logs(files: Files, path: str) -> bool:
+    """Whether a directory has a segment in it, in use or not."""
+    parsed = map(parse_segment_name, files.list(path, Kind.FILE))
+    return any(each is not None and each.extension == LOG for each in parsed)
 
 
-def _directories(files: Files, path: str, names: list[str]) -> list[str]:
+def _directories(files: Files, path: str) -> list[str]:
     """Return the names of directories, but for those that Kafka passes over."""
-    found = []
-    for name in names:
-        try:
-            is_meant = name not in NO_PARTITIONS and files.stat(f"{path}/{name}").is_directory
-        except FileNotFoundError:
-            continue
-        if is_meant:
-            found.append(name)
-    return found
+    return [name for name in files.list(path, Kind.DIRECTORY) if name not in NO_PARTITIONS]
 
 
 def _stat(files: Files, path: str) -> FileStat:
@@ -151,10 +143,11 @@ def _refuse_file(path: str, remedy: str) -> NoReturn:
     raise LogDirectoryError("is a file", path=path, remedy=remedy)
 
 
-def _refuse_directory(files: Files, path: str, names: list[str]) -> NoReturn:
+def _refuse_directory(files: Files, path: str) -> NoReturn:
     """Say what a directory without segments is."""
-    inside = _directories(files, path, names)
-    partitions = [name for name in inside if partition_of(f"{path}/{name}") is not None]
+    partitions = [
+        name for name in _directories(files, path) if partition_of(f"{path}/{name}") is not None
+    ]
     if partitions:
         raise LogDirectoryError(
             "is a log directory, not the directory of a partition",
@@ -162,7 +155,9 @@ def _refuse_directory(files: Files, path: str, names: list[str]) -> NoReturn:
             remedy=f"open {_some(partitions)} in it, or all with cordwood.open_directory",
         )
     raise LogDirectoryError(
-        "has no segment in it: no file like 00000000000000000000.log" if names else "is empty",
+        "has no segment in it: no file like 00000000000000000000.log"
+        if files.list(path)
+        else "is empty",
         path=path,
         remedy="give the directory of a partition, <log directory>/<topic>-<partition>",
     )

@@ -99,7 +99,7 @@ def _remove_for_good(state: LogState, path: SegmentPath) -> None:
 def _remove(state: LogState, path: SegmentPath) -> bool:
     """Remove the files that have a segment's names; say whether there were any."""
     extensions = (names.LOG, names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
-    doomed = [path.of(each) for each in extensions if state.table.exists(path.of(each))]
+    doomed = [path.of(each) for each in extensions if state.table.is_file(path.of(each))]
     for each in doomed:
         state.table.remove(each)
     return bool(doomed)

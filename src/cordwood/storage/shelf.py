@@ -1,8 +1,9 @@
 """Which logs there are, and in which directory each of them is: those in use, and apart from them
 the copies on their way from another directory.
 
-A partition has one place. It is known of before its log is loaded, and when its directory has
-failed: then the log counts as offline, not as missing, and nobody makes a second one.
+A partition has one place. It is known of before its log is loaded, when its directory has failed,
+and when the log itself could not be loaded: then the log counts as offline, not as missing, and
+nobody makes a second one.
 """
 
 from collections.abc import Mapping
@@ -16,10 +17,11 @@ from cordwood.storage.log_directory import LogDirectory
 class Shelf:
     """The logs of one kind by partition; `homes` has those that cannot be used, too."""
 
-    __slots__ = ("_by_home", "homes", "logs")
+    __slots__ = ("_by_home", "_refusals", "homes", "logs")
 
     def __init__(self) -> None:
         self._by_home: dict[str, dict[TopicPartition, Log]] = {}
+        self._refusals: dict[TopicPartition, str] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.homes: dict[TopicPartition, LogDirectory] = {}
 
@@ -27,14 +29,19 @@ class Shelf:
         return self.logs.get(log.partition) is log
 
     def claim(self, partition: TopicPartition, directory: LogDirectory) -> None:
-        """Note where a partition is; LogDirectoryError if it is somewhere else too."""
-        other = self.homes.setdefault(partition, directory)
-        if other is not directory:
+        """Note where a partition is; LogDirectoryError if it is there twice, or elsewhere too."""
+        other = self.homes.get(partition)
+        if other is not None:
             raise LogDirectoryError(
                 f"{partition} is in {other.path} too",
                 path=directory.path,
                 remedy="move one of the two away: only you can know which is the right one",
             )
+        self.homes[partition] = directory
+
+    def refuse(self, partition: TopicPartition, why: str) -> None:
+        """Let a partition's log be offline, alone, as it is."""
+        self._refusals[partition] = why
 
     def put(self, log: Log, directory: LogDirectory) -> None:
         """Let a log be found."""
@@ -44,10 +51,12 @@ class Shelf:
 
     def find(self, partition: TopicPartition) -> Log | None:
         """Return a partition's log, None if there is none; refuses one that is offline."""
-        log = self.logs.get(partition)
-        if log is None and partition in self.homes:
-            self.homes[partition].ensure_online()
-        return log
+        if partition not in self.homes:
+            return None
+        self.homes[partition].ensure_online()
+        if partition in self._refusals:
+            raise KafkaStorageError(self._refusals[partition])
+        return self.logs[partition]
 
     def existing(self, partition: TopicPartition) -> Log:
         """Return a partition's log; KafkaStorageError if there is none that can be used."""
@@ -67,6 +76,10 @@ class Shelf:
         for partition in lost:
             del self.logs[partition]
         return list(lost.values())
+
+    def refused_in(self, directory: LogDirectory) -> list[TopicPartition]:
+        """Return the partitions of one directory whose logs are offline by themselves."""
+        return [each for each in self._refusals if self.homes[each] is directory]
 
     def logs_in(self, directory: LogDirectory) -> Mapping[TopicPartition, Log]:
         """Return the logs of one directory."""

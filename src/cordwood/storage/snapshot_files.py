@@ -13,7 +13,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection
 
 from cordwood.core.errors import DamagedFileError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.core.types import Offset
 from cordwood.storage.names import DELETED, SNAPSHOT, parse_segment_name, segment_name
 from cordwood.storage.producer_snapshot import decode_snapshot, encode_snapshot
@@ -44,7 +44,7 @@ class SnapshotFiles:
 
     def find(self) -> None:
         """Look for what there is; to be called first, and when files have come or gone."""
-        names = (parse_segment_name(name) for name in self.files.list(self.directory))
+        names = (parse_segment_name(name) for name in self.files.list(self.directory, Kind.FILE))
         self._offsets = sorted(
             name.base_offset
             for name in names

@@ -10,7 +10,7 @@ owner does to the name. Nothing is ever opened for writing.
 from collections import OrderedDict
 from typing import Final
 
-from cordwood.core.ports import Files, FileStat, OpenFile
+from cordwood.core.ports import Files, FileStat, Kind, OpenFile
 
 #: A log and its three indexes, twice over.
 CAPACITY: Final = 8
@@ -34,7 +34,7 @@ class DirectorySource:
         return len(self._opened)
 
     def list(self) -> list[str]:
-        return self._files.list(self.path)
+        return self._files.list(self.path, Kind.FILE)
 
     def stat(self, name: str) -> FileStat:
         self._let_go(name)

@@ -2,50 +2,59 @@
 
 1. the directories are listed; a partition that is in two of them stops it here, untouched
 2. what was deleted is to go, what was set aside stays, the rest is loaded on the worker
-3. a log that cannot be read takes its directory offline, as a disk that fails does
+3. a log that is damaged is offline, alone; a disk that fails takes its directory offline
+
+Whatever comes out of the loading of one log is the end of that log alone: the worker's threads
+touch nothing that logs share, but for what any thread may.
 """
 
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.core.ports import Pending
+from cordwood.storage.deletions import GatheredDeletions
+from cordwood.storage.disk_errors import described, is_of_disk
 from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace
+from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.names import DirectorySuffix
 from cordwood.storage.partition_metadata import read_partition_metadata
 from cordwood.storage.shelf import Shelf
-from cordwood.storage.stock import FAULTS, Stock
+from cordwood.storage.stock import Stock
 
 #: As many files as one log needs open while it is loaded or closed.
 FILES_OF_ONE: Final = 8
 
 
+class _Loading(NamedTuple):
+    """A log to be loaded, where it is to be found then, and what is to be deleted of it."""
+
+    place: LogPlace
+    shelf: Shelf
+    deletions: GatheredDeletions
+
+
 def load_all(stock: Stock) -> None:
     """Load what is there; LogDirectoryError if a name is none, or in two places."""
-    found: list[tuple[Shelf, LogPlace]] = []
+    found: list[_Loading] = []
     doomed: list[str] = []
     for directory in stock.online:
         with stock.failing(directory):
             _look_into(stock, directory, found, doomed)
     for path in doomed:
         stock.deletions.remove_tree_later(path, delay_ms=stock.settings.delete_delay_ms)
-    submit = stock.tools.worker.submit
-    loading = [(shelf, place, submit(partial(_load, stock, place))) for shelf, place in found]
-    for _, _, pending in loading:
+    pendings = [stock.tools.worker.submit(partial(_load, stock, loading)) for loading in found]
+    for pending in pendings:
         pending.exception()
-    for shelf, place, pending in loading:
-        _put(stock, shelf, place, pending)
+    for loading, pending in zip(found, pendings, strict=True):
+        _put(stock, loading, pending)
     for directory in stock.online:
         directory.is_loaded = True
 
 
 def _look_into(
-    stock: Stock,
-    directory: LogDirectory,
-    found: list[tuple[Shelf, LogPlace]],
-    doomed: list[str],
+    stock: Stock, directory: LogDirectory, found: list[_Loading], doomed: list[str]
 ) -> None:
     """Note what is in a directory, and whose place it is."""
     shelves = {DirectorySuffix.NONE: stock.current, DirectorySuffix.FUTURE: stock.futures}
@@ -54,32 +63,47 @@ def _look_into(
             doomed.append(f"{directory.path}/{name}")
         elif suffix in shelves:
             shelves[suffix].claim(partition, directory)
-            found.append((shelves[suffix], stock.place(partition, directory, name=name)))
+            place = stock.place(partition, directory, name=name)
+            found.append(_Loading(place, shelves[suffix], GatheredDeletions()))
 
 
-def _load(stock: Stock, place: LogPlace) -> Log:
+def _load(stock: Stock, loading: _Loading) -> Log:
     """Load a log, on the worker, with files of its own; none of them stays open."""
-    table = FileTable(stock.tools.files, FILES_OF_ONE)
+    tools, place = stock.tools, loading.place
+    table = FileTable(tools.files, FILES_OF_ONE)
     try:
-        log = Log.open(place, stock.log_tools(table), clock=stock.tools.clock)
-        read_partition_metadata(stock.tools.files, place.directory)
+        own = LogTools(table=table, random=tools.random, deletions=loading.deletions)
+        log = Log.open(place, own, clock=tools.clock)
+        read_partition_metadata(tools.files, place.directory)
     finally:
         table.close()
     return log
 
 
-def _put(stock: Stock, shelf: Shelf, place: LogPlace, pending: Pending[Log]) -> None:
+def _put(stock: Stock, loading: _Loading, pending: Pending[Log]) -> None:
     """Let a log be found, now that it is loaded."""
-    directory = stock.home_of(place.directory)
+    directory = stock.home_of(loading.place.directory)
     if not directory.is_online:
         return
-    try:
-        log = pending.result()
-    except FAULTS as error:
-        stock.tools.on_event(f"{place.directory} cannot be loaded: {error}")
-        stock.fail(directory, error)
+    error = pending.exception()
+    if error is not None:
+        _refuse(stock, loading, error)
         return
-    log.use(stock.tools.table)
+    log = pending.result()
+    log.use(stock.tools.table, stock.deletions)
+    loading.deletions.hand_over(stock.deletions)
     if log.report.is_worth_telling:
         stock.tools.on_event(f"{log.directory}: {log.report}")
-    shelf.put(log, directory)
+    loading.shelf.put(log, directory)
+
+
+def _refuse(stock: Stock, loading: _Loading, error: BaseException) -> None:
+    """Let a log be offline that could not be loaded, or the disk that it is on."""
+    directory = stock.home_of(loading.place.directory)
+    words = f"{loading.place.directory} cannot be loaded: {described(error)}"
+    stock.tools.on_event(words)
+    if is_of_disk(error):
+        stock.fail(directory, error)
+    else:
+        loading.shelf.refuse(loading.place.partition, words)
+        directory.is_whole = False

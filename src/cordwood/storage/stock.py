@@ -4,12 +4,11 @@
     refuse    an error after which nothing is certain: the directory goes offline
     fail      a directory is taken out of use with all its logs; the others go on
 
-Too little space, or too few descriptors, is no reason to take a directory offline: the call is
-refused, and what is there stays usable. It is one when the log is torn by it, and when a sync ends
-so: then what was written may be lost.
+Too little space, too few descriptors, or a name that cannot be had, is no reason to take a
+directory offline: the call is refused, and what is there stays usable. It is one when the log is
+torn by it, and when a sync ends so: then what was written may be lost.
 """
 
-import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,21 +21,18 @@ from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpointer import CallSoon, Checkpointer
 from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from cordwood.storage.deletions import ScheduledDeletions
+from cordwood.storage.disk_errors import NO_DESCRIPTORS, described, is_of_a_name, is_of_disk
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import UnfitEntryError
-from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.storage.loading import LogPlace
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory, Offsets
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.shelf import Shelf
 
-_NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
-#: Too little of something, for the moment.
-PASSING: Final = _NO_DESCRIPTORS | {errno.ENOSPC, errno.EDQUOT}
-
 #: What a log says of its disk and of its files.
-FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
+_FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
 
 ConfigFor = Callable[[TopicName], LogConfig]
 OnEvent = Callable[[str], object]
@@ -134,9 +130,6 @@ class Stock:
             producers=self.settings.producers,
         )
 
-    def log_tools(self, table: FileTable) -> LogTools:
-        return LogTools(table=table, random=self.tools.random, deletions=self.deletions)
-
     # -- what goes wrong
 
     @contextmanager
@@ -145,20 +138,19 @@ class Stock:
         self.home_of(log.directory).ensure_online()
         try:
             yield
-        except FAULTS as error:
-            is_disk = isinstance(error, OSError) and error.errno not in PASSING
-            if is_disk or log.is_torn:
+        except _FAULTS as error:
+            if is_of_disk(error) or log.is_torn:
                 raise self.refuse(log, error) from error
             if isinstance(error, BadRecordsError):
                 raise
-            raise KafkaStorageError(f"{log.directory}: {error}") from error
+            raise KafkaStorageError(f"{log.directory}: {described(error)}") from error
 
     def refuse(self, log: Log, error: BaseException) -> KafkaStorageError:
         """Return what those hear who need a log of which nothing is certain after an error."""
-        is_passing = isinstance(error, OSError) and error.errno in _NO_DESCRIPTORS
-        if log.is_torn or not is_passing:
+        has_no_descriptor = isinstance(error, OSError) and error.errno in NO_DESCRIPTORS
+        if log.is_torn or not (has_no_descriptor or is_of_a_name(error)):
             self.fail(self.home_of(log.directory), error)
-        refusal = KafkaStorageError(f"{log.directory}: {error}")
+        refusal = KafkaStorageError(f"{log.directory}: {described(error)}")
         refusal.__cause__ = error
         return refusal
 
@@ -182,26 +174,32 @@ class Stock:
         self.tools.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
 
     def not_written(self, directory: LogDirectory, error: OSError) -> None:
-        """Go on with older checkpoints when there is no space for new ones; else fail."""
-        if error.errno in PASSING:
-            self.tools.on_event(f"{directory.path}: a checkpoint could not be written: {error}")
-        else:
+        """Go on with older checkpoints when new ones cannot be written; else fail."""
+        if is_of_disk(error):
             self.fail(directory, error)
+        else:
+            words = described(error)
+            self.tools.on_event(f"{directory.path}: a checkpoint could not be written: {words}")
 
     # -- checkpoints
 
     def checkpoint(self, directory: LogDirectory, name: str) -> Offsets:
         """Return what one of the checkpoint files should say now.
 
-        Of a partition a directory has the log or a copy, never both.
+        Of a partition a directory has the log or a copy, never both. What was known of logs that
+        could not be loaded stays as it was.
         """
         offset_of = _CHECKPOINTED[name]
-        return {
-            partition: offset
-            for shelf in (self.current, self.futures)
-            for partition, log in shelf.logs_in(directory).items()
-            if (offset := offset_of(log)) is not None
-        }
+        known = directory.checkpoints.get(name, {})
+        offsets: dict[TopicPartition, Offset] = {}
+        for shelf in (self.current, self.futures):
+            refused = shelf.refused_in(directory)
+            offsets |= {each: known[each] for each in refused if each in known}
+            for partition, log in shelf.logs_in(directory).items():
+                offset = offset_of(log)
+                if offset is not None:
+                    offsets[partition] = offset
+        return offsets
 
     def forget_checkpoints(self, partition: TopicPartition, directory: LogDirectory) -> None:
         """Let no checkpoint speak of an earlier partition of this name, not even after a crash."""

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileStat
+from cordwood.core.ports import FileStat, Kind
 from cordwood.core.types import TimestampMs
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault, FaultScript
@@ -31,6 +31,10 @@ from cordwood.testing.medium import (
 )
 
 NO_LIMIT = 1 << 62
+#: As most file systems have it, in bytes.
+LONGEST_NAME = 255
+
+_KINDS = {FileNode: Kind.FILE, Directory: Kind.DIRECTORY}
 
 
 class MemorySlice:
@@ -220,16 +224,17 @@ class MemoryFiles:
         joined = names_changed(self._directory(path), self._pending)
         self.carry_over(lambda operation: any(where in joined for where in operation.directories))
 
-    def list(self, path: str) -> list[str]:
+    def list(self, path: str, kind: Kind | None = None) -> list[str]:
         self.script.begin("list", path)
-        return sorted(self._directory(path).now)
+        names = self._directory(path).now
+        return sorted(name for name in names if kind in (None, _KINDS[type(names[name])]))
 
     def stat(self, path: str) -> FileStat:
         self.script.begin("stat", path)
         node = self._node(path)
         if isinstance(node, Directory):
-            return FileStat(0, TimestampMs(0), is_directory=True)
-        return FileStat(len(node.now), node.modified_ms, is_directory=False)
+            return FileStat(0, TimestampMs(0), Kind.DIRECTORY)
+        return FileStat(len(node.now), node.modified_ms, Kind.FILE)
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         self.script.begin("set_modified", path, changes=True)
@@ -306,6 +311,7 @@ class MemoryFiles:
     def _place(self, path: str) -> tuple[Directory, str]:
         """Return the directory that holds, or would hold, the path, and its name there."""
         parent, _, name = path.rpartition("/")
+        _ensure_short(name, path)
         return self._directory(parent or "/"), name
 
     def _node(self, path: str) -> Node:
@@ -313,6 +319,7 @@ class MemoryFiles:
         for name in path.strip("/").split("/") if path != "/" else ():
             if not isinstance(node, Directory):
                 raise _error(errno.ENOTDIR, path)
+            _ensure_short(name, path)
             if name not in node.now:
                 raise _error(errno.ENOENT, path)
             node = node.now[name]
@@ -329,6 +336,11 @@ class MemoryFiles:
         if not isinstance(node, FileNode):
             raise _error(errno.EISDIR, path)
         return node
+
+
+def _ensure_short(name: str, path: str) -> None:
+    if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
+        raise _error(errno.ENAMETOOLONG, path)
 
 
 def _error(code: int, path: str) -> OSError:

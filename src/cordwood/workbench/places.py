@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cordwood.core.errors import LogDirectoryError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.storage.atomic import directory_of
-from cordwood.storage.names import LOG, parse_segment_name
+from cordwood.storage.names import parse_segment_name
 from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_place import open_reader, partition_paths, reader_of
+from cordwood.storage.reader_place import has_logs, open_reader, partition_paths, reader_of
 
 
 class Place(NamedTuple):
@@ -32,7 +32,7 @@ def places_at(files: Files, path: str) -> Iterator[Place]:
         yield Place(open_reader(files, path))
     else:
         name = parse_segment_name(path.rpartition("/")[2])
-        if name is None or name.suffix:
+        if name is None or name.suffix or files.stat(path).kind is not Kind.FILE:
             raise LogDirectoryError(
                 "is no file of a segment",
                 path=path,
@@ -45,5 +45,4 @@ def is_log_directory(files: Files, path: str) -> bool:
     """Whether a path is a directory without segments of its own."""
     if not files.stat(path).is_directory:
         return False
-    parsed = map(parse_segment_name, files.list(path))
-    return not any(each is not None and each.extension == LOG for each in parsed)
+    return not has_logs(files, path)

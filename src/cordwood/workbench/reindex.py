@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.core.types import Offset
 from cordwood.records.header import BatchHeader
 from cordwood.storage import names
@@ -141,7 +141,7 @@ class _Reindexing:
 def _bases(files: Files, path: str) -> list[int]:
     """Return the segments there are; refuse a directory that is none or was left half done."""
     try:
-        parsed = map(names.parse_segment_name, files.list(path))
+        parsed = map(names.parse_segment_name, files.list(path, Kind.FILE))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise LogDirectoryError(
             "is no directory", path=path, remedy="give the directory of a partition"

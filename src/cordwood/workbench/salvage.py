@@ -21,7 +21,7 @@ from cordwood.core.errors import (
     InvalidTopicError,
     LogDirectoryError,
 )
-from cordwood.core.ports import Clock, Files, Random
+from cordwood.core.ports import Clock, Files, Kind, Random
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage import names
 from cordwood.storage.atomic import directory_of, exists
@@ -133,7 +133,7 @@ def salvage(
 def source_files(files: Files, source: str) -> list[SourceFile]:
     """Return the files to be read, best first; LogDirectoryError if there is none."""
     try:
-        listed = files.list(source)
+        listed = files.list(source, Kind.FILE)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise LogDirectoryError(
             "is no directory", path=source, remedy="give the directory of a partition"
@@ -231,7 +231,7 @@ def _known(files: Files, source: str, partition: TopicPartition) -> Known:
         epochs = LeaderEpochs(read_epoch_checkpoint(files, f"{source}/{LEADER_EPOCHS}"))
     except (DamagedFileError, ValueError) as error:
         notes.append(f"leader epochs are not known: {error}")
-    parsed = [names.parse_segment_name(name) for name in files.list(source)]
+    parsed = [names.parse_segment_name(name) for name in files.list(source, Kind.FILE)]
     snapshots = {
         each.base_offset
         for each in parsed

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import BadRecordsError, BytesError, DamagedFileError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Kind
 from cordwood.core.properties import parse_properties
 from cordwood.core.settings import Resolved, Source
 from cordwood.records.batch import RecordBatch
@@ -70,7 +70,7 @@ def read_metadata(files: Files, log_directory: str) -> ClusterMetadata | None:
     """Return what Kafka's metadata in a log directory say, None where there are none."""
     path = f"{log_directory}/{METADATA_LOG}"
     try:
-        listed = files.list(path)
+        listed = files.list(path, Kind.FILE)
     except (FileNotFoundError, NotADirectoryError):
         return None
     snapshots = [found for found in map(_CHECKPOINT.fullmatch, listed) if found is not None]

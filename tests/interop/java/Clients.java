@@ -20,7 +20,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** What a broker is asked with Kafka's own clients: is it there, make a topic, produce, consume. */
 final class Clients {
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration PATIENCE = Duration.ofSeconds(120);
 
     private Clients() {
     }

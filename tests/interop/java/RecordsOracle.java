@@ -35,8 +35,8 @@ import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
  * Answers questions about records with Kafka's own classes: one JSON object a line in, one a line out. Bytes travel
- * as base64. The broker's questions (topics, producing, consuming) are in Clients; what differs between Kafka's
- * versions is in Dialect, of which each version has its own.
+ * as base64. The broker's questions (topics, producing, consuming) are in Clients, messages of the wire in Messages;
+ * what differs between Kafka's versions is in Dialect, of which each version has its own.
  */
 public final class RecordsOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -89,6 +89,8 @@ public final class RecordsOracle {
                     bytes(question, "bytes"), (byte) number(question, "magic"), number(question, "first_offset")));
             case "validate":
                 return text(Dialect.validate(question));
+            case "message":
+                return text(Messages.write(question));
             case "errors":
                 return errors();
             default:

@@ -14,9 +14,9 @@ from cordwood.core.ids import format_uuid, make_uuid
 from cordwood.core.system import SystemRandom
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Json
 
-PATIENCE_S: Final = 30
 COMMON: Final = """
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1

@@ -1,4 +1,4 @@
-"""Kafka's own definitions of its messages, as its jar carries them, in a shape that ours have too.
+"""Kafka's own definitions of its messages, as its jars carry them, in a shape that ours have too.
 
 A shape is what one version of a message has: its fields in the order of the wire, each with all
 that decides about its bytes.
@@ -41,14 +41,14 @@ class Shape(NamedTuple):
 
 def definitions(jars: Jars) -> dict[str, Json]:
     """Every message of a version of Kafka, by its name."""
-    (path,) = (jars.folder / "jars").glob("kafka-clients-*.jar")
     found = {}
-    with ZipFile(path) as jar:
-        for name in jar.namelist():
-            if re.fullmatch(r"common/message/\w+\.json", name):
-                text = re.sub(r"(?m)(^|\s)//.*$", "", jar.read(name).decode())
-                definition = cast("Json", json.loads(text))
-                found[str(definition["name"])] = definition
+    for path in (jars.folder / "jars").glob("kafka-*.jar"):
+        with ZipFile(path) as jar:
+            for name in jar.namelist():
+                if re.fullmatch(r"common/message/\w+\.json", name):
+                    text = re.sub(r"(?m)(^|\s)//.*$", "", jar.read(name).decode())
+                    definition = cast("Json", json.loads(text))
+                    found[str(definition["name"])] = definition
     return found
 
 
@@ -81,7 +81,8 @@ class _KafkasShapes:
 
     def of(self, fields: list[Json], spoken: Iterable[int], path: str = "") -> Iterator[Shape]:
         for field in fields:
-            there = [version for version in spoken if version in versions(field["versions"])]
+            having = versions(field.get("versions", field.get("taggedVersions")))
+            there = [version for version in spoken if version in having]
             if self._version in there:
                 is_always_there = there == list(spoken)
                 shape = self._shape(field, path, is_always_there=is_always_there)

@@ -13,6 +13,7 @@ from cordwood.records.lines import LineWriter
 from cordwood.workbench.dump import dump
 from cordwood.workbench.dump_options import DumpOptions, Tools
 from tests.interop.kafka_harness.jars import INTEROP, Jars
+from tests.interop.kafka_harness.patience import PATIENCE_S
 
 PROGRAM: Final = INTEROP / "java" / "Dumper.java"
 
@@ -56,7 +57,7 @@ class Dumper:
 
     def close(self) -> None:
         _pipe(self._process.stdin).close()
-        self._process.wait(timeout=20)
+        self._process.wait(PATIENCE_S)
         _pipe(self._process.stdout).close()
         self._words.close()
 

@@ -12,7 +12,7 @@ from typing import Final
 
 INTEROP: Final = Path(__file__).resolve().parents[1]
 BUILD: Final = INTEROP.parents[1] / "build" / "interop"
-SOURCES: Final = ("RecordsOracle.java", "Clients.java", "{version}/Dialect.java")
+SOURCES: Final = ("RecordsOracle.java", "Clients.java", "Messages.java", "{version}/Dialect.java")
 MAVEN_PATIENCE_S: Final = 200
 
 

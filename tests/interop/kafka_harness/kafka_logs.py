@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from tests.interop.kafka_harness.jars import INTEROP, Jars
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Json
 
 PROGRAM: Final = INTEROP / "java" / "KafkaLogs.java"
@@ -52,7 +53,7 @@ class KafkaLogs:
 
     def close(self) -> None:
         _pipe(self._process.stdin).close()
-        self._process.wait(timeout=20)
+        self._process.wait(PATIENCE_S)
         _pipe(self._process.stdout).close()
 
 

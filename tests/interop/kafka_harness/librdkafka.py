@@ -5,9 +5,9 @@ The wheel comes with the slower tests, so it is imported on use.
 
 from typing import Final, cast
 
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import NO_TIMESTAMP, Headers, SpecRecord
 
-PATIENCE_S: Final = 20.0
 UNAVAILABLE: Final = 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final, TypedDict, cast
 
 from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import (
     Json,
     SeenBatch,
@@ -85,7 +86,7 @@ class Oracle:
 
     def close(self) -> None:
         self._pipe(self._process.stdin).close()
-        self._process.wait(timeout=20)
+        self._process.wait(PATIENCE_S)
         self._pipe(self._process.stdout).close()
 
     def ask(self, asked: str, question: dict[str, Json]) -> Json:
@@ -121,6 +122,11 @@ class Oracle:
         """What Kafka's decompressors make of data, outside any batch."""
         question: dict[str, Json] = {"codec": codec, "magic": magic, "bytes": text(data)}
         return self.ask_bytes("decompress", question)
+
+    def message(self, java_class: str, version: int, fields: dict[str, Json]) -> bytes:
+        """What one of Kafka's generated classes writes."""
+        question: dict[str, Json] = {"class": java_class, "version": version, "fields": fields}
+        return self.ask_bytes("message", question)
 
     def read(self, data: bytes | bytearray | memoryview) -> list[SeenBatch]:
         """What Kafka sees in bytes; the first thing it objects to is raised."""

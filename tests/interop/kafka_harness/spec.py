@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Final, TypeAlias
 
-Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 NO_TIMESTAMP: Final = -1

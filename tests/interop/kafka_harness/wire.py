@@ -8,7 +8,8 @@ import socket
 import struct
 from typing import Final
 
-PATIENCE_S: Final = 20
+from tests.interop.kafka_harness.patience import PATIENCE_S
+
 VERSION: Final = 7
 CORRELATION_ID: Final = 77
 

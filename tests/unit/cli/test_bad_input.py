@@ -84,6 +84,34 @@ def test_empty_path_is_wrong_usage(verb: str, monkeypatch: pytest.MonkeyPatch) -
     assert left.value.code == USAGE
 
 
+@pytest.mark.parametrize("verb", ("dump", "verify", "stat"))
+def test_pipe_is_refused_and_not_waited_for(
+    verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pipe = logs / "t-0" / "00000000000000000001.log"
+    os.mkfifo(pipe)
+    given = ["--files", str(pipe)] if verb == "dump" else [str(pipe)]
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", verb, *given])
+
+    with pytest.raises(SystemExit, match=str(UNREACHABLE)):
+        cli.main()
+
+    assert f"{pipe}" in capfd.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", OF_PARTITIONS)
+def test_what_is_no_file_is_passed_over(
+    verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(logs / "t-0" / "00000000000000000001.log")
+    (logs / "t-0" / "00000000000000000002.log").symlink_to("nowhere")
+    (logs / "t-0" / "00000000000000000003.log").mkdir()
+    monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments(verb, logs / "t-0")])
+
+    with pytest.raises(SystemExit, match="0"):
+        cli.main()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has every right")
 @pytest.mark.parametrize("verb", VERBS)
 def test_directory_without_rights_is_out_of_reach(

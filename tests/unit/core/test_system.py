@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cordwood.core.ports import Kind
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, ThreadWorker
 from cordwood.testing.files import MemoryFile, MemoryFiles
 
@@ -55,6 +57,39 @@ def test_worker_serves_the_others_when_one_gives_up() -> None:
 
     assert second.result() is None
     worker.close()
+
+
+def _odd_things(place: Path) -> None:
+    """Put a pipe, a socket, and links to a file, to a directory, to nothing and to themselves."""
+    os.mkfifo(place / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place / "socket"))
+    (place / "file").touch()
+    (place / "folder").mkdir()
+    for name in ("file", "folder", "nothing"):
+        (place / f"to-{name}").symlink_to(place / name)
+    (place / "loop").symlink_to(place / "loop")
+
+
+def test_links_are_listed_as_what_they_lead_to_and_odd_things_not_at_all(tmp_path: Path) -> None:
+    files = SystemFiles()
+
+    _odd_things(tmp_path)
+
+    assert files.list(str(tmp_path), Kind.FILE) == ["file", "to-file"]
+    assert files.list(str(tmp_path), Kind.DIRECTORY) == ["folder", "to-folder"]
+    assert len(files.list(str(tmp_path))) == 8
+
+
+@pytest.mark.parametrize("name", ("pipe", "socket"))
+@pytest.mark.parametrize("is_writable", (False, True))
+def test_what_is_no_file_is_refused_and_not_waited_for(
+    tmp_path: Path, name: str, *, is_writable: bool
+) -> None:
+    _odd_things(tmp_path)
+
+    with pytest.raises(OSError, match=r"bytes at positions|No such device|not supported"):
+        SystemFiles().open(str(tmp_path / name), writable=is_writable)
 
 
 def test_append_cuts_the_file_back_when_a_write_fails(

@@ -22,6 +22,16 @@ def is_open(file: OpenFile) -> bool:
     return True
 
 
+def test_table_knows_files_from_what_only_has_a_name() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/f")
+    table = FileTable(files, 1)
+
+    assert [table.exists(path) for path in ("/d", "/f", "/x")] == [True, True, False]
+    assert [table.is_file(path) for path in ("/d", "/f", "/x")] == [False, True, False]
+
+
 def test_table_keeps_a_file_open_between_uses() -> None:
     files = table("/a")
 

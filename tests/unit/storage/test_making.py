@@ -85,6 +85,53 @@ def test_partition_has_to_have_a_number_that_a_directory_may_have(number: int) -
         manager.create(partition(number), topic_id=None)
 
 
+def test_name_that_the_file_system_does_not_take_is_refused_and_costs_no_directory() -> None:
+    house = House()
+    manager = house.load()
+    long = partition(100_000, topic="x" * 249)
+
+    with pytest.raises(KafkaStorageError, match=r"name too long: '/a/xxx.*choose a shorter topic"):
+        manager.create(long, topic_id=ORDERS_ID)
+
+    assert [directory.is_online for directory in manager.directories] == [True, True]
+    assert [house.names(path) for path in house.paths] == [[], []]
+
+
+def test_copy_whose_name_is_too_long_is_refused_and_the_log_stays() -> None:
+    manager = House().load()
+    long = partition(topic="x" * 249)
+    log = manager.create(long, topic_id=ORDERS_ID)
+
+    with pytest.raises(KafkaStorageError, match=r"-future could not be made: .*choose a shorter"):
+        manager.create_future(long, manager.directories[1])
+
+    assert manager.logs == {long: log}
+    assert manager.directories[1].is_online
+
+
+def test_file_in_the_place_of_a_log_is_left_alone() -> None:
+    house = House("/a")
+    manager = house.load()
+    house.files.create("/a/orders-0").append(b"somebody's")
+
+    with pytest.raises(KafkaStorageError, match=r"/a/orders-0 could not be made: .*move it away"):
+        manager.create(partition(), topic_id=ORDERS_ID)
+
+    assert house.files.stat("/a/orders-0").size == 10
+    assert manager.directories[0].is_online
+
+
+def test_log_is_made_nowhere_while_a_directory_that_was_not_loaded_has_its_name() -> None:
+    house = House()
+    manager = house.load()
+    house.files.make_directory("/b/orders-0")
+
+    with pytest.raises(KafkaStorageError, match="/b/orders-0 is there and has not been loaded"):
+        manager.create(partition(), topic_id=ORDERS_ID)
+
+    assert house.names("/a") == []
+
+
 def test_log_is_made_in_another_directory_when_one_fails() -> None:
     house = House()
     manager = house.load()
@@ -128,7 +175,9 @@ def test_log_is_not_made_while_it_may_be_in_a_directory_that_is_offline() -> Non
     manager = house.load()
     manager.fail(manager.directories[0], OSError(errno.EIO, "gone"))
 
-    with pytest.raises(KafkaStorageError, match="orders-0 cannot be made: /a is offline"):
+    with pytest.raises(
+        KafkaStorageError, match="orders-0 cannot be made: log directory /a is offline: "
+    ):
         manager.create(partition(), topic_id=ORDERS_ID)
 
     log = manager.create(partition(), topic_id=ORDERS_ID, is_new=True)
@@ -140,7 +189,9 @@ def test_log_is_not_made_when_all_directories_are_offline() -> None:
     for directory in manager.directories:
         manager.fail(directory, OSError(errno.EIO, "gone"))
 
-    with pytest.raises(KafkaStorageError, match="/a, /b is offline"):
+    with pytest.raises(
+        KafkaStorageError, match=r"/a is offline: .*gone; log directory /b is offline"
+    ):
         manager.create(partition(), topic_id=ORDERS_ID, is_new=True)
 
     assert not manager.is_serving

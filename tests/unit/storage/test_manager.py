@@ -262,6 +262,21 @@ def test_deleted_directories_wait_for_the_next_start_when_the_manager_is_closed(
     assert house.names("/a") == []
 
 
+def test_closed_manager_refuses_to_use_make_and_move_logs() -> None:
+    manager = House("/a").load()
+    log = made(manager)[0]
+    manager.close()
+
+    with pytest.raises(KafkaStorageError, match="log directory /a has been closed"):
+        manager.using(log).__enter__()
+    for ask in (manager.delete, manager.set_aside, manager.topic_id):
+        with pytest.raises(KafkaStorageError, match="log directory /a has been closed"):
+            ask(partition())
+    for number in (0, 1):
+        with pytest.raises(KafkaStorageError, match="log directory /a has been closed"):
+            manager.create(partition(number), topic_id=None)
+
+
 def test_log_that_is_offline_is_refused_and_not_made_anew() -> None:
     manager = House().load()
     made(manager)

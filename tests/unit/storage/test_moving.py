@@ -1,6 +1,7 @@
 """Directories of logs get other names, and a partition is never in two places."""
 
 import errno
+from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +10,7 @@ from cordwood.core.types import TopicPartition
 from cordwood.storage.lease import Stage
 from cordwood.storage.manager import LogManager
 from cordwood.testing.faults import Fault
-from tests.unit.storage.log_samples import batch, filled, follow, lead
+from tests.unit.storage.log_samples import SMALL, batch, filled, follow, lead
 from tests.unit.storage.manager_samples import House, made, partition
 
 
@@ -187,3 +188,134 @@ def test_promotion_is_refused_without_a_copy() -> None:
 
     with pytest.raises(KafkaStorageError, match="there is no log of orders-0 here"):
         manager.promote(partition())
+
+
+# -- what fails half way
+
+CODES = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.ENAMETOOLONG)
+
+
+def _refused(house: House, call: int, code: int, ask: Callable[[TopicPartition], object]) -> bool:
+    """Ask for something of which one call fails; say whether that was refused."""
+    house.files.script.add(Fault(on="*", path="/[ab]*", first=call, code=code))
+    try:
+        ask(partition())
+    except KafkaStorageError:
+        return True
+    finally:
+        house.files.script.reset()
+    return False
+
+
+def _ensure_agreed(house: House, manager: LogManager) -> None:
+    """What is known of the directories that are online is what is in them."""
+    online = [each.path for each in manager.directories if each.is_online]
+    on_disk = [f"{path}/{name}" for path in online for name in house.names(path)]
+    known = {log.directory for log in manager.all_logs()}
+    assert known == {each for each in on_disk if each.endswith(("/orders-0", "-future"))}
+
+
+def _ensure_kept(house: House) -> None:
+    """The next start finds the partition in one place at most, and its records somewhere."""
+    house.load()
+    found = [f"{path}/{name}" for path in house.paths for name in house.names(path)]
+    left = [each for each in found if not each.endswith("-delete")]
+    assert any(house.files.stat(f"{each}/{0:020}.log").size for each in left)
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("is_all_kept", (False, True))
+def test_partition_is_in_one_place_wherever_its_promotion_fails(
+    code: int, *, is_all_kept: bool
+) -> None:
+    refused = []
+    for call in range(1, 25):
+        house = House(config=SMALL)
+        manager = _with_copy(house)
+        manager.logs[partition()].flush()
+        refused.append(_refused(house, call, code, manager.promote))
+
+        _ensure_agreed(house, manager)
+        pending = range(len(house.files.pending()))
+        house.files.crash(pending if is_all_kept else ())
+        _ensure_kept(house)
+
+    assert sum(refused) > 5
+    assert not refused[-1]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_log_is_there_or_gone_wherever_its_deletion_fails(code: int) -> None:
+    refused = []
+    for call in range(1, 5):
+        house = House()
+        manager = house.load()
+        made(manager)
+        refused.append(_refused(house, call, code, manager.delete))
+
+        _ensure_agreed(house, manager)
+
+    assert refused == [True, True, False, False]
+
+
+def test_deletion_that_cannot_be_synced_takes_the_directory_offline() -> None:
+    house = House()
+    manager = house.load()
+    made(manager)
+    house.files.script.add(Fault(on="sync_directory", path="/a", code=errno.EMFILE))
+
+    with pytest.raises(KafkaStorageError, match=r"/a/orders-0.*-delete: .*Too many open files"):
+        manager.delete(partition())
+
+    with pytest.raises(KafkaStorageError, match="log directory /a is offline"):
+        manager.get(partition())
+
+
+def test_log_stays_aside_when_its_copy_may_have_its_name() -> None:
+    house = House()
+    manager = _with_copy(house)
+    house.files.script.add(Fault(on="sync_directory", path="/b", code=errno.ENOSPC))
+
+    with pytest.raises(KafkaStorageError, match=r"/b/orders-0: .*No space left"):
+        manager.promote(partition())
+
+    with pytest.raises(KafkaStorageError, match="log directory /b is offline"):
+        manager.get(partition())
+    assert house.names("/a")[0].endswith("-stray")
+    assert house.events[-1].endswith("-stray is kept: /b may have its copy")
+
+
+def test_directory_is_offline_when_a_log_cannot_get_its_name_back() -> None:
+    house = House()
+    manager = _with_copy(house)
+    house.files.script.add(Fault(on="rename", path="/?/orders-0", code=errno.ENOSPC, times=2))
+
+    with pytest.raises(KafkaStorageError, match="/b/orders-0"):
+        manager.promote(partition())
+
+    assert [directory.is_online for directory in manager.directories] == [False, True]
+    assert list(manager.futures) == [partition()]
+
+
+def test_log_that_has_been_replaced_stays_aside_when_it_cannot_be_deleted() -> None:
+    house = House()
+    manager = _with_copy(house)
+    house.files.script.add(Fault(on="rename", path="/a/*-delete", code=errno.ENOSPC))
+
+    log = manager.promote(partition())
+
+    assert manager.logs == {partition(): log}
+    assert house.names("/a")[0].endswith("-stray")
+    assert "-stray has been replaced and can be removed: " in house.events[-1]
+
+
+def test_copy_that_cannot_be_synced_is_not_promoted() -> None:
+    house = House()
+    manager = _with_copy(house)
+    house.files.script.add(Fault(on="sync", path="/b/*", code=errno.ENOSPC))
+
+    with pytest.raises(KafkaStorageError, match=r"-future: .*No space left"):
+        manager.promote(partition())
+
+    assert manager.logs[partition()].directory == "/a/orders-0"
+    assert manager.futures == {}

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from cordwood.core.binary import crc32c
-from cordwood.core.ports import FileStat
+from cordwood.core.ports import FileStat, Kind
 from cordwood.core.types import TimestampMs
 from cordwood.records.batch import RecordBatch
 from cordwood.storage.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
@@ -52,7 +52,7 @@ class EndlessPattern:
         return sorted(self._files)
 
     def stat(self, name: str) -> FileStat:
-        return FileStat(self._files[name][0], TimestampMs(0), is_directory=False)
+        return FileStat(self._files[name][0], TimestampMs(0), Kind.FILE)
 
     def read(self, name: str, length: int, position: int) -> bytes:
         data = bytearray(length)

@@ -161,21 +161,6 @@ def test_log_directory_is_refused_when_something_in_it_is_no_partition() -> None
         partition_paths(files, "/d")
 
 
-class FleetingFiles(MemoryFiles):
-    """Files of which one goes between being listed and being looked at."""
-
-    def list(self, path: str) -> list[str]:
-        return [*super().list(path), "gone-0"]
-
-
-def test_partition_that_goes_while_it_is_listed_is_passed_over() -> None:
-    files = FleetingFiles()
-    files.make_directory("/d")
-    files.make_directory("/d/orders-0")
-
-    assert partition_paths(files, "/d") == ["/d/orders-0"]
-
-
 def test_partition_is_what_the_name_says() -> None:
     assert str(partition_of("/d/my-orders-12")) == "my-orders-12"
     assert str(partition_of("/d/orders-1.0123-future")) == "orders-1"

@@ -37,13 +37,24 @@ def test_shelf_knows_of_nothing_that_was_dropped(directories: list[LogDirectory]
         shelf.existing(PARTITION)
 
 
-def test_shelf_refuses_a_second_place(directories: list[LogDirectory]) -> None:
+@pytest.mark.parametrize("second", (0, 1))
+def test_shelf_refuses_a_second_place(directories: list[LogDirectory], second: int) -> None:
     shelf = Shelf()
     shelf.claim(PARTITION, directories[0])
+
+    with pytest.raises(LogDirectoryError, match=r"/[ab]: t-0 is in /a too; move one of the two"):
+        shelf.claim(PARTITION, directories[second])
+
+
+def test_log_that_was_refused_is_offline_alone(directories: list[LogDirectory]) -> None:
+    shelf = Shelf()
     shelf.claim(PARTITION, directories[0])
 
-    with pytest.raises(LogDirectoryError, match="/b: t-0 is in /a too; move one of the two away"):
-        shelf.claim(PARTITION, directories[1])
+    shelf.refuse(PARTITION, "it is odd")
+
+    with pytest.raises(KafkaStorageError, match="it is odd"):
+        shelf.find(PARTITION)
+    assert [shelf.refused_in(each) for each in directories] == [[PARTITION], []]
 
 
 def test_shelf_keeps_the_place_of_a_log_that_is_offline(directories: list[LogDirectory]) -> None:

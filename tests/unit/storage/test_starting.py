@@ -1,23 +1,27 @@
-"""Every log is loaded, and one that cannot be read costs its directory and no other."""
+"""Every log is loaded; a damaged one costs itself, one that cannot be read its directory."""
 
 import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cordwood.core.errors import KafkaStorageError, LogDirectoryError
-from cordwood.core.system import SystemClock, SystemFiles, SystemRandom, ThreadWorker
+from cordwood.core.system import SystemFiles, SystemRandom, ThreadWorker
 from cordwood.storage.clean_shutdown import read_clean_shutdown
 from cordwood.storage.directories import Owner, open_directories
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import LogManager
 from cordwood.storage.stock import ManagerSettings, ManagerTools
-from cordwood.testing.clock import VirtualClock
+from cordwood.testing.clock import VirtualClock, VirtualTimer
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFile, MemoryFiles
 from tests.unit.storage.log_samples import batch, filled, lead
 from tests.unit.storage.manager_samples import ORDERS_ID, House, made, partition
+from tests.unit.storage.segment_samples import v2
 
 
 def _stopped(house: House, *numbers: int, records: int = 3) -> None:
@@ -82,13 +86,14 @@ def test_partition_in_two_directories_is_refused_before_any_log_is_opened() -> N
     assert read_clean_shutdown(house.files, "/a") is not None
 
 
-def test_two_copies_of_one_partition_are_refused() -> None:
+@pytest.mark.parametrize("path", ("/a", "/b"))
+def test_two_copies_of_one_partition_are_refused(path: str) -> None:
     house = House()
     _stopped(house, 0)
     house.files.make_directory(f"/a/orders-0.{'1' * 32}-future")
-    house.files.make_directory(f"/b/orders-0.{'2' * 32}-future")
+    house.files.make_directory(f"{path}/orders-0.{'2' * 32}-future")
 
-    with pytest.raises(LogDirectoryError, match="/b: orders-0 is in /a too"):
+    with pytest.raises(LogDirectoryError, match=f"{path}: orders-0 is in /a too"):
         house.load()
 
 
@@ -143,7 +148,7 @@ def test_log_that_cannot_be_read_takes_its_directory_offline_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ("leader-epoch-checkpoint", "partition.metadata"))
-def test_damaged_side_file_takes_its_directory_offline_with_what_to_do(name: str) -> None:
+def test_damaged_side_file_costs_its_log_alone_and_says_what_to_do(name: str) -> None:
     house = House()
     _stopped(house, 0, 1, 2)
     file = house.files.open(f"/a/orders-0/{name}", writable=True)
@@ -152,9 +157,70 @@ def test_damaged_side_file_takes_its_directory_offline_with_what_to_do(name: str
 
     manager = house.load()
 
+    assert sorted(manager.logs) == [partition(1), partition(2)]
+    words = f"/a/orders-0 cannot be loaded: /a/orders-0/{name}: line 1"
+    with pytest.raises(KafkaStorageError, match=words):
+        manager.get(partition(0))
+    assert [event.startswith(words) for event in house.events] == [True]
+
+
+def _damaged(house: House) -> LogManager:
+    """Load two logs of one directory, of which the first is damaged."""
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 20).delete_records(7)
+    manager.close()
+    file = house.files.open("/a/orders-0/leader-epoch-checkpoint", writable=True)
+    file.append(b"nonsense")
+    return house.load()
+
+
+def test_log_that_could_not_be_loaded_is_not_made_anew() -> None:
+    manager = _damaged(House("/a"))
+
+    for ask in (manager.get, manager.delete, manager.set_aside):
+        with pytest.raises(KafkaStorageError, match="/a/orders-0 cannot be loaded: "):
+            ask(partition(0))
+    with pytest.raises(KafkaStorageError, match="/a/orders-0 cannot be loaded: "):
+        manager.create(partition(0), topic_id=ORDERS_ID, is_new=True)
+    assert manager.directories[0].is_online
+
+
+def test_what_was_known_of_a_log_that_could_not_be_loaded_stays_known() -> None:
+    house = House("/a")
+    manager = _damaged(house)
+    manager.write_recovery_points()
+    manager.close()
+    house.files.remove("/a/orders-0/leader-epoch-checkpoint")
+
+    logs = house.load().logs
+
+    assert [logs[partition(each)].bounds.log_start for each in (0, 1)] == [7, 7]
+    assert [logs[partition(each)].bounds.high_watermark for each in (0, 1)] == [20, 20]
+
+
+def test_directory_with_a_log_that_could_not_be_loaded_is_not_marked_as_clean() -> None:
+    house = House("/a")
+
+    _damaged(house).close()
+
+    assert read_clean_shutdown(house.files, "/a") is None
+
+
+def test_log_that_finds_no_space_while_it_is_loaded_is_offline_alone() -> None:
+    house = House("/a")
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 3).flush()
+    house.files.crash()
+    house.files.script.add(
+        Fault(on="*", path="/a/orders-0/*.timeindex", code=errno.ENOSPC, times=99)
+    )
+
+    manager = house.load()
+
     assert list(manager.logs) == [partition(1)]
-    assert house.events[0].startswith(f"/a/orders-0 cannot be loaded: /a/orders-0/{name}: line 1")
-    assert len(house.events) == 2
+    assert [event.partition(":")[0] for event in house.events] == ["/a/orders-0 cannot be loaded"]
 
 
 def test_directory_that_cannot_be_listed_is_offline() -> None:
@@ -169,41 +235,115 @@ def test_directory_that_cannot_be_listed_is_offline() -> None:
     assert [directory.is_loaded for directory in manager.directories] == [False, True]
 
 
-def test_logs_are_loaded_by_threads(tmp_path: Path) -> None:
-    files, clock, random = SystemFiles(), VirtualClock(), SystemRandom()
-    paths = [str(tmp_path / name) for name in ("a", "b", "c")]
-    events: list[str] = []
+class _OwnedClock(VirtualClock):
+    """A clock whose calls are asked for by the thread that made it, and by no other."""
 
-    def manager(worker: ThreadWorker) -> LogManager:
-        owner = Owner(random=random, on_event=events.append)
+    def __init__(self) -> None:
+        super().__init__()
+        self.owner = threading.get_ident()
+
+    def call_at(self, when_ms: float, call: Callable[[], object]) -> VirtualTimer:
+        assert threading.get_ident() == self.owner
+        return super().call_at(when_ms, call)
+
+
+class _Machine:
+    """Directories on a real disk, and a worker with threads, until it is closed."""
+
+    def __init__(self, *paths: Path) -> None:
+        self.paths = [str(path) for path in paths]
+        self.events: list[str] = []
+        self.clock = _OwnedClock()
+        self.worker = ThreadWorker(threads=3)
+
+    def load(self) -> LogManager:
+        files, random = SystemFiles(), SystemRandom()
+        owner = Owner(random=random, on_event=self.events.append)
         tools = ManagerTools(
             files=files,
-            clock=SystemClock(),
-            scheduler=clock,
-            worker=worker,
+            clock=self.clock,
+            scheduler=self.clock,
+            worker=self.worker,
             random=random,
             table=FileTable(files, 4),
             call_soon=lambda call: call(),
-            on_event=events.append,
+            on_event=self.events.append,
         )
-        settings = ManagerSettings(config_for=lambda _: LogConfig())
-        loaded = LogManager(open_directories(files, paths, owner=owner), tools, settings)
+        settings = ManagerSettings(config_for=lambda _: LogConfig(segment_index_bytes=1200))
+        loaded = LogManager(open_directories(files, self.paths, owner=owner), tools, settings)
         loaded.load()
         return loaded
 
-    first_worker, second_worker = ThreadWorker(threads=3), ThreadWorker(threads=3)
-    first = manager(first_worker)
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[_Machine]:
+    machine = _Machine(*(tmp_path / name for name in ("a", "b", "c")))
+    yield machine
+    machine.worker.close()
+
+
+def test_logs_are_loaded_by_threads(machine: _Machine) -> None:
+    first = machine.load()
     for number in range(12):
         filled(first.create(partition(number), topic_id=ORDERS_ID), 2)
     first.close()
-    second = manager(second_worker)
+
+    second = machine.load()
 
     assert sorted(log.bounds.log_end for log in second.logs.values()) == [2] * 12
     assert [directory.is_clean for directory in second.directories] == [True] * 3
+    assert machine.events == []
     second.close()
-    for worker in (first_worker, second_worker):
-        worker.close()
-    assert events == []
+
+
+def test_owner_schedules_what_threads_have_found_to_be_deleted(machine: _Machine) -> None:
+    log = machine.load().create(partition(), topic_id=ORDERS_ID)
+    Path(f"{log.directory}/{0:020}.log").write_bytes(v2(0) + v2(1 << 31))
+    again = _Machine(*map(Path, machine.paths))
+    again.clock = machine.clock
+    for path in machine.paths:
+        Path(path, ".lock").unlink()
+
+    split = again.load().logs[partition()]
+    before = list(Path(log.directory).glob("*.deleted"))
+    machine.clock.advance(seconds=60)
+    again.worker.close()
+
+    assert split.base_offsets == (0, 1 << 31)
+    assert len(before) > 0
+    assert list(Path(log.directory).glob("*.deleted")) == []
+
+
+def test_odd_things_cost_their_log_at_most_and_stay_as_they_are(machine: _Machine) -> None:
+    first = machine.load()
+    logs = [filled(first.create(partition(each), topic_id=ORDERS_ID), 2) for each in range(9)]
+    first.close()
+    places = [Path(log.directory) for log in logs]
+    for number, place in enumerate(places[:4]):
+        odd = place / f"{1:020}.log"
+        _ODD[number](odd)
+    for number, place in enumerate(places[4:8]):
+        (place / f"{0:020}.log").unlink()
+        _ODD[number](place / f"{0:020}.log")
+    _ODD[1](Path(machine.paths[0], "orders-10"))
+    Path(machine.paths[0], "orders-11").touch()
+
+    second = machine.load()
+
+    assert sorted(second.logs) == [partition(each) for each in (0, 1, 2, 3, 8)]
+    assert places[6].joinpath(f"{0:020}.log").is_fifo()
+    assert [directory.is_online for directory in second.directories] == [True] * 3
+    assert all("something else has the name" in event for event in machine.events)
+    assert len(machine.events) == 4
+    second.close()
+
+
+_ODD: tuple[Callable[[Path], object], ...] = (
+    Path.mkdir,
+    lambda path: path.symlink_to("nowhere"),
+    os.mkfifo,
+    lambda path: path.symlink_to(path),
+)
 
 
 class _Watched(MemoryFiles):

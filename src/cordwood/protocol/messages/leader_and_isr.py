@@ -55,7 +55,7 @@ class LeaderAndIsrRequest(Request, api_key=4, versions=(0, 7), flexible_since=4)
     """What to lead or follow: `ungrouped_partition_states` up to version 1, then `topic_states`."""
 
     controller_id: Int32
-    is_kraft_controller: Bool = field(since=7, default=False)
+    is_kraft_controller: Bool = field(since=7, default=False, name="isKRaftController")
     controller_epoch: Int32
     broker_epoch: Int64 = field(since=2, default=-1, ignorable=True)
     type: Int8 = field(since=5, default=0)

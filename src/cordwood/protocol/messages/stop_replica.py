@@ -46,7 +46,7 @@ class StopReplicaRequest(Request, api_key=5, versions=(0, 4), flexible_since=2):
     """What to stop: `ungrouped_partitions` in version 0, `topics` up to 2, then `topic_states`."""
 
     controller_id: Int32
-    is_kraft_controller: Bool = field(since=4, default=False)
+    is_kraft_controller: Bool = field(since=4, default=False, name="isKRaftController")
     controller_epoch: Int32
     broker_epoch: Int64 = field(since=1, default=-1, ignorable=True)
     delete_partitions: Bool = field(until=2, default=False)

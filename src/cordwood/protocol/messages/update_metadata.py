@@ -61,7 +61,7 @@ class UpdateMetadataRequest(Request, api_key=6, versions=(0, 8), flexible_since=
     """What has changed: `ungrouped_partition_states` up to version 4, then `topic_states`."""
 
     controller_id: Int32
-    is_kraft_controller: Bool = field(since=8, default=False)
+    is_kraft_controller: Bool = field(since=8, default=False, name="isKRaftController")
     type: Int8 = field(since=8, tag=0, default=0)
     controller_epoch: Int32
     broker_epoch: Int64 = field(since=5, default=-1, ignorable=True)
