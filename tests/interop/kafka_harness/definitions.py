@@ -7,6 +7,7 @@ that decides about its bytes.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 from zipfile import ZipFile
 
@@ -41,15 +42,16 @@ class Shape(NamedTuple):
 
 def definitions(jars: Jars) -> dict[str, Json]:
     """Every message of a version of Kafka, by its name."""
-    found = {}
-    for path in (jars.folder / "jars").glob("kafka-*.jar"):
-        with ZipFile(path) as jar:
-            for name in jar.namelist():
-                if re.fullmatch(r"common/message/\w+\.json", name):
-                    text = re.sub(r"(?m)(^|\s)//.*$", "", jar.read(name).decode())
-                    definition = cast("Json", json.loads(text))
-                    found[str(definition["name"])] = definition
-    return found
+    paths = (jars.folder / "jars").glob("kafka-*.jar")
+    return {str(each["name"]): each for path in paths for each in _definitions(path)}
+
+
+def _definitions(path: Path) -> Iterator[Json]:
+    with ZipFile(path) as jar:
+        for name in jar.namelist():
+            if re.fullmatch(r"common/message/\w+\.json", name):
+                text = re.sub(r"(?m)(^|\s)//.*$", "", jar.read(name).decode())
+                yield cast("Json", json.loads(text))
 
 
 def versions(text: object) -> range:
