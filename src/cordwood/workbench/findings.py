@@ -13,6 +13,7 @@ from typing import Final
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 
 RESTORE: Final = "restore the file from a replica, or read what is before and behind it"
+LOST: Final = "restore what is missing from a replica: records are lost"
 REBUILD: Final = "remove it: indexes are rebuilt from the log when it is next opened"
 
 

@@ -24,6 +24,7 @@ from cordwood.storage.meta_properties import read_meta_properties
 from cordwood.storage.reader_place import partition_of
 from cordwood.workbench.findings import Finding, Verification, VerifiedPartition, of_file
 from cordwood.workbench.places import is_log_directory, places_at
+from cordwood.workbench.verify_ends import Checkpoints
 from cordwood.workbench.verify_partition import verify_partition
 from cordwood.workbench.verify_segment import VerifyTools
 
@@ -44,12 +45,16 @@ def verify(
     tools = VerifyTools(sweeper=sweeper or PlainSweeper(), tell=tell)
     partitions: list[VerifiedPartition] = []
     findings: list[Finding] = []
+    checkpoints = Checkpoints(files)
     for path in paths:
         if is_log_directory(files, path):
             findings += _check_log_directory(files, path)
         for reader, only in places_at(files, path):
             partition = partition_of(reader.source.path)
-            partitions.append(verify_partition(reader, partition, tools=tools, only=only))
+            said = checkpoints.of(reader.source.path, partition)
+            partitions.append(
+                verify_partition(reader, partition, tools=tools, only=only, said=said)
+            )
     return Verification(partitions=tuple(partitions), findings=tuple(findings))
 
 

@@ -3,11 +3,14 @@
 damage     a name that ends like a segment's and does not begin with a base offset
 leftover   a suffix that says so, or an index whose log is gone
 strange    everything else; brokers pass over it
+missing    the offset index of a segment that is not the last, unless no segment has one
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
+from cordwood.core.types import Offset
 from cordwood.storage.checkpoints import LEADER_EPOCHS
 from cordwood.storage.names import (
     INDEX,
@@ -17,6 +20,7 @@ from cordwood.storage.names import (
     TXN_INDEX,
     SegmentName,
     parse_segment_name,
+    segment_name,
 )
 from cordwood.storage.partition_metadata import PARTITION_METADATA
 from cordwood.workbench.findings import Finding, damage, note
@@ -26,7 +30,7 @@ _ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
 _SHOWN: Final = 3
 
 
-def check_names(path: str, names: Iterable[str], *, bases: Collection[int]) -> Iterator[Finding]:
+def check_names(path: str, names: Collection[str], *, bases: AbstractSet[int]) -> Iterator[Finding]:
     """Yield what is to be said of the names in a directory with segments of these bases."""
     leftovers, strange = [], []
     for name in names:
@@ -47,19 +51,30 @@ def check_names(path: str, names: Iterable[str], *, bases: Collection[int]) -> I
     if leftovers:
         words = f"left over, or about to be removed: {_some(leftovers)}"
         yield note(path, words, remedy="nothing to do: the owner removes them")
+    unindexed = _unindexed(names, bases)
+    if unindexed:
+        words = f"segments without an offset index: {_some(unindexed)}"
+        yield note(path, words, remedy="nothing to do: it is built when the log is next opened")
     if strange:
         words = f"no files of a log: {_some(strange)}"
         yield note(path, words, remedy="nothing to do: brokers pass over them")
 
 
-def orphans_among(names: Iterable[str], bases: Collection[int]) -> set[int]:
+def orphans_among(names: Iterable[str], bases: AbstractSet[int]) -> set[int]:
     """Return the bases of segments of which the log is gone and other files are not."""
     parsed = (name for name in map(parse_segment_name, names) if name is not None)
     return {each.base_offset for each in parsed if not each.suffix and _is_orphan(each, bases)}
 
 
-def _is_orphan(name: SegmentName, bases: Collection[int]) -> bool:
+def _is_orphan(name: SegmentName, bases: AbstractSet[int]) -> bool:
     return name.extension != LOG and name.base_offset not in bases
+
+
+def _unindexed(names: Collection[str], bases: AbstractSet[int]) -> list[str]:
+    """Return the segments whose offset index is missing; logs may have been copied alone."""
+    listed = frozenset(names)
+    indexed = {base for base in bases if segment_name(Offset(base), INDEX) in listed}
+    return [str(base) for base in sorted(bases)[:-1] if indexed and base not in indexed]
 
 
 def _some(names: list[str]) -> str:

@@ -17,10 +17,9 @@ from typing import Final, NamedTuple
 
 from cordwood.records.sweep import Swept, SweptBatch
 from cordwood.storage.epochs import EpochEntry
-from cordwood.workbench.findings import Finding, damage, note
+from cordwood.workbench.findings import LOST, Finding, damage, note
 
 _OFFSET_REMEDY: Final = "restore the file from a replica: readers stop here"
-_LOST: Final = "restore what is missing from a replica: records are lost"
 _EPOCH_REMEDY: Final = "remove the file: the log then has no epochs from before its next leader"
 _LEARN: Final = (
     "remove the file: the next load learns epochs from the log above its recovery point; or, if "
@@ -201,7 +200,7 @@ class Order:
             return damage(
                 path,
                 "offsets are missing that no cleaner has taken",
-                remedy=_LOST,
+                remedy=LOST,
                 position=position,
                 first_offset=first,
                 end_offset=end,

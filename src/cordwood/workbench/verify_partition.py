@@ -16,6 +16,7 @@ from cordwood.storage.partition_metadata import PARTITION_METADATA, parse_partit
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_listing import snapshot_offsets
 from cordwood.workbench.findings import Finding, VerifiedPartition, in_both, of_file
+from cordwood.workbench.verify_ends import SaidEnds, check_ends
 from cordwood.workbench.verify_names import check_names, orphans_among
 from cordwood.workbench.verify_order import Order, check_epochs
 from cordwood.workbench.verify_producers import Producers
@@ -33,11 +34,15 @@ def verify_partition(
     *,
     tools: VerifyTools,
     only: int | None = None,
+    said: SaidEnds = SaidEnds(),  # noqa: B008  # a value
 ) -> VerifiedPartition:
-    """Verify a partition, or of it only the segment with one base offset."""
+    """Verify a partition, or of it only the segment with one base offset.
+
+    `said` is how far it has come, as others had it before the partition was looked at.
+    """
 
     def look() -> VerifiedPartition:
-        return _look(reader, partition, tools=tools, only=only)
+        return _look(reader, partition, tools=tools, only=only, said=said)
 
     found: VerifiedPartition | None = None
     for _ in range(MOST_LOOKS):
@@ -64,6 +69,7 @@ def _look(
     *,
     tools: VerifyTools,
     only: int | None,
+    said: SaidEnds,
 ) -> VerifiedPartition:
     source, names, beside = reader.source, reader.names(), reader.beside()
     listed = reader.listed()
@@ -73,7 +79,7 @@ def _look(
         for each, next_base in zip(listed, [*bases, None][1:], strict=True)
         if only is None or each.base_offset == only
     ]
-    findings = list(check_names(source.path, names, bases=bases)) if only is None else []
+    findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
     order = _order(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
     producers = Producers(source, _snapshots(names, only))
@@ -89,8 +95,10 @@ def _look(
     findings += order.judge(
         log_start=beside.log_start,
         cleaned_to=beside.cleaned_to,
-        orphans=orphans_among(names, bases),
+        orphans=orphans_among(names, set(bases)),
     )
+    if only is None:
+        findings += check_ends(source.path, said, log_end=max(first, verifier.log_end))
     log_start = max(first, beside.log_start)
     return VerifiedPartition(
         path=source.path,

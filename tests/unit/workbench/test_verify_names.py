@@ -10,11 +10,11 @@ USUAL = [name(0), name(0, ".index"), name(7, ".snapshot"), "partition.metadata"]
 def test_usual_names_are_passed_over() -> None:
     usual = [*USUAL, "leader-epoch-checkpoint", "leader-epoch-checkpoint.tmp"]
 
-    assert list(check_names("/d", usual, bases=[0])) == []
+    assert list(check_names("/d", usual, bases={0})) == []
 
 
 def test_name_like_a_segments_is_damage() -> None:
-    (found,) = check_names("/d", ["1.log"], bases=[0])
+    (found,) = check_names("/d", ["1.log"], bases={0})
 
     assert (found.severity, found.path, found.found) == (Severity.DAMAGE, "/d/1.log", "1")
 
@@ -22,7 +22,7 @@ def test_name_like_a_segments_is_damage() -> None:
 def test_leftovers_and_strangers_are_notes() -> None:
     names = [name(0, ".log.deleted"), name(5, ".index"), *"abcde"]
 
-    left, strange = check_names("/d", names, bases=[0])
+    left, strange = check_names("/d", names, bases={0})
 
     assert left.cause.endswith(f"removed: {name(0, '.log.deleted')}, {name(5, '.index')}")
     assert strange.cause == "no files of a log: a, b, c and 2 more"
@@ -31,4 +31,13 @@ def test_leftovers_and_strangers_are_notes() -> None:
 def test_orphans_are_bases_without_a_log() -> None:
     names = [*USUAL, name(5, ".index"), name(9, ".index.deleted"), "x"]
 
-    assert orphans_among(names, [0]) == {5, 7}
+    assert orphans_among(names, {0}) == {5, 7}
+
+
+def test_index_that_is_missing_is_a_note_but_of_the_last_segment() -> None:
+    names = [name(0), name(5), name(9), name(5, ".index")]
+
+    (found,) = check_names("/d", names, bases={0, 5, 9})
+
+    assert found.severity is Severity.NOTE
+    assert found.cause == "segments without an offset index: 0"

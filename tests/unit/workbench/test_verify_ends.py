@@ -1,0 +1,64 @@
+"""The end of a log, held against what checkpoints say."""
+
+import pytest
+
+from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from tests.unit.storage.reader_samples import name
+from tests.unit.workbench.verified import damages, healthy, notes
+
+END = 110
+SYNCED = ("t-0", "records that were synced are missing at the end")
+SEEN = ("t-0", "records below the high watermark are missing at the end")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "offset", "wrong", "told"),
+    (
+        (RECOVERY_POINTS, END, [], []),
+        (RECOVERY_POINTS, END + 1, [SYNCED], []),
+        (HIGH_WATERMARKS, END, [], []),
+        (HIGH_WATERMARKS, END + 1, [], [SEEN]),
+        (LOG_START_OFFSETS, END, [], []),
+        (
+            LOG_START_OFFSETS,
+            END + 1,
+            [("t-0", "the log starts beyond its end: a broker removes all of it when it starts")],
+            [],
+        ),
+    ),
+)
+def test_checkpoint_beyond_the_end_is_told(
+    checkpoint: str, offset: int, wrong: list[tuple[str, str]], told: list[tuple[str, str]]
+) -> None:
+    files = healthy()
+    files.create(f"/d/{checkpoint}").append(f"0\n1\nt 0 {offset}\n".encode())
+
+    assert (damages(files), notes(files)) == (wrong, told)
+
+
+def test_last_segment_that_is_gone_is_missed() -> None:
+    files = healthy()
+    files.create(f"/d/{RECOVERY_POINTS}").append(b"0\n1\nt 0 110\n")
+    last = max(each for each in files.list("/d/t-0") if each.endswith(".log"))
+    for each in files.list("/d/t-0"):
+        if each.startswith(last.removesuffix(".log")):
+            files.remove(f"/d/t-0/{each}")
+
+    assert damages(files) == [SYNCED]
+
+
+def test_nothing_is_said_of_a_directory_that_has_another_name() -> None:
+    files = healthy()
+    files.create(f"/d/{RECOVERY_POINTS}").append(b"0\n1\nt 0 999\n")
+    files.rename("/d/t-0", "/d/copy")
+
+    assert damages(files, "/d/copy") == []
+
+
+def test_nothing_is_said_by_a_damaged_checkpoint_or_of_a_single_segment() -> None:
+    files = healthy()
+    files.create(f"/d/{RECOVERY_POINTS}").append(b"0\n1\nt 0 999\n")
+    files.create(f"/d/{HIGH_WATERMARKS}").append(b"0\n1\n")
+
+    assert damages(files, f"/d/t-0/{name(0)}") == []
+    assert damages(files) == [SYNCED]
