@@ -2,20 +2,22 @@
 
 For each write point k the workload runs until k writes are done. Of the operations that are then
 not on the medium every subset survives, up to EXHAUSTIVE of them; beyond that every prefix and some
-seeded samples. With some of those the last write is cut short, or any one ends in zeros. After each
-the logs are opened, now and then with another crash on the way, and `check` holds them to the
-ledger.
+seeded samples. With some of those one of the writes arrives in part (`losses`). After each the logs
+are opened, now and then with another crash on the way, and `check` holds them to the ledger.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from random import Random
 
 from cordwood.testing.faults import PowerLoss
 from cordwood.testing.files import MemoryFiles
+from cordwood.testing.medium import Loss
 from tests.crash.checks import check
 from tests.crash.ledger import Ledger
+from tests.crash.losses import KINDS, draw_losses
 from tests.crash.world import Workload, World
 
 
@@ -34,14 +36,16 @@ class Outcome:
 
     write_points: int = 0
     crashes: int = 0
-    torn: int = 0
+    torn: Counter[str] = field(default_factory=Counter)
     twice: int = 0
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
+        torn = ", ".join(f"{self.torn[kind]} {kind}" for kind in KINDS)
         return (
-            f"{self.write_points} write points, {self.crashes} crashes, {self.torn} torn writes, "
-            f"{self.twice} crashes in recovery, {len(self.failures)} broken promises"
+            f"{self.write_points} write points, {self.crashes} crashes, {self.torn.total()} torn "
+            f"writes ({torn}), {self.twice} crashes in recovery, "
+            f"{len(self.failures)} broken promises"
         )
 
 
@@ -55,8 +59,9 @@ def run(
     while not is_over and (at_most is None or len(outcome.failures) < at_most):
         files, ledger = MemoryFiles(), Ledger()
         is_over = _run_until(workload, files, ledger, writes=outcome.write_points)
-        for keep, torn in _choices(len(files.pending()), effort, chance):
-            _try(files, ledger, keep=keep, torn=torn, outcome=outcome, chance=chance)
+        for keep in _choices(len(files.pending()), effort, chance):
+            for torn in _tears(files, keep, outcome=outcome, chance=chance):
+                _try(files, ledger, keep=keep, torn=torn, outcome=outcome, chance=chance)
         outcome.write_points += effort.every
     return outcome
 
@@ -78,13 +83,12 @@ def _try(
     ledger: Ledger,
     *,
     keep: tuple[int, ...],
-    torn: dict[int, int],
+    torn: dict[int, Loss],
     outcome: Outcome,
     chance: Random,
 ) -> None:
     """Crash, perhaps once more while the logs are opened, and check what is left."""
     outcome.crashes += 1
-    outcome.torn += len(torn)
     left = files.after_crash(keep, torn=torn)
     story = [files.pending()[index] for index in keep]
     if chance.random() < 0.1:
@@ -113,22 +117,26 @@ def _crash_again(files: MemoryFiles, chance: Random) -> MemoryFiles:
     return files.after_crash([index for index in pending if chance.random() < 0.5])
 
 
-def _choices(
-    count: int, effort: Effort, chance: Random
-) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-    """Yield which operations survive, and of which write how much."""
+def _choices(count: int, effort: Effort, chance: Random) -> Iterator[tuple[int, ...]]:
+    """Yield which operations survive."""
     operations = range(count)
     if count <= effort.exhaustive:
-        chosen = chain.from_iterable(combinations(operations, size) for size in range(count + 1))
+        for size in range(count + 1):
+            yield from combinations(operations, size)
     else:
-        prefixes = (tuple(operations[:size]) for size in range(count + 1))
-        samples = (
-            tuple(index for index in operations if chance.random() < 0.5)
-            for _ in range(effort.samples)
-        )
-        chosen = chain(prefixes, samples)
-    for keep in chosen:
-        yield keep, {}
-        if keep and chance.random() < 0.25:
-            yield keep, {keep[-1]: chance.randrange(1, 80)}
-            yield keep, {chance.choice(keep): -chance.randrange(1, 80)}
+        for size in range(count + 1):
+            yield tuple(operations[:size])
+        for _ in range(effort.samples):
+            yield tuple(index for index in operations if chance.random() < 0.5)
+
+
+def _tears(
+    files: MemoryFiles, keep: tuple[int, ...], *, outcome: Outcome, chance: Random
+) -> Iterator[dict[int, Loss]]:
+    """Yield what is lost of the writes that survive: nothing first, and then some of one."""
+    yield {}
+    writes = {index: where for index, where in files.pending_writes().items() if index in keep}
+    if writes and chance.random() < 0.5:
+        for kind, torn in draw_losses(writes, chance):
+            outcome.torn[kind] += 1
+            yield torn

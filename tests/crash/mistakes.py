@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from cordwood.records.header import BatchHeader, ensure_crc
 from cordwood.storage import clean_shutdown, log_directory, segment_recovery
 from cordwood.storage.bounds import OffsetBounds
 from cordwood.storage.flushing import FlushJob
@@ -71,6 +72,14 @@ def _any_checksum(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(segment_recovery, "ensure_crc", lambda header, data: None)
 
 
+def _end_is_enough(patch: pytest.MonkeyPatch) -> None:
+    def ensure(header: BatchHeader, data: memoryview) -> None:
+        if not any(data[-8:]):
+            ensure_crc(header, data)
+
+    patch.setattr(segment_recovery, "ensure_crc", ensure)
+
+
 def _torn_end_stays(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Segment, "cut_at", lambda segment, position: 0)
 
@@ -111,6 +120,7 @@ MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
         "the mark of a clean stop stays": _mark_stays,
         "a stop closes logs without a flush": _close_without_flush,
         "recovery believes every checksum": _any_checksum,
+        "recovery believes a batch whose end has arrived": _end_is_enough,
         "recovery leaves the torn end": _torn_end_stays,
         "recovery adds to the indexes that were there": _indexes_stay,
         "zeros behind an index are believed": _padding_is_believed,

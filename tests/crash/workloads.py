@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from tests.crash.world import Workload, World
+
+#: An offset that no segment of these logs reaches.
+BEYOND: Final = 1 << 32
 
 
 def appends(world: World) -> None:
@@ -42,6 +46,16 @@ def truncation(world: World) -> None:
     for _ in range(3):
         world.append(0, 3, epoch=1)
     world.flush(0)
+
+
+def refusals(world: World) -> None:
+    """Appends find no space, in this segment and in a new one behind a gap; others do."""
+    world.append(0)
+    for at in (2, BEYOND):
+        world.flush(0)
+        world.refuse(0, at)
+        world.append(0)
+    world.restart()
 
 
 def retention(world: World) -> None:
@@ -83,6 +97,9 @@ def restarts(world: World) -> None:
 WORKLOADS: Mapping[str, Workload] = MappingProxyType(
     {
         each.__name__: each
-        for each in (appends, transactions, truncation, retention, deletion, restarts)
+        for each in (
+            *(appends, transactions, truncation, refusals),
+            *(retention, deletion, restarts),
+        )
     }
 )

@@ -4,7 +4,9 @@ Everything that blocks runs at once and on this thread, so that the power goes o
 point there is, flushes and removals included.
 """
 
+import errno
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -21,6 +23,7 @@ from cordwood.storage.origin import Origin
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.reading import Isolation
 from cordwood.storage.stock import ManagerSettings, ManagerTools
+from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
@@ -104,6 +107,13 @@ class World:
         )
         self.ledger.appended(partition, batch)
         log.set_high_watermark(log.bounds.log_end)
+
+    def refuse(self, number: int, at: int) -> None:
+        """Run out of space in the middle of a batch that a leader has sent from behind a gap."""
+        log = self.log(number)
+        self.files.script.add(Fault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=40))
+        with suppress(OSError):
+            log.append_as_follower(_as_written(_records(2, BatchFields()), at, 0), leader_epoch=0)
 
     def flush(self, number: int) -> None:
         self.log(number).flush()

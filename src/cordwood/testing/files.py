@@ -24,6 +24,7 @@ from cordwood.testing.medium import (
     Directory,
     Durable,
     FileNode,
+    Loss,
     Node,
     Operation,
     copy_of_medium,
@@ -254,11 +255,15 @@ class MemoryFiles:
         """Return what a crash would lose now, one description an operation, oldest first."""
         return tuple(operation.description for operation in self._pending)
 
-    def crash(self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None) -> None:
+    def pending_writes(self) -> dict[int, range]:
+        """Return which bytes of their files the writes among `pending()` are about, by index."""
+        writes = ((index, operation.written) for index, operation in enumerate(self._pending))
+        return {index: written for index, written in writes if written is not None}
+
+    def crash(self, keep: Collection[int] = (), *, torn: Mapping[int, Loss] | None = None) -> None:
         """Lose all pending operations but those in `keep`, which are indexes into `pending()`.
 
-        `torn` names kept writes of which only so many first bytes arrive, or, below 0, of which so
-        many last bytes arrive as zeros.
+        `torn` says of kept writes which of their bytes do not arrive.
         """
         for index in sorted(keep):
             self._pending[index].carry_over((torn or {}).get(index))
@@ -269,7 +274,7 @@ class MemoryFiles:
         self._root.revert()
 
     def after_crash(
-        self, keep: Collection[int] = (), *, torn: Mapping[int, int] | None = None
+        self, keep: Collection[int] = (), *, torn: Mapping[int, Loss] | None = None
     ) -> "MemoryFiles":
         """Return what `crash` would leave, as another file system; this one goes on as it is.
 

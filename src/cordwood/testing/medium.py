@@ -6,7 +6,7 @@ still makes sense.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cordwood.core.types import TimestampMs
 
@@ -53,33 +53,46 @@ Place: TypeAlias = tuple[Directory, str]
 _Name: TypeAlias = tuple[dict[str, Node], str]
 
 
-class Operation:
-    """One change. `change` does it to contents or to names, now or on the medium."""
+class Loss(NamedTuple):
+    """Which bytes of a write do not arrive: from `first` up to `end`, or its own end without one.
 
-    __slots__ = ("_carry_over", "apply", "description", "directories", "node")
+    Pages reach a disk in any order, so what is lost may lie anywhere in the write. In its place is
+    what was there before or, `is_zeroed`, zeros: the file system had made room and not filled it.
+    """
+
+    first: int
+    end: int | None = None
+    is_zeroed: bool = False
+
+
+class Operation:
+    """One change. `change` does it to contents or to names, now or on the medium.
+
+    Of a write `written` says which bytes of the file it is about.
+    """
+
+    __slots__ = ("_carry_over", "apply", "description", "directories", "node", "written")
 
     def __init__(
         self,
         description: str,
         *,
         apply: Callable[[], None],
-        carry_over: Callable[[int | None], None],
+        carry_over: Callable[[Loss | None], None],
         node: FileNode | None = None,
         directories: tuple[Directory, ...] = (),
+        written: range | None = None,
     ) -> None:
         self.description = description
         self.apply = apply
         self.node = node
         self.directories = directories
+        self.written = written
         self._carry_over = carry_over
 
-    def carry_over(self, torn_at: int | None = None) -> None:
-        """Do to the medium what `apply` did to the present; of a write, its first `torn_at` bytes.
-
-        With `torn_at` below 0 so many of its last bytes are zeros: the file system had made room
-        for them and did not get to writing them.
-        """
-        self._carry_over(torn_at)
+    def carry_over(self, loss: Loss | None = None) -> None:
+        """Do to the medium what `apply` did to the present; of a write, all but its loss."""
+        self._carry_over(loss)
 
     @classmethod
     def write(cls, node: FileNode, path: str, *, position: int, data: bytes) -> "Operation":
@@ -87,8 +100,9 @@ class Operation:
         return cls(
             f"write {len(data)} bytes at {position} of {path}",
             apply=lambda: _put(node.now, position, data),
-            carry_over=lambda torn_at: _put(node.durable, position, _torn(data, torn_at)),
+            carry_over=lambda loss: _put_rest(node.durable, position, data, loss=loss),
             node=node,
+            written=range(position, position + len(data)),
         )
 
     @classmethod
@@ -194,10 +208,14 @@ def _copy_of(node: Node) -> Node:
     return copy
 
 
-def _torn(data: bytes, torn_at: int | None) -> bytes:
-    if torn_at is None or torn_at >= 0:
-        return data[:torn_at]
-    return data[:torn_at] + bytes(min(-torn_at, len(data)))
+def _put_rest(contents: bytearray, position: int, data: bytes, *, loss: Loss | None) -> None:
+    """Put what is not lost, and no byte of a file is there without those before it."""
+    first, end, is_zeroed = loss or Loss(len(data))
+    stop = len(data) if end is None else min(end, len(data))
+    _put(contents, position, data[:first])
+    if is_zeroed:
+        _put(contents, position + first, bytes(stop - first))
+    _put(contents, position + stop, data[stop:])
 
 
 def _put(contents: bytearray, position: int, data: bytes) -> None:

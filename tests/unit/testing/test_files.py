@@ -6,6 +6,7 @@ import pytest
 
 from cordwood.testing.faults import Fault, PowerLoss
 from cordwood.testing.files import MemoryFiles
+from cordwood.testing.medium import Loss
 
 
 def _synced_file(data: bytes) -> MemoryFiles:
@@ -35,10 +36,11 @@ def test_crash_keeps_chosen_operations_and_tears_writes() -> None:
     file.append(b"two")
     files.rename("/a", "/b")
 
-    pending = files.pending()
-    files.crash(keep=[1, 2], torn={1: 2})
+    pending, writes = files.pending(), files.pending_writes()
+    files.crash(keep=[1, 2], torn={1: Loss(2)})
 
     assert pending[1:] == ("write 3 bytes at 7 of /a", "rename /a -> /b")
+    assert writes == {0: range(4, 7), 1: range(7, 10)}
     assert files.open("/b").pread(99, 0) == b"safe\0\0\0tw"
 
 
@@ -157,7 +159,7 @@ def test_what_a_crash_would_leave_can_be_looked_at_without_one() -> None:
     file.append(b"abc")
     file.append(b"def")
 
-    left = files.after_crash([0, 1, 2], torn={2: 1})
+    left = files.after_crash([0, 1, 2], torn={2: Loss(1)})
 
     assert left.open("/d/a").pread(9, 0) == b"abcd"
     assert files.after_crash().list("/d") == []

@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.types import TimestampMs
-from cordwood.testing.medium import Directory, FileNode, Operation, names_changed
+from cordwood.testing.medium import Directory, FileNode, Loss, Operation, names_changed
 
 
 def test_write_reaches_the_medium_when_carried_over() -> None:
@@ -12,26 +12,39 @@ def test_write_reaches_the_medium_when_carried_over() -> None:
 
     write.apply()
     before = bytes(node.durable)
-    write.carry_over(torn_at=1)
+    write.carry_over(Loss(1))
 
     assert (bytes(node.now), before, bytes(node.durable)) == (b"\0\0xyz", b"", b"\0\0x")
 
 
-@pytest.mark.parametrize(("torn_at", "left"), ((-1, b"xy\0"), (-3, b"\0\0\0"), (-9, b"\0\0\0")))
-def test_write_leaves_zeros_where_there_was_room_and_no_data(torn_at: int, left: bytes) -> None:
+@pytest.mark.parametrize(
+    ("loss", "left"),
+    (
+        (Loss(0), b"abcdef"),
+        (Loss(2), b"abuvef"),
+        (Loss(2, is_zeroed=True), b"abuv\0\0\0\0"),
+        (Loss(0, 2), b"abcdwxyz"),
+        (Loss(0, 2, is_zeroed=True), b"ab\0\0wxyz"),
+        (Loss(1, 3), b"abudexyz"),
+        (Loss(1, 3, is_zeroed=True), b"abu\0\0xyz"),
+        (Loss(3, 99, is_zeroed=True), b"abuvw\0\0\0"),
+    ),
+)
+def test_write_arrives_but_for_its_loss(loss: Loss, left: bytes) -> None:
     node = FileNode(TimestampMs(0))
+    Operation.write(node, "/a", position=0, data=b"abcdef").carry_over()
 
-    Operation.write(node, "/a", position=0, data=b"xyz").carry_over(torn_at)
+    Operation.write(node, "/a", position=2, data=b"uvwxyz").carry_over(loss)
 
     assert node.durable == left
 
 
-def test_write_torn_at_its_start_leaves_nothing() -> None:
+def test_write_whose_beginning_is_lost_has_zeros_before_it_where_there_was_nothing() -> None:
     node = FileNode(TimestampMs(0))
 
-    Operation.write(node, "/a", position=2, data=b"xyz").carry_over(torn_at=0)
+    Operation.write(node, "/a", position=2, data=b"xyz").carry_over(Loss(0, 2))
 
-    assert node.durable == b""
+    assert node.durable == b"\0\0\0\0z"
 
 
 def test_rename_of_a_name_that_never_arrived_does_nothing() -> None:
