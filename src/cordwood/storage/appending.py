@@ -14,7 +14,7 @@ Until the write everything can be refused, and the log is as it was.
 
 from typing import Final, NamedTuple
 
-from cordwood.core.binary import Buffer, bytes_view
+from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, bytes_view
 from cordwood.core.errors import InvalidRecordError, RecordListTooLargeError
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.records.batch import MAGIC
@@ -98,6 +98,7 @@ def append_as_leader(
     if not info.headers:
         return NOTHING
     first_offset = state.bounds.log_end
+    _ensure_offsets_are_left(first_offset, first_offset + INT32_MAX)
     append = LeaderAppend(first_offset, leader_epoch, now_ms, sender.origin)
     found = validate(data, info, append=append, config=config, inspector=inspector)
     ready = _Set(found.data, found.headers, found.max_timestamp, first_offset)
@@ -120,6 +121,7 @@ def append_as_follower(
     if not info.headers:
         return NOTHING
     _ensure_follows(info, data, log_end=state.bounds.log_end)
+    _ensure_offsets_are_left(info.first_offset, info.headers[-1].next_offset)
     knows_first = info.headers[0].magic == MAGIC
     ready = _Set(
         bytes_view(data)[: info.size],
@@ -128,6 +130,17 @@ def append_as_follower(
         info.first_offset if knows_first else None,
     )
     return _append(state, ready, now_ms=now_ms, sender=Sender(Origin.REPLICATION))
+
+
+def _ensure_offsets_are_left(first_offset: int, next_offset: int) -> None:
+    """Refuse what might end where no offset comes after it; damage can bring a log that far."""
+    if next_offset > INT64_MAX:
+        raise InvalidRecordError(
+            "no offsets are left",
+            base_offset=first_offset,
+            expected=f"at most {INT64_MAX}",
+            found=next_offset,
+        )
 
 
 def _ensure_follows(info: AppendInfo, data: Buffer, *, log_end: int) -> None:

@@ -15,6 +15,7 @@ An index without `max_bytes` is not preallocated and never full; that of the tra
 from typing import Final
 
 from cordwood.core.binary import Buffer
+from cordwood.core.ports import Kind
 from cordwood.storage.file_table import FileTable
 
 _UNLIMITED: Final = 1 << 62
@@ -197,13 +198,18 @@ class IndexFile:
         self._exists, self._count, self._size, self._data = False, 0, 0, None
 
     def _look(self) -> bool:
-        """Learn the file's size before the first use; say whether there is a file."""
+        """Learn the file's size before the first use; say whether there is a file.
+
+        What is no file is none; making one in its place is refused.
+        """
         if self._exists is None:
             try:
-                self._size = self._table.files.stat(self.path).size
-                self._exists = True
+                stat = self._table.files.stat(self.path)
+                self._exists = stat.kind is Kind.FILE
             except FileNotFoundError:
                 self._exists = False
+            else:
+                self._size = stat.size if self._exists else 0
             self._count = self._size // self.entry_size
         return self._exists
 

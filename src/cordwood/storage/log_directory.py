@@ -4,8 +4,8 @@
              whether it was closed in order is read and taken back before any log in it is opened
     fail     the disk has refused: the directory and its logs are not used any more, others are
     close    checkpoints, then the mark of a stop in order, then the lock; without the mark if the
-             directory has failed, has a log that could not be loaded, or came without it and has
-             not been loaded
+             directory has failed, has a log that could not be loaded or closed, or came without it
+             and has not been loaded
 
 Damaged checkpoints are told and taken for empty where Kafka does so: then more is checked, and more
 than was deleted may be seen again, but nothing is lost.
@@ -41,7 +41,7 @@ class LogDirectory:
     """A directory that this process owns. `checkpoints` are those found when it was opened.
 
     There is no lock on one that failed before it could be opened. It is not whole once a log in it
-    could not be loaded.
+    could not be loaded, or not be closed.
     """
 
     path: str

@@ -206,11 +206,11 @@ class LogManager:
         closing = []
         for log in stock.all_logs():
             log.use(FileTable(stock.tools.files, FILES_OF_ONE))
-            closing.append((stock.home_of(log.directory), submit(log.close)))
-        for directory, pending in closing:
+            closing.append((log, submit(log.close)))
+        for log, pending in closing:
             error = pending.exception()
             if error is not None:
-                stock.fail(directory, error)
+                stock.not_closed(log, error)
 
     def _write_last(self, directory: LogDirectory) -> None:
         """Write the checkpoints of a directory, after all that has been asked for before."""

@@ -13,6 +13,7 @@ transactions the caller fills as it hears of markers. Windows are large, since e
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, InvalidRecordError
 from cordwood.core.ports import OpenFile
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
@@ -69,7 +70,8 @@ def ends_whole(segment: Segment) -> bool:
             position, next_offset = header.end, header.next_offset
     except CorruptMessageError:
         return False
-    return position == segment.size and _has_true_ends(segment, next_offset)
+    is_whole = position == segment.size and next_offset <= INT64_MAX
+    return is_whole and _has_true_ends(segment, next_offset)
 
 
 def _has_true_ends(segment: Segment, next_offset: int) -> bool:
@@ -137,7 +139,7 @@ def _ensure_follows(header: BatchHeader, next_offset: int) -> None:
 
     A write of which the first page was lost looks like that: what comes before it is still right.
     """
-    if not next_offset <= header.base_offset <= header.last_offset:
+    if not next_offset <= header.base_offset <= header.last_offset < INT64_MAX:
         raise Place(header.position, header.base_offset).corrupt(
             "offsets that do not follow those before them",
             expected=f"at least {next_offset}",

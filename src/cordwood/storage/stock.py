@@ -173,6 +173,15 @@ class Stock:
                 log.forget_files()
         self.tools.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
 
+    def not_closed(self, log: Log, error: BaseException) -> None:
+        """Leave a log as after a crash, or its directory if it is the disk's error."""
+        directory = self.home_of(log.directory)
+        if is_of_disk(error):
+            self.fail(directory, error)
+        else:
+            directory.is_whole = False
+            self.tools.on_event(f"{log.directory} could not be closed: {described(error)}")
+
     def not_written(self, directory: LogDirectory, error: OSError) -> None:
         """Go on with older checkpoints when new ones cannot be written; else fail."""
         if is_of_disk(error):

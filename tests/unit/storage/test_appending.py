@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from cordwood.core.binary import INT32_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
@@ -213,6 +213,18 @@ def test_follower_refuses_offsets_out_of_order() -> None:
         follow(log, *(batch(at=at) for at in (0, 1, 3, 2, 4)))
 
     assert log.bounds.log_end == 0
+
+
+def test_log_refuses_records_behind_which_no_offset_is_left() -> None:
+    log = opened()
+    log.truncate_fully(INT64_MAX - 1)
+
+    with pytest.raises(InvalidRecordError, match="no offsets are left"):
+        lead(log, batch(2))
+    with pytest.raises(InvalidRecordError, match="no offsets are left"):
+        follow(log, batch(at=INT64_MAX))
+    assert follow(log, batch(at=INT64_MAX - 1)).last_offset == INT64_MAX - 1
+    assert log.bounds.log_end == INT64_MAX
 
 
 @pytest.mark.parametrize("codec", list(Codec))

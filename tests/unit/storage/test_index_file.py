@@ -39,6 +39,18 @@ def test_index_file_is_empty_and_not_made_before_it_is_used() -> None:
     assert files.list("/") == []
 
 
+def test_index_file_is_not_what_has_its_name_and_is_no_file() -> None:
+    files = MemoryFiles()
+    files.make_directory(PATH)
+    one = index(over=files)
+
+    assert (one.count, one.size, one.exists) == (0, 0, False)
+    with pytest.raises(FileExistsError):
+        one.append(entries(1))
+    one.remove()
+    assert files.stat(PATH).is_directory
+
+
 @pytest.mark.parametrize(
     ("limit", "entry_size", "size"), ((500, 8, 496), (500, 12, 492), (67, 8, 64), (67, 12, 60))
 )

@@ -223,6 +223,20 @@ def test_directory_that_fails_while_it_is_closed_is_not_clean_and_the_others_are
     assert house.load().is_serving
 
 
+def test_log_that_cannot_be_closed_costs_the_mark_and_no_other_log() -> None:
+    house = House("/a")
+    manager = house.load()
+    for log in made(manager, 0, 1):
+        filled(log, 1)
+    house.files.script.add(Fault(on="*", path="/a/orders-0/*", code=errno.ENOSPC, times=9))
+
+    manager.close()
+
+    assert read_clean_shutdown(house.files, "/a") is None
+    assert house.events[0].startswith("/a/orders-0 could not be closed: [Errno 28]")
+    assert offsets(house, RECOVERY_POINTS) == {0: 0, 1: 1}
+
+
 def test_directory_is_not_clean_when_its_last_checkpoint_cannot_be_written() -> None:
     house = House("/a")
     manager = house.load()

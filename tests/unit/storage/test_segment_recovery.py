@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError
 from cordwood.records.batch import HEADER_SIZE
 from cordwood.records.header import BatchHeader
@@ -225,6 +226,19 @@ def test_recovery_ends_the_log_where_offsets_of_whole_batches_go_back() -> None:
     assert (done.next_offset, done.cut_bytes) == (6, len(v2(4)))
 
 
+@pytest.mark.parametrize("base", (-1, INT64_MAX))
+def test_recovery_ends_the_log_where_an_offset_can_be_none(base: int) -> None:
+    segment = created(INT64_MAX - 1 if base > 0 else 0)
+    whole = v2(segment.base_offset)
+    damaged = bytearray(v2(0, 1))
+    damaged[:8] = base.to_bytes(8, signed=True)
+
+    found = recovered(torn(segment, whole + damaged))
+
+    assert found.cut_bytes == len(damaged)
+    assert isinstance(found.fault, CorruptMessageError)
+
+
 def test_recovery_raises_when_an_offset_has_no_place() -> None:
     segment = torn(filled(created(), (v2(0),)), v2(1 << 31))
 
@@ -327,6 +341,7 @@ def test_segment_ends_whole_when_its_last_batch_ends_with_the_file() -> None:
     assert ends_whole(created())
     assert not ends_whole(torn(segment, v2(2)[:-1]))
     assert not ends_whole(torn(filled(created(), (v2(0),)), bytes(100)))
+    assert not ends_whole(torn(created(), v2(INT64_MAX)))
 
 
 @pytest.mark.parametrize(
