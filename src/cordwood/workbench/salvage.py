@@ -52,6 +52,7 @@ from cordwood.workbench.salvage_report import (
     losses,
     mended,
 )
+from cordwood.workbench.unreadable import Unreadable
 from cordwood.workbench.windows import Spend, Window, spend_freely
 
 #: As much is written at a time.
@@ -63,13 +64,17 @@ _NOBODYS_EPOCH: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvageTools:
-    """What a salvage works with. `config` says how the new segments are cut."""
+    """What a salvage works with. `config` says how the new segments are cut.
+
+    `unreadable` gathers what the disk of the source cannot read.
+    """
 
     files: Files
     clock: Clock
     random: Random
     config: LogConfig = field(default_factory=LogConfig)
     spend: Spend = spend_freely
+    unreadable: Unreadable = field(default_factory=Unreadable)
 
 
 class SourceFile(NamedTuple):
@@ -126,7 +131,7 @@ def salvage(
         doubtful=tuple(doubtful(batches)),
         mended=tuple(mended(batches)),
         gaps=tuple(each for each in gone if _is_gap(each, log_end)),
-        notes=(*known.notes, *_notes(merged)),
+        notes=(*known.notes, *_notes(merged), *_unread(tools.unreadable)),
     )
 
 
@@ -209,7 +214,7 @@ def _chain(
     bounds = Bounds(file.base, later[0] if later else None, known.marks)
     opened = tools.files.open(path)
     try:
-        window = Window(opened, opened.size, spend=tools.spend)
+        window = Window(opened, opened.size, spend=tools.spend, unreadable=tools.unreadable)
         return chain_of(path, pieces(window), bounds=bounds, epoch_for=known.epochs.epoch_for)
     finally:
         opened.close()
@@ -267,6 +272,11 @@ def _notes(merged: Merged) -> Iterator[str]:
         )
 
 
+def _unread(unreadable: Unreadable) -> Iterator[str]:
+    for each in unreadable.stretches():
+        yield f"{each.path}: {each.cause}, from position {each.position} on"
+
+
 def _is_gap(offsets: Offsets, log_end: int) -> bool:
     """Whether compaction may have made this: inside the log, and nothing is damaged there."""
     return offsets.why == MISSING and offsets.first < log_end
@@ -309,7 +319,7 @@ def _written(
         log_tools = LogTools(table=table, random=tools.random, deletions=_NoDeletions())
         log = Log.open(place, log_tools, clock=tools.clock)
         most = min(SET_BYTES, config.segment_bytes)
-        for data in sets(files, merged.batches, most=most, spend=tools.spend):
+        for data in sets(tools, merged.batches, most=most):
             log.append_as_follower(data, leader_epoch=INT32_MAX)
         end = log.bounds.log_end
         log.set_high_watermark(end)
@@ -323,18 +333,18 @@ def _written(
     return start, end
 
 
-def sets(
-    files: Files, batches: Sequence[Salvaged], *, most: int, spend: Spend
-) -> Iterator[bytearray]:
+def sets(tools: SalvageTools, batches: Sequence[Salvaged], *, most: int) -> Iterator[bytearray]:
     """Yield the bytes of the batches, as many at a time as are `most` bytes and fit a segment."""
     held, first = bytearray(), 0
     windows: dict[str, Window] = {}
     with ExitStack() as stack:
         for batch in batches:
             if batch.file not in windows:
-                file = files.open(batch.file)
+                file = tools.files.open(batch.file)
                 stack.callback(file.close)
-                windows[batch.file] = Window(file, file.size, spend=spend)
+                windows[batch.file] = Window(
+                    file, file.size, spend=tools.spend, unreadable=tools.unreadable
+                )
             window, header = windows[batch.file], batch.header
             data = batch.mended or window.view(header.position, header.size)
             is_far = batch.last_offset - first > INT32_MAX

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
+from cordwood.workbench.runs import runs
 from cordwood.workbench.salvage_batches import Damage
 from cordwood.workbench.salvage_chain import Salvaged
 
@@ -110,20 +111,6 @@ def mended(batches: Iterable[Salvaged]) -> Iterator[Offsets]:
         if batch.repairs:
             why = f"put right: {'; '.join(batch.repairs)}"
             yield Offsets(batch.offset, batch.last_offset, why, batch.file, batch.header.position)
-
-
-def runs(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of each stretch of offsets that follow one another."""
-    first = last = None
-    for offset in offsets:
-        if first is None or last is None:
-            first = offset
-        elif offset != last + 1:
-            yield first, last
-            first = offset
-        last = offset
-    if first is not None and last is not None:
-        yield first, last
 
 
 def _lost_inside(batch: Salvaged) -> Iterator[Offsets]:

@@ -15,7 +15,8 @@ from cordwood.storage.checkpoints import LEADER_EPOCHS, parse_epoch_checkpoint
 from cordwood.storage.partition_metadata import PARTITION_METADATA, parse_partition_metadata
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_listing import snapshot_offsets
-from cordwood.workbench.findings import Finding, VerifiedPartition, in_both, of_file
+from cordwood.workbench.findings import Finding, VerifiedPartition, damage, in_both, of_file
+from cordwood.workbench.unreadable import ReadAround, Unreadable
 from cordwood.workbench.verify_ends import SaidEnds, check_ends
 from cordwood.workbench.verify_names import check_names, orphans_among
 from cordwood.workbench.verify_order import Order, check_epochs
@@ -71,7 +72,9 @@ def _look(
     only: int | None,
     said: SaidEnds,
 ) -> VerifiedPartition:
-    source, names, beside = reader.source, reader.names(), reader.beside()
+    unreadable = Unreadable()
+    source = ReadAround(reader.source, unreadable)
+    names, beside = reader.names(), reader.beside()
     listed = reader.listed()
     bases = [each.base_offset for each in listed]
     places = [
@@ -97,6 +100,9 @@ def _look(
         cleaned_to=beside.cleaned_to,
         orphans=orphans_among(names, set(bases)),
     )
+    findings += [
+        damage(each.path, each.cause, position=each.position) for each in unreadable.stretches()
+    ]
     if only is None:
         findings += check_ends(source.path, said, log_end=max(first, verifier.log_end))
     log_start = max(first, beside.log_start)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from cordwood.core.ports import Clock, OpenFile
+from cordwood.workbench.unreadable import Unreadable
 
 WINDOW_BYTES: Final = 4 << 20
 
@@ -20,17 +21,27 @@ def spend_freely(_size: int) -> None:
 
 
 class Window:
-    """A file from its start to `end`; a view of it lasts until the next one is asked for."""
+    """A file from its start to `end`; a view of it lasts until the next one is asked for.
 
-    __slots__ = ("_buffer", "_file", "_held", "_size", "_spend", "_start", "end")
+    What a disk cannot read is an error, unless there is who reads around it.
+    """
+
+    __slots__ = ("_buffer", "_file", "_held", "_size", "_spend", "_start", "_unreadable", "end")
 
     def __init__(
-        self, file: OpenFile, end: int, *, size: int = WINDOW_BYTES, spend: Spend = spend_freely
+        self,
+        file: OpenFile,
+        end: int,
+        *,
+        size: int = WINDOW_BYTES,
+        spend: Spend = spend_freely,
+        unreadable: Unreadable | None = None,
     ) -> None:
         self.end = end
         self._file = file
         self._size = size
         self._spend = spend
+        self._unreadable = unreadable
         self._buffer = bytearray(0)
         self._start = 0
         self._held = 0
@@ -48,8 +59,14 @@ class Window:
         wanted = min(max(length, self._size), max(self.end - position, 0))
         self._buffer = bytearray(wanted)
         self._start = position
-        self._held = self._file.pread_into(self._buffer, position) if wanted else 0
+        self._held = self._read_into(position) if wanted else 0
         self._spend(self._held)
+
+    def _read_into(self, position: int) -> int:
+        read, buffer = self._file.pread_into, self._buffer
+        if self._unreadable is None:
+            return read(buffer, position)
+        return self._unreadable.read_into(self._file.path, read, buffer=buffer, position=position)
 
 
 class Throttle:

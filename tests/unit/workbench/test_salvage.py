@@ -11,6 +11,7 @@ from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.partition import open_partition
 from cordwood.workbench.salvage import SalvageTools, salvage, sets, source_files
 from cordwood.workbench.salvage_chain import Bounds, chain_of
+from tests.unit.workbench.bad_disk import on_bad_disk
 from tests.unit.workbench.dump_samples import FOLDER, files_of
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
@@ -152,8 +153,8 @@ def test_sets_end_where_a_segment_has_to() -> None:
     path = f"{FOLDER}/a"
     chain = chain_of(path, found_in(data), bounds=Bounds(), epoch_for=lambda _: None)
 
-    by_reach = list(sets(files, chain.batches, most=1 << 20, spend=lambda _: None))
-    by_size = list(sets(files, chain.batches, most=150, spend=lambda _: None))
+    by_reach = list(sets(tools(files), chain.batches, most=1 << 20))
+    by_size = list(sets(tools(files), chain.batches, most=150))
 
     assert [len(each) // len(batch()) for each in by_reach] == [2, 2]
     assert [len(each) // len(batch()) for each in by_size] == [1, 1, 1, 1]
@@ -191,3 +192,17 @@ def test_source_whose_name_says_no_partition_needs_one(name: str) -> None:
 def test_source_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(LogDirectoryError, match="is no directory"):
         salvage(tools(directory({})), f"/logs/{name}", out="/out")
+
+
+def test_what_a_disk_cannot_read_costs_the_batches_in_it_alone() -> None:
+    whole = directory({ZERO: b"".join(batch(4 * each, value=b"v" * 500) for each in range(10))})
+    path = f"{SOURCE}/{ZERO}"
+
+    report = salvage(tools(on_bad_disk(whole, path, range(5000, 5001))), SOURCE, out="/out")
+
+    assert (report.log_start, report.log_end) == (0, 40)
+    assert {each.first // 4 for each in (*report.lost, *report.doubtful)} <= {1, 2, 3}
+    assert report.lost
+    assert report.notes == (
+        f"{path}: 4,096 bytes that the disk cannot read, from position 4096 on",
+    )

@@ -11,7 +11,6 @@ from cordwood.workbench.salvage_report import (
     doubtful,
     losses,
     mended,
-    runs,
 )
 from tests.unit.workbench.salvage_samples import batch, found_in, harmed
 
@@ -68,11 +67,6 @@ def test_what_is_doubtful_and_what_was_mended_is_told() -> None:
 
     assert [each[:2] for each in doubtful(chain.batches)] == [(1, 3)]
     assert [each[:3] for each in mended(chain.batches)] == [(4, 7, "put right: a bit of byte 80")]
-
-
-def test_runs_are_offsets_that_follow() -> None:
-    assert list(runs((1, 2, 5, 7, 8))) == [(1, 2), (5, 5), (7, 8)]
-    assert list(runs(())) == []
 
 
 def test_report_is_whole_when_nothing_is_lost_and_reads_as_json() -> None:
