@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cordwood.broker.settings.catalogue import declared, refuse_unknown
+from cordwood.broker.settings.catalogue import declared, refuse_unknown, why_without_effect
 from cordwood.broker.settings.ignored import why_ignored
 from cordwood.core.errors import BytesError, DamagedFileError, SettingError
 from cordwood.core.properties import parse_properties
@@ -123,6 +123,6 @@ def _check(source: Source) -> None:
 
 def _of_no_effect(source: Source) -> Iterator[str]:
     for key in source.texts:
-        reason = why_ignored(key)
+        reason = why_without_effect(key)
         if reason is not None:
             yield f"{source.name}: setting {key} has no effect: {reason}"

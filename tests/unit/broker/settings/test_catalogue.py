@@ -2,7 +2,13 @@
 
 import pytest
 
-from cordwood.broker.settings.catalogue import BROKER_SETTINGS, TABLES, declared, refuse_unknown
+from cordwood.broker.settings.catalogue import (
+    BROKER_SETTINGS,
+    TABLES,
+    declared,
+    refuse_unknown,
+    why_without_effect,
+)
 from cordwood.broker.settings.ignored import why_ignored
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import text_of
@@ -47,3 +53,16 @@ def test_unknown_key_is_refused_with_the_nearest() -> None:
 
     with pytest.raises(SettingError, match=r"did you mean num\.partitions"):
         refuse_unknown(["num.partition"])
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    (
+        ("num.partitions", None),
+        ("group.max.size", "what it speaks of is still to come"),
+        ("listener.name.in.sasl.enabled.mechanisms", "what it speaks of is still to come"),
+        ("zookeeper.connect", "one node keeps its own metadata"),
+    ),
+)
+def test_key_without_effect_has_a_reason(key: str, reason: str | None) -> None:
+    assert why_without_effect(key) == reason
