@@ -1,0 +1,9 @@
+"""The page of settings is what the tables say."""
+
+from scripts.configuration_page import PAGE, page
+
+
+def test_page_of_settings_is_fresh() -> None:
+    fresh = PAGE.read_text(encoding="utf-8") == page()
+
+    assert fresh, "run python scripts/configuration_page.py"
