@@ -1,11 +1,18 @@
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.AlterConfigsOptions;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -14,6 +21,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -31,6 +39,10 @@ final class Clients {
                 return waitForBroker(question);
             case "create_topics":
                 return createTopics(question);
+            case "describe_configs":
+                return describeConfigs(question);
+            case "alter_configs":
+                return alterConfigs(question);
             case "delete_records":
                 return deleteRecords(question);
             case "produce":
@@ -66,6 +78,59 @@ final class Clients {
             admin.createTopics(topics).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         }
         return topics.size();
+    }
+
+    private static ConfigResource resource(Map<String, Object> question) {
+        return new ConfigResource(
+            ConfigResource.Type.valueOf((String) question.get("type")), (String) question.get("name"));
+    }
+
+    private static List<Map<String, Object>> describeConfigs(Map<String, Object> question) throws Exception {
+        ConfigResource resource = resource(question);
+        List<Map<String, Object>> entries = new ArrayList<>();
+        try (Admin admin = admin(question)) {
+            Config config = admin.describeConfigs(
+                List.of(resource), new DescribeConfigsOptions().includeSynonyms(true)).all()
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS).get(resource);
+            for (ConfigEntry entry : config.entries()) {
+                entries.add(described(entry));
+            }
+        }
+        return entries;
+    }
+
+    private static Map<String, Object> described(ConfigEntry entry) {
+        List<List<String>> synonyms = new ArrayList<>();
+        for (ConfigEntry.ConfigSynonym synonym : entry.synonyms()) {
+            synonyms.add(Arrays.asList(synonym.name(), synonym.value(), synonym.source().name()));
+        }
+        Map<String, Object> seen = new LinkedHashMap<>();
+        seen.put("name", entry.name());
+        seen.put("value", entry.value());
+        seen.put("source", entry.source().name());
+        seen.put("type", entry.type().name());
+        seen.put("is_sensitive", entry.isSensitive());
+        seen.put("is_read_only", entry.isReadOnly());
+        seen.put("synonyms", synonyms);
+        return seen;
+    }
+
+    /** What the broker says of changes that are only to be checked: an error's name and words, or nothing. */
+    private static List<String> alterConfigs(Map<String, Object> question) throws Exception {
+        List<AlterConfigOp> changes = new ArrayList<>();
+        for (Map<String, Object> change : RecordsOracle.maps(question, "changes")) {
+            changes.add(new AlterConfigOp(
+                new ConfigEntry((String) change.get("name"), (String) change.get("value")),
+                AlterConfigOp.OpType.valueOf((String) change.get("operation"))));
+        }
+        try (Admin admin = admin(question)) {
+            admin.incrementalAlterConfigs(
+                Map.of(resource(question), changes), new AlterConfigsOptions().validateOnly(true)).all()
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            return List.of();
+        } catch (ExecutionException error) {
+            return List.of(error.getCause().getClass().getSimpleName(), error.getCause().getMessage());
+        }
     }
 
     private static long deleteRecords(Map<String, Object> question) throws Exception {

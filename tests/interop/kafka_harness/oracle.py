@@ -70,6 +70,22 @@ class KafkaError(TypedDict):
     retriable: bool
 
 
+class ConfigAnswer(TypedDict):
+    name: str
+    value: str | None
+    source: str
+    type: str
+    is_sensitive: bool
+    is_read_only: bool
+    synonyms: list[tuple[str, str | None, str]]
+
+
+class ConfigChange(TypedDict):
+    operation: str
+    name: str
+    value: str | None
+
+
 class Oracle:
     """One Java process that reads and writes records and talks to brokers for us."""
 
@@ -152,6 +168,19 @@ class Oracle:
             for name, configs in topics.items()
         ]
         self.ask("create_topics", {"bootstrap": bootstrap, "topics": wanted})
+
+    def describe_configs(self, bootstrap: str, *, kind: str, name: str) -> list[ConfigAnswer]:
+        """What a topic or a broker is configured with."""
+        question: dict[str, Json] = {"bootstrap": bootstrap, "type": kind, "name": name}
+        return cast("list[ConfigAnswer]", self.ask("describe_configs", question))
+
+    def check_alteration(
+        self, bootstrap: str, *, kind: str, name: str, changes: list[ConfigChange]
+    ) -> list[str]:
+        """The name and the words of the error that changes would be refused with; or nothing."""
+        question: dict[str, Json] = {"bootstrap": bootstrap, "type": kind, "name": name}
+        wanted = [cast("Json", change) for change in changes]
+        return cast("list[str]", self.ask("alter_configs", {**question, "changes": wanted}))
 
     def delete_records(self, bootstrap: str, topic: str, offset: int) -> None:
         """Let a partition begin at an offset."""
