@@ -15,10 +15,9 @@ from time import process_time
 from typing import Final, NamedTuple
 
 from benchmarks.figure import Bound, Figure
-from cordwood.core.binary import Buffer
 from cordwood.core.ids import Uuid
 from cordwood.protocol.apis import Api, api_of
-from cordwood.protocol.codec import encode, reader, writer
+from cordwood.protocol.codec import encode, joined, reader, writer
 from cordwood.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
@@ -131,7 +130,7 @@ def _metadata() -> MetadataResponse:
 
 def _measure(case: Case, calls: int) -> Iterator[Figure]:
     """Yield a figure for each peer and direction; the goals stand beside the quicker peer."""
-    data = _joined(case)
+    data = joined(encode(case.message, case.version))
     view, kind = memoryview(data), type(case.message)
     read, write = reader(kind, case.version), writer(kind, case.version)
     for peer, make, has_goal in (("kio", _kio, True), ("kafka-python", _kafka_python, False)):
@@ -153,15 +152,6 @@ def _measure(case: Case, calls: int) -> Iterator[Figure]:
                     goal=most_us if has_goal else None,
                     bound=Bound.MOST,
                 )
-
-
-def _joined(case: Case) -> bytes:
-    """Return a message as the wire has it."""
-    out = bytearray()
-    for chunk in encode(case.message, case.version):
-        assert isinstance(chunk, Buffer), "records of these cases are in memory"
-        out += chunk
-    return bytes(out)
 
 
 def _kio(case: Case, data: bytes) -> tuple[Call, Call]:

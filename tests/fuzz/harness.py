@@ -20,6 +20,7 @@ from cordwood.core.errors import CordwoodError
 from tests.fuzz.mutations import damaged
 
 Reader = Callable[[bytearray], object]
+Damage = Callable[[random.Random, Sequence[bytes]], bytearray]
 
 SEED = int(os.environ.get("CORDWOOD_FUZZ_SEED", "20"))
 CASES = int(
@@ -50,12 +51,14 @@ class Outcome:
         return f"accepted {self.accepted}, refused {total} for {different} reasons: {kinds}"
 
 
-def fuzz(reader: Reader, samples: Sequence[bytes], *, cases: int = CASES) -> Outcome:
+def fuzz(
+    reader: Reader, samples: Sequence[bytes], *, cases: int = CASES, damage: Damage = damaged
+) -> Outcome:
     """Run `reader` over `cases` damaged inputs made of `samples`."""
     outcome = Outcome()
     with _deadline():
         for case in range(cases):
-            data = damaged(random.Random(SEED * 1_000_003 + case), samples)
+            data = damage(random.Random(SEED * 1_000_003 + case), samples)
             signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CASE)
             run = _run_measured if case % MEASURED_EVERY == 0 else _run
             run(reader, data, outcome, case)

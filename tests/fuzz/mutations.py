@@ -27,13 +27,27 @@ V2_HEADER = 61
 
 
 def damaged(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
-    """Return random bytes, or one of `samples` changed and repaired, with the same odds."""
+    """Return random bytes, or a batch among `samples` changed and repaired, with the same odds."""
     if chance.random() < 0.5:
-        return bytearray(chance.randbytes(chance.randrange(MOST_RANDOM_BYTES)))
+        return _random_bytes(chance)
+    data = _changed(chance, samples)
+    repair(chance, data)
+    return data
+
+
+def left_damaged(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
+    """Return what `damaged` does, of samples that are no batches and have nothing to repair."""
+    return _random_bytes(chance) if chance.random() < 0.5 else _changed(chance, samples)
+
+
+def _random_bytes(chance: random.Random) -> bytearray:
+    return bytearray(chance.randbytes(chance.randrange(MOST_RANDOM_BYTES)))
+
+
+def _changed(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
     data = bytearray(chance.choice(samples))
     for _ in range(chance.randint(1, 3)):
         chance.choice(CHANGES)(chance, data)
-    repair(chance, data)
     return data
 
 

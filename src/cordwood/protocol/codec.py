@@ -61,6 +61,11 @@ def encode(message: Message, version: int) -> list[Chunk]:
     return writer(type(message), version)(message, bytearray())
 
 
+def joined(chunks: Iterable[Chunk]) -> bytes:
+    """Return chunks as one: for messages that are kept rather than sent."""
+    return b"".join(chunk if isinstance(chunk, Buffer) else chunk.read() for chunk in chunks)
+
+
 def size_of(chunks: Iterable[Chunk]) -> int:
     """Return how many bytes chunks have."""
     return sum(map(size_of_part, chunks))

@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.core.errors import UnsupportedVersionError
-from cordwood.protocol.codec import decode, encode, reader, size_of, writer
+from cordwood.protocol.codec import decode, encode, joined, reader, size_of, writer
 from cordwood.testing.files import MemoryFiles
 from tests.unit.protocol.messages_of_tests import Later, Produced
 
@@ -35,3 +35,4 @@ def test_encode_hands_a_range_of_a_file_on() -> None:
 
     assert chunks[1] is part
     assert size_of(chunks) == 4 + 4 + 3 + 4
+    assert joined(chunks) == bytes.fromhex("00000000 00000003") + b"eco" + bytes(4)
