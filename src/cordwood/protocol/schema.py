@@ -175,7 +175,7 @@ class StructType(type):
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class Struct(metaclass=StructType):
-    """A group of fields. Equal when all of them are; shows those that are not the default."""
+    """A group of fields. Equal when all of them are; shows those that were not left out."""
 
     __slots__ = ("unknown_tags",)
     __hash__: ClassVar[None]  # type: ignore[assignment]  # its fields change
@@ -193,7 +193,7 @@ class Struct(metaclass=StructType):
         shown = [
             f"{each.name}={_shown(value)}"
             for each in type(self).__schema__.fields
-            if (value := getattr(self, each.name)) != default_of(each)
+            if (value := getattr(self, each.name)) != default_of(each) or each.is_required
         ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags}")

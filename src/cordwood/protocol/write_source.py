@@ -70,6 +70,9 @@ class WriteSource(Source):
                 self._field(field, value)
         if self._is_flexible:
             self._tags(name, tagged)
+            return
+        with self.block(f"if {name}.unknown_tags:"):
+            self.line(f"refuse_field('tagged fields', {self._title!r})")
 
     def _absent(self, field: Field, value: str) -> None:
         if field.is_ignorable:

@@ -54,13 +54,17 @@ def test_struct_differs_by_what_it_was_given_unknown() -> None:
     assert one != Node()
 
 
-def test_repr_shows_what_is_not_the_default() -> None:
+def test_repr_shows_what_is_not_the_default_and_how_large_it_is() -> None:
     made = Texts(name="a", blob=memoryview(b"xyz"), extra=bytes(100))
     made.unknown_tags = ((9, b"z"),)
 
     assert repr(made) == (
         "Texts(name='a', blob=b'xyz', extra=<100 bytes>, unknown_tags=((9, b'z'),))"
     )
+
+
+def test_repr_shows_what_had_to_be_given() -> None:
+    assert repr(Part(index=0)) == "Part(index=0)"
 
 
 def test_schema_knows_in_which_versions_a_field_is_there() -> None:

@@ -119,6 +119,14 @@ def test_writer_refuses_a_value_that_its_version_has_no_place_for() -> None:
         encode(Later(kept=1, gone=3), 1)
 
 
+def test_writer_refuses_tagged_fields_that_its_version_has_no_place_for() -> None:
+    message = Tagged(state=Node())
+    message.unknown_tags = ((99, b"x"),)
+
+    with pytest.raises(UnsupportedVersionError, match="Tagged v0 has no place for tagged fields"):
+        encode(message, 0)
+
+
 def test_writer_drops_what_nobody_misses() -> None:
     assert written(Later(kept=1, hint=3), 1) == "000000010000"
 
