@@ -1,4 +1,4 @@
-"""Who may come in and what they may do: SASL, tokens, the authorizer."""
+"""Who may come in and what they may do: SASL, tokens, certificates, the authorizer."""
 
 from typing import Final
 
@@ -149,6 +149,24 @@ ACCESS: Final = SettingTable(
             type=SettingType.BOOLEAN,
             default=False,
             doc="Whether what no rule speaks of is open to all.",
+        ),
+        Setting(
+            name="ssl.principal.mapping.rules",
+            type=SettingType.STRING,
+            default="DEFAULT",
+            doc="How the name in a certificate becomes a principal.",
+        ),
+        Setting(
+            name="ssl.allow.dn.changes",
+            type=SettingType.BOOLEAN,
+            default=False,
+            doc="Whether a new certificate may name another subject.",
+        ),
+        Setting(
+            name="ssl.allow.san.changes",
+            type=SettingType.BOOLEAN,
+            default=False,
+            doc="Whether a new certificate may name fewer hosts.",
         ),
     )
 )

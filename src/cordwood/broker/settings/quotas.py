@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cordwood.core.binary import INT64_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
 
 QUOTAS: Final = SettingTable(
@@ -95,6 +95,14 @@ QUOTAS: Final = SettingTable(
                 "How many logs move between directories at a time; as many as directories where "
                 "not given."
             ),
+        ),
+        Setting(
+            name="max.connection.creation.rate",
+            type=SettingType.INT,
+            default=INT32_MAX,
+            doc="How many connections a second are taken, over all listeners or on one.",
+            scope=Scope.CLUSTER,
+            at_least=0,
         ),
     )
 )

@@ -99,5 +99,12 @@ REPLICATION: Final = SettingTable(
             doc="How often it is looked for partitions to go back.",
             at_least=1,
         ),
+        Setting(
+            name="ssl.endpoint.identification.algorithm",
+            type=SettingType.STRING,
+            default="https",
+            doc="Whether a broker's name has to be in its certificate: https, or empty for no.",
+            scope=Scope.BROKER,
+        ),
     )
 )

@@ -108,21 +108,10 @@ SOCKETS: Final = SettingTable(
             check=_problem_of_overrides,
         ),
         Setting(
-            name="max.connection.creation.rate",
-            type=SettingType.INT,
-            default=INT32_MAX,
-            doc="How many connections a second are taken, over all listeners or on one.",
-            scope=Scope.CLUSTER,
-            at_least=0,
-        ),
-        Setting(
             name="queued.max.request.bytes",
             type=SettingType.LONG,
             default=-1,
-            doc=(
-                "How many bytes of requests may be in work at a time; -1 is as many as four of "
-                "the largest."
-            ),
+            doc="How many bytes of requests may be in work at a time; -1 is 128 MiB.",
         ),
     )
 )

@@ -109,30 +109,5 @@ TLS: Final = SettingTable(
             doc="The ciphers that are taken; none named are those of the system.",
             scope=Scope.BROKER,
         ),
-        Setting(
-            name="ssl.endpoint.identification.algorithm",
-            type=SettingType.STRING,
-            default="https",
-            doc="Whether a broker's name has to be in its certificate: https, or empty for no.",
-            scope=Scope.BROKER,
-        ),
-        Setting(
-            name="ssl.principal.mapping.rules",
-            type=SettingType.STRING,
-            default="DEFAULT",
-            doc="How the name in a certificate becomes a principal.",
-        ),
-        Setting(
-            name="ssl.allow.dn.changes",
-            type=SettingType.BOOLEAN,
-            default=False,
-            doc="Whether a new certificate may name another subject.",
-        ),
-        Setting(
-            name="ssl.allow.san.changes",
-            type=SettingType.BOOLEAN,
-            default=False,
-            doc="Whether a new certificate may name fewer hosts.",
-        ),
     )
 )
