@@ -1,0 +1,123 @@
+"""Frames come out as they went in, however the bytes are cut, and sizes are refused unallocated."""
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cordwood.core.errors import BytesError
+from cordwood.protocol.framing import FrameReader, framed
+
+LIMIT = 1 << 27
+
+
+def reader(limit: int = LIMIT) -> FrameReader:
+    return FrameReader(lambda: limit)
+
+
+def framing(*bodies: bytes) -> bytes:
+    return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1))
+def test_frames_come_out_however_the_bytes_are_cut(bodies: list[bytes], cuts: list[int]) -> None:
+    stream, frames, at = framing(*bodies), reader(), 0
+
+    while at < len(stream):
+        step = cuts[at % len(cuts)]
+        frames.feed(stream[at : at + step])
+        at += step
+
+    assert list(frames.frames) == bodies
+    assert frames.missing == 0
+
+
+def test_frame_can_be_received_in_place() -> None:
+    frames = reader()
+    frames.feed(framing(b"abcdef")[:6])
+
+    room = frames.room()
+    room[:] = b"cdef"
+    frames.fill(len(room))
+
+    assert list(frames.frames) == [b"abcdef"]
+
+
+@pytest.mark.parametrize("size", (-1, 11, -(1 << 31), (1 << 31) - 1))
+def test_size_is_refused_when_it_is_negative_or_above_the_limit(size: int) -> None:
+    with pytest.raises(BytesError, match="expected 0 to 10"):
+        reader(10).feed(size.to_bytes(4, "big", signed=True))
+
+
+def test_refused_size_allocates_nothing() -> None:
+    tracemalloc.start()
+
+    with pytest.raises(BytesError):
+        reader(1 << 20).feed((1 << 30).to_bytes(4, "big"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 1 << 16
+
+
+def test_frames_before_a_refused_size_are_whole() -> None:
+    frames = reader(10)
+
+    with pytest.raises(BytesError):
+        frames.feed(framing(b"good") + b"\xff\xff\xff\xff")
+
+    assert list(frames.frames) == [b"good"]
+
+
+def test_limit_may_change_between_frames() -> None:
+    limit = 2
+    frames = FrameReader(lambda: limit)
+    frames.feed(framing(b"ab"))
+
+    limit = 3
+    frames.feed(framing(b"abc"))
+
+    assert list(frames.frames) == [b"ab", b"abc"]
+
+
+def test_held_frame_goes_on_with_what_had_come() -> None:
+    asked: list[int] = []
+
+    def hold(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    frames = FrameReader(lambda: LIMIT, admit=hold)
+
+    frames.feed(framing(b"abc", b"d"))
+    held = (len(frames.frames), frames.allocated)
+    frames.go_on()
+
+    assert held == (0, 0)
+    assert list(frames.frames) == [b"abc"]
+    assert asked == [3, 1]
+
+
+def test_large_frame_costs_as_much_as_its_bytes() -> None:
+    piece, pieces = bytes(1 << 16), 1600
+    frames = reader()
+    frames.feed((len(piece) * pieces).to_bytes(4, "big"))
+    tracemalloc.start()
+
+    for _ in range(pieces):
+        frames.feed(piece)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert len(frames.frames[0]) == len(piece) * pieces
+    assert peak < 4 * len(piece)
+
+
+def test_framed_has_the_size_of_what_follows_in_front() -> None:
+    body = memoryview(b"body")
+
+    chunks = framed(b"head", [b"", body])
+
+    assert chunks[0] == b"\0\0\0\x08head"
+    assert chunks[2] is body
