@@ -1,0 +1,221 @@
+"""A server over real sockets: who is let in, who is sent away, and how it ends."""
+
+import asyncio
+import logging
+
+import pytest
+
+from cordwood.broker.limits import ServerSettings
+from cordwood.broker.listening import Listener
+from cordwood.broker.request import RequestContext
+from cordwood.core.errors import SettingError
+from cordwood.protocol.primitives import Chunk
+from tests.unit.broker.server_samples import Run, echo, request, serving, turn
+
+
+def test_server_answers_on_every_listener(run: Run) -> None:
+    listeners = tuple(Listener(name=name, host="127.0.0.1", port=0) for name in ("A", "B"))
+
+    async def scene() -> list[bytes]:
+        async with serving(listeners=listeners) as house:
+            return [await (await house.connect(name)).ask(name.encode()) for name in "AB"]
+
+    assert run(scene()) == [b"A", b"B"]
+
+
+def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
+    async def scene() -> None:
+        async with serving() as house:
+            taken = Listener(name="B", host="127.0.0.1", port=house.addresses["PLAINTEXT"].port)
+            async with serving(listeners=(taken,)):
+                pass
+
+    with pytest.raises(SettingError, match=r"listener B cannot listen .*; choose an address"):
+        run(scene())
+
+
+def test_address_is_turned_away_when_it_has_its_share(run: Run) -> None:
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(settings=ServerSettings(max_connections_per_ip=1)) as house:
+            first = await house.connect()
+            await house.until_open(1)
+            second = await house.connect()
+            return await second.end(), await first.ask(b"still here")
+
+    assert run(scene()) == (b"", b"still here")
+
+
+def test_connection_waits_to_be_accepted_until_there_is_room(run: Run) -> None:
+    async def scene() -> bytes:
+        async with serving(settings=ServerSettings(max_connections=1)) as house:
+            first = await house.connect()
+            await first.ask(b"x")
+            second = await house.connect()
+            second.send(request(1, b"waited"))
+            await turn()
+            assert house.server.limits.total == 1
+            await first.close()
+            return (await second.answer())[1]
+
+    assert run(scene()) == b"waited"
+
+
+def test_idle_connection_is_closed_and_a_busy_one_stays(run: Run) -> None:
+    settings = ServerSettings(connections_max_idle_ms=10_000)
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(settings=settings) as house:
+            idle, busy = await house.connect(), await house.connect()
+            await house.until_open(2)
+            house.clock.advance(seconds=9)
+            await busy.ask(b"x")
+            house.clock.advance(seconds=2)
+            return await idle.end(), await busy.ask(b"still here")
+
+    assert run(scene()) == (b"", b"still here")
+
+
+def test_frame_that_never_becomes_whole_is_idle(run: Run) -> None:
+    async def scene() -> int:
+        async with serving(settings=ServerSettings(connections_max_idle_ms=10_000)) as house:
+            slow = await house.connect()
+            for byte in request(1, b"body")[:11]:
+                slow.send(bytes([byte]))
+                await turn()
+                house.clock.advance(seconds=1)
+            await slow.end()
+            return house.server.counts.ended["idle"]
+
+    assert run(scene()) == 1
+
+
+def test_request_that_takes_long_is_not_idle(run: Run) -> None:
+    async def scene() -> bytes:
+        go_on = asyncio.Event()
+
+        async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+            await go_on.wait()
+            return [b"late"]
+
+        async with serving(handle, ServerSettings(connections_max_idle_ms=10_000)) as house:
+            peer = await house.connect()
+            peer.send(request(1))
+            await turn()
+            house.clock.advance(seconds=60)
+            go_on.set()
+            return (await peer.answer())[1]
+
+    assert run(scene()) == b"late"
+
+
+def test_error_of_a_handler_ends_its_connection_alone(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        return [b"%d" % (1 // len(body))]
+
+    async def scene() -> tuple[bytes, bytes, int]:
+        async with serving(handle) as house:
+            good, bad = await house.connect(), await house.connect()
+            bad.send(request(1))
+            return await bad.end(), await good.ask(b"x"), house.server.counts.ended["failure"]
+
+    assert run(scene()) == (b"", b"1", 1)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    (
+        (b"\xff\xff\xff\xff", "frame size"),
+        (b"\x7f\xff\xff\xff", "frame size"),
+        (b"\0\0\0\0", "no room for a header"),
+        (request(1, key=999), "999"),
+        (b"\0\0\0\x0a\0\x12\0\0\0\0\0\x01\x7f\xff", "length beyond"),
+    ),
+    ids=["negative", "oversize", "empty", "unknown", "header"],
+)
+def test_what_is_no_request_is_refused_and_logged_once(
+    run: Run, caplog: pytest.LogCaptureFixture, frame: bytes, reason: str
+) -> None:
+    async def scene() -> tuple[bytes, int]:
+        async with serving() as house:
+            peer = await house.connect()
+            peer.send(frame)
+            return await peer.end(), house.server.counts.ended["refusal"]
+
+    assert run(scene()) == (b"", 1)
+    assert len(caplog.records) == 1
+    assert reason in caplog.text
+    assert "127.0.0.1" in caplog.text
+
+
+def test_stop_lets_the_request_at_work_be_answered_and_begins_no_other(run: Run) -> None:
+    begun: list[bytes] = []
+
+    async def handle(context: RequestContext, body: memoryview) -> list[Chunk]:
+        begun.append(bytes(body))
+        ended = asyncio.Event()
+        context.connection.stopping.watch(ended.set)
+        await ended.wait()
+        return [b"what there is"]
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(handle) as house:
+            peer, idle = await house.connect(), await house.connect()
+            peer.send(request(1, b"first"), request(2, b"second"))
+            await house.until_open(2)
+            await turn()
+            await house.server.stop(1_000)
+            return (await peer.answer())[1], await peer.end() + await idle.end()
+
+    assert run(scene()) == (b"what there is", b"")
+    assert begun == [b"first"]
+
+
+def test_stop_cuts_off_what_is_not_answered_in_time(run: Run) -> None:
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        await asyncio.Event().wait()
+        return []
+
+    async def scene() -> tuple[bytes, int]:
+        async with serving(handle) as house:
+            peer = await house.connect()
+            peer.send(request(1))
+            await house.until_open(1)
+            await turn()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(house.server.stop(500))
+                await turn()
+                house.clock.advance(ms=500)
+            return await peer.end(), house.server.counts.ended["stop"]
+
+    assert run(scene()) == (b"", 1)
+
+
+def test_stop_gives_the_address_up(run: Run) -> None:
+    async def scene() -> None:
+        async with serving() as house:
+            await house.server.stop(0)
+            await house.connect()
+
+    with pytest.raises(ConnectionRefusedError):
+        run(scene())
+
+
+def test_frame_that_keeps_memory_from_others_is_closed(run: Run) -> None:
+    big = bytes(100_000)
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(echo, ServerSettings(queued_max_bytes=50_000)) as house:
+            hog, waiting = await house.connect(), await house.connect()
+            hog.send(request(1, big)[:-1])
+            while not house.server.budget.taken:
+                await turn()
+            waiting.send(request(1, big))
+            while not house.server.budget.is_short:
+                await turn()
+            house.clock.advance(seconds=32)
+            return await hog.end(), (await waiting.answer())[1]
+
+    assert run(scene()) == (b"", big)

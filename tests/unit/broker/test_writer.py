@@ -1,0 +1,160 @@
+"""What is sent arrives in order, slices are released once, and a file that shrinks ends it all."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cordwood.broker.writer import SocketWriter, TruncatedSliceError
+from cordwood.core.ports import Slice
+from cordwood.core.system import SystemFiles
+from cordwood.testing.files import MemoryFiles
+from tests.unit.broker.server_samples import Run
+
+if TYPE_CHECKING:
+    from cordwood.protocol.primitives import Chunk
+
+DATA = bytes(range(256)) * 8192
+
+
+class CountedSlice:
+    """A slice that counts how often it is released."""
+
+    def __init__(self, inner: Slice) -> None:
+        self._inner = inner
+        self.releases = 0
+
+    @property
+    def descriptor(self) -> int | None:
+        return self._inner.descriptor
+
+    @property
+    def position(self) -> int:
+        return self._inner.position
+
+    @property
+    def length(self) -> int:
+        return self._inner.length
+
+    def read(self) -> memoryview:
+        return self._inner.read()
+
+    def release(self) -> None:
+        self.releases += 1
+        self._inner.release()
+
+
+@pytest.fixture(params=["descriptor", "memory"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> CountedSlice:
+    """A range of a file that holds DATA behind something else."""
+    is_real = request.param == "descriptor"
+    files = SystemFiles() if is_real else MemoryFiles()
+    if not is_real:
+        files.make_directory("/d")
+    file = files.create(f"{tmp_path}/data" if is_real else "/d/data")
+    file.append(b"before" + DATA)
+    part = CountedSlice(file.slice(6, len(DATA)))
+    file.close()
+    return part
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Two connected sockets, the first with a small buffer."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0)
+    theirs.settimeout(0)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    with ours, theirs:
+        yield ours, theirs
+
+
+async def received(theirs: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        data += await asyncio.get_running_loop().sock_recv(theirs, 1 << 16)
+    return bytes(data)
+
+
+Ends = tuple[socket.socket, socket.socket]
+
+
+def test_chunks_of_all_kinds_arrive_in_order(run: Run, ends: Ends, stored: CountedSlice) -> None:
+    many = [b"%d," % number for number in range(3_000)]
+    chunks: list[Chunk] = [b"head", *many, stored, bytearray(b""), memoryview(b"tail")]
+    expected = b"head" + b"".join(many) + DATA + b"tail"
+
+    async def scene() -> bytes:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        async with asyncio.TaskGroup() as group:
+            arrived = group.create_task(received(ends[1], len(expected)))
+            await writer.send(chunks)
+        writer.close()
+        return arrived.result()
+
+    assert run(scene()) == expected
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_the_writer_is_closed_meanwhile(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        writer = SocketWriter(ends[0], loop)
+        loop.call_later(0.005, writer.close)
+        await writer.send([b"head", stored])
+
+    with pytest.raises(ConnectionAbortedError):
+        run(scene())
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_sending_is_cancelled(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        writer = SocketWriter(ends[0], loop)
+        sending = loop.create_task(writer.send([b"head", stored]))
+        loop.call_later(0.005, sending.cancel)
+        try:
+            await sending
+        finally:
+            writer.close()
+
+    with pytest.raises(asyncio.CancelledError):
+        run(scene())
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_the_peer_has_gone(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    ends[1].close()
+
+    async def scene() -> None:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        await writer.send([b"head", stored])
+
+    with pytest.raises(BrokenPipeError):
+        run(scene())
+    assert stored.releases == 1
+
+
+def test_file_that_was_cut_meanwhile_ends_the_stream(run: Run, ends: Ends, tmp_path: Path) -> None:
+    file = SystemFiles().create(f"{tmp_path}/cut")
+    file.append(b"0123456789")
+    part = CountedSlice(file.slice(0, 10))
+    file.truncate(4)
+    file.close()
+
+    async def scene() -> None:
+        await SocketWriter(ends[0], asyncio.get_running_loop()).send([b"head", part, b"tail"])
+
+    with pytest.raises(TruncatedSliceError, match="6 bytes"):
+        run(scene())
+    assert (ends[1].recv(100), part.releases) == (b"head0123", 1)
