@@ -70,6 +70,8 @@ DECIDING = (
 
 # A buffer and where to look in it are one thing, said in several words.
 PLACE_NAMES = {"buffer", "data", "view", "out", "position", "start", "end", "at"}
+# A handler is called alike whatever it handles: who is asked, by whom, and for what.
+ASKED_NAMES = {"broker", "context", "request"}
 
 # Compiled signatures know neither keywords nor objects, so a kernel takes what it needs in order.
 KERNELS = re.compile(r"src/cordwood/(records|compaction)/kernels/")
@@ -179,8 +181,8 @@ def _check_parameters(source: Source, function: Function) -> Iterator[Finding]:
         text = f"{function.name}: {total} > {PARAMETERS}"
         yield from source.finding(function.lineno, "parameters", text=text)
     is_called_by_others = source.path.startswith("src/") and not function.name.startswith("_")
-    places = len(PLACE_NAMES.intersection(positional))
-    if is_called_by_others and len(positional) - max(places - 1, 0) > POSITIONAL:
+    spared = (len(names.intersection(positional)) - 1 for names in (PLACE_NAMES, ASKED_NAMES))
+    if is_called_by_others and len(positional) - sum(max(0, each) for each in spared) > POSITIONAL:
         text = f"{function.name}: keyword-only past {POSITIONAL}"
         yield from source.finding(function.lineno, "positional", text=text)
 

@@ -1,0 +1,104 @@
+"""From a request's header and body to the chunks of its answer: decode, call the handler, encode.
+
+The table says which APIs are served, and by whom. Messages and handlers are imported when their API
+is first asked for. What is not served is refused, and whoever asked loses the connection, as Kafka
+has it; the exception is a module's `unsupported` (see `broker.handlers`).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+
+from cordwood.broker.broker import Broker
+from cordwood.broker.request import RequestContext
+from cordwood.core.errors import KafkaError, UnsupportedVersionError
+from cordwood.protocol.apis import Api, api_of
+from cordwood.protocol.codec import decode, encode
+from cordwood.protocol.primitives import Chunk
+from cordwood.protocol.schema import Request, Response
+
+Handler: TypeAlias = Callable[[Broker, RequestContext, Request], Awaitable[Response | None]]
+Unsupported: TypeAlias = Callable[[], Response]
+
+
+class Refused(Protocol):
+    """What a module of handlers may have: an answer to a request that was refused."""
+
+    def __call__(self, request: Request, error: KafkaError, /, *, version: int) -> Response:
+        """Return the answer, which has the error wherever that version wants it."""
+
+
+class Route(NamedTuple):
+    """The function that serves an API, in a module of `broker.handlers`."""
+
+    module: str
+    function: str
+
+
+ROUTES: Final[Mapping[int, Route]] = MappingProxyType(
+    {
+        18: Route("api_versions", "api_versions"),
+    }
+)
+
+
+class Served(NamedTuple):
+    """An API with what was imported for it."""
+
+    api: Api
+    request: type[Request]
+    handler: Handler
+    refused: Refused | None
+    unsupported: Unsupported | None
+
+
+class Dispatch:
+    """Answers requests on behalf of a broker; `handle` is what a server asks for."""
+
+    def __init__(self, broker: Broker, routes: Mapping[int, Route] = ROUTES) -> None:
+        self._broker = broker
+        self._routes = routes
+        self._served: dict[int, Served] = {}
+
+    async def handle(self, context: RequestContext, body: memoryview) -> list[Chunk] | None:
+        """Return the answer's body; None where none is sent.
+
+        Raises UnsupportedVersionError for what is not served, BytesError for a body that is none,
+        and what escapes a handler whose module has no answer to it.
+        """
+        served = self._find(context.api_key)
+        version = context.api_version
+        first, last = served.request.__schema__.versions
+        if not first <= version <= last:
+            if served.unsupported is None:
+                raise UnsupportedVersionError(f"{served.api.name} is served from {first} to {last}")
+            return encode(served.unsupported(), 0)
+        request = decode(served.request, body, version)
+        try:
+            response = await served.handler(self._broker, context, request)
+        except KafkaError as error:
+            if served.refused is None:
+                raise
+            response = served.refused(request, error, version=version)
+        return None if response is None else encode(response, version)
+
+    def _find(self, api_key: int) -> Served:
+        served = self._served.get(api_key)
+        if served is None:
+            route = self._routes.get(api_key)
+            if route is None:
+                raise UnsupportedVersionError(f"API key {api_key} is not served")
+            served = self._served[api_key] = _import(api_of(api_key), route)
+        return served
+
+
+def _import(api: Api, route: Route) -> Served:
+    handlers = import_module(f"cordwood.broker.handlers.{route.module}")
+    return Served(
+        api=api,
+        request=api.request(),
+        handler=cast("Handler", getattr(handlers, route.function)),
+        refused=cast("Refused | None", getattr(handlers, "refused", None)),
+        unsupported=cast("Unsupported | None", getattr(handlers, "unsupported", None)),
+    )

@@ -1,0 +1,114 @@
+"""Requests find their handlers, and what is not served finds a refusal."""
+
+import asyncio
+import sys
+from types import ModuleType
+
+import pytest
+
+from cordwood.broker.broker import Broker
+from cordwood.broker.dispatch import ROUTES, Dispatch, Route
+from cordwood.broker.features import Features
+from cordwood.broker.network import Network
+from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.core.errors import (
+    BytesError,
+    InvalidRequestError,
+    KafkaError,
+    UnsupportedVersionError,
+)
+from cordwood.protocol.apis import API_VERSIONS, api_of
+from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from cordwood.protocol.primitives import Chunk
+from cordwood.testing.clock import VirtualClock
+
+CONNECTION = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False)
+KEY = API_VERSIONS.key
+
+
+def broker() -> Broker:
+    clock = VirtualClock()
+    return Broker(network=Network(clock, clock), features=Features())
+
+
+def ask(
+    dispatch: Dispatch, version: int, body: bytes = b"", *, key: int = KEY
+) -> list[Chunk] | None:
+    context = RequestContext(key, version, 7, None, CONNECTION)
+    return asyncio.run(dispatch.handle(context, memoryview(body)))
+
+
+@pytest.fixture
+def handlers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module of handlers, to be filled."""
+    module = ModuleType("cordwood.broker.handlers.sample")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+SAMPLE = {KEY: Route("sample", "answer")}
+
+
+def test_request_is_answered_by_its_handler() -> None:
+    assert ask(Dispatch(broker()), 0) == [b"\0\0\0\0\0\x01\0\x12\0\0\0\x04"]
+
+
+def test_handler_may_give_no_answer(handlers: ModuleType) -> None:
+    async def answer(*_: object) -> None:
+        return None
+
+    handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+
+    assert ask(Dispatch(broker(), SAMPLE), 0) is None
+
+
+def test_api_that_is_not_in_the_table_is_refused() -> None:
+    with pytest.raises(UnsupportedVersionError, match="API key 3 is not served"):
+        ask(Dispatch(broker(), {}), 0, key=3)
+
+
+def test_version_that_is_not_served_is_refused(handlers: ModuleType) -> None:
+    handlers.answer = None  # type: ignore[attr-defined]  # a module made for this test
+
+    with pytest.raises(UnsupportedVersionError, match="ApiVersions is served from 0 to 4"):
+        ask(Dispatch(broker(), SAMPLE), 5)
+
+
+def test_newer_version_of_api_versions_is_answered_as_version_0() -> None:
+    answer = ask(Dispatch(broker()), 5, b"whatever it says")
+
+    assert answer == [b"\0\x23\0\0\0\x01\0\x12\0\0\0\x04"]
+
+
+def test_body_that_is_none_is_refused() -> None:
+    with pytest.raises(BytesError):
+        ask(Dispatch(broker()), 3, b"\xff\xff\xff")
+
+
+def test_error_of_a_handler_becomes_an_answer_when_its_module_has_one(handlers: ModuleType) -> None:
+    async def answer(*_: object) -> None:
+        raise InvalidRequestError
+
+    def refused(_: ApiVersionsRequest, error: KafkaError, *, version: int) -> ApiVersionsResponse:
+        return ApiVersionsResponse(error_code=error.code + version, api_keys=[])
+
+    handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+    handlers.refused = refused  # type: ignore[attr-defined]  # as above
+
+    assert ask(Dispatch(broker(), SAMPLE), 0) == [b"\0\x2a\0\0\0\0"]
+
+
+def test_error_of_a_handler_escapes_when_its_module_has_no_answer(handlers: ModuleType) -> None:
+    async def answer(*_: object) -> None:
+        raise InvalidRequestError
+
+    handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+
+    with pytest.raises(InvalidRequestError):
+        ask(Dispatch(broker(), SAMPLE), 0)
+
+
+@pytest.mark.parametrize("key", sorted(ROUTES))
+def test_route_leads_to_a_handler(key: int) -> None:
+    with pytest.raises((BytesError, UnsupportedVersionError)):
+        ask(Dispatch(broker()), api_of(key).last, b"", key=key)
