@@ -6,6 +6,7 @@
   included; beside a plain file that is given the same bytes;
 - lookups: one offset in a closed segment's index, and the batch that holds it, warm;
 - recovery: 1 GB of 16 KB batches that nobody closed; beside reading and checksumming the bytes;
+  of 1 KB and of 150 B batches, an idempotent producer's, with strides; beside batch by batch;
 - opening: 10,000 segments of one log, and 10,000 logs without records.
 
 Append and recovery are processor time; opening and lookups are time on the wall, which is what they
@@ -25,9 +26,12 @@ from benchmarks.micro.compression import payload
 from cordwood.core.binary import crc32c
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.builder import BatchBuilder
+from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import NO_FIELDS, BatchBuilder, BatchFields
 from cordwood.records.inspect import Inspector
-from cordwood.records.kernels import inspector
+from cordwood.records.kernels import inspector, strider
+from cordwood.records.kernels.stride import KernelStrider
+from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
@@ -41,6 +45,7 @@ APPEND_BYTES = 64 * 1024
 RECOVERY_BATCH_BYTES = 16 * 1024
 SLICES = 3
 FILES_OPEN = 64
+IDEMPOTENT = BatchFields(producer_id=1, producer_epoch=0, base_sequence=0)
 
 
 class Kept:
@@ -56,6 +61,7 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
         _appends(size),
         *_lookups(max(size // 4, 1 << 20)),
         _recovery(4 * size),
+        *(_strides(max(size // 4, 1 << 20), batch_bytes) for batch_bytes in (1024, 150)),
         _many_segments(many),
         _many_logs(many),
     ]
@@ -145,6 +151,28 @@ def _recovery(size: int) -> Figure:
     )
 
 
+def _strides(size: int, batch_bytes: int) -> Figure:
+    """Return the time of recovering many small batches with strides, and without."""
+    with _folder() as folder:
+        _copied(f"{folder}/bench-0", size, batch_bytes).forget_files()
+
+        def recover(striders: Striders) -> None:
+            _log(f"{folder}/bench-0", striders=striders).forget_files()
+
+        strides = KernelStrider()
+        ours = min(_cpu_seconds(lambda: recover(lambda _: strides)) for _ in range(SLICES))
+        theirs = min(_cpu_seconds(lambda: recover(no_strider)) for _ in range(SLICES))
+    scale = (1 << 30) / size
+    return Figure(
+        name=f"recovery of 1 GB in {batch_bytes} B batches",
+        value=ours * scale,
+        unit="s",
+        peer="batch by batch",
+        peer_value=theirs * scale,
+        ratio=theirs / ours,
+    )
+
+
 def _many_segments(count: int) -> Figure:
     """Return the time of opening a log of many segments."""
     with _folder() as folder:
@@ -189,9 +217,10 @@ def _log(
     is_clean: bool = False,
     config: LogConfig | None = None,
     table: FileTable | None = None,
+    striders: Striders = strider,
 ) -> Log:
     table = table or FileTable(SystemFiles(), FILES_OPEN)
-    tools = LogTools(table=table, random=SystemRandom(), deletions=Kept())
+    tools = LogTools(table=table, random=SystemRandom(), deletions=Kept(), striders=striders)
     place = LogPlace(
         partition=PARTITION, directory=path, config=config or LogConfig(), is_clean=is_clean
     )
@@ -206,14 +235,27 @@ def _filled(path: str, size: int, batch_bytes: int) -> Log:
     return log
 
 
+def _copied(path: str, size: int, batch_bytes: int) -> Log:
+    """Return a log of a producer's batches, all alike but for their offsets."""
+    batch, log = RecordBatch(bytearray(_batch(batch_bytes, IDEMPOTENT))), _log(path)
+    for _ in range(max(1, size // APPEND_BYTES)):
+        copies, offset = bytearray(), int(log.bounds.log_end)
+        while len(copies) + batch.size <= APPEND_BYTES:
+            batch.set_base_offset(offset)
+            copies += batch.view
+            offset = batch.next_offset
+        log.append_as_follower(copies, leader_epoch=0)
+    return log
+
+
 def _append(log: Log, sets: Iterable[bytearray], reader: Inspector) -> None:
     for data in sets:
         log.append_as_leader(data, leader_epoch=0, inspector=reader)
 
 
-def _batch(size: int) -> bytes:
+def _batch(size: int, fields: BatchFields = NO_FIELDS) -> bytes:
     """Return a batch of about `size` bytes in records of about 100, or one small record."""
-    builder = BatchBuilder()
+    builder = BatchBuilder(fields)
     text = payload(size)
     while builder.count == 0 or builder.uncompressed_size + 130 < size:
         at = builder.count * 100

@@ -1,13 +1,20 @@
-"""What a broker's settings say for those who look after its logs, made in one place each."""
+"""What a broker's settings say for those who look after its logs, and how a change reaches them."""
+
+from typing import Final
 
 from cordwood.broker.configs import BrokerConfigs
+from cordwood.core.types import TopicName
+from cordwood.storage.manager import LogManager
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.stock import ManagerSettings
 from cordwood.storage.upkeep import UpkeepSettings
 
+# Those of a manager's settings that change while a broker runs, besides what topics inherit.
+_CHANGING: Final = ("producer.id.expiration.ms", "transaction.partition.verification.enable")
+
 
 def producer_settings(configs: BrokerConfigs) -> ProducerSettings:
-    """Return what is remembered of producers; it changes with `PRODUCER_KEYS`."""
+    """Return what is remembered of producers."""
     return ProducerSettings(
         id_expiration_ms=configs.integer("producer.id.expiration.ms"),
         is_verifying_transactions=configs.boolean("transaction.partition.verification.enable"),
@@ -35,3 +42,16 @@ def upkeep_settings(configs: BrokerConfigs) -> UpkeepSettings:
         high_watermark_interval_ms=configs.integer("replica.high.watermark.checkpoint.interval.ms"),
         producer_check_interval_ms=configs.integer("producer.id.expiration.check.interval.ms"),
     )
+
+
+def keep_current(manager: LogManager, configs: BrokerConfigs) -> None:
+    """Let every change of the configuration reach a manager's logs at once."""
+
+    def reconfigure(topic: str | None) -> None:
+        if topic is None:
+            manager.adopt(manager_settings(configs))
+        else:
+            manager.configure(TopicName(topic), configs.config_for(topic))
+
+    configs.on_change(_CHANGING, lambda: reconfigure(None))
+    configs.on_topic_change(reconfigure)

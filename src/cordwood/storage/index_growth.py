@@ -8,7 +8,9 @@ bytes are counted from the beginning of the batch that was indexed.
 A full index takes no more: indexes are sparse, and a lookup only has further to go.
 """
 
+from cordwood.core.binary import INT32_MAX
 from cordwood.records.header import BatchHeader
+from cordwood.records.stride import Footing, Stride
 from cordwood.storage.index import OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
 
 
@@ -51,6 +53,22 @@ class IndexGrowth:
             self._index(OffsetEntry(header.last_offset, position))
             self.bytes_since_entry = 0
         self.bytes_since_entry += header.size
+
+    def footing(self, next_offset: int) -> Footing:
+        """Return what a stride goes on from, behind all that was added."""
+        highest = self._offset_index.base_offset + INT32_MAX
+        return Footing(
+            next_offset, highest, self.interval_bytes, self.bytes_since_entry, *self.latest
+        )
+
+    def add_stride(self, stride: Stride, position: int) -> None:
+        """Take account of all batches of a stride that began at `position` of the segment."""
+        for entry in stride.entries:
+            self.latest = TimeEntry(entry.latest_timestamp, entry.latest_offset)
+            self._index(OffsetEntry(entry.last_offset, position + entry.position))
+        after = stride.footing
+        self.latest = TimeEntry(after.latest_timestamp, after.latest_offset)
+        self.bytes_since_entry = after.bytes_since_entry
 
     def _index(self, entry: OffsetEntry) -> None:
         self.offset_bytes += self._offset_index.encode(*entry, after=self._last_offset)

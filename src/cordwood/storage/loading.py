@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from cordwood.core.errors import CorruptMessageError, DamagedFileError
 from cordwood.core.ports import Random
 from cordwood.core.types import TopicPartition
+from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.bounds import OffsetBounds
 from cordwood.storage.deletions import Deletions
@@ -43,7 +44,7 @@ from cordwood.storage.segment_files import SegmentPath
 from cordwood.storage.segment_recovery import ends_whole, is_sane
 from cordwood.storage.segments import Segments
 from cordwood.storage.snapshot_files import SnapshotFiles
-from cordwood.storage.tail_recovery import RecoveryReport, recover_tail
+from cordwood.storage.tail_recovery import RecoveryReport, TailRecovery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,7 @@ class LogTools:
     table: FileTable
     random: Random
     deletions: Deletions
+    striders: Striders = no_strider
 
 
 def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, RecoveryReport]:
@@ -80,14 +82,8 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
         insane += _unended(state)
     recovery_point = None if place.is_clean else max(0, place.recovery_point)
     log_start = max(0, place.log_start)
-    recover_tail(
-        state,
-        insane,
-        recovery_point=recovery_point,
-        log_start=log_start,
-        report=report,
-        now_ms=now_ms,
-    )
+    recovery = TailRecovery(state, report, log_start, now_ms, tools.striders)
+    recovery.recover_all(insane, recovery_point)
     log_end = state.segments.active.next_offset() if len(state.segments) else 0
     if len(state.segments) == 0 or log_end < log_start:
         _begin_anew(state, log_start, now_ms)

@@ -137,12 +137,15 @@ class LogManager:
     def configure(self, topic: TopicName, config: LogConfig) -> None:
         """Let all logs of a topic live by other settings; a cleaner that may not clean stops."""
         for log in self.all_logs():
-            if log.partition.topic != topic:
-                continue
-            is_over = log.config.is_compacted and not config.is_compacted
-            log.configure(config)
-            if is_over:
-                log.lease = log.lease.abort()
+            if log.partition.topic == topic:
+                _configure(log, config)
+
+    def adopt(self, settings: ManagerSettings) -> None:
+        """Let all logs, and those to come, live by other settings."""
+        self._stock.settings = settings
+        for log in self.all_logs():
+            log.producers.settings = settings.producers
+            _configure(log, settings.config_for(log.partition.topic))
 
     def truncate(self, offsets: Mapping[TopicPartition, int]) -> list[Pending[None]]:
         """Drop the records of logs from these offsets on; whoever works on them has to stop.
@@ -218,3 +221,10 @@ class LogManager:
             for name in (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS):
                 offsets = self._stock.checkpoint(directory, name)
                 self._stock.checkpointer.write_now(directory, name, offsets=offsets)
+
+
+def _configure(log: Log, config: LogConfig) -> None:
+    is_over = log.config.is_compacted and not config.is_compacted
+    log.configure(config)
+    if is_over:
+        log.lease = log.lease.abort()

@@ -5,29 +5,45 @@
     offset           follows the ones before it, and has a place in the segment
     caller           hears of each batch, for its epochs and producers, and may refuse it too
 
+With a strider many batches are passed at once, and the caller hears of those that say something.
+
 The first batch that fails ends the log: nothing behind it can be believed, for a file system may
 have written a later page and lost an earlier one. The indexes are written anew; that of the
 transactions the caller fills as it hears of markers. Windows are large, since everything is read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from cordwood.core.binary import INT64_MAX
+from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import CorruptMessageError, DamagedFileError, InvalidRecordError
 from cordwood.core.ports import OpenFile
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.place import Place
+from cordwood.records.stride import Strider
 from cordwood.storage.index import relative_offset
+from cordwood.storage.index_growth import IndexGrowth
 from cordwood.storage.reader_indexes import CheckedOffsetIndex, CheckedTimeIndex
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 
 WINDOW_SIZE: Final = 4 << 20
 
+#: A stride over fewer batches costs more than it saves; so many are looked at before another.
+SHORT_STRIDE: Final = 32
+LONGEST_PAUSE: Final = 255
+
 #: Hears of a whole batch: its header, with its position in the file, and its bytes, which are only
 #: valid during the call. CorruptMessageError and InvalidRecordError end the log before the batch.
 OnBatch: TypeAlias = Callable[[BatchHeader, memoryview], object]
+
+#: Returns a strider if none of the batches that follow has to be looked at for its own sake.
+StriderNow: TypeAlias = Callable[[], Strider | None]
+
+
+def _never() -> None:
+    """Let every batch be looked at."""
 
 
 class Recovered(NamedTuple):
@@ -101,7 +117,11 @@ def _has_true_ends(segment: Segment, next_offset: int) -> bool:
 
 
 def recover(
-    segment: Segment, on_batch: OnBatch, *, before_cut: Callable[[], object] | None = None
+    segment: Segment,
+    on_batch: OnBatch,
+    *,
+    strider_now: StriderNow = _never,
+    before_cut: Callable[[], object] | None = None,
 ) -> Recovered:
     """Check every batch, write the indexes anew, cut off what is not whole.
 
@@ -111,27 +131,74 @@ def recover(
     files = segment.files
     files.reset_indexes()
     growth = segment.new_growth()
-    end, next_offset = 0, segment.base_offset
-    fault: CorruptMessageError | InvalidRecordError | None = None
     log = files.table.pin(files.log_path)
+    walk = _Walk(
+        windows=_Windows(log, segment.size),
+        growth=growth,
+        on_batch=on_batch,
+        strider_now=strider_now,
+        base_offset=segment.base_offset,
+        next_offset=segment.base_offset,
+    )
+    fault: CorruptMessageError | InvalidRecordError | None = None
     try:
-        for header, data in _batches(log, segment.size):
-            ensure_crc(header, data)
-            _ensure_follows(header, next_offset)
-            relative_offset(header.last_offset, segment.base_offset)
-            on_batch(header, data)
-            growth.add(header, header.position)
-            end, next_offset = header.end, header.next_offset
+        walk.go()
     except (CorruptMessageError, InvalidRecordError) as error:
         fault = error
     finally:
         files.table.unpin(log)
-    if before_cut is not None and end < segment.size:
+    if before_cut is not None and walk.end < segment.size:
         before_cut()
-    cut_bytes = segment.cut_at(end)
+    cut_bytes = segment.cut_at(walk.end)
     files.write_entries(growth)
     segment.recovered(growth)
-    return Recovered(cut_bytes, fault, next_offset)
+    return Recovered(cut_bytes, fault, walk.next_offset)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """The way through a segment, as far as it is sound: `end` and `next_offset` tell."""
+
+    windows: "_Windows"
+    growth: IndexGrowth
+    on_batch: OnBatch
+    strider_now: StriderNow
+    base_offset: int
+    next_offset: int
+    end: int = 0
+    pause: int = 0
+
+    def go(self) -> None:
+        """Look at every batch, or stride over those that need no look."""
+        wait = 0
+        while (found := self.windows.batch_at(self.end)) is not None:
+            self._look(*found)
+            wait -= 1
+            if wait < 0 and (strider := self.strider_now()) is not None:
+                self._stride(strider)
+                wait = self.pause
+
+    def _look(self, header: BatchHeader, data: memoryview) -> None:
+        ensure_crc(header, data)
+        _ensure_follows(header, self.next_offset)
+        relative_offset(header.last_offset, self.base_offset)
+        self.on_batch(header, data)
+        self.growth.add(header, header.position)
+        self.end, self.next_offset = header.end, header.next_offset
+
+    def _stride(self, strider: Strider) -> None:
+        """Stride as far as that goes; where it leads nowhere, look at more before the next."""
+        begin = self.end
+        data = self.windows.rest(begin)[: max(0, INT32_MAX - begin)]
+        stride = strider.stride(data, self.growth.footing(self.next_offset))
+        for at in stride.heard:
+            header = read_header(data, at, position=begin + at)
+            assert header is not None, "what was passed is whole"
+            self.on_batch(header, data[at : at + header.size])
+        self.growth.add_stride(stride, begin)
+        self.end, self.next_offset = begin + stride.end, stride.footing.next_offset
+        is_short = stride.batches < SHORT_STRIDE
+        self.pause = min(2 * self.pause + 1, LONGEST_PAUSE) if is_short else 0
 
 
 def _ensure_follows(header: BatchHeader, next_offset: int) -> None:
@@ -147,20 +214,40 @@ def _ensure_follows(header: BatchHeader, next_offset: int) -> None:
         )
 
 
-def _batches(file: OpenFile, size: int) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Yield every whole batch of a file and its bytes, out of one buffer that is used again."""
-    window = memoryview(bytearray(max(LARGEST_HEADER, min(WINDOW_SIZE, size))))
-    held, start, position = window[:0], -1, 0
-    while position < size:
-        header = read_header(held, position - start, position=position)
-        needed = LARGEST_HEADER if header is None else header.size
-        is_cut_off = header is not None and header.end > size
-        if header is not None and header.end <= start + len(held):
-            yield header, held[position - start : header.end - start]
-            position = header.end
-        elif is_cut_off or (start == position and needed <= len(window)):
-            return
-        else:
-            if needed > len(window):
-                window = memoryview(bytearray(needed))
-            held, start = window[: file.pread_into(window[: size - position], position)], position
+class _Windows:
+    """A file's bytes, out of one buffer that is used again."""
+
+    __slots__ = ("_file", "_held", "_size", "_start", "_window")
+
+    def __init__(self, file: OpenFile, size: int) -> None:
+        self._file = file
+        self._size = size
+        self._window = memoryview(bytearray(max(LARGEST_HEADER, min(WINDOW_SIZE, size))))
+        self._held, self._start = self._window[:0], -1
+
+    def rest(self, position: int) -> memoryview:
+        """Return what is held from a position on."""
+        return self._held[position - self._start :]
+
+    def batch_at(self, position: int) -> tuple[BatchHeader, memoryview] | None:
+        """Return the batch at a position, and its bytes; None where no whole one is."""
+        if position >= self._size:
+            return None
+        held = self.rest(position)
+        header = read_header(held, position=position)
+        while header is None or header.end > position + len(held):
+            needed = LARGEST_HEADER if header is None else header.size
+            is_cut_off = header is not None and header.end > self._size
+            if is_cut_off or (self._start == position and needed <= len(self._window)):
+                return None
+            held = self._read(position, needed)
+            header = read_header(held, position=position)
+        return header, held[: header.size]
+
+    def _read(self, position: int, needed: int) -> memoryview:
+        """Hold what lies from a position on."""
+        if needed > len(self._window):
+            self._window = memoryview(bytearray(needed))
+        into = self._window[: self._size - position]
+        self._held, self._start = into[: self._file.pread_into(into, position)], position
+        return self._held

@@ -72,7 +72,12 @@ def _load(stock: Stock, loading: _Loading) -> Log:
     tools, place = stock.tools, loading.place
     table = FileTable(tools.files, FILES_OF_ONE)
     try:
-        own = LogTools(table=table, random=tools.random, deletions=loading.deletions)
+        own = LogTools(
+            table=table,
+            random=tools.random,
+            deletions=loading.deletions,
+            striders=tools.striders,
+        )
         log = Log.open(place, own, clock=tools.clock)
         read_partition_metadata(tools.files, place.directory)
     finally:

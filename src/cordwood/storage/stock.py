@@ -17,6 +17,7 @@ from typing import Final
 from cordwood.core.errors import BadRecordsError, DamagedFileError, KafkaStorageError
 from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
 from cordwood.core.types import Offset, TopicName, TopicPartition
+from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpointer import CallSoon, Checkpointer
 from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
@@ -43,7 +44,8 @@ class ManagerTools:
     """What the manager works with.
 
     `call_soon` makes a call on the thread that owns the logs, whichever thread asks for it, and
-    `on_event` hears, in words and on any thread, of what an operator should know.
+    `on_event` hears, in words and on any thread, of what an operator should know. `striders` are
+    asked on the worker, by logs that were not closed.
     """
 
     files: Files
@@ -54,6 +56,7 @@ class ManagerTools:
     table: FileTable
     call_soon: CallSoon
     on_event: OnEvent
+    striders: Striders = no_strider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,16 @@ segment that is too wide for its indexes is split on the way.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias
 
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError
 from cordwood.records.header import BatchHeader
+from cordwood.records.stride import Strider, Striders, no_strider
 from cordwood.storage.index import (
     AbortedEntry,
     SegmentOverflowError,
@@ -28,9 +31,13 @@ from cordwood.storage.index import (
 from cordwood.storage.log_state import LogState
 from cordwood.storage.producer_replay import replay
 from cordwood.storage.producer_state import ProducedBatch
+from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import recover
 from cordwood.storage.splitting import parts_of, split
+
+#: As many batches are looked at to tell how many there are.
+SAMPLE_BATCHES: Final = 32
 
 Fault: TypeAlias = CorruptMessageError | InvalidRecordError | SegmentOverflowError
 
@@ -70,45 +77,44 @@ class RecoveryReport:
         return "; ".join((*told, *self.warnings))
 
 
-def recover_tail(
-    state: LogState,
-    insane: list[Segment],
-    *,
-    recovery_point: int | None,
-    log_start: int,
-    report: RecoveryReport,
-    now_ms: int,
-) -> None:
-    """Recover the insane segments, and all from the recovery point on unless that is None."""
-    torn = () if recovery_point is None else state.segments.from_floor(recovery_point)
-    torn_from = torn[0].base_offset if torn else None
-    doubtful = deque(sorted({*insane, *torn}, key=lambda segment: segment.base_offset))
-    recovery = _Recovery(state, report, log_start, now_ms)
-    while doubtful:
-        segment = doubtful.popleft()
-        is_torn = torn_from is not None and segment.base_offset >= torn_from
-        before_cut = partial(recovery.remove_later, segment) if is_torn else None
-        cut_before = report.cut_bytes
-        doubtful.extendleft(reversed(recovery.recover(segment, before_cut)))
-        if is_torn and report.cut_bytes > cut_before:
-            return
-
-
-@dataclass(frozen=True, slots=True)
-class _Recovery:
-    """What all segments' recoveries have in common."""
+@dataclass(slots=True)
+class TailRecovery:
+    """One log's recovery. `striders` are asked once, for all of its batches."""
 
     state: LogState
     report: RecoveryReport
     log_start: int
     now_ms: int
+    striders: Striders = no_strider
+    _strider: Strider | None = None
 
-    def recover(self, segment: Segment, before_cut: Callable[[], object] | None) -> list[Segment]:
+    def recover_all(self, insane: list[Segment], recovery_point: int | None) -> None:
+        """Recover the insane segments, and all from the recovery point on unless that is None."""
+        segments = self.state.segments
+        torn = () if recovery_point is None else segments.from_floor(recovery_point)
+        torn_from = torn[0].base_offset if torn else None
+        doubtful = deque(sorted({*insane, *torn}, key=lambda segment: segment.base_offset))
+        self._strider = self.striders(_batch_count(doubtful))
+        while doubtful:
+            segment = doubtful.popleft()
+            is_torn = torn_from is not None and segment.base_offset >= torn_from
+            before_cut = partial(self._remove_later, segment) if is_torn else None
+            cut_before = self.report.cut_bytes
+            doubtful.extendleft(reversed(self._recover(segment, before_cut)))
+            if is_torn and self.report.cut_bytes > cut_before:
+                return
+
+    def _recover(self, segment: Segment, before_cut: Callable[[], object] | None) -> list[Segment]:
         """Recover one segment, or return those that it is now, which are to be recovered."""
         state, report = self.state, self.report
         self._bring_producers(segment)
         try:
-            done = recover(segment, partial(self._take, segment), before_cut=before_cut)
+            done = recover(
+                segment,
+                partial(self._take, segment),
+                strider_now=self._strider_now,
+                before_cut=before_cut,
+            )
         except SegmentOverflowError as error:
             parts = parts_of(segment)
             if len(parts) > 1:
@@ -125,7 +131,7 @@ class _Recovery:
         state.unsynced_paths += tuple(segment.paths())
         return []
 
-    def remove_later(self, segment: Segment) -> None:
+    def _remove_later(self, segment: Segment) -> None:
         """Remove what lies behind the end of the log, the last one first."""
         state = self.state
         for later in reversed(tuple(state.segments)):
@@ -134,6 +140,10 @@ class _Recovery:
                 state.segments.remove(later)
                 later.delete()
         state.table.files.sync_directory(state.directory)
+
+    def _strider_now(self) -> Strider | None:
+        """Return the strider, unless a transaction is open: then every batch counts."""
+        return self._strider if self.state.producers.first_undecided_offset is None else None
 
     def _take(self, segment: Segment, header: BatchHeader, data: memoryview) -> None:
         """Hear of a whole batch."""
@@ -192,3 +202,14 @@ class _Recovery:
         )
         state.warn(*replay(state.segments, producers, log_start=start, log_end=base))
         state.snapshots.take(producers)
+
+
+def _batch_count(segments: Sequence[Segment]) -> int:
+    """Return about how many batches there are, going by the first ones; they are not checked."""
+    if not segments:
+        return 0
+    first, count, size = segments[0], 0, 0
+    with suppress(CorruptMessageError):
+        for header in islice(headers(first.files.pread, 0, first.size), SAMPLE_BATCHES):
+            count, size = count + 1, size + header.size
+    return count * sum(segment.size for segment in segments) // max(1, size)

@@ -190,6 +190,13 @@ def test_alteration_changes_nothing_until_it_is_applied() -> None:
     assert configs.texts(ORDERS) == {}
 
 
+def test_replacement_has_what_is_given_alone() -> None:
+    configs = given()
+    configs.apply(ORDERS, {"segment.ms": "7"})
+
+    assert configs.replaced(ORDERS, [("retention.ms", "5")]) == {"retention.ms": "5"}
+
+
 def test_alteration_is_refused_where_values_contradict_what_a_broker_says() -> None:
     configs = given(log_cleaner_max_compaction_lag_ms="5")
 

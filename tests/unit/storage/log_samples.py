@@ -7,6 +7,7 @@ from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.control import EndTransaction, control_batch
 from cordwood.records.header import BatchHeader
 from cordwood.records.inspect import PlainInspector
+from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.appending import AppendResult, Sender
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import ABORTED_ENTRY_SIZE, AbortedEntry, HeldEntries, TransactionIndex
@@ -51,11 +52,14 @@ class Place:
         self.deletions = KeptDeletions()
         self.random = SeededRandom(1)
         self.producers = ProducerSettings(is_verifying_transactions=False)
+        self.striders: Striders = no_strider
 
     def tools(self) -> LogTools:
         """Return new tools: no file is open."""
         table = FileTable(self.files, 10)
-        return LogTools(table=table, random=self.random, deletions=self.deletions)
+        return LogTools(
+            table=table, random=self.random, deletions=self.deletions, striders=self.striders
+        )
 
     def open(
         self,

@@ -7,6 +7,7 @@ from typing import TypeVar
 from cordwood.core.ids import Uuid
 from cordwood.core.ports import OpenFile, Worker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.directories import Owner, open_directories
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.log import Log
@@ -69,6 +70,7 @@ class House:
         self.files = MemoryFiles(self.clock)
         self.random = SeededRandom(1)
         self.events: list[str] = []
+        self.striders: Striders = no_strider
 
     def open(self, worker: Worker | None = None) -> LogManager:
         """Open the directories, and load nothing."""
@@ -82,6 +84,7 @@ class House:
             table=FileTable(self.files, 10),
             call_soon=lambda call: call(),
             on_event=self.events.append,
+            striders=self.striders,
         )
         settings = ManagerSettings(config_for=lambda _: self.config)
         return LogManager(open_directories(self.files, self.paths, owner=owner), tools, settings)

@@ -2,6 +2,9 @@
 
 from struct import iter_unpack
 
+from cordwood.core.binary import INT32_MAX
+from cordwood.records.kernels.stride import KernelStrider
+from cordwood.records.stride import Footing
 from cordwood.storage.index import (
     OFFSET_ENTRY_SIZE,
     TIME_ENTRY_SIZE,
@@ -98,3 +101,23 @@ def test_growth_goes_on_from_what_it_is_given() -> None:
 
     assert offset_entries(one) == [(4, 640)]
     assert time_entries(one) == [(2000, 3)]
+
+
+def test_growth_goes_on_behind_a_stride_as_behind_batches() -> None:
+    batches = [v2(offset, timestamp=100 - offset % 3) for offset in range(20)]
+    data = b"".join(batches)
+    expected = grown(*batches, interval_bytes=200)
+
+    one = grown(batches[0], interval_bytes=200)
+    begin = len(batches[0])
+    one.add_stride(KernelStrider().stride(data[begin:], one.footing(1)), begin)
+
+    assert offset_entries(one) == offset_entries(expected)
+    assert time_entries(one) == time_entries(expected)
+    assert one.footing(20) == expected.footing(20)
+
+
+def test_growth_lets_strides_go_as_far_as_offsets_have_a_place() -> None:
+    one = growth(interval_bytes=7, base=50)
+
+    assert one.footing(60) == Footing(60, 50 + INT32_MAX, 7, 0, -1, 50)

@@ -15,6 +15,8 @@ from cordwood.storage.checkpoints import (
 from cordwood.storage.clean_shutdown import read_clean_shutdown
 from cordwood.storage.lease import Stage
 from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.stock import ManagerSettings
 from cordwood.testing.faults import Fault
 from tests.unit.storage.log_samples import batch, filled, lead
 from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker, House, made, partition
@@ -103,6 +105,18 @@ def test_limits_that_change_count_at_once() -> None:
     lead(log, batch())
 
     assert log.base_offsets == (0, 3)
+
+
+def test_settings_that_are_adopted_reach_every_log_and_those_to_come() -> None:
+    manager = House().load()
+    present = made(manager)[0]
+    config, producers = LogConfig(retention_ms=1), ProducerSettings(id_expiration_ms=1)
+
+    manager.adopt(ManagerSettings(config_for=lambda _: config, producers=producers))
+    future = manager.create(partition(topic="later"), topic_id=None)
+
+    assert [log.config for log in (present, future)] == [config, config]
+    assert [log.producers.settings for log in (present, future)] == [producers, producers]
 
 
 # -- truncation

@@ -72,6 +72,20 @@ def test_torn_end_is_told_when_a_log_is_loaded() -> None:
     assert house.events[0].startswith("/a/orders-0: 4 bytes at the end were not whole")
 
 
+def test_striders_are_asked_by_each_log_that_was_not_closed() -> None:
+    house = House(config=LogConfig())
+    manager = house.load()
+    for count, log in enumerate(made(manager, 0, 1), start=2):
+        filled(log, count)
+    house.files.crash(range(len(house.files.pending())))
+    asked: list[int] = []
+    house.striders = asked.append
+
+    house.load()
+
+    assert sorted(asked) == [2, 3]
+
+
 def test_partition_in_two_directories_is_refused_before_any_log_is_opened() -> None:
     house = House()
     _stopped(house, 0)

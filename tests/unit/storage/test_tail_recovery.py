@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from cordwood.core.binary import Buffer
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.types import Offset
+from cordwood.records.kernels.stride import KernelStrider
+from cordwood.records.stride import LAST_HEARD, Footing, Stride
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import segment_name
+from cordwood.storage.producer_state import BATCHES_KEPT
 from cordwood.storage.tail_recovery import RecoveryReport
 from cordwood.testing.faults import PowerLoss
 from tests.unit.storage.log_samples import (
@@ -437,3 +441,55 @@ def test_report_tells_of_what_was_split() -> None:
     assert str(report) == (
         "the segments [5] were too wide for their indexes and are split; something else"
     )
+
+
+def test_recovery_asks_once_for_a_strider_over_its_batches() -> None:
+    place = dead()
+    asked: list[int] = []
+    place.striders = asked.append
+
+    recovered(place)
+
+    assert asked == [NINE]
+
+
+def test_recovery_asks_for_no_strider_where_batches_cannot_be_told_apart() -> None:
+    place = dead()
+    asked: list[int] = []
+    place.striders = asked.append
+    overwrite(place, 0, bytes(SIZE), at=0)
+
+    recovered(place)
+
+    assert asked == [0]
+
+
+def test_recovery_strides_over_all_but_the_first_batch() -> None:
+    place, passed = dead(SMALL), []
+
+    class Noting(KernelStrider):
+        def stride(self, data: Buffer, footing: Footing) -> Stride:
+            passed.append(super().stride(data, footing).batches)
+            return super().stride(data, footing)
+
+    place.striders = lambda _: Noting()
+
+    assert recovered(place, SMALL).bounds.log_end == NINE
+    assert passed == [NINE - 1]
+
+
+def test_recovery_strides_over_nothing_while_a_transaction_is_open() -> None:
+    place = Place()
+    follow(place.open(), produced(0, is_transactional=True), *(batch(at=at) for at in range(1, 5)))
+
+    class Unused:
+        def stride(self, data: Buffer, footing: Footing) -> Stride:
+            raise AssertionError(len(data), footing)
+
+    place.striders = lambda _: Unused()
+
+    assert recovered(place, SMALL).bounds.log_end == 5
+
+
+def test_recovery_hears_of_as_many_batches_as_are_remembered() -> None:
+    assert LAST_HEARD == BATCHES_KEPT

@@ -2,9 +2,9 @@
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`inspector()`, `line_writer()` and `sweeper()` do likewise. `warm()` compiles them in processes of
-their own. Importing this package imports neither numba nor numpy, and asking `is_warm` does not
-either. May import `core` and the rest of `records`.
+`inspector()`, `line_writer()`, `strider()` and `sweeper()` do likewise. `warm()` compiles them in
+processes of their own. Importing this package imports neither numba nor numpy, and asking `is_warm`
+does not either. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -21,12 +21,26 @@ from cordwood.records.chunk import Decoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
+from cordwood.records.stride import Strider
 from cordwood.records.sweep import PlainSweeper, Sweeper
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
-__all__ = ["KernelDecoder", "decoder", "inspector", "is_warm", "line_writer", "sweeper", "warm"]
+__all__ = [
+    "KernelDecoder",
+    "decoder",
+    "inspector",
+    "is_warm",
+    "line_writer",
+    "strider",
+    "sweeper",
+    "warm",
+]
+
+#: In plain Python so many batches take as long as strides over them: by loading numba, or without.
+STRIDES_PAY_FROM: Final = 100_000
+STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
 
 #: A thread that waits for another's import would be given the pieces of one that fails.
 _loading: Final = threading.Lock()
@@ -77,6 +91,17 @@ def sweeper() -> Sweeper:
     from cordwood.records.kernels.sweep import KernelSweeper  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelSweeper()
+
+
+def strider(batches: int) -> Strider | None:
+    """Return a strider for one thread where it is warm and pays; see `Striders`."""
+    is_loaded = f"{__name__}.stride" in sys.modules
+    least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
+    if batches < least or not _can_load("stride"):
+        return None
+    from cordwood.records.kernels.stride import KernelStrider  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelStrider()
 
 
 def _can_load(name: str) -> bool:

@@ -19,7 +19,7 @@ from cordwood.records.kernels import cache
 
 #: The modules that have kernels, as each process compiles them.
 OWN_PART: Final = ("fill",)
-OTHER_PART: Final = ("scan", "castagnoli", "messages", "sweep", "lines", "inspect")
+OTHER_PART: Final = ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect")
 
 
 def main(place: Path) -> None:

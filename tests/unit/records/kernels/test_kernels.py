@@ -272,3 +272,20 @@ def test_parts_name_every_module_with_kernels_once() -> None:
     found = [source.stem for source in sources if "@kernel(" in source.read_text("utf-8")]
 
     assert sorted(OWN_PART + OTHER_PART) == sorted(found)
+
+
+def test_strider_is_none_when_there_are_few_batches(warm: Path) -> None:
+    assert kernels.strider(10) is None
+
+
+def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
+    said = ask(
+        "from cordwood.records import kernels\n"
+        "print(*(type(kernels.strider(count)).__name__ for count in (50_000, 10**6, 50_000)))"
+    )
+
+    assert said == "NoneType KernelStrider KernelStrider\n"
+
+
+def test_strider_is_none_when_the_kernels_are_cold(cold: Path) -> None:
+    assert kernels.strider(1_000_000) is None
