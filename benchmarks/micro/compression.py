@@ -10,10 +10,10 @@ commits, compare their ratios, never their speeds.
 
 from collections.abc import Callable
 from hashlib import sha256
-from time import process_time
 
 import cramjam
 
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Figure
 from cordwood.records.compression import Codec, compress, decompress_into
 
@@ -74,8 +74,8 @@ def _measure(codec: Codec, batch_size: int, rounds: int) -> Figure:
     calls = max(1, rounds // slices)
     ours, theirs = [], []
     for _ in range(slices):
-        ours.append(_cpu_seconds(lambda: decompress_into(codec, packed, out, 0), calls))
-        theirs.append(_cpu_seconds(peer, calls))
+        ours.append(cpu_seconds(lambda: decompress_into(codec, packed, out, 0), calls))
+        theirs.append(cpu_seconds(peer, calls))
     if sha256(out).digest() != sha256(data).digest():
         raise ValueError(f"{codec.kafka_name} did not give the data back")
     moved = batch_size * calls / 1e9
@@ -88,14 +88,6 @@ def _measure(codec: Codec, batch_size: int, rounds: int) -> Figure:
         ratio=min(theirs) / min(ours),
         goal=GOAL,
     )
-
-
-def _cpu_seconds(call: Callable[[], int | None], times: int) -> float:
-    """Return the CPU time of `times` calls, at least one tick of the clock."""
-    start = process_time()
-    for _ in range(times):
-        call()
-    return max(process_time() - start, 1e-9)
 
 
 if __name__ == "__main__":

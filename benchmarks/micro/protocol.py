@@ -11,9 +11,9 @@ one repeats more. To compare two commits, compare their ratios.
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
-from time import process_time
 from typing import Final, NamedTuple
 
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Bound, Figure
 from cordwood.core.ids import Uuid
 from cordwood.protocol.apis import Api, api_of
@@ -186,16 +186,8 @@ def _api(case: Case) -> Api:
 
 def _microseconds(ours: Call, theirs: Call, calls: int) -> tuple[float, float]:
     """Return the CPU time of a call of each side, the best slice of those run in turns."""
-    slices = [(_cpu_seconds(ours, calls), _cpu_seconds(theirs, calls)) for _ in range(SLICES)]
+    slices = [(cpu_seconds(ours, calls), cpu_seconds(theirs, calls)) for _ in range(SLICES)]
     return tuple(min(side) / calls * 1e6 for side in zip(*slices, strict=True))
-
-
-def _cpu_seconds(call: Call, times: int) -> float:
-    """Return the CPU time of `times` calls, at least one tick of the clock."""
-    start = process_time()
-    for _ in range(times):
-        call()
-    return max(process_time() - start, 1e-9)
 
 
 if __name__ == "__main__":

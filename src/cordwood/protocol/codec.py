@@ -15,6 +15,7 @@ from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.primitives import Chunk, size_of_part
 from cordwood.protocol.read_source import ReadSource
 from cordwood.protocol.schema import Message
+from cordwood.protocol.source import Source
 from cordwood.protocol.write_source import WriteSource
 
 M = TypeVar("M", bound=Message)
@@ -25,28 +26,41 @@ Reader: TypeAlias = Callable[[memoryview, int], tuple[M, int]]
 Writer: TypeAlias = Callable[[M, bytearray], list[Chunk]]
 """Takes a message and the bytes to append it to, which are the first of the chunks returned."""
 
-_readers: dict[tuple[type[Message], int], Reader[Message]] = {}
-_writers: dict[tuple[type[Message], int], Writer[Message]] = {}
+
+class _Compiled(dict[tuple[type[Message], int], object]):
+    """Functions by message and version, each made when it is first asked for."""
+
+    def __init__(self, name: str, source: Callable[[type[Message], int], Source]) -> None:
+        super().__init__()
+        self._name = name
+        self._source = source
+
+    def __missing__(self, wanted: tuple[type[Message], int]) -> object:
+        kind, version = wanted
+        first, last = kind.__schema__.versions
+        if not first <= version <= last:
+            raise UnsupportedVersionError(
+                f"{kind.__name__} has versions {first} to {last}, not {version}"
+            )
+        source = self._source(kind, version)
+        made = self[wanted] = source.compiled(
+            self._name, f"{self._name} {kind.__name__} v{version}"
+        )
+        return made
+
+
+_readers = _Compiled("read", ReadSource)
+_writers = _Compiled("write", WriteSource)
 
 
 def reader(kind: type[M], version: int) -> Reader[M]:
     """Return what reads one version of a message."""
-    found = _readers.get((kind, version))
-    if found is None:
-        _ensure_declared(kind, version)
-        made = ReadSource(kind, version).compiled("read", f"{kind.__name__} v{version} reader")
-        found = _readers[kind, version] = cast("Reader[Message]", made)
-    return cast("Reader[M]", found)
+    return cast("Reader[M]", _readers[kind, version])
 
 
 def writer(kind: type[M], version: int) -> Writer[M]:
     """Return what writes one version of a message."""
-    found = _writers.get((kind, version))
-    if found is None:
-        _ensure_declared(kind, version)
-        made = WriteSource(kind, version).compiled("write", f"{kind.__name__} v{version} writer")
-        found = _writers[kind, version] = cast("Writer[Message]", made)
-    return cast("Writer[M]", found)
+    return cast("Writer[M]", _writers[kind, version])
 
 
 def decode(  # tidy: allow[positional] as encode, with the bytes before the version
@@ -69,11 +83,3 @@ def joined(chunks: Iterable[Chunk]) -> bytes:
 def size_of(chunks: Iterable[Chunk]) -> int:
     """Return how many bytes chunks have."""
     return sum(map(size_of_part, chunks))
-
-
-def _ensure_declared(kind: type[Message], version: int) -> None:
-    first, last = kind.__schema__.versions
-    if not first <= version <= last:
-        raise UnsupportedVersionError(
-            f"{kind.__name__} has versions {first} to {last}, not {version}"
-        )
