@@ -100,6 +100,10 @@ class BrokerConfigs:
         value = self.value(name)
         return None if value is None else _of_kind(name, value, Password).secret
 
+    def is_given(self, key: str) -> bool:
+        """Say whether anybody gave a value under this very key."""
+        return any(key in source.texts for source in self._sources)
+
     def config_for(self, topic: str) -> LogConfig:
         """Return what a topic's logs live by."""
         return self._log_configs.get(topic) or self._log_configs[""]

@@ -46,7 +46,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class ListenerSettings:
     """One listener. Who advertises nothing of its own is found where it listens."""
 
     name: str
@@ -69,7 +69,7 @@ class Listener:
 class Listeners:
     """All of a broker's listeners in their order, and the name of the one between brokers."""
 
-    listeners: tuple[Listener, ...]
+    listeners: tuple[ListenerSettings, ...]
     inter_broker: str
 
 
@@ -91,7 +91,7 @@ def listeners_of(configs: BrokerConfigs) -> Listeners:
         )
     protocols = _protocols(configs)
     listeners = tuple(
-        Listener(
+        ListenerSettings(
             name=each.name,
             host=each.host,
             port=each.port,
@@ -161,7 +161,7 @@ def _protocol_of(name: str, protocols: dict[str, SecurityProtocol]) -> SecurityP
     return protocol
 
 
-def _inter_broker(configs: BrokerConfigs, listeners: Sequence[Listener]) -> str:
+def _inter_broker(configs: BrokerConfigs, listeners: Sequence[ListenerSettings]) -> str:
     named = configs.text("inter.broker.listener.name").upper()
     if named:
         if named not in {each.name for each in listeners}:

@@ -6,13 +6,26 @@ from typing import Final
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.settings import Scope, Setting, SettingTable, SettingType, SettingValue
 
-_OVERRIDE: Final = re.compile(r"[^:,\s]+:[0-9]+|\[[0-9a-fA-F:.]+\]:[0-9]+")
+_OVERRIDE: Final = re.compile(
+    r"(?P<address>[0-9]+(?:\.[0-9]+){3}|\[[0-9a-fA-F:.]+\]|[0-9a-fA-F.]*(?::[0-9a-fA-F.]*)+)"
+    r":(?P<number>[0-9]{1,9})"
+)
+
+
+def numbers_by_address(text: str) -> dict[str, int]:
+    """Return how many connections each address of `max.connections.per.ip.overrides` may have."""
+    found = [_OVERRIDE.fullmatch(part) for part in _parts(text)]
+    return {each["address"].strip("[]"): int(each["number"]) for each in found if each is not None}
 
 
 def _problem_of_overrides(value: SettingValue) -> str:
-    given = [part.strip() for part in value.split(",")] if isinstance(value, str) and value else []
-    wrong = [part for part in given if _OVERRIDE.fullmatch(part) is None]
-    return f"has {wrong[0]!r} where host:number belongs" if wrong else ""
+    parts = _parts(value) if isinstance(value, str) else []
+    wrong = [part for part in parts if _OVERRIDE.fullmatch(part) is None]
+    return f"has {wrong[0]!r} where address:number belongs" if wrong else ""
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text else []
 
 
 SOCKETS: Final = SettingTable(
@@ -103,7 +116,7 @@ SOCKETS: Final = SettingTable(
             name="max.connections.per.ip.overrides",
             type=SettingType.STRING,
             default="",
-            doc="Other numbers for some addresses: host:number, by commas.",
+            doc="Other numbers for some addresses: address:number, by commas.",
             scope=Scope.CLUSTER,
             check=_problem_of_overrides,
         ),

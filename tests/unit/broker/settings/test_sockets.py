@@ -2,18 +2,23 @@
 
 import pytest
 
-from cordwood.broker.settings.sockets import SOCKETS
+from cordwood.broker.settings.sockets import SOCKETS, numbers_by_address
 from cordwood.core.errors import SettingError
 
 OVERRIDES = SOCKETS["max.connections.per.ip.overrides"]
 
 
-@pytest.mark.parametrize("text", ("", "10.0.0.1:5", "host.example:0,[::1]:7", "a:1, b:2"))
-def test_overrides_are_hosts_with_numbers(text: str) -> None:
+@pytest.mark.parametrize("text", ("", "10.0.0.1:5", "10.0.0.1:0,[::1]:7", "::1:5"))
+def test_overrides_are_addresses_with_numbers(text: str) -> None:
     assert OVERRIDES.parse(text) == text
 
 
-@pytest.mark.parametrize("text", ("10.0.0.1", "a:b", "a:1,,b:2", "::1:5"))
+@pytest.mark.parametrize("text", ("10.0.0.1", "10.0.0.1:b", "10.0.0.1:1,,::1:2", "host.example:5"))
 def test_overrides_of_another_form_are_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="where host:number belongs"):
+    with pytest.raises(SettingError, match="where address:number belongs"):
         OVERRIDES.parse(text)
+
+
+def test_overrides_are_found_by_address() -> None:
+    assert numbers_by_address("10.0.0.1:5, [::1]:7,::2:0") == {"10.0.0.1": 5, "::1": 7, "::2": 0}
+    assert numbers_by_address("") == {}
