@@ -1,5 +1,32 @@
 """What the tests of a broker's sockets share."""
 
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
 from tests.unit.broker.server_samples import run
 
 __all__ = ["run"]
+
+
+class Identity(NamedTuple):
+    """A private key and a certificate for 127.0.0.1 that it signed itself."""
+
+    key: str
+    certificate: str
+
+
+@pytest.fixture(scope="session")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """Made for this run."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = [
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
+        *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return Identity(Path(key).read_text(), Path(certificate).read_text())

@@ -4,8 +4,9 @@ from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.limits import ServerSettings
 from cordwood.broker.listeners import listeners_of
-from cordwood.broker.server_settings import live_server_settings, server_settings
+from cordwood.broker.server_settings import live_server_settings, server_listeners, server_settings
 from cordwood.core.settings import Source
+from tests.unit.broker.conftest import Identity
 
 LIMIT = "listener.name.plaintext.max.connections"
 
@@ -36,3 +37,26 @@ def test_server_is_told_of_changes_at_once() -> None:
 
     assert ask().max_connections == 5
     assert ask().max_connections_of_listener == {"PLAINTEXT": 3}
+
+
+def test_buffers_are_left_to_the_system_unless_they_are_given() -> None:
+    configs = BrokerConfigs(1, [Source("x", {"socket.send.buffer.bytes": "4096"})])
+
+    settings = server_settings(configs, ())
+
+    assert (settings.send_buffer_bytes, settings.receive_buffer_bytes) == (4096, -1)
+
+
+def test_server_is_told_where_to_listen_and_what_to_encrypt_with(identity: Identity) -> None:
+    texts = {
+        "listeners": "PLAINTEXT://:1,SSL://h:2",
+        "socket.listen.backlog.size": "7",
+        "listener.name.ssl.ssl.keystore.key": identity.key,
+        "listener.name.ssl.ssl.keystore.certificate.chain": identity.certificate,
+    }
+    configs = BrokerConfigs(1, [Source("x", texts)])
+
+    plain, secure = server_listeners(configs, listeners_of(configs).listeners)
+
+    assert (plain.name, plain.host, plain.port, plain.backlog) == ("PLAINTEXT", "", 1, 7)
+    assert (plain.tls is None, secure.tls is None) == (True, False)
