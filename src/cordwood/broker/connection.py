@@ -18,7 +18,10 @@ from cordwood.broker.request import ConnectionInfo, RequestContext
 from cordwood.broker.writer import SocketWriter, TransportWriter, Writer, wake
 from cordwood.core.errors import BytesError
 from cordwood.core.ports import Clock
+from cordwood.observability.logs import FieldValue
+from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
+from cordwood.protocol.codec import size_of
 from cordwood.protocol.framing import FrameReader, framed
 from cordwood.protocol.header import (
     ResponseHeader,
@@ -43,6 +46,7 @@ class Shared(NamedTuple):
     settings: Callable[[], ServerSettings]
     budget: MemoryBudget
     clock: Clock
+    metrics: Metrics
     received: memoryview
 
 
@@ -64,24 +68,32 @@ class Connection(asyncio.BufferedProtocol):
         self._refusal: BytesError | None = None
         self._arrival: asyncio.Future[None] | None = None
         self._gone = self._loop.create_future()
+        self._bytes_in = shared.metrics.counter("cordwood_received_bytes_total", info.listener)
+        self._bytes_out = shared.metrics.counter("cordwood_sent_bytes_total", info.listener)
         self._is_handling = False
         self._is_at_work = False
         self._active_ms = shared.clock.monotonic_ms()
         self._frame_began_ms = self._active_ms
 
-    @property
-    def subject(self) -> str:
-        """Who asks, and for what, as logs say it."""
-        if self.request is None:
-            return self.info.peer
-        request = self.request
-        return f"{self.info.peer} api key {request.api_key} version {request.api_version}"
+    def facts(self) -> dict[str, FieldValue]:
+        """Return who asks, and what was asked for last, as logs have it."""
+        facts: dict[str, FieldValue] = {"peer": self.info.peer, "listener": self.info.listener}
+        if self.request is not None:
+            facts["api_key"] = self.request.api_key
+            facts["version"] = self.request.api_version
+            facts["client_id"] = self.request.client_id
+        return facts
 
     async def open(self, accepted: socket.socket, tls: ssl.SSLContext | None) -> None:
         """Take the socket over, and agree on how to encrypt; OSError if that cannot be done."""
         # The loops do so too, but not on sockets that do not say by themselves that they are TCP's.
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        settings = self._shared.settings()
+        if settings.send_buffer_bytes >= 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.send_buffer_bytes)
+        if settings.receive_buffer_bytes >= 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
         if tls is None:
             self._writer = SocketWriter(accepted.dup(), self._loop)
         await self._loop.connect_accepted_socket(
@@ -102,6 +114,7 @@ class Connection(asyncio.BufferedProtocol):
         while await self._has_next():
             answer = await self._answer_to(self._reader.frames.popleft())
             if answer is not None:
+                self._bytes_out.add(size_of(answer))
                 await self._writer.send(answer)
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
@@ -149,6 +162,7 @@ class Connection(asyncio.BufferedProtocol):
         self._shared.budget.forget(self._go_on)
         self._shared.budget.give_back(self._reader.allocated)
         self._drop_frames()
+        self._reader.drop()
 
     # What the event loop calls.
 
@@ -251,6 +265,7 @@ class Connection(asyncio.BufferedProtocol):
         """Return the frame of the answer; the request's is let go when this returns."""
         self._is_at_work = self._is_handling = True
         self._active_ms = self._shared.clock.monotonic_ms()
+        self._bytes_in.add(len(frame))
         self._arrange()
         try:
             header, body_at = read_request_header(memoryview(frame))

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 from cordwood.broker.broker import Broker
 from cordwood.broker.request import RequestContext
 from cordwood.core.errors import KafkaError, UnsupportedVersionError
+from cordwood.observability.metrics import Histogram, Metrics
 from cordwood.protocol.apis import Api, api_of
 from cordwood.protocol.codec import decode, encode
 from cordwood.protocol.primitives import Chunk
@@ -51,13 +52,17 @@ class Served(NamedTuple):
     handler: Handler
     refused: Refused | None
     unsupported: Unsupported | None
+    seconds: Histogram
 
 
 class Dispatch:
     """Answers requests on behalf of a broker; `handle` is what a server asks for."""
 
-    def __init__(self, broker: Broker, routes: Mapping[int, Route] = ROUTES) -> None:
+    def __init__(
+        self, broker: Broker, metrics: Metrics, *, routes: Mapping[int, Route] = ROUTES
+    ) -> None:
         self._broker = broker
+        self._metrics = metrics
         self._routes = routes
         self._served: dict[int, Served] = {}
 
@@ -74,6 +79,7 @@ class Dispatch:
             if served.unsupported is None:
                 raise UnsupportedVersionError(f"{served.api.name} is served from {first} to {last}")
             return encode(served.unsupported(), 0)
+        began_ms = self._broker.network.clock.monotonic_ms()
         request = decode(served.request, body, version)
         try:
             response = await served.handler(self._broker, context, request)
@@ -81,7 +87,11 @@ class Dispatch:
             if served.refused is None:
                 raise
             response = served.refused(request, error, version=version)
-        return None if response is None else encode(response, version)
+        answer = None if response is None else encode(response, version)
+        took_ms = self._broker.network.clock.monotonic_ms() - began_ms
+        served.seconds.observe(took_ms / 1000)
+        self._metrics.counter("cordwood_requests_total", served.api.name, str(version)).add()
+        return answer
 
     def _find(self, api_key: int) -> Served:
         served = self._served.get(api_key)
@@ -89,16 +99,16 @@ class Dispatch:
             route = self._routes.get(api_key)
             if route is None:
                 raise UnsupportedVersionError(f"API key {api_key} is not served")
-            served = self._served[api_key] = _import(api_of(api_key), route)
+            served = self._served[api_key] = self._import(api_of(api_key), route)
         return served
 
-
-def _import(api: Api, route: Route) -> Served:
-    handlers = import_module(f"cordwood.broker.handlers.{route.module}")
-    return Served(
-        api=api,
-        request=api.request(),
-        handler=cast("Handler", getattr(handlers, route.function)),
-        refused=cast("Refused | None", getattr(handlers, "refused", None)),
-        unsupported=cast("Unsupported | None", getattr(handlers, "unsupported", None)),
-    )
+    def _import(self, api: Api, route: Route) -> Served:
+        handlers = import_module(f"cordwood.broker.handlers.{route.module}")
+        return Served(
+            api=api,
+            request=api.request(),
+            handler=cast("Handler", getattr(handlers, route.function)),
+            refused=cast("Refused | None", getattr(handlers, "refused", None)),
+            seconds=self._metrics.histogram("cordwood_request_seconds", api.name),
+            unsupported=cast("Unsupported | None", getattr(handlers, "unsupported", None)),
+        )

@@ -17,7 +17,7 @@ DEFAULT_QUEUED_BYTES: Final = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """The settings of a server; its defaults are Kafka's, but for the memory, which is bounded."""
+    """The settings of a server; buffers of -1 are left to the system, which fits them to a line."""
 
     request_max_bytes: int = 104_857_600
     queued_max_bytes: int = DEFAULT_QUEUED_BYTES
@@ -30,6 +30,8 @@ class ServerSettings:
         default_factory=lambda: MappingProxyType({})
     )
     connections_max_idle_ms: float = 600_000
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
 
 
 class ConnectionLimits:
@@ -61,6 +63,10 @@ class ConnectionLimits:
         self._of_listener[listener] += 1
         self._of_address[address] += 1
         return True
+
+    def by_listener(self) -> dict[tuple[str, ...], float]:
+        """Return how many there are, as metrics are labelled."""
+        return {(listener,): count for listener, count in self._of_listener.items()}
 
     def remove(self, listener: str, address: str) -> None:
         """Count one that was added no more."""

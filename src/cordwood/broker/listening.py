@@ -45,7 +45,7 @@ class ListeningSocket:
         accepted: Callable[[Listener, socket.socket, Address], object],
         failed: Callable[[Listener, OSError], object],
     ) -> None:
-        self.listener = listener
+        self._listener = listener
         self._has_room = has_room
         self._accepted = accepted
         self._failed = failed
@@ -56,11 +56,11 @@ class ListeningSocket:
     def open(self) -> Address:
         """Listen and return the address that was bound. SettingError if that cannot be."""
         try:
-            self._socket = _bound(self.listener)
+            self._socket = _bound(self._listener)
         except OSError as error:
-            where = f"{self.listener.host or '*'}:{self.listener.port}"
+            where = f"{self._listener.host or '*'}:{self._listener.port}"
             raise SettingError(
-                f"listener {self.listener.name} cannot listen on {where}: {error.strerror}",
+                f"listener {self._listener.name} cannot listen on {where}: {error.strerror}",
                 key="listeners",
                 remedy="choose an address of this machine and a port that nobody has",
             ) from error
@@ -88,7 +88,7 @@ class ListeningSocket:
 
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(_AT_ONCE):
-            if not self._has_room(self.listener.name):
+            if not self._has_room(self._listener.name):
                 self._pause()
                 return
             try:
@@ -99,10 +99,10 @@ class ListeningSocket:
                 if error.errno not in _EXHAUSTED:
                     raise
                 self._pause()
-                self._failed(self.listener, error)
+                self._failed(self._listener, error)
                 return
             accepted.settimeout(0)
-            self._accepted(self.listener, accepted, _address(name))
+            self._accepted(self._listener, accepted, _address(name))
 
 
 def _bound(listener: Listener) -> socket.socket:

@@ -9,9 +9,7 @@ import itertools
 import logging
 import socket
 import ssl
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +20,8 @@ from cordwood.broker.memory import SMALL_FRAME_BYTES, MemoryBudget
 from cordwood.broker.network import Network
 from cordwood.broker.request import ConnectionInfo
 from cordwood.core.errors import CordwoodError
+from cordwood.observability.logs import fields
+from cordwood.observability.metrics import Metrics
 
 if TYPE_CHECKING:
     from cordwood.core.ports import Timer
@@ -33,15 +33,6 @@ _HOGGING_MS: Final = 30_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class ServerCounts:
-    """What has happened since the start; `ended` by reason."""
-
-    accepted: int = 0
-    turned_away: int = 0
-    ended: Counter[str] = field(default_factory=Counter)
-
-
 class Server:
     """Accepts connections, answers their requests through `handle`, and stops when told to.
 
@@ -49,15 +40,25 @@ class Server:
     """
 
     def __init__(
-        self, handle: Handle, settings: Callable[[], ServerSettings], *, network: Network
+        self,
+        handle: Handle,
+        settings: Callable[[], ServerSettings],
+        *,
+        network: Network,
+        metrics: Metrics,
     ) -> None:
-        self.counts = ServerCounts()
         self.limits = ConnectionLimits(settings)
         self.budget = MemoryBudget(lambda: settings().queued_max_bytes)
         self._settings = settings
         self._network = network
+        self._metrics = metrics
         self._shared = Shared(
-            handle, settings, self.budget, network.clock, memoryview(bytearray(SMALL_FRAME_BYTES))
+            handle=handle,
+            settings=settings,
+            budget=self.budget,
+            clock=network.clock,
+            metrics=metrics,
+            received=memoryview(bytearray(SMALL_FRAME_BYTES)),
         )
         self._listening: list[ListeningSocket] = []
         self._sweeping: Timer | None = None
@@ -80,6 +81,8 @@ class Server:
         except BaseException:
             self._stop_listening()
             raise
+        self._metrics.read("cordwood_connections", self.limits.by_listener)
+        self._metrics.read("cordwood_request_memory_bytes", lambda: {(): self.budget.taken})
         self._sweeping = self._network.scheduler.every(_SWEEP_MS, self._sweep)
         return bound
 
@@ -109,14 +112,15 @@ class Server:
             listening.resume()
 
     def _report_exhausted(self, listener: Listener, error: OSError) -> None:
-        _log.error("listener %s cannot accept: %s", listener.name, error.strerror)
+        self._metrics.counter("cordwood_connections_refused_total", "system").add()
+        _log.error("listener exhausted", extra=fields(listener=listener.name, reason=str(error)))
 
     def _accept(self, listener: Listener, accepted: socket.socket, peer: Address) -> None:
         if not self.limits.add(listener.name, peer.host):
             accepted.close()
-            self.counts.turned_away += 1
+            self._metrics.counter("cordwood_connections_refused_total", "address").add()
             return
-        self.counts.accepted += 1
+        self._metrics.counter("cordwood_connections_opened_total", listener.name).add()
         info = ConnectionInfo(
             id=next(self._ids),
             host=peer.host,
@@ -139,15 +143,15 @@ class Server:
             await connection.open(accepted, tls)
             await connection.run()
             is_orderly = True
-            self.counts.ended["close"] += 1
+            self._count_end("close")
         except CordwoodError as error:
-            self.counts.ended["refusal"] += 1
-            _log.warning("refused %s: %s", connection.subject, error)
+            self._count_end("refusal")
+            _log.warning("request refused", extra=fields(**connection.facts(), reason=str(error)))
         except OSError:  # the peer has gone, or could not agree on how to encrypt
-            self.counts.ended["disconnect"] += 1
+            self._count_end("disconnect")
         except Exception:  # noqa: BLE001 - the task's owner: it ends this connection alone
-            self.counts.ended["failure"] += 1
-            _log.exception("failed on %s", connection.subject)
+            self._count_end("failure")
+            _log.exception("request failed", extra=fields(**connection.facts()))
         finally:
             await connection.close(is_orderly=is_orderly)
 
@@ -161,8 +165,11 @@ class Server:
 
     def _cut(self, task: asyncio.Task[None], reason: str) -> None:
         if not task.cancelling():
-            self.counts.ended[reason] += 1
+            self._count_end(reason)
             task.cancel()
+
+    def _count_end(self, reason: str) -> None:
+        self._metrics.counter("cordwood_connections_ended_total", reason).add()
 
     def _cut_all(self) -> None:
         for task in tuple(self._connections):

@@ -83,6 +83,11 @@ class FrameReader:
         self._allocate(_SIZE.unpack_from(kept)[0])
         self.feed(memoryview(kept)[_SIZE.size :])
 
+    def drop(self) -> None:
+        """Let go of every byte, as nobody will ask for them."""
+        self.frames.clear()
+        self._body, self._kept = None, b""
+
     def _begin(self, prefix: memoryview) -> bool:
         """Make room for the frame whose size this is; False if it is incomplete, or held."""
         if len(prefix) < _SIZE.size:

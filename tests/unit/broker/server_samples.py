@@ -18,6 +18,7 @@ from cordwood.broker.listening import Address, Listener
 from cordwood.broker.network import Network
 from cordwood.broker.request import RequestContext
 from cordwood.broker.server import Server
+from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS
 from cordwood.protocol.primitives import Chunk
 from cordwood.testing.clock import VirtualClock
@@ -98,6 +99,7 @@ class House:
 
     server: Server
     clock: VirtualClock
+    metrics: Metrics
     addresses: dict[str, Address] = field(default_factory=dict)
     peers: list[Peer] = field(default_factory=list)
 
@@ -107,6 +109,10 @@ class House:
         streams = await asyncio.open_connection(address.host, address.port, ssl=tls)
         self.peers.append(Peer(*streams))
         return self.peers[-1]
+
+    def ended(self, reason: str) -> float:
+        """Return how many connections the server has ended for this reason."""
+        return self.metrics.counter("cordwood_connections_ended_total", reason).value
 
     async def until_open(self, count: int) -> None:
         """Wait until the server has so many connections."""
@@ -132,8 +138,9 @@ async def serving(
     """Serve, and see that nothing is left when that has ended."""
     clock = VirtualClock()
     given = settings or ServerSettings()
-    server = Server(handle, lambda: given, network=Network(clock, clock))
-    house = House(server, clock, await server.start(listeners))
+    metrics = Metrics()
+    server = Server(handle, lambda: given, network=Network(clock, clock), metrics=metrics)
+    house = House(server, clock, metrics, await server.start(listeners))
     try:
         yield house
     finally:

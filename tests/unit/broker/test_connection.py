@@ -71,14 +71,14 @@ def test_peer_that_does_not_read_its_answer_is_idle(run: Run) -> None:
     async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
         return [BIG * 16]
 
-    async def scene() -> int:
+    async def scene() -> float:
         async with serving(handle, ServerSettings(connections_max_idle_ms=10_000)) as house:
             peer = await house.connect()
             peer.send(request(1))
             await peer.reader.readexactly(4)
             house.clock.advance(seconds=12)
             await house.until_open(0)
-            return house.server.counts.ended["idle"]
+            return house.ended("idle")
 
     assert run(scene()) == 1
 

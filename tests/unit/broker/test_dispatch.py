@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 
 import pytest
@@ -17,6 +18,7 @@ from cordwood.core.errors import (
     KafkaError,
     UnsupportedVersionError,
 )
+from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS, api_of
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from cordwood.protocol.primitives import Chunk
@@ -26,16 +28,15 @@ CONNECTION = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_s
 KEY = API_VERSIONS.key
 
 
-def broker() -> Broker:
+def dispatch(routes: Mapping[int, Route] = ROUTES, *, metrics: Metrics | None = None) -> Dispatch:
     clock = VirtualClock()
-    return Broker(network=Network(clock, clock), features=Features())
+    broker = Broker(network=Network(clock, clock), features=Features())
+    return Dispatch(broker, metrics or Metrics(), routes=routes)
 
 
-def ask(
-    dispatch: Dispatch, version: int, body: bytes = b"", *, key: int = KEY
-) -> list[Chunk] | None:
+def ask(asked: Dispatch, version: int, body: bytes = b"", *, key: int = KEY) -> list[Chunk] | None:
     context = RequestContext(key, version, 7, None, CONNECTION)
-    return asyncio.run(dispatch.handle(context, memoryview(body)))
+    return asyncio.run(asked.handle(context, memoryview(body)))
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ SAMPLE = {KEY: Route("sample", "answer")}
 
 
 def test_request_is_answered_by_its_handler() -> None:
-    assert ask(Dispatch(broker()), 0) == [b"\0\0\0\0\0\x01\0\x12\0\0\0\x04"]
+    assert ask(dispatch(), 0) == [b"\0\0\0\0\0\x01\0\x12\0\0\0\x04"]
 
 
 def test_handler_may_give_no_answer(handlers: ModuleType) -> None:
@@ -59,30 +60,30 @@ def test_handler_may_give_no_answer(handlers: ModuleType) -> None:
 
     handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
 
-    assert ask(Dispatch(broker(), SAMPLE), 0) is None
+    assert ask(dispatch(SAMPLE), 0) is None
 
 
 def test_api_that_is_not_in_the_table_is_refused() -> None:
     with pytest.raises(UnsupportedVersionError, match="API key 3 is not served"):
-        ask(Dispatch(broker(), {}), 0, key=3)
+        ask(dispatch({}), 0, key=3)
 
 
 def test_version_that_is_not_served_is_refused(handlers: ModuleType) -> None:
     handlers.answer = None  # type: ignore[attr-defined]  # a module made for this test
 
     with pytest.raises(UnsupportedVersionError, match="ApiVersions is served from 0 to 4"):
-        ask(Dispatch(broker(), SAMPLE), 5)
+        ask(dispatch(SAMPLE), 5)
 
 
 def test_newer_version_of_api_versions_is_answered_as_version_0() -> None:
-    answer = ask(Dispatch(broker()), 5, b"whatever it says")
+    answer = ask(dispatch(), 5, b"whatever it says")
 
     assert answer == [b"\0\x23\0\0\0\x01\0\x12\0\0\0\x04"]
 
 
 def test_body_that_is_none_is_refused() -> None:
     with pytest.raises(BytesError):
-        ask(Dispatch(broker()), 3, b"\xff\xff\xff")
+        ask(dispatch(), 3, b"\xff\xff\xff")
 
 
 def test_error_of_a_handler_becomes_an_answer_when_its_module_has_one(handlers: ModuleType) -> None:
@@ -95,7 +96,7 @@ def test_error_of_a_handler_becomes_an_answer_when_its_module_has_one(handlers: 
     handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
     handlers.refused = refused  # type: ignore[attr-defined]  # as above
 
-    assert ask(Dispatch(broker(), SAMPLE), 0) == [b"\0\x2a\0\0\0\0"]
+    assert ask(dispatch(SAMPLE), 0) == [b"\0\x2a\0\0\0\0"]
 
 
 def test_error_of_a_handler_escapes_when_its_module_has_no_answer(handlers: ModuleType) -> None:
@@ -105,10 +106,21 @@ def test_error_of_a_handler_escapes_when_its_module_has_no_answer(handlers: Modu
     handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
 
     with pytest.raises(InvalidRequestError):
-        ask(Dispatch(broker(), SAMPLE), 0)
+        ask(dispatch(SAMPLE), 0)
+
+
+def test_answers_are_counted_by_api_and_version() -> None:
+    metrics = Metrics()
+
+    for version in (0, 3, 3):
+        ask(dispatch(metrics=metrics), version, b"\x02a\x02b\0" if version else b"")
+
+    counts = [metrics.counter("cordwood_requests_total", "ApiVersions", each) for each in "03"]
+    assert [counter.value for counter in counts] == [1, 2]
+    assert sum(metrics.histogram("cordwood_request_seconds", "ApiVersions").counts) == 3
 
 
 @pytest.mark.parametrize("key", sorted(ROUTES))
 def test_route_leads_to_a_handler(key: int) -> None:
     with pytest.raises((BytesError, UnsupportedVersionError)):
-        ask(Dispatch(broker()), api_of(key).last, b"", key=key)
+        ask(dispatch(), api_of(key).last, b"", key=key)

@@ -9,6 +9,7 @@ from cordwood.broker.limits import ServerSettings
 from cordwood.broker.listening import Listener
 from cordwood.broker.request import RequestContext
 from cordwood.core.errors import SettingError
+from cordwood.observability.logs import LOGFMT, EventFormatter
 from cordwood.protocol.primitives import Chunk
 from tests.unit.broker.server_samples import Run, echo, request, serving, turn
 
@@ -76,7 +77,7 @@ def test_idle_connection_is_closed_and_a_busy_one_stays(run: Run) -> None:
 
 
 def test_frame_that_never_becomes_whole_is_idle(run: Run) -> None:
-    async def scene() -> int:
+    async def scene() -> float:
         async with serving(settings=ServerSettings(connections_max_idle_ms=10_000)) as house:
             slow = await house.connect()
             for byte in request(1, b"body")[:11]:
@@ -84,7 +85,7 @@ def test_frame_that_never_becomes_whole_is_idle(run: Run) -> None:
                 await turn()
                 house.clock.advance(seconds=1)
             await slow.end()
-            return house.server.counts.ended["idle"]
+            return house.ended("idle")
 
     assert run(scene()) == 1
 
@@ -114,11 +115,11 @@ def test_error_of_a_handler_ends_its_connection_alone(
     async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
         return [b"%d" % (1 // len(body))]
 
-    async def scene() -> tuple[bytes, bytes, int]:
+    async def scene() -> tuple[bytes, bytes, float]:
         async with serving(handle) as house:
             good, bad = await house.connect(), await house.connect()
             bad.send(request(1))
-            return await bad.end(), await good.ask(b"x"), house.server.counts.ended["failure"]
+            return await bad.end(), await good.ask(b"x"), house.ended("failure")
 
     assert run(scene()) == (b"", b"1", 1)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
@@ -138,16 +139,17 @@ def test_error_of_a_handler_ends_its_connection_alone(
 def test_what_is_no_request_is_refused_and_logged_once(
     run: Run, caplog: pytest.LogCaptureFixture, frame: bytes, reason: str
 ) -> None:
-    async def scene() -> tuple[bytes, int]:
+    async def scene() -> tuple[bytes, float]:
         async with serving() as house:
             peer = await house.connect()
             peer.send(frame)
-            return await peer.end(), house.server.counts.ended["refusal"]
+            return await peer.end(), house.ended("refusal")
 
     assert run(scene()) == (b"", 1)
     assert len(caplog.records) == 1
-    assert reason in caplog.text
-    assert "127.0.0.1" in caplog.text
+    line = EventFormatter(LOGFMT).format(caplog.records[0])
+    assert reason in line
+    assert "peer=127.0.0.1:" in line
 
 
 def test_stop_lets_the_request_at_work_be_answered_and_begins_no_other(run: Run) -> None:
@@ -178,7 +180,7 @@ def test_stop_cuts_off_what_is_not_answered_in_time(run: Run) -> None:
         await asyncio.Event().wait()
         return []
 
-    async def scene() -> tuple[bytes, int]:
+    async def scene() -> tuple[bytes, float]:
         async with serving(handle) as house:
             peer = await house.connect()
             peer.send(request(1))
@@ -188,7 +190,7 @@ def test_stop_cuts_off_what_is_not_answered_in_time(run: Run) -> None:
                 group.create_task(house.server.stop(500))
                 await turn()
                 house.clock.advance(ms=500)
-            return await peer.end(), house.server.counts.ended["stop"]
+            return await peer.end(), house.ended("stop")
 
     assert run(scene()) == (b"", 1)
 

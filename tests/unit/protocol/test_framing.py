@@ -99,6 +99,15 @@ def test_held_frame_goes_on_with_what_had_come() -> None:
     assert asked == [3, 1]
 
 
+def test_dropped_bytes_are_asked_for_by_nobody() -> None:
+    frames = reader()
+    frames.feed(framing(b"whole", b"half")[:-2])
+
+    frames.drop()
+
+    assert (len(frames.frames), frames.allocated) == (0, 0)
+
+
 def test_large_frame_costs_as_much_as_its_bytes() -> None:
     piece, pieces = bytes(1 << 16), 1600
     frames = reader()

@@ -1,0 +1,112 @@
+"""A server among peers that send anything, leave at any moment or say nothing, beside one at work.
+
+The one at work gets every answer, and the right one; memory stays where it was. The ends that the
+connections came to are counted, and a kind that never happened fails: it would prove nothing.
+"""
+
+import asyncio
+import os
+import random
+import resource
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+from cordwood.broker.broker import Broker
+from cordwood.broker.dispatch import Dispatch
+from cordwood.broker.features import Features
+from cordwood.broker.limits import ServerSettings
+from cordwood.broker.network import Network
+from cordwood.core.system import LoopScheduler, SystemClock
+from cordwood.observability.metrics import Metrics
+from tests.fuzz.mutations import left_damaged
+from tests.unit.broker.server_samples import House, Peer, request, serving
+
+FRAMES = 1_000_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 20_000
+IDLE = 1_000
+AT_ONCE = 16
+ALLOWED_GROWTH_KB = 100_000
+SEED = 20
+
+FLEXIBLE = b"\0\0\0\x12\0\x12\0\x03\0\0\0\x01\xff\xff\0\x02a\x02b\0"
+SAMPLES = (
+    request(1),
+    FLEXIBLE,
+    request(1) * 5,
+    request(2, bytes(40_000)),
+    struct.pack(">i", 5_000_000) + bytes(20_000),
+)
+
+
+def resident_kb() -> int:
+    """The memory of this process."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize() // 1024
+
+
+async def work(peer: Peer, is_over: asyncio.Event) -> int:
+    """Ask until it is over, and see that each answer is the one to what was asked."""
+    answers = 0
+    while not is_over.is_set():
+        for number in range(5):
+            peer.send(request(answers + number))
+        for number in range(5):
+            correlation_id, body = await peer.answer()
+            assert correlation_id == answers + number
+            assert body == b"\0\0\0\0\0\x01\0\x12\0\0\0\x04"
+        answers += 5
+    return answers
+
+
+async def attack(house: House, chance: random.Random, frames: int) -> None:
+    """Send damaged frames, a few a connection, and leave in one of many ways."""
+    while frames > 0:
+        address = house.addresses["PLAINTEXT"]
+        peer = Peer(*await asyncio.open_connection(address.host, address.port))
+        for _ in range(chance.randint(1, 5)):
+            peer.send(bytes(left_damaged(chance, SAMPLES)))
+            frames -= 1
+        leaving = chance.random()
+        if leaving < 0.3:
+            peer.reset()
+        elif leaving < 0.6:
+            peer.writer.write_eof()
+            await peer.end()
+        await peer.close()
+
+
+async def besieged(report: Callable[[str], None]) -> dict[str, float]:
+    loop, clock, metrics = asyncio.get_running_loop(), SystemClock(), Metrics()
+    network = Network(clock, LoopScheduler(loop, clock))
+    dispatch = Dispatch(Broker(network=network, features=Features()), metrics)
+    settings = ServerSettings(request_max_bytes=10_000_000, queued_max_bytes=20_000_000)
+    async with serving(dispatch.handle, settings) as house:
+        worker = await house.connect()
+        for _ in range(IDLE):
+            await house.connect()
+        await house.until_open(IDLE + 1)
+        is_over = asyncio.Event()
+        before_kb = resident_kb()
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(work(worker, is_over))
+            async with asyncio.TaskGroup() as attackers:
+                for number in range(AT_ONCE):
+                    chance = random.Random(SEED * AT_ONCE + number)
+                    attackers.create_task(attack(house, chance, FRAMES // AT_ONCE))
+            is_over.set()
+        await house.until_open(IDLE + 1)
+        grown_kb = resident_kb() - before_kb
+        ends = {each: house.ended(each) for each in ("close", "disconnect", "refusal", "failure")}
+        report(
+            f"server: {FRAMES} frames, {IDLE} idle beside {working.result()} right answers; "
+            f"memory {before_kb} KB, {grown_kb} KB more; ends {ends}"
+        )
+        assert grown_kb < ALLOWED_GROWTH_KB
+        return ends
+
+
+def test_working_client_does_not_notice_what_others_send(report: Callable[[str], None]) -> None:
+    ends = asyncio.run(besieged(report))
+
+    assert ends.pop("failure") == 0
+    assert all(ends.values()), ends
