@@ -89,10 +89,8 @@ async def besieged(report: Callable[[str], None]) -> dict[str, float]:
         before_kb = resident_kb()
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(worker, is_over))
-            async with asyncio.TaskGroup() as attackers:
-                for number in range(AT_ONCE):
-                    chance = random.Random(SEED * AT_ONCE + number)
-                    attackers.create_task(attack(house, chance, FRAMES // AT_ONCE))
+            chances = [random.Random(SEED * AT_ONCE + number) for number in range(AT_ONCE)]
+            await asyncio.gather(*(attack(house, chance, FRAMES // AT_ONCE) for chance in chances))
             is_over.set()
         await house.until_open(IDLE + 1)
         grown_kb = resident_kb() - before_kb
