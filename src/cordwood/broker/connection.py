@@ -76,7 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_began_ms = self._active_ms
 
     def facts(self) -> dict[str, FieldValue]:
-        """Return who asks, and what was asked for last, as logs have it."""
+        """Return who asks, and what is or was asked for, as logs have it."""
         facts: dict[str, FieldValue] = {"peer": self.info.peer, "listener": self.info.listener}
         if self.request is not None:
             facts["api_key"] = self.request.api_key
@@ -263,6 +263,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _answer_to(self, frame: bytearray) -> list[Chunk] | None:
         """Return the frame of the answer; the request's is let go when this returns."""
+        self.request = None
         self._is_at_work = self._is_handling = True
         self._active_ms = self._shared.clock.monotonic_ms()
         self._bytes_in.add(len(frame))
