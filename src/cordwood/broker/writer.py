@@ -19,8 +19,8 @@ from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Slice
 from cordwood.protocol.primitives import Chunk
 
-#: How many buffers one sendmsg takes; POSIX promises 16, Linux and macOS have 1024.
-IOV_MAX: Final = os.sysconf("SC_IOV_MAX") if "SC_IOV_MAX" in os.sysconf_names else 16
+#: How many buffers one sendmsg takes; POSIX promises 16, and a system may not say.
+IOV_MAX: Final = max(16, os.sysconf("SC_IOV_MAX"))
 #: Holds a frame's head back until the range that follows, where the system can.
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
 
