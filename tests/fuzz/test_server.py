@@ -5,11 +5,13 @@ connections came to are counted, and a kind that never happened fails: it would 
 """
 
 import asyncio
+import logging
 import os
 import random
 import resource
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cordwood.broker.broker import Broker
@@ -42,6 +44,28 @@ def resident_kb() -> int:
     """The memory of this process."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * resource.getpagesize() // 1024
+
+
+class CountedEvents(logging.Handler):
+    """Counts log lines and keeps none: a million of them would be most of the memory."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += 1
+
+
+@contextmanager
+def counted_events() -> Iterator[CountedEvents]:
+    """Let nobody else hear of what the package logs."""
+    logger, events = logging.getLogger("cordwood"), CountedEvents()
+    logger.addHandler(events)
+    logger.propagate = False
+    try:
+        yield events
+    finally:
+        logger.removeHandler(events)
+        logger.propagate = True
 
 
 async def work(peer: Peer, is_over: asyncio.Event) -> int:
@@ -104,7 +128,9 @@ async def besieged(report: Callable[[str], None]) -> dict[str, float]:
 
 
 def test_working_client_does_not_notice_what_others_send(report: Callable[[str], None]) -> None:
-    ends = asyncio.run(besieged(report))
+    with counted_events() as events:
+        ends = asyncio.run(besieged(report))
 
+    assert events.count == ends["refusal"]
     assert ends.pop("failure") == 0
     assert all(ends.values()), ends
