@@ -1,0 +1,110 @@
+"""A few pages for those who watch a broker, over just enough HTTP: one GET, one answer, the end.
+
+    /metrics   what Prometheus reads
+    /healthz   200 while the broker serves, 503 while it does not
+
+A page is asked for its text each time. Who sends too much, or nothing for a while, is cut off.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from cordwood.broker.listening import Address
+from cordwood.broker.network import Network
+from cordwood.core.errors import SettingError
+
+_LARGEST_REQUEST: Final = 8192
+_PATIENCE_MS: Final = 5_000
+_END_OF_REQUEST: Final = b"\r\n\r\n"
+_PLAIN: Final = "text/plain; charset=utf-8"
+
+
+class Page(NamedTuple):
+    """What is shown. `status` is HTTP's code and its words."""
+
+    text: str
+    status: str = "200 OK"
+    content_type: str = _PLAIN
+
+
+Pages: TypeAlias = Mapping[str, Callable[[], Page]]
+
+_NOT_FOUND: Final = Page("no such page\n", "404 Not Found")
+_NOT_ALLOWED: Final = Page("only GET and HEAD\n", "405 Method Not Allowed")
+_TOO_LARGE: Final = Page("the request is too large\n", "431 Request Header Fields Too Large")
+
+
+class StatusServer:
+    """Serves pages on a host and port of its own."""
+
+    def __init__(self, pages: Pages, network: Network) -> None:
+        self._pages = pages
+        self._network = network
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> Address:
+        """Listen and return what was bound. SettingError if that cannot be."""
+        loop = asyncio.get_running_loop()
+        visit = partial(_Visit, self._pages, self._network)
+        try:
+            self._server = await loop.create_server(visit, host or None, port)
+        except OSError as error:
+            raise SettingError(
+                f"pages cannot be served on {host or '*'}:{port}: {error.strerror}",
+                key="cordwood.metrics.listener",
+                remedy="choose an address of this machine and a port that nobody has",
+            ) from error
+        bound = self._server.sockets[0].getsockname()
+        return Address(str(bound[0]), int(bound[1]))
+
+    def stop(self) -> None:
+        """Show nothing any more."""
+        if self._server is not None:
+            self._server.close()
+
+
+class _Visit(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, pages: Pages, network: Network) -> None:
+        self._pages = pages
+        self._network = network
+        self._request = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is of no such class
+        deadline_ms = self._network.clock.monotonic_ms() + _PATIENCE_MS
+        self._timer = self._network.scheduler.call_at(deadline_ms, self._transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        self._request += data
+        if len(self._request) > _LARGEST_REQUEST:
+            self._show(_TOO_LARGE)
+        elif _END_OF_REQUEST in self._request:
+            self._answer()
+
+    def _answer(self) -> None:
+        method, _, rest = self._request.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
+        if method not in {b"GET", b"HEAD"}:
+            self._show(_NOT_ALLOWED)
+            return
+        page = self._pages.get(path)
+        self._show(page() if page else _NOT_FOUND, is_head=method == b"HEAD")
+
+    def _show(self, page: Page, *, is_head: bool = False) -> None:
+        body = page.text.encode()
+        head = (
+            f"HTTP/1.1 {page.status}\r\nContent-Type: {page.content_type}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self._transport.write(head.encode() + (b"" if is_head else body))
+        self._transport.close()

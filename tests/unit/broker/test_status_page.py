@@ -1,0 +1,104 @@
+"""Pages over HTTP: shown to who asks for them, and no use to who asks for something else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cordwood.broker.network import Network
+from cordwood.broker.status_page import Page, StatusServer
+from cordwood.core.errors import SettingError
+from cordwood.testing.clock import VirtualClock
+from tests.unit.broker.server_samples import Run, turn
+
+PAGES = {
+    "/metrics": lambda: Page("answers 1\n", content_type="text/x"),
+    "/healthz": lambda: Page("not yet\n", "503 Service Unavailable"),
+}
+
+
+@asynccontextmanager
+async def visiting(
+    clock: VirtualClock,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server of pages."""
+    server = StatusServer(PAGES, Network(clock, clock))
+    address = await server.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*address)
+    yield reader, writer
+    writer.close()
+    await writer.wait_closed()
+    server.stop()
+
+
+async def asked(*parts: bytes) -> bytes:
+    """What comes back for a request that arrives in these parts."""
+    async with visiting(VirtualClock()) as (reader, writer):
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+        return await reader.read()
+
+
+def test_page_is_shown_with_its_kind_and_length(run: Run) -> None:
+    answer = run(asked(b"GET /metrics?x=1 HT", b"TP/1.1\r\nHost: a\r\n\r\n"))
+
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"Content-Type: text/x\r\nContent-Length: 10\r\n" in head
+    assert body == b"answers 1\n"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    (
+        (b"GET /healthz HTTP/1.1", b"503 Service Unavailable"),
+        (b"GET /other HTTP/1.1", b"404 Not Found"),
+        (b"POST /metrics HTTP/1.1", b"405 Method Not Allowed"),
+        (b"\x00\xff", b"405 Method Not Allowed"),
+        (b"GET /" + b"x" * 9000, b"431 Request Header Fields Too Large"),
+    ),
+)
+def test_request_gets_the_status_it_deserves(run: Run, request_line: bytes, status: bytes) -> None:
+    answer = run(asked(request_line + b"\r\n\r\n"))
+
+    assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+def test_head_is_answered_without_the_page(run: Run) -> None:
+    answer = run(asked(b"HEAD /metrics HTTP/1.1\r\n\r\n"))
+
+    assert answer.endswith(b"Content-Length: 10\r\nConnection: close\r\n\r\n")
+
+
+def test_visitor_who_says_nothing_is_cut_off(run: Run) -> None:
+    clock = VirtualClock()
+
+    async def scene() -> bytes:
+        async with visiting(clock) as (reader, writer):
+            writer.write(b"GET /met")
+            while clock.next_call_ms() is None:
+                await turn()
+            clock.advance(seconds=5)
+            try:
+                return await reader.read()
+            except ConnectionResetError:
+                return b""
+
+    assert run(scene()) == b""
+
+
+def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
+    clock = VirtualClock()
+
+    async def scene() -> None:
+        first = StatusServer(PAGES, Network(clock, clock))
+        address = await first.start("127.0.0.1", 0)
+        try:
+            await StatusServer(PAGES, Network(clock, clock)).start(*address)
+        finally:
+            first.stop()
+
+    with pytest.raises(SettingError, match=r"cannot be served on .*; choose an address"):
+        run(scene())
