@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -26,10 +26,13 @@ async def visiting(
     server = StatusServer(PAGES, Network(clock, clock))
     address = await server.start("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*address)
-    yield reader, writer
-    writer.close()
-    await writer.wait_closed()
-    server.stop()
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with suppress(ConnectionResetError):
+            await writer.wait_closed()
+        server.stop()
 
 
 async def asked(*parts: bytes) -> bytes:
@@ -81,10 +84,9 @@ def test_visitor_who_says_nothing_is_cut_off(run: Run) -> None:
             while clock.next_call_ms() is None:
                 await turn()
             clock.advance(seconds=5)
-            try:
+            with suppress(ConnectionResetError):
                 return await reader.read()
-            except ConnectionResetError:
-                return b""
+            return b""
 
     assert run(scene()) == b""
 
