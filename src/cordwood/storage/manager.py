@@ -27,7 +27,7 @@ from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.starting import FILES_OF_ONE, load_all
-from cordwood.storage.stock import ManagerSettings, ManagerTools, Stock
+from cordwood.storage.stock import ManagerSettings, ManagerTools, OnLost, Stock
 
 
 class LogManager:
@@ -133,6 +133,10 @@ class LogManager:
     def fail(self, directory: LogDirectory, error: BaseException) -> None:
         """Take a directory offline with all its logs; the others go on."""
         self._stock.fail(directory, error)
+
+    def on_lost(self, call: OnLost) -> None:
+        """Make the call whenever a directory goes offline, with the logs that went with it."""
+        self._stock.on_lost.append(call)
 
     def configure(self, topic: TopicName, config: LogConfig) -> None:
         """Let all logs of a topic live by other settings; a cleaner that may not clean stops."""

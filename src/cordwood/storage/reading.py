@@ -39,6 +39,7 @@ class Isolation(Enum):
 class LogRead(NamedTuple):
     """An answer. Whoever gets a slice releases it. `aborted` is None but for COMMITTED.
 
+    `goes_on` says that the reader may see more, in a later segment.
     `base_offset` and `position` are of the first batch: where it is and in which segment, for those
     who count bytes; -1 when there is nothing to read yet.
     """
@@ -49,6 +50,7 @@ class LogRead(NamedTuple):
     log_start: int
     log_end: int
     is_first_incomplete: bool = False
+    goes_on: bool = False
     base_offset: int = -1
     segment_base: int = -1
     position: int = -1
@@ -86,7 +88,8 @@ def read(
             min_one=min_one,
         )
         if found is not None:
-            return _answer(state, empty, segment=segment, found=found)
+            goes_on = limit > state.segments.end_of(segment, bounds.log_end)
+            return _answer(state, empty._replace(goes_on=goes_on), segment=segment, found=found)
     return empty
 
 

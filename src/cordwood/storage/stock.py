@@ -37,6 +37,7 @@ _FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
 
 ConfigFor = Callable[[TopicName], LogConfig]
 OnEvent = Callable[[str], object]
+OnLost = Callable[[Sequence[Log]], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,7 @@ class Stock:
         self.settings = settings
         self.current = Shelf()
         self.futures = Shelf()
+        self.on_lost: list[OnLost] = []
         self._by_path = {directory.path: directory for directory in directories}
         self.deletions = ScheduledDeletions(
             tools.files,
@@ -175,6 +177,8 @@ class Stock:
             with suppress(OSError):
                 log.forget_files()
         self.tools.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
+        for call in self.on_lost:
+            call(lost)
 
     def not_closed(self, log: Log, error: BaseException) -> None:
         """Leave a log as after a crash, or its directory if it is the disk's error."""

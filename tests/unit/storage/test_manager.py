@@ -14,6 +14,7 @@ from cordwood.storage.checkpoints import (
 )
 from cordwood.storage.clean_shutdown import read_clean_shutdown
 from cordwood.storage.lease import Stage
+from cordwood.storage.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.stock import ManagerSettings
@@ -326,3 +327,15 @@ def test_checkpoints_stay_when_the_manager_is_closed_before_it_has_loaded() -> N
     house.open().close()
 
     assert offsets(house, RECOVERY_POINTS) == {0: 3}
+
+
+def test_logs_that_a_directory_takes_along_are_told_once() -> None:
+    house, told = House(), list[Log]()
+    manager = house.load()
+    first, second = made(manager, 0, 1)
+    manager.on_lost(told.extend)
+
+    manager.fail(manager.directory_of(first), OSError(errno.EIO, "gone"))
+    manager.fail(manager.directory_of(first), OSError(errno.EIO, "gone"))
+
+    assert (told, manager.has(second)) == ([first], True)

@@ -448,3 +448,17 @@ def test_time_goes_on_to_the_next_segment_when_its_own_has_no_record_so_late() -
     log.set_high_watermark(2)
 
     assert log.offset_for_timestamp(NOW) == TimestampAndOffset(NOW, 1, 0)
+
+
+def test_read_tells_that_more_is_to_be_seen_in_a_later_segment() -> None:
+    log = opened(PAIRS)
+    for _ in range(4):
+        lead(log, batch())
+    log.set_high_watermark(3)
+
+    found = [read(log, offset, isolation=Isolation.HIGH_WATERMARK) for offset in (0, 2)]
+
+    assert [(offsets(each), each.goes_on) for each in found] == [
+        ([(0, 0), (1, 1)], True),
+        ([(2, 2)], False),
+    ]
