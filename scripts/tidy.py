@@ -54,7 +54,7 @@ DECIDING = (
     r"records(/(?!kernels\b)[\w/]+)?",
     r"protocol(/[\w/]+)?",
     r"broker/(alterations|config_\w+|configs|listeners|settings(/\w+)?)",
-    r"broker/(features|limits|memory|network|request|stopping)",
+    r"broker/(features|fetch_sessions|internal_topics|limits|memory|network|request|stopping)",
     r"config",
     r"observability/(catalogue|exposition|metrics)",
     r"storage/(names|topic_settings)",

@@ -12,16 +12,16 @@ import resource
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from cordwood.broker.broker import Broker
 from cordwood.broker.dispatch import Dispatch
-from cordwood.broker.features import Features
 from cordwood.broker.limits import ServerSettings
 from cordwood.broker.network import Network
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.observability.metrics import Metrics
 from tests.fuzz.mutations import left_damaged
+from tests.unit.broker.broker_samples import Hall
 from tests.unit.broker.server_samples import House, Peer, request, serving
 
 FRAMES = 1_000_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 20_000
@@ -102,7 +102,7 @@ async def attack(house: House, chance: random.Random, frames: int) -> None:
 async def besieged(report: Callable[[str], None]) -> dict[str, float]:
     loop, clock, metrics = asyncio.get_running_loop(), SystemClock(), Metrics()
     network = Network(clock, LoopScheduler(loop, clock))
-    dispatch = Dispatch(Broker(network=network, features=Features()), metrics)
+    dispatch = Dispatch(replace(Hall().broker, network=network), metrics)
     settings = ServerSettings(request_max_bytes=10_000_000, queued_max_bytes=20_000_000)
     async with serving(dispatch.handle, settings) as house:
         worker = await house.connect()

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.features import Features
+from cordwood.broker.fetch_sessions import FetchSessions
 from cordwood.broker.network import Network
+from cordwood.broker.partitions import Partitions
+from cordwood.broker.producer_ids import ProducerIds
 
 
 @dataclass(slots=True, kw_only=True)
@@ -12,3 +16,7 @@ class Broker:
 
     network: Network
     features: Features
+    configs: BrokerConfigs
+    partitions: Partitions
+    sessions: FetchSessions
+    producer_ids: ProducerIds

@@ -39,7 +39,14 @@ class Route(NamedTuple):
 
 ROUTES: Final[Mapping[int, Route]] = MappingProxyType(
     {
+        0: Route("produce", "produce"),
+        1: Route("fetch", "fetch"),
+        2: Route("offsets", "list_offsets"),
         18: Route("api_versions", "api_versions"),
+        21: Route("offsets", "delete_records"),
+        22: Route("producers", "init_producer_id"),
+        23: Route("offsets", "offset_for_leader_epoch"),
+        61: Route("producers", "describe_producers"),
     }
 )
 

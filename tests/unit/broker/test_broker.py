@@ -1,15 +1,12 @@
 """A broker is its parts."""
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.features import Features
-from cordwood.broker.network import Network
-from cordwood.testing.clock import VirtualClock
+from tests.unit.broker.broker_samples import Hall
 
 
 def test_broker_hands_out_the_parts_it_was_given() -> None:
-    clock, features = VirtualClock(), Features()
+    hall = Hall()
 
-    broker = Broker(network=Network(clock, clock), features=features)
+    hall.host()
 
-    assert broker.features is features
-    assert broker.network.clock is clock
+    assert hall.broker.network.clock is hall.time
+    assert hall.broker.partitions.get("orders", 0).log in hall.manager.all_logs()

@@ -1,18 +1,17 @@
 """ApiVersions tells what is served, in the ways that the clients out there need."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from cordwood.broker.broker import Broker
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.features import Features, Levels
 from cordwood.broker.handlers.api_versions import api_versions, unsupported
-from cordwood.broker.network import Network
 from cordwood.broker.request import ConnectionInfo, RequestContext
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from cordwood.testing.clock import VirtualClock
+from tests.unit.broker.broker_samples import Hall
 
 FEATURES = Features(
     supported={"from.0": Levels(0, 2), "from.1": Levels(1, 1)},
@@ -32,8 +31,7 @@ def ask(
     software: str = "1.0",
     by: ConnectionInfo | None = None,
 ) -> ApiVersionsResponse:
-    clock = VirtualClock()
-    broker = Broker(network=Network(clock, clock), features=FEATURES)
+    broker = replace(Hall().broker, features=FEATURES)
     context = RequestContext(18, version, 1, None, by or connection())
     request = ApiVersionsRequest(client_software_name=name, client_software_version=software)
     return asyncio.run(api_versions(broker, context, request))

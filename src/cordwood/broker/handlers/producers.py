@@ -1,0 +1,97 @@
+"""Producers: an id for each that asks, and what partitions remember of them.
+
+Transactions have no coordinator here yet. Clients look for one before they ask for the id of a
+transactional producer, and learn that nobody serves that; who asks all the same is told that there
+is none.
+"""
+
+from typing import Final
+
+from cordwood.broker.broker import Broker
+from cordwood.broker.request import RequestContext
+from cordwood.core.errors import CoordinatorNotAvailableError, InvalidRequestError, KafkaError
+from cordwood.core.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from cordwood.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from cordwood.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+
+_FIRST_EPOCH: Final = 0
+
+
+async def init_producer_id(
+    broker: Broker,
+    context: RequestContext,  # noqa: ARG001 - as every handler
+    request: InitProducerIdRequest,
+) -> InitProducerIdResponse:
+    """Give a new id to an idempotent producer, whatever id it had."""
+    try:
+        _ensure_idempotent_alone(request)
+        producer_id = await broker.producer_ids.next()
+    except KafkaError as error:
+        return InitProducerIdResponse(error_code=error.code, producer_epoch=NO_PRODUCER_EPOCH)
+    return InitProducerIdResponse(
+        error_code=0, producer_id=producer_id, producer_epoch=_FIRST_EPOCH
+    )
+
+
+async def describe_producers(
+    broker: Broker,
+    context: RequestContext,  # noqa: ARG001 - as every handler
+    request: DescribeProducersRequest,
+) -> DescribeProducersResponse:
+    """Tell of the producers that partitions remember."""
+
+    def describe(topic: str, index: int) -> PartitionResponse:
+        try:
+            known = broker.partitions.get(topic, index).log.producers.producers
+        except KafkaError as error:
+            return PartitionResponse(
+                partition_index=index,
+                error_code=error.code,
+                error_message=str(error),
+                active_producers=[],
+            )
+        return PartitionResponse(
+            partition_index=index,
+            error_code=0,
+            active_producers=[
+                ProducerState(
+                    producer_id=each.producer_id,
+                    producer_epoch=each.producer_epoch,
+                    last_sequence=each.last_sequence,
+                    last_timestamp=each.last_timestamp,
+                    coordinator_epoch=each.coordinator_epoch,
+                    current_txn_start_offset=each.transaction_first_offset,
+                )
+                for each in known.values()
+            ],
+        )
+
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[describe(topic.name, index) for index in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _ensure_idempotent_alone(request: InitProducerIdRequest) -> None:
+    has_id = request.producer_id != NO_PRODUCER_ID
+    has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
+    if has_id != has_epoch:
+        raise InvalidRequestError("a producer id and its epoch come together")
+    if request.transactional_id == "":
+        raise InvalidRequestError("a transactional id is not empty")
+    if request.transactional_id is not None:
+        raise CoordinatorNotAvailableError("no broker coordinates transactions")

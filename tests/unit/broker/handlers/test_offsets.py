@@ -1,0 +1,203 @@
+"""Offsets by time, by place and by epoch; and records that go."""
+
+import pytest
+
+from cordwood.broker.handlers.offsets import (
+    delete_records,
+    list_offsets,
+    offset_for_leader_epoch,
+)
+from cordwood.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
+from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.storage.log_samples import NOW, batch, follow, lead, produced, timed
+from tests.unit.storage.manager_samples import partition
+
+NEWEST = 11
+COMMITTED = 1
+
+
+def dated(hall: Hall) -> Hall:
+    """Fill a partition with records of three times; the latest is in the middle."""
+    hall.host(3).append(memoryview(timed(NOW, NOW + 20, NOW + 10)))
+    return hall
+
+
+def list_request(
+    *timestamps: int, replica_id: int = -1, isolation: int = 0, epoch: int = -1
+) -> ListOffsetsRequest:
+    """Return a request for each of the times, in a topic entry of its own."""
+    return ListOffsetsRequest(
+        replica_id=replica_id,
+        isolation_level=isolation,
+        topics=[
+            ListOffsetsTopic(
+                name="orders",
+                partitions=[
+                    ListOffsetsPartition(
+                        partition_index=0, timestamp=each, current_leader_epoch=epoch
+                    )
+                ],
+            )
+            for each in timestamps
+        ],
+    )
+
+
+def found(
+    hall: Hall, asked: ListOffsetsRequest, *, version: int = NEWEST
+) -> list[tuple[int, int, int, int]]:
+    response = run(list_offsets(hall.broker, hall.context(version), asked))
+    return [
+        (each.error_code, each.timestamp, each.offset, each.leader_epoch)
+        for topic in response.topics
+        for each in topic.partitions
+    ]
+
+
+def look_up(hall: Hall, timestamp: int, *, version: int = NEWEST) -> tuple[int, int, int, int]:
+    (only,) = found(hall, list_request(timestamp), version=version)
+    return only
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    (
+        (-1, (0, -1, 3, 3)),
+        (-2, (0, -1, 0, 3)),
+        (-3, (0, NOW + 20, 1, 3)),
+        (-4, (0, -1, 0, 3)),
+        (-5, (0, -1, -1, -1)),
+        (-6, (0, -1, -1, -1)),
+        (NOW + 5, (0, NOW + 20, 1, 3)),
+        (NOW + 21, (0, -1, -1, -1)),
+    ),
+)
+def test_quirk_11_times_and_places(timestamp: int, expected: tuple[int, ...]) -> None:
+    assert look_up(dated(Hall()), timestamp) == expected
+
+
+@pytest.mark.parametrize(("timestamp", "since"), ((-3, 7), (-4, 8), (-5, 9), (-6, 11)))
+def test_quirk_11_places_are_known_from_the_versions_that_brought_them(
+    timestamp: int, since: int
+) -> None:
+    hall = dated(Hall())
+
+    codes = [look_up(hall, timestamp, version=each)[0] for each in (since - 1, since)]
+
+    assert codes == [35, 0]
+
+
+def test_place_that_nobody_knows_is_refused() -> None:
+    assert look_up(dated(Hall()), -7)[0] == 35
+
+
+def test_leader_epoch_is_told_from_version_4_on() -> None:
+    hall = dated(Hall())
+
+    assert [look_up(hall, -1, version=each)[3] for each in (3, 4)] == [-1, 3]
+
+
+def test_end_is_the_last_stable_offset_for_read_committed_and_the_log_end_for_tools() -> None:
+    hall = Hall()
+    log = hall.manager.create(partition(), topic_id=None)
+    follow(log, batch(at=0), produced(0, at=1, is_transactional=True))
+    hall.host()
+
+    ends = [
+        found(hall, list_request(-1, isolation=isolation, replica_id=replica_id))[0][2]
+        for isolation, replica_id in ((0, -1), (COMMITTED, -1), (COMMITTED, -2))
+    ]
+
+    assert ends == [2, 1, 2]
+
+
+def test_partition_that_is_asked_for_twice_is_refused_both_times() -> None:
+    assert [each[0] for each in found(dated(Hall()), list_request(-1, -2))] == [42, 42]
+
+
+def test_partition_that_is_not_here_and_an_epoch_that_is_over_are_refused() -> None:
+    assert look_up(Hall(), -1)[0] == 3
+    assert found(dated(Hall()), list_request(-1, epoch=2))[0][0] == 74
+
+
+def delete(hall: Hall, offset: int, *, topic: str = "orders") -> tuple[int, int]:
+    partitions = [DeleteRecordsPartition(partition_index=0, offset=offset)]
+    request = DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=topic, partitions=partitions)], timeout_ms=1
+    )
+    response = run(delete_records(hall.broker, hall.context(2), request))
+    (result,) = response.topics[0].partitions
+    return result.error_code, result.low_watermark
+
+
+def test_records_before_an_offset_are_deleted() -> None:
+    hall = dated(Hall(LogConfig(cleanup_policy=frozenset({DELETE, COMPACT}))))
+
+    assert [delete(hall, offset) for offset in (2, 1, -1)] == [(0, 2), (0, 2), (0, 3)]
+    assert look_up(hall, -2)[2] == 3
+
+
+@pytest.mark.parametrize("offset", (-2, 4))
+def test_records_that_are_not_there_are_not_deleted(offset: int) -> None:
+    assert delete(dated(Hall()), offset) == (1, -1)
+
+
+def test_records_of_a_compacted_topic_go_against_its_policy() -> None:
+    assert delete(dated(Hall(LogConfig(cleanup_policy=frozenset({COMPACT})))), 1) == (44, -1)
+
+
+def test_records_of_internal_and_of_unknown_topics_are_not_deleted() -> None:
+    assert delete(Hall(), 0, topic="__consumer_offsets") == (17, -1)
+    assert delete(Hall(), 0) == (3, -1)
+
+
+def end_of(hall: Hall, epoch: int, *, current: int = -1) -> tuple[int, int, int]:
+    partitions = [
+        OffsetForLeaderPartition(partition=0, current_leader_epoch=current, leader_epoch=epoch)
+    ]
+    request = OffsetForLeaderEpochRequest(
+        topics=[OffsetForLeaderTopic(topic="orders", partitions=partitions)]
+    )
+    response = run(offset_for_leader_epoch(hall.broker, hall.context(4), request))
+    (result,) = response.topics[0].partitions
+    return result.error_code, result.leader_epoch, result.end_offset
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    ((1, (0, 1, 2)), (2, (0, 1, 2)), (3, (0, 3, 3)), (5, (0, 5, 3)), (6, (0, -1, -1))),
+)
+def test_epochs_end_where_later_ones_begin(epoch: int, expected: tuple[int, ...]) -> None:
+    hall = Hall()
+    log = hall.manager.create(partition(), topic_id=None)
+    lead(log, batch(2), epoch=1)
+    lead(log, batch(), epoch=3)
+    hall.host(5)
+
+    assert end_of(hall, epoch) == expected
+
+
+@pytest.mark.parametrize(("current", "code"), ((3, 0), (2, 74), (4, 75)))
+def test_epoch_that_the_asker_believes_in_has_to_be_the_present_one(
+    current: int, code: int
+) -> None:
+    assert end_of(dated(Hall()), 3, current=current)[0] == code
+
+
+def test_epochs_of_what_is_not_here_are_unknown() -> None:
+    assert end_of(Hall(), 0) == (3, -1, -1)
