@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from cordwood.broker.dispatch import Dispatch
+from cordwood.broker.dispatch import ROUTES, Dispatch
 from cordwood.broker.limits import ServerSettings
 from cordwood.broker.network import Network
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.observability.metrics import Metrics
+from cordwood.protocol.apis import api_of
 from tests.fuzz.mutations import left_damaged
 from tests.unit.broker.broker_samples import Hall
 from tests.unit.broker.server_samples import House, Peer, request, serving
@@ -37,6 +38,9 @@ SAMPLES = (
     request(1) * 5,
     request(2, bytes(40_000)),
     struct.pack(">i", 5_000_000) + bytes(20_000),
+)
+RIGHT_ANSWER = struct.pack(">hi", 0, len(ROUTES)) + b"".join(
+    struct.pack(">hhh", key, api_of(key).first, api_of(key).last) for key in sorted(ROUTES)
 )
 
 
@@ -77,7 +81,7 @@ async def work(peer: Peer, is_over: asyncio.Event) -> int:
         for number in range(5):
             correlation_id, body = await peer.answer()
             assert correlation_id == answers + number
-            assert body == b"\0\0\0\0\0\x01\0\x12\0\0\0\x04"
+            assert body == RIGHT_ANSWER
         answers += 5
     return answers
 
