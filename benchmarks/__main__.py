@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.micro import compression, protocol, records, storage, workbench
+from benchmarks.micro import broker, compression, protocol, records, storage, workbench
 from cordwood.records.kernels import warm
 
 SIZE = 256 * 1024 * 1024
@@ -20,7 +20,7 @@ def main(size: int) -> None:
     """Run every benchmark on about `size` bytes."""
     warm(lambda line: print(line, file=sys.stderr))
     found = []
-    for benchmark in (records, compression, protocol, storage, workbench):
+    for benchmark in (records, compression, protocol, storage, broker, workbench):
         for figure in benchmark.figures(size):
             print(figure, flush=True)
             found.append(asdict(figure))
