@@ -81,6 +81,7 @@ async def fetch(
             reading.read(index)
         if limits.max_wait_ms > 0 and not reading.is_done():
             await reading.wait(network, stopping)
+        reading.count()
     except BaseException:
         release(reading.found)
         raise
@@ -135,6 +136,12 @@ class _Reading:
     def is_done(self) -> bool:
         """Whether there is nothing that is worth waiting for."""
         return self._is_urgent or self.bytes >= self._limits.min_bytes
+
+    def count(self) -> None:
+        """Count what is handed out."""
+        for wanted, found in zip(self._wanted, self.found, strict=True):
+            if found.length and isinstance(wanted.source, Partition):
+                wanted.source.traffic.handed_out(found.length)
 
     async def wait(self, network: Network, stopping: Stopping) -> None:
         """Read what moves, until that is enough or the time is over."""

@@ -12,6 +12,7 @@ leader epoch is given: what a leader writes bears it, and whoever knows another 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from cordwood.broker.traffic import TopicTraffic
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaStorageError,
@@ -53,7 +54,16 @@ class Appended(NamedTuple):
 class Partition:
     """A partition whose log is here. Every call raises KafkaStorageError while that is offline."""
 
-    __slots__ = ("_is_closed", "_log", "_tools", "_watchers", "leader_epoch", "name", "topic_id")
+    __slots__ = (
+        "_is_closed",
+        "_log",
+        "_tools",
+        "_watchers",
+        "leader_epoch",
+        "name",
+        "topic_id",
+        "traffic",
+    )
 
     def __init__(
         self,
@@ -61,10 +71,12 @@ class Partition:
         *,
         topic_id: Uuid,
         leader_epoch: LeaderEpoch,
+        traffic: TopicTraffic,
         tools: PartitionTools,
     ) -> None:
         self.name: Final = name
         self.topic_id: Final = topic_id
+        self.traffic: Final = traffic
         self.leader_epoch: Final = leader_epoch
         self._tools = tools
         self._log: Log | None = None

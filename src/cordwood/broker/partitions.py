@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from cordwood.broker.partition import Partition, PartitionTools
+from cordwood.broker.traffic import TopicTraffic
 from cordwood.core.errors import (
     KafkaStorageError,
     UnknownTopicIdError,
@@ -19,6 +20,7 @@ from cordwood.core.errors import (
 )
 from cordwood.core.ids import Uuid, format_uuid
 from cordwood.core.types import LeaderEpoch, PartitionId, TopicName, TopicPartition
+from cordwood.observability.metrics import Metrics
 from cordwood.storage.log import Log
 
 TopicRef: TypeAlias = str | Uuid
@@ -28,8 +30,9 @@ TopicRef: TypeAlias = str | Uuid
 class Partitions:
     """What is hosted here. One object a broker; called on the thread that owns the logs."""
 
-    def __init__(self, tools: PartitionTools) -> None:
+    def __init__(self, tools: PartitionTools, metrics: Metrics | None = None) -> None:
         self._tools = tools
+        self._metrics = metrics or Metrics()
         self._topics: dict[TopicRef, list[Partition]] = {}
         tools.manager.on_lost(self._lost)
 
@@ -40,11 +43,13 @@ class Partitions:
         """
         hosted = self._topics.setdefault(topic, [])
         self._topics[topic_id] = hosted
+        traffic = hosted[0].traffic if hosted else TopicTraffic(self._metrics, topic)
         for index in range(len(hosted), len(leader_epochs)):
             partition = Partition(
                 TopicPartition(TopicName(topic), PartitionId(index)),
                 topic_id=topic_id,
                 leader_epoch=LeaderEpoch(leader_epochs[index]),
+                traffic=traffic,
                 tools=self._tools,
             )
             hosted.append(partition)
@@ -55,6 +60,7 @@ class Partitions:
         """Serve the partitions of a topic no more."""
         for partition in self._topics.pop(topic, ()):
             self._topics.pop(partition.topic_id, None)
+            partition.traffic.forget()
             partition.close()
 
     def get(self, topic: TopicRef, index: int) -> Partition:

@@ -282,3 +282,13 @@ def test_read_committed_sees_up_to_the_last_stable_offset() -> None:
 
     assert found.read is not None
     assert (found.read.last_stable, found.read.aborted) == (2, ())
+
+
+def test_what_is_handed_out_is_counted() -> None:
+    hall = Hall()
+    orders = hall.host()
+    append(orders)
+
+    scene(hall, wanted(orders), wanted(orders, 1), limits=NO_WAIT)
+
+    assert orders.traffic._bytes_out.value == SIZE  # noqa: SLF001 - what the figures show

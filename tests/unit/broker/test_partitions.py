@@ -4,8 +4,11 @@ import errno
 
 import pytest
 
-from cordwood.broker.partitions import epoch_at_start
+from cordwood.broker.partition import PartitionTools
+from cordwood.broker.partitions import Partitions, epoch_at_start
 from cordwood.core.errors import UnknownTopicIdError, UnknownTopicOrPartitionError
+from cordwood.observability.metrics import Metrics
+from cordwood.records.inspect import PlainInspector
 from tests.unit.broker.broker_samples import Hall
 from tests.unit.storage.log_samples import batch, lead, opened
 from tests.unit.storage.manager_samples import ORDERS_ID, OTHER_ID
@@ -88,3 +91,14 @@ def test_epoch_goes_up_after_a_crash_alone(is_clean: bool, epochs: tuple[int, in
     lead(written, batch(), epoch=5)
 
     assert tuple(epoch_at_start(log, is_clean=is_clean) for log in (empty, written)) == epochs
+
+
+def test_figures_of_a_topic_go_when_it_is_dropped() -> None:
+    hall, metrics = Hall(), Metrics()
+    partitions = Partitions(PartitionTools(hall.manager, hall.flusher, PlainInspector), metrics)
+    partitions.host("orders", topic_id=ORDERS_ID, leader_epochs=[0, 0])
+    before = len(list(metrics.found()))
+
+    partitions.drop("orders")
+
+    assert (before, list(metrics.found())) == (3, [])

@@ -92,11 +92,18 @@ def _append(
         partition = broker.partitions.get(
             topic.topic_id if version >= _FIRST_BY_ID else topic.name, data.index
         )
-        if partition.name.topic in INTERNAL_TOPICS and context.client_id != _MAY_WRITE_INTERNAL:
-            raise InvalidTopicError(f"{partition.name.topic} is written by brokers alone")
-        return partition.append(_one_batch(data.records, version))
     except KafkaError as error:
         return error
+    try:
+        if partition.name.topic in INTERNAL_TOPICS and context.client_id != _MAY_WRITE_INTERNAL:
+            raise InvalidTopicError(f"{partition.name.topic} is written by brokers alone")
+        records = _one_batch(data.records, version)
+        appended = partition.append(records)
+    except KafkaError as error:
+        partition.traffic.refused(error)
+        return error
+    partition.traffic.took(appended.result, len(records))
+    return appended
 
 
 def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
@@ -113,7 +120,7 @@ def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
         raise UnsupportedCompressionTypeError(
             f"zstd may be used from version {_FIRST_WITH_ZSTD} on, not in {version}"
         )
-    following = read_header(view, header.end)
+    following = read_header(view, header.end) if header.end < len(view) else None
     if following is not None and following.end <= len(view):
         raise InvalidRecordError(
             "a record set of more than one batch", position=header.end, expected=1, found="another"
