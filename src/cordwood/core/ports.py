@@ -6,6 +6,7 @@
     SegmentSource   the files of one partition to be read, in a directory or what looks like one
     Worker          do what blocks somewhere else
     Random          chance
+    MetadataStore   what a cluster knows of itself, as a small tree of versioned values
 
 Each has an operating-system version in `core.system` and an in-memory one in `testing`, held to the
 same conformance suite; a source of segments is made from either kind of files. Nothing here is
@@ -13,11 +14,12 @@ awaited: what blocks goes through `Worker`. Failures of the operating system are
 `errno`; the caller, who knows the subject, translates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from cordwood.core.binary import Buffer
+from cordwood.core.nodes import Node, NodeChange
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
@@ -302,3 +304,25 @@ class Random(Protocol):
 
     def token(self, size: int) -> bytes:
         """Return `size` bytes."""
+
+
+class MetadataStore(Protocol):
+    """Versioned values in a tree, as ZooKeeper has them; `core.nodes` says what changes make of it.
+
+    Calls block, so on a loop they go through `Worker`. They may come from any thread and overlap:
+    a change is seen whole or not at all, and only once it is durable.
+    """
+
+    def get(self, path: str) -> Node | None:
+        """Return a node's data and version, None if there is no such node."""
+
+    def children(self, path: str) -> list[str]:
+        """Return the names below a node, sorted; none if there is no such node."""
+
+    def multi(self, changes: Sequence[NodeChange]) -> None:
+        """Make all changes, one after the other, or none; when it returns they are durable.
+
+        MetadataConflictError, with nothing changed, if one of them cannot be made.
+        KafkaStorageError if they cannot be kept: then they may or may not be there when the store
+        is opened again, and until then it may refuse all others.
+        """

@@ -21,5 +21,5 @@ def test_every_method_of_a_port_has_a_contract() -> None:
         and not member.__doc__
     ]
 
-    assert len(protocols) == 11
+    assert len(protocols) == 12
     assert silent == []

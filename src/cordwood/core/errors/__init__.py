@@ -3,6 +3,7 @@
 - `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
 - `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
   cannot be used as it is.
+- `MetadataConflictError`: a change that the metadata do not allow, as they are by now.
 - `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
   with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
   the request; `AccessError`: change the rights), `BadRecordsError` (mend the record bytes),
@@ -168,6 +169,7 @@ from cordwood.core.errors.tree import (
     DamagedFileError,
     KafkaError,
     LogDirectoryError,
+    MetadataConflictError,
     OutdatedError,
     ServerFaultError,
     SettingError,
@@ -251,6 +253,7 @@ __all__ = [
     "LogDirectoryError",
     "MemberIdRequiredError",
     "MessageTooLargeError",
+    "MetadataConflictError",
     "MismatchedEndpointTypeError",
     "NetworkError",
     "NewLeaderElectedError",

@@ -96,6 +96,19 @@ class LogDirectoryError(CordwoodError):
         return f"{self.path}: {self.problem}; {self.remedy}"
 
 
+class MetadataConflictError(CordwoodError):
+    """A change of the metadata cannot be made: a node is there, is not, or is not as it was."""
+
+    def __init__(self, problem: str, *, path: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return the node, then what is the matter with it."""
+        return f"{self.path}: {self.problem}"
+
+
 class KafkaError(CordwoodError):
     """An error with a code on the wire; `retriable` says whether the same request may succeed."""
 

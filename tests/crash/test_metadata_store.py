@@ -1,0 +1,95 @@
+"""A crash at any write of the metadata file keeps what was answered for, and nothing by half."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+from cordwood.broker.metadata_file import MetadataFile
+from cordwood.core.nodes import CreateNode, DeleteNode, Node, NodeChange, NodeTree, SetNode
+from cordwood.testing.faults import PowerLoss
+from cordwood.testing.files import MemoryFiles
+from tests.crash.losses import KINDS, draw_losses
+
+PATH = "/cordwood.metadata"
+
+State = dict[str, Node]
+
+OVERTAKEN: list[NodeChange] = [SetNode("/config/a", b"as before")]
+
+#: Enough to have the file written anew on the way.
+CHANGES: list[list[NodeChange]] = [
+    [CreateNode("/topics"), CreateNode("/config")],
+    [CreateNode("/topics/a", b"a" * 100), CreateNode("/config/a", b"b" * 50)],
+    *[OVERTAKEN] * 1002,
+    [DeleteNode("/topics/a"), DeleteNode("/config/a")],
+    [CreateNode("/topics/a", b"again" * 30)],
+]
+
+
+def states() -> list[State]:
+    """Return what there is after so many changes."""
+    tree, found = NodeTree(), [State()]
+    for changes in CHANGES:
+        tree.apply(tree.plan(changes))
+        found.append(dict(tree))
+    return found
+
+
+def run(files: MemoryFiles) -> int:
+    """Make all changes until the power goes out; return how many were answered for, -1 if none."""
+    done = -1
+    try:
+        store = MetadataFile.create(files, PATH, changes=[])
+        done = 0
+        for changes in CHANGES:
+            store.multi(changes)
+            done += 1
+    except PowerLoss:
+        pass
+    files.script.reset()
+    return done
+
+
+def state_of(files: MemoryFiles) -> State | None:
+    """Return what is there now, None if there is no file."""
+    try:
+        store = MetadataFile.open(files, PATH)
+    except FileNotFoundError:
+        return None
+    paths, found = ["/"], State()
+    for path in paths:
+        below = [f"{path.rstrip('/')}/{name}" for name in store.children(path)]
+        paths += below
+        found |= {each: node for each in below if (node := store.get(each)) is not None}
+    return found
+
+
+def crashes(files: MemoryFiles, chance: Random) -> Iterator[tuple[str, MemoryFiles]]:
+    """Yield what is left where any of what was not durable survives, whole or in part."""
+    operations = range(len(files.pending()))
+    writes = files.pending_writes()
+    for size in range(len(operations) + 1):
+        for keep in combinations(operations, size):
+            yield "whole", files.after_crash(keep)
+            kept = {index: writes[index] for index in keep if index in writes}
+            for kind, losses in draw_losses(kept, chance) if kept else ():
+                yield kind, files.after_crash(keep, torn=losses)
+
+
+def test_crash_keeps_what_was_answered_for() -> None:
+    expected, chance, seen = states(), Random(1), Counter[str]()
+    files = MemoryFiles()
+    run(files)
+    last = files.script.write_points
+
+    for point in [*range(20), *range(1990, last + 1)]:
+        files = MemoryFiles()
+        files.script.stop_after(point)
+        done = run(files)
+        for kind, left in crashes(files, chance):
+            seen[kind] += 1
+            allowed = [None, expected[0]] if done < 0 else expected[done : done + 2]
+            assert state_of(left) in allowed, (point, kind, done)
+
+    assert min(seen[kind] for kind in ("whole", *KINDS)) > 0
