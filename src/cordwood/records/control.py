@@ -226,7 +226,7 @@ def _read_leader_change(reader: FlexibleReader) -> LeaderChange:
 def _read_quorum(reader: FlexibleReader, version: int) -> tuple[QuorumVoter, ...]:
     def read_voter() -> QuorumVoter:
         voter = QuorumVoter(reader.i32(), reader.uuid() if version >= 1 else None)
-        reader.skip_tags()
+        reader.tags()
         return voter
 
     return reader.array(read_voter)
@@ -254,15 +254,15 @@ def _read_kraft_version(reader: FlexibleReader) -> KRaftVersion:
 def _read_voters(reader: FlexibleReader) -> Voters:
     def read_endpoint() -> Endpoint:
         endpoint = Endpoint(reader.string(), reader.string(), reader.u16())
-        reader.skip_tags()
+        reader.tags()
         return endpoint
 
     def read_voter() -> Voter:
         voter_id, directory_id = reader.i32(), reader.uuid()
         endpoints = reader.array(read_endpoint)
         lowest, highest = reader.i16(), reader.i16()
-        reader.skip_tags()
-        reader.skip_tags()
+        reader.tags()
+        reader.tags()
         return Voter(voter_id, directory_id, endpoints, lowest, highest)
 
     version = reader.i16()

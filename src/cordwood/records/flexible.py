@@ -61,11 +61,9 @@ class FlexibleReader:
             raise self._beyond(start, count)
         return tuple(read_element() for _ in range(count))
 
-    def skip_tags(self) -> None:
-        """Read over the fields that a newer writer has added."""
-        for _ in range(self._unsigned()):
-            self._unsigned()
-            self._take(self._unsigned())
+    def tags(self) -> dict[int, bytes]:
+        """Read the tagged fields, by their tags; a newer writer may have added some."""
+        return {self._unsigned(): self._take(self._unsigned()) for _ in range(self._unsigned())}
 
     def _length(self) -> int:
         start = self.position

@@ -2,7 +2,9 @@
 
     record   unsigned varints: frame 1, kind, version, then the fields, then tagged fields
     2  topic        name string, id uuid
+    3  partition    number i32, topic id uuid, replicas array of i32, and more
     4  config       of what i8, its name string, key string, value string or null
+    5  change       number i32, topic id uuid; tag 2: replicas array of i32
     9  topic gone   id uuid
 
 What else the log says is passed over. A name or key that comes again replaces what it said before;
@@ -24,16 +26,17 @@ BROKER: Final = 4
 ALL_BROKERS: Final = ""
 
 _FRAME: Final = 1
-_TOPIC_RECORD: Final = 2
-_CONFIG_RECORD: Final = 4
-_REMOVE_TOPIC_RECORD: Final = 9
+_REPLICAS_TAG: Final = 2
+#: An array that is null.
+_NULL: Final = b"\0"
 
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """What was learnt: topics' ids by name, configs by what they are of."""
+    """What was learnt: ids by topic, replicas by topic id and partition, configs by their owner."""
 
     topics: dict[str, Uuid] = field(default_factory=dict)
+    replicas: dict[Uuid, dict[int, tuple[int, ...]]] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
 
     def learn(self, value: bytes) -> None:
@@ -42,8 +45,9 @@ class ClusterMetadata:
         frame, kind, version = (_unsigned(reader) for _ in range(3))
         if frame != _FRAME:
             raise BytesError("an unknown frame", position=0, expected=_FRAME, found=frame)
-        if version == 0 and kind in _LEARN:
-            _LEARN[kind](self, reader)
+        newest, learn = _LEARN.get(kind, _PASSED_OVER)
+        if version <= newest:
+            learn(self, reader)
 
     def learn_all(self, values: Iterable[bytes | None]) -> None:
         """Take records in the order of their offsets."""
@@ -61,6 +65,19 @@ def _learn_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     metadata.topics[name] = Uuid(reader.uuid())
 
 
+def _learn_partition(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    number, topic_id = reader.i32(), Uuid(reader.uuid())
+    metadata.replicas.setdefault(topic_id, {})[number] = reader.array(reader.i32)
+
+
+def _learn_change(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    number, topic_id = reader.i32(), Uuid(reader.uuid())
+    replicas = reader.tags().get(_REPLICAS_TAG, _NULL)
+    if replicas != _NULL:
+        changed = FlexibleReader(replicas)
+        metadata.replicas.setdefault(topic_id, {})[number] = changed.array(changed.i32)
+
+
 def _learn_config(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     kind = _byte(reader)
     name, key = reader.string(), reader.string()
@@ -73,17 +90,22 @@ def _learn_config(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
 
 
 def _forget_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
-    gone = reader.uuid()
+    gone = Uuid(reader.uuid())
+    metadata.replicas.pop(gone, None)
     for name in [name for name, topic_id in metadata.topics.items() if topic_id == gone]:
         del metadata.topics[name]
         metadata.configs.pop((TOPIC, name), None)
 
 
+#: The newest version of each kind that begins with the fields above, and what learns them.
 _LEARN: Final = {
-    _TOPIC_RECORD: _learn_topic,
-    _CONFIG_RECORD: _learn_config,
-    _REMOVE_TOPIC_RECORD: _forget_topic,
+    2: (0, _learn_topic),
+    3: (2, _learn_partition),
+    4: (0, _learn_config),
+    5: (2, _learn_change),
+    9: (0, _forget_topic),
 }
+_PASSED_OVER: Final = (-1, _learn_topic)
 
 
 def _unsigned(reader: FlexibleReader) -> int:

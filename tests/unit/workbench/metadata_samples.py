@@ -23,6 +23,26 @@ def topic_gone(topic_id: bytes = TOPIC_ID) -> bytes:
     return b"\x01\x09\x00" + topic_id + b"\x00"
 
 
+def partition(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) -> bytes:
+    """Return a partition, with a part of what follows its replicas."""
+    return b"\x01\x03\x01" + _number(number) + topic_id + _array(replicas) + _array(replicas)
+
+
+def partition_change(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) -> bytes:
+    """Return a change of the leader, and of the replicas if there are any."""
+    moved = b"\x02" + bytes((len(_array(replicas)),)) + _array(replicas) if replicas else b""
+    tags = b"\x01\x04" + _number(7) + moved
+    return b"\x01\x05\x02" + _number(number) + topic_id + bytes((1 + bool(replicas),)) + tags
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(4, signed=True)
+
+
+def _array(numbers: tuple[int, ...]) -> bytes:
+    return bytes((len(numbers) + 1,)) + b"".join(map(_number, numbers))
+
+
 def metadata_batch(*values: bytes, at: int = 0) -> bytes:
     """Return records of a metadata log."""
     builder = BatchBuilder(BatchFields(base_offset=at, partition_leader_epoch=1))

@@ -4,7 +4,14 @@ import pytest
 
 from cordwood.core.errors import BytesError
 from cordwood.workbench.metadata_records import BROKER, TOPIC, ClusterMetadata
-from tests.unit.workbench.metadata_samples import TOPIC_ID, config, topic, topic_gone
+from tests.unit.workbench.metadata_samples import (
+    TOPIC_ID,
+    config,
+    partition,
+    partition_change,
+    topic,
+    topic_gone,
+)
 
 
 def learnt(*values: bytes | None) -> ClusterMetadata:
@@ -40,6 +47,22 @@ def test_topic_that_is_gone_takes_its_config_along() -> None:
 
     assert list(metadata.topics) == ["u"]
     assert metadata.configs == {}
+
+
+def test_replicas_are_those_of_the_latest_change() -> None:
+    metadata = learnt(
+        topic("t"),
+        partition(0, 1, 2),
+        partition(1, 2),
+        partition_change(0, 2, 3),
+        partition_change(1),
+    )
+
+    assert metadata.replicas == {TOPIC_ID: {0: (2, 3), 1: (2,)}}
+
+
+def test_replicas_go_with_their_topic() -> None:
+    assert learnt(topic("t"), partition(0, 1), topic_gone()).replicas == {}
 
 
 def test_other_records_and_versions_are_passed_over() -> None:
