@@ -22,7 +22,7 @@ from cordwood.storage.partition_metadata import (
     write_partition_metadata,
 )
 from cordwood.storage.shelf import Shelf
-from cordwood.storage.stock import Stock
+from cordwood.storage.stock import ManagerTools, Stock
 
 
 def create(
@@ -33,14 +33,12 @@ def create(
     if log is not None:
         _ensure_topic_id(stock, log, topic_id)
         return log
-    names.ensure_topic_name(partition.topic)
-    if not 0 <= partition.partition <= INT32_MAX:
-        raise InvalidPartitionsError(f"{partition} has no number from 0 to {INT32_MAX}")
+    ensure_name(partition)
     outages = [each.outage for each in stock.directories if each.outage is not None]
     if not stock.online or (outages and not is_new):
         raise KafkaStorageError(f"{partition} cannot be made: {'; '.join(outages)}")
     name = names.directory_name(partition)
-    _ensure_nowhere(stock, name)
+    ensure_nowhere(stock, name)
     refusals = []
     for directory in sorted(stock.online, key=stock.count_in):
         place = stock.place(partition, directory, name=name, is_new=True)
@@ -87,18 +85,31 @@ def _make(stock: Stock, shelf: Shelf, place: LogPlace, *, topic_id: Uuid | None)
     try:
         stock.forget_checkpoints(place.partition, directory)
         own = LogTools(table=tools.table, random=tools.random, deletions=stock.deletions)
-        log = Log.open(place, own, clock=tools.clock)
-        if topic_id is not None:
-            write_partition_metadata(tools.files, place.directory, topic_id=topic_id)
+        log = open_new(place, tools, own=own, topic_id=topic_id)
     except OSError as error:
-        _unmake(stock, place.directory, error)
+        unmake(stock, place.directory, error=error)
         words = f"{place.directory} could not be made: {described(error)}"
         raise KafkaStorageError(words) from error
     shelf.put(log, directory)
     return log
 
 
-def _ensure_nowhere(stock: Stock, name: str) -> None:
+def open_new(place: LogPlace, tools: ManagerTools, *, own: LogTools, topic_id: Uuid | None) -> Log:
+    """Make a log's directory and its first files; nothing is touched that logs share."""
+    log = Log.open(place, own, clock=tools.clock)
+    if topic_id is not None:
+        write_partition_metadata(tools.files, place.directory, topic_id=topic_id)
+    return log
+
+
+def ensure_name(partition: TopicPartition) -> None:
+    """Refuse what no partition is called."""
+    names.ensure_topic_name(partition.topic)
+    if not 0 <= partition.partition <= INT32_MAX:
+        raise InvalidPartitionsError(f"{partition} has no number from 0 to {INT32_MAX}")
+
+
+def ensure_nowhere(stock: Stock, name: str) -> None:
     """Refuse to make what somebody has put into a directory since that was loaded.
 
     Made in another one it would be in two at the next start.
@@ -118,7 +129,7 @@ def _is_directory(files: Files, path: str) -> bool:
         return False
 
 
-def _unmake(stock: Stock, path: str, error: OSError) -> None:
+def unmake(stock: Stock, path: str, *, error: OSError) -> None:
     """Remove what was made of a log, or take the directory offline with it."""
     directory = stock.home_of(path)
     if is_of_disk(error):

@@ -26,6 +26,7 @@ from cordwood.storage.file_table import FileTable
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.new_logs import NewLogs
 from cordwood.storage.starting import FILES_OF_ONE, load_all
 from cordwood.storage.stock import ManagerSettings, ManagerTools, OnLost, Stock
 
@@ -99,6 +100,12 @@ class LogManager:
         the partition `is_new`.
         """
         return making.create(self._stock, partition, topic_id=topic_id, is_new=is_new)
+
+    def begin_create(self, wanted: Mapping[TopicPartition, Uuid]) -> NewLogs:
+        """Return logs of new partitions, with their topics' ids, to be made on the worker."""
+        new = NewLogs(self._stock)
+        new.begin(wanted)
+        return new
 
     def create_future(self, partition: TopicPartition, directory: LogDirectory) -> Log:
         """Return an empty copy of a log in another directory, to be filled and promoted."""
