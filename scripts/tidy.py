@@ -55,6 +55,8 @@ DECIDING = (
     r"protocol(/[\w/]+)?",
     r"broker/(alterations|config_\w+|configs|listeners|settings(/\w+)?)",
     r"broker/(features|fetch_sessions|internal_topics|limits|memory|network|request|stopping)",
+    r"broker/(answer_errors|image|internal_topic_settings|kept_configs|operations|placement)",
+    r"broker/topic_(nodes|pages|rules|selection)",
     r"config",
     r"observability/(catalogue|exposition|metrics)",
     r"storage/(names|topic_settings)",

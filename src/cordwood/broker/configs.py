@@ -117,13 +117,22 @@ class BrokerConfigs:
     def describe(self, resource: Resource, names: Iterable[str] | None = None) -> list[ConfigEntry]:
         """Return a resource's entries, or those of `names` alone."""
         if resource.is_topic:
-            entries = self._entries_of_topic(resource)
+            entries = self.describe_topic(self.texts(resource))
         elif resource == ALL_BROKERS:
             entries = self._entries_of_all_brokers()
         else:
             entries = self._entries_of_broker()
         wanted = None if names is None else frozenset(names)
         return [each for each in entries if wanted is None or each.name in wanted]
+
+    def describe_topic(self, texts: Texts) -> Iterator[ConfigEntry]:
+        """Yield the entries of a topic on which these texts are set."""
+        sources = [Source(TOPIC_SOURCE, texts), *self._inherited]
+        resolved = TOPIC_SETTINGS.resolve(sources)
+        for setting in TOPIC_SETTINGS:
+            if setting.name != INTERNAL_SEGMENT_BYTES:
+                synonyms = [*said(list(setting.names()), sources, defaults=_DEFAULTS)]
+                yield entry(setting, resolved[setting.name], synonyms=synonyms)
 
     # -- what changes
 
@@ -234,14 +243,6 @@ class BrokerConfigs:
             for key, text in source.texts.items()
             if BROKER_SETTINGS.find(key) is None and declared(key) is not None
         }
-
-    def _entries_of_topic(self, resource: Resource) -> Iterator[ConfigEntry]:
-        sources = [Source(TOPIC_SOURCE, self.texts(resource)), *self._inherited]
-        resolved = TOPIC_SETTINGS.resolve(sources)
-        for setting in TOPIC_SETTINGS:
-            if setting.name != INTERNAL_SEGMENT_BYTES:
-                synonyms = [*said(list(setting.names()), sources, defaults=_DEFAULTS)]
-                yield entry(setting, resolved[setting.name], synonyms=synonyms)
 
     def _entries_of_broker(self) -> Iterator[ConfigEntry]:
         for setting in BROKER_SETTINGS:

@@ -19,7 +19,10 @@ from cordwood.protocol.codec import decode, encode
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response
 
-Handler: TypeAlias = Callable[[Broker, RequestContext, Request], Awaitable[Response | None]]
+Answer: TypeAlias = Response | list[Chunk] | None
+"""What a handler gives: a response, or one that it keeps encoded; None where none is sent."""
+
+Handler: TypeAlias = Callable[[Broker, RequestContext, Request], Awaitable[Answer]]
 Unsupported: TypeAlias = Callable[[], Response]
 
 
@@ -42,11 +45,22 @@ ROUTES: Final[Mapping[int, Route]] = MappingProxyType(
         0: Route("produce", "produce"),
         1: Route("fetch", "fetch"),
         2: Route("offsets", "list_offsets"),
+        3: Route("metadata", "metadata"),
         18: Route("api_versions", "api_versions"),
+        19: Route("topics", "create_topics"),
+        20: Route("topics", "delete_topics"),
         21: Route("offsets", "delete_records"),
         22: Route("producers", "init_producer_id"),
         23: Route("offsets", "offset_for_leader_epoch"),
+        32: Route("configs", "describe_configs"),
+        33: Route("configs", "alter_configs"),
+        35: Route("log_dirs", "describe_log_dirs"),
+        37: Route("topics", "create_partitions"),
+        44: Route("configs", "incremental_alter_configs"),
+        60: Route("cluster", "describe_cluster"),
         61: Route("producers", "describe_producers"),
+        74: Route("configs", "list_config_resources"),
+        75: Route("cluster", "describe_topic_partitions"),
     }
 )
 
@@ -89,12 +103,12 @@ class Dispatch:
         began_ms = self._broker.network.clock.monotonic_ms()
         request = decode(served.request, body, version)
         try:
-            response = await served.handler(self._broker, context, request)
+            given = await served.handler(self._broker, context, request)
         except KafkaError as error:
             if served.refused is None:
                 raise
-            response = served.refused(request, error, version=version)
-        answer = None if response is None else encode(response, version)
+            given = served.refused(request, error, version=version)
+        answer = encode(given, version) if isinstance(given, Response) else given
         took_ms = self._broker.network.clock.monotonic_ms() - began_ms
         served.seconds.observe(took_ms / 1000)
         self._metrics.counter("cordwood_requests_total", served.api.name, str(version)).add()

@@ -6,20 +6,28 @@ from typing import TypeVar
 
 from cordwood.broker.broker import Broker
 from cordwood.broker.configs import BrokerConfigs
+from cordwood.broker.configuring import ConfigChanges
 from cordwood.broker.features import Features
 from cordwood.broker.fetch_sessions import FetchSessions
+from cordwood.broker.hosting import HostingTools
+from cordwood.broker.metadata import Metadata
+from cordwood.broker.metadata_writer import MetadataWriter
 from cordwood.broker.network import Network
 from cordwood.broker.partition import Partition, PartitionTools
 from cordwood.broker.partitions import Partitions
 from cordwood.broker.producer_ids import ProducerIds, block_after, format_block
 from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.broker.topic_nodes import folders
+from cordwood.broker.topics import Topics, TopicTools
 from cordwood.core.ports import Worker
 from cordwood.core.settings import Source
 from cordwood.records.inspect import PlainInspector
 from cordwood.storage.flusher import Flusher
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.clock import VirtualClock
+from cordwood.testing.metadata import MemoryMetadata
 from cordwood.testing.random import SeededRandom
+from tests.unit.broker.image_samples import cluster
 from tests.unit.storage.manager_samples import ORDERS_ID, House, partition
 
 T = TypeVar("T")
@@ -54,16 +62,32 @@ class Hall:
         self.manager = self.house.load(worker)
         self.flusher = Flusher(self.manager)
         self.time = VirtualClock()
-        self.broker = Broker(
-            network=Network(self.time, self.time),
-            features=Features(),
-            configs=BrokerConfigs(1, [Source("server.properties", given or {})]),
-            partitions=Partitions(PartitionTools(self.manager, self.flusher, PlainInspector)),
-            sessions=FetchSessions(SeededRandom(1), slots),
-            producer_ids=ProducerIds(Blocks().take),
-        )
+        self.store = MemoryMetadata()
+        self.store.multi(folders())
+        self.configs = BrokerConfigs(1, [Source("server.properties", given or {})])
+        self.metadata = Metadata(cluster())
+        self.broker = self._broker(FetchSessions(SeededRandom(1), slots))
         self.connection = ConnectionInfo(
             id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False
+        )
+
+    def _broker(self, sessions: FetchSessions) -> Broker:
+        configs, metadata, events = self.configs, self.metadata, self.house.events
+        partitions = Partitions(PartitionTools(self.manager, self.flusher, PlainInspector))
+        self.hosting = HostingTools(self.manager, partitions, events.append)
+        writer = MetadataWriter(self.store, self.manager.tools.worker)
+        topics = TopicTools(writer, configs, metadata, self.hosting, SeededRandom(2))
+        return Broker(
+            network=Network(self.time, self.time),
+            features=Features(),
+            configs=configs,
+            config_changes=ConfigChanges(writer, configs, metadata),
+            metadata=metadata,
+            topics=Topics(topics),
+            logs=self.manager,
+            partitions=partitions,
+            sessions=sessions,
+            producer_ids=ProducerIds(Blocks().take),
         )
 
     def host(self, *epochs: int, topic: str = ORDERS) -> Partition:

@@ -1,0 +1,248 @@
+"""Settings are told and changed, resource by resource."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from cordwood.broker.config_resources import decode_texts, topic_resource
+from cordwood.broker.handlers.configs import (
+    alter_configs,
+    describe_configs,
+    incremental_alter_configs,
+    list_config_resources,
+)
+from cordwood.protocol.messages.alter_configs import AlterableConfig as Replaced
+from cordwood.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResource
+from cordwood.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResult,
+)
+from cordwood.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    IncrementalAlterConfigsRequest,
+)
+from cordwood.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource as AlteredResource,
+)
+from cordwood.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.image_samples import topic
+
+TOPIC, BROKER, LOGGER = 2, 4, 8
+SET, DELETE = 0, 1
+
+
+@pytest.fixture
+def hall() -> Hall:
+    made = Hall()
+    made.metadata.publish(made.metadata.image.with_topic(topic("orders")))
+    return made
+
+
+@pytest.fixture
+def logger() -> Iterator[str]:
+    name = "cordwood.sample"
+    logging.getLogger(name)
+    yield name
+    logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def describe(hall: Hall, kind: int, name: str, *keys: str, **said: bool) -> DescribeConfigsResult:
+    resource = DescribeConfigsResource(
+        resource_type=kind, resource_name=name, configuration_keys=[*keys] or None
+    )
+    request = DescribeConfigsRequest(resources=[resource], **said)
+    return run(describe_configs(hall.broker, hall.context(4), request)).results[0]
+
+
+def alter(
+    hall: Hall, kind: int, name: str, *changes: tuple[str, int, str | None], only: bool = False
+) -> tuple[int, str | None]:
+    configs = [
+        AlterableConfig(name=key, config_operation=operation, value=value)
+        for key, operation, value in changes
+    ]
+    resource = AlteredResource(resource_type=kind, resource_name=name, configs=configs)
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=only)
+    (told,) = run(incremental_alter_configs(hall.broker, hall.context(1), request)).responses
+    assert (told.resource_type, told.resource_name) == (kind, name)
+    return told.error_code, told.error_message
+
+
+def replace(
+    hall: Hall, *resources: tuple[int, str, dict[str, str]]
+) -> list[tuple[int, str | None]]:
+    request = AlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[Replaced(name=key, value=value) for key, value in configs.items()],
+            )
+            for kind, name, configs in resources
+        ],
+        validate_only=False,
+    )
+    answer = run(alter_configs(hall.broker, hall.context(2), request))
+    return [(each.error_code, each.error_message) for each in answer.responses]
+
+
+def kept(hall: Hall, name: str) -> dict[str, str] | None:
+    node = hall.store.get(topic_resource(name).path)
+    return None if node is None else decode_texts(node.data, path="")
+
+
+def test_settings_are_told_with_what_was_asked_for(hall: Hall) -> None:
+    plain = describe(hall, TOPIC, "orders", "retention.ms")
+    rich = describe(
+        hall,
+        TOPIC,
+        "orders",
+        "retention.ms",
+        include_synonyms=True,
+        include_documentation=True,
+    )
+
+    (entry,) = plain.configs
+    assert (entry.name, entry.value, entry.config_source) == ("retention.ms", "604800000", 5)
+    assert (entry.synonyms, entry.documentation) == ([], None)
+    (entry,) = rich.configs
+    assert [each.name for each in entry.synonyms] == ["log.retention.hours"]
+    assert entry.documentation
+
+
+def test_all_settings_are_told_where_none_is_named(hall: Hall) -> None:
+    empty = DescribeConfigsResource(
+        resource_type=TOPIC, resource_name="orders", configuration_keys=[]
+    )
+    request = DescribeConfigsRequest(resources=[empty])
+
+    (told,) = run(describe_configs(hall.broker, hall.context(4), request)).results
+
+    assert len(told.configs) == len(describe(hall, TOPIC, "orders").configs) > 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "code"),
+    (
+        (TOPIC, "none", 3),
+        (TOPIC, "n/one", 17),
+        (TOPIC, "", 42),
+        (BROKER, "7", 42),
+        (16, "metrics", 42),
+    ),
+)
+def test_settings_of_what_is_not_here_are_refused(
+    hall: Hall, kind: int, name: str, code: int
+) -> None:
+    told = describe(hall, kind, name)
+
+    assert (told.error_code, told.configs) == (code, [])
+
+
+def test_settings_of_brokers_and_loggers_are_told(hall: Hall, logger: str) -> None:
+    assert describe(hall, BROKER, "1", "num.partitions").configs[0].value == "1"
+    assert describe(hall, BROKER, "").configs == []
+    assert describe(hall, LOGGER, "1", logger).configs[0].name == logger
+
+
+def test_change_is_kept_and_counts_at_once(hall: Hall) -> None:
+    assert alter(hall, TOPIC, "orders", ("retention.ms", SET, "5")) == (0, None)
+
+    assert kept(hall, "orders") == {"retention.ms": "5"}
+    assert hall.configs.config_for("orders").retention_ms == 5
+    alter(hall, TOPIC, "orders", ("retention.ms", DELETE, None))
+    assert kept(hall, "orders") == {}
+
+
+def test_change_of_all_brokers_reaches_their_topics(hall: Hall) -> None:
+    assert alter(hall, BROKER, "", ("log.retention.ms", SET, "7")) == (0, None)
+
+    assert hall.store.children("/config/brokers") == ["<default>"]
+    assert hall.configs.config_for("orders").retention_ms == 7
+
+
+def test_change_that_is_only_checked_changes_nothing(hall: Hall) -> None:
+    assert alter(hall, TOPIC, "orders", ("retention.ms", SET, "5"), only=True) == (0, None)
+
+    assert kept(hall, "orders") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "code", "words"),
+    (
+        (TOPIC, "orders", ("a", SET, "1"), 40, "Unknown topic config name: a"),
+        (TOPIC, "none", ("retention.ms", SET, "1"), 3, "The topic 'none' does not exist."),
+        (TOPIC, "orders", ("retention.ms", 9, "1"), 42, "Unknown operation type 9"),
+        (LOGGER, "1", ("no.such", SET, "INFO"), 40, "Logger no.such does not exist!"),
+    ),
+)
+def test_change_is_refused(
+    hall: Hall,
+    kind: int,
+    name: str,
+    change: tuple[str, int, str],
+    code: int,
+    words: str,
+) -> None:
+    assert alter(hall, kind, name, change) == (code, words)
+
+
+def test_levels_of_loggers_change_unless_they_are_only_checked(hall: Hall, logger: str) -> None:
+    alter(hall, LOGGER, "1", (logger, SET, "ERROR"), only=True)
+    before = logging.getLogger(logger).level
+    alter(hall, LOGGER, "1", (logger, SET, "ERROR"))
+
+    assert (before, logging.getLogger(logger).level) == (logging.NOTSET, logging.ERROR)
+
+
+def test_settings_are_replaced_as_a_whole(hall: Hall) -> None:
+    replace(hall, (TOPIC, "orders", {"retention.ms": "5", "segment.bytes": "1048576"}))
+
+    assert replace(hall, (TOPIC, "orders", {"retention.ms": "7"})) == [(0, None)]
+
+    assert kept(hall, "orders") == {"retention.ms": "7"}
+
+
+def test_resource_named_twice_is_refused_each_time(hall: Hall) -> None:
+    same = (TOPIC, "orders", {"retention.ms": "5"})
+
+    assert replace(hall, same, same) == [(42, "Each resource must appear at most once.")] * 2
+    assert kept(hall, "orders") is None
+
+
+def test_loggers_are_not_replaced(hall: Hall) -> None:
+    ((code, words),) = replace(hall, (LOGGER, "1", {}))
+
+    assert code == 42
+    assert "does not support the resource type BROKER_LOGGER" in (words or "")
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "found"),
+    (
+        (1, [], [(TOPIC, "orders"), (BROKER, "1"), (LOGGER, "1")]),
+        (1, [TOPIC, 16, 32], [(TOPIC, "orders")]),
+        (0, [], []),
+    ),
+)
+def test_resources_are_listed_by_type(
+    hall: Hall, version: int, asked: list[int], found: list[tuple[int, str]]
+) -> None:
+    request = ListConfigResourcesRequest(resource_types=asked)
+
+    answer = run(list_config_resources(hall.broker, hall.context(version), request))
+
+    assert answer.error_code == 0
+    resources = [(each.resource_type, each.resource_name) for each in answer.config_resources]
+    assert resources == found
+
+
+def test_unknown_types_of_resources_are_refused(hall: Hall) -> None:
+    request = ListConfigResourcesRequest(resource_types=[TOPIC, 99])
+
+    answer = run(list_config_resources(hall.broker, hall.context(1), request))
+
+    assert (answer.error_code, answer.config_resources) == (35, [])

@@ -1,0 +1,194 @@
+"""Topics are made, grown and deleted as requests say."""
+
+import pytest
+
+from cordwood.broker.handlers.topics import (
+    create_partitions,
+    create_topics,
+    delete_topics,
+    refused,
+)
+from cordwood.core.errors import (
+    InvalidRequestError,
+    KafkaStorageError,
+    TopicDeletionDisabledError,
+)
+from cordwood.core.ids import NO_UUID
+from cordwood.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from cordwood.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from cordwood.protocol.messages.delete_topics import (
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from tests.unit.broker.broker_samples import Hall, run
+
+
+def new(
+    name: str, partitions: int = -1, *, by_hand: tuple[int, ...] = (), **configs: str
+) -> CreatableTopic:
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=-1,
+        assignments=[
+            CreatableReplicaAssignment(partition_index=index, broker_ids=[node])
+            for index, node in enumerate(by_hand)
+        ],
+        configs=[
+            CreatableTopicConfig(name=name.replace("_", "."), value=value)
+            for name, value in configs.items()
+        ],
+    )
+
+
+def create(
+    hall: Hall, *topics: CreatableTopic, validate_only: bool = False
+) -> CreateTopicsResponse:
+    request = CreateTopicsRequest(topics=[*topics], validate_only=validate_only)
+    return run(create_topics(hall.broker, hall.context(7), request))
+
+
+def delete(hall: Hall, *said: str | DeleteTopicState, version: int = 6) -> DeleteTopicsResponse:
+    request = DeleteTopicsRequest(
+        topic_names=[each for each in said if isinstance(each, str)],
+        topics=[each for each in said if not isinstance(each, str)],
+        timeout_ms=1,
+    )
+    return run(delete_topics(hall.broker, hall.context(version), request))
+
+
+def grow(
+    hall: Hall, *topics: CreatePartitionsTopic, validate_only: bool = False
+) -> list[tuple[str, int, str | None]]:
+    request = CreatePartitionsRequest(topics=[*topics], timeout_ms=1, validate_only=validate_only)
+    answer = run(create_partitions(hall.broker, hall.context(3), request))
+    return [(each.name, each.error_code, each.error_message) for each in answer.results]
+
+
+def test_created_topic_is_told_with_its_id_and_settings() -> None:
+    hall = Hall()
+
+    (result,) = create(hall, new("orders", 2, retention_ms="5")).topics
+
+    topic = hall.metadata.image.topics["orders"]
+    configs = {each.name: (each.value, each.config_source) for each in result.configs or []}
+    assert (result.error_code, result.topic_id) == (0, topic.topic_id)
+    assert (result.num_partitions, result.replication_factor) == (2, 1)
+    assert configs["retention.ms"] == ("5", 1)
+    assert configs["cleanup.policy"] == ("delete", 5)
+
+
+def test_topic_is_created_as_assigned_by_hand() -> None:
+    hall = Hall()
+
+    (result,) = create(hall, new("orders", by_hand=(1, 1, 1))).topics
+
+    assert (result.error_code, result.num_partitions) == (0, 3)
+
+
+def test_topic_that_is_only_checked_has_no_id() -> None:
+    hall = Hall()
+
+    (result,) = create(hall, new("orders", 2), validate_only=True).topics
+
+    assert (result.error_code, result.num_partitions, result.topic_id) == (0, 2, NO_UUID)
+    assert not hall.metadata.image.topics
+
+
+def test_topics_that_are_refused_are_told_why() -> None:
+    answer = create(Hall(), new("a", 0), new("b"), new("c"), new("b"), new("__cluster_metadata"))
+
+    assert {each.name: (each.error_code, each.error_message) for each in answer.topics} == {
+        "a": (37, "Number of partitions was set to an invalid non-positive value."),
+        "b": (42, "Duplicate topic name."),
+        "c": (0, None),
+        "__cluster_metadata": (29, "Authorization failed."),
+    }
+
+
+def test_topics_are_deleted_by_name_and_by_id() -> None:
+    hall = Hall()
+    create(hall, new("a"), new("b"), new("c"))
+    ids = {name: topic.topic_id for name, topic in hall.metadata.image.topics.items()}
+
+    answer = delete(hall, "a", DeleteTopicState(topic_id=ids["b"]), "x")
+
+    assert {(each.name, each.topic_id, each.error_code) for each in answer.responses} == {
+        ("a", ids["a"], 0),
+        ("b", ids["b"], 0),
+        ("x", NO_UUID, 3),
+    }
+    assert [*hall.metadata.image.topics] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), ((2, InvalidRequestError), (3, TopicDeletionDisabledError))
+)
+def test_topics_stay_where_deletion_is_disabled(version: int, error: type[Exception]) -> None:
+    with pytest.raises(error, match="Topic deletion is disabled"):
+        delete(Hall(given={"delete.topic.enable": "false"}), "a", version=version)
+
+
+def test_topics_grow_each_for_itself() -> None:
+    hall = Hall()
+    create(hall, new("a"), new("b"), new("c"))
+    by_hand = [CreatePartitionsAssignment(broker_ids=[1])]
+
+    results = grow(
+        hall,
+        CreatePartitionsTopic(name="a", count=3, assignments=None),
+        CreatePartitionsTopic(name="b", count=2, assignments=by_hand),
+        CreatePartitionsTopic(name="c", count=1, assignments=None),
+        CreatePartitionsTopic(name="x", count=1, assignments=None),
+        CreatePartitionsTopic(name="y", count=1, assignments=None),
+        CreatePartitionsTopic(name="y", count=1, assignments=None),
+    )
+
+    assert results == [
+        ("a", 0, None),
+        ("b", 0, None),
+        ("c", 37, "Topic already has 1 partition(s)."),
+        ("x", 3, "This server does not host this topic-partition."),
+        ("y", 42, "Duplicate topic name."),
+    ]
+    topics = hall.metadata.image.topics
+    assert [len(topics[name].partitions) for name in "abc"] == [3, 2, 1]
+
+
+def test_refusals_are_told_of_every_topic_once() -> None:
+    error = KafkaStorageError("no room")
+    creating = CreateTopicsRequest(topics=[new("a"), new("a"), new("b")])
+    growing = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="a", count=1, assignments=None)] * 2,
+        timeout_ms=1,
+        validate_only=False,
+    )
+    deleting = DeleteTopicsRequest(
+        topic_names=["a", "a"], topics=[DeleteTopicState(topic_id=NO_UUID, name="b")], timeout_ms=1
+    )
+
+    created = refused(creating, error, version=7)
+    grown = refused(growing, error, version=3)
+    deleted = refused(deleting, error, version=6)
+
+    assert isinstance(created, CreateTopicsResponse)
+    assert isinstance(grown, CreatePartitionsResponse)
+    assert isinstance(deleted, DeleteTopicsResponse)
+    assert [(each.name, each.error_message) for each in created.topics] == [
+        ("a", "no room"),
+        ("b", "no room"),
+    ]
+    assert [(each.name, each.error_code) for each in grown.results] == [("a", 56)]
+    assert [(each.name, each.error_code) for each in deleted.responses] == [("a", 56), ("b", 56)]

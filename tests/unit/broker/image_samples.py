@@ -1,0 +1,22 @@
+"""Images of clusters for tests."""
+
+from cordwood.broker.image import BrokerImage, ClusterImage, PartitionImage, TopicImage
+from cordwood.broker.listeners import Endpoint
+from cordwood.core.ids import Uuid
+
+
+def topic_id(name: str) -> Uuid:
+    return Uuid(f"the id of {name}".encode().ljust(16, b".")[:16])
+
+
+def topic(name: str, partitions: int = 1, *, replicas: tuple[int, ...] = (1,)) -> TopicImage:
+    return TopicImage(name, topic_id(name), (PartitionImage.new(replicas),) * partitions)
+
+
+def broker(node_id: int = 1, rack: str | None = None) -> BrokerImage:
+    return BrokerImage(node_id, {"PLAINTEXT": Endpoint("PLAINTEXT", "h", 9090 + node_id)}, rack)
+
+
+def cluster(*topics: TopicImage, brokers: int = 1) -> ClusterImage:
+    nodes = {node_id: broker(node_id) for node_id in range(1, brokers + 1)}
+    return ClusterImage(cluster_id="c", controller_id=1, brokers=nodes).with_topic(*topics)

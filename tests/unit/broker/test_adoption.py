@@ -1,0 +1,204 @@
+"""Metadata are found where they are, or made of what others have left."""
+
+import pytest
+
+from cordwood.broker.adoption import Adopted, open_metadata
+from cordwood.broker.metadata_file import METADATA_FILE, MetadataFile
+from cordwood.broker.topic_nodes import KeptTopic, decode_topic, topic_path
+from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
+from cordwood.core.ids import Uuid
+from cordwood.core.nodes import CreateNode
+from cordwood.storage.atomic import exists
+from cordwood.storage.directories import Owner, open_directories
+from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.partition_metadata import write_partition_metadata
+from cordwood.testing.faults import Fault
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.random import SeededRandom
+from cordwood.workbench.metadata_records import BROKER, TOPIC
+from tests.unit.workbench.metadata_samples import (
+    TOPIC_ID,
+    config,
+    metadata_batch,
+    partition,
+    partition_change,
+    topic,
+)
+
+OTHER_ID = Uuid(bytes(range(1, 17)))
+
+
+class Foreign:
+    """Two log directories that others have written to."""
+
+    def __init__(self) -> None:
+        self.files = MemoryFiles()
+        for path in ("/a", "/b"):
+            self.files.make_directory(path)
+
+    def add(self, path: str, topic_id: bytes | None = TOPIC_ID) -> None:
+        """Leave a partition's directory."""
+        self.files.make_directory(path)
+        if topic_id is not None:
+            write_partition_metadata(self.files, path, topic_id=Uuid(topic_id))
+
+    def add_metadata(self, *records: bytes) -> None:
+        """Leave Kafka's metadata."""
+        self.files.make_directory("/a/__cluster_metadata-0")
+        log = self.files.create("/a/__cluster_metadata-0/00000000000000000000.log")
+        log.append(metadata_batch(*records))
+
+    def directories(self) -> tuple[LogDirectory, ...]:
+        owner = Owner(cluster_id="c", node_id=1, random=SeededRandom(1), on_event=str)
+        return open_directories(self.files, ["/a", "/b"], owner=owner)
+
+    def open(self) -> tuple[MetadataFile, Adopted | None]:
+        return open_metadata(self.directories(), node_id=1, random=SeededRandom(1))
+
+
+def kept(store: MetadataFile, name: str) -> KeptTopic:
+    node = store.get(topic_path(name))
+    assert node is not None
+    return decode_topic(node.data, path="")
+
+
+def test_new_directories_get_empty_metadata_in_the_first() -> None:
+    foreign = Foreign()
+
+    store, adopted = foreign.open()
+
+    assert adopted is None
+    assert store.children("/brokers/topics") == []
+    assert exists(foreign.files, f"/a/{METADATA_FILE}")
+    assert not exists(foreign.files, f"/b/{METADATA_FILE}")
+
+
+def test_metadata_are_opened_wherever_they_are() -> None:
+    foreign = Foreign()
+    MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[CreateNode("/x")]).close()
+
+    store, adopted = foreign.open()
+
+    assert adopted is None
+    assert store.children("/") == ["x"]
+
+
+def test_metadata_in_two_places_are_refused() -> None:
+    foreign = Foreign()
+    for path in ("/a", "/b"):
+        MetadataFile.create(foreign.files, f"{path}/{METADATA_FILE}", changes=[]).close()
+
+    with pytest.raises(LogDirectoryError, match=r"/b: has a cordwood\.metadata, and so has /a"):
+        foreign.open()
+
+
+def test_metadata_are_not_made_while_they_may_be_in_a_directory_that_failed() -> None:
+    foreign = Foreign()
+    foreign.files.script.add(Fault(on="open", path="/a/meta.properties"))
+
+    with pytest.raises(LogDirectoryError, match="/a: cannot be used, and may have the"):
+        foreign.open()
+
+
+def test_topics_are_taken_from_directories() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/orders-2", None)
+    foreign.add("/b/old-0", None)
+
+    store, adopted = foreign.open()
+
+    assert kept(store, "orders") == (TOPIC_ID, [(1,)] * 3)
+    assert len(kept(store, "old").replicas) == 1
+    assert adopted is not None
+    assert str(adopted) == (
+        "2 topics with 4 partitions from directories, configured as the broker's defaults say;"
+        " without a log here, so they begin empty: orders-1"
+    )
+
+
+def test_directories_of_two_topics_under_one_name_are_refused() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/orders-1", OTHER_ID)
+
+    with pytest.raises(InconsistentTopicIdError, match="/b/orders-1"):
+        foreign.open()
+
+
+def test_what_was_deleted_or_set_aside_is_no_topic() -> None:
+    foreign = Foreign()
+    unique = "0d6c2e8ad1454c4f9d0e5a4a3c2b1f00"
+    for suffix in ("delete", "stray", "future"):
+        foreign.add(f"/a/orders-0.{unique}-{suffix}")
+
+    store, adopted = foreign.open()
+
+    assert (store.children("/brokers/topics"), adopted) == ([], None)
+
+
+def test_topics_and_settings_are_taken_from_kafkas_metadata() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/stray-0", OTHER_ID)
+    foreign.add_metadata(
+        topic("orders"),
+        partition(0, 1, 2),
+        partition(1, 2),
+        partition_change(1, 1),
+        config(TOPIC, "orders", "retention.ms", "5"),
+        config(TOPIC, "orders", "message.format.version", "2.8"),
+        config(BROKER, "1", "log.retention.ms", "6"),
+        config(BROKER, "2", "log.retention.ms", "8"),
+        config(BROKER, "", "log.retention.ms", "7"),
+    )
+
+    store, adopted = foreign.open()
+
+    assert store.children("/brokers/topics") == ["orders"]
+    assert kept(store, "orders") == (TOPIC_ID, [(1,), (1,)])
+    assert store.children("/config/topics") == ["orders"]
+    assert store.children("/config/brokers") == ["1", "<default>"]
+    assert adopted is not None
+    assert adopted.source == "/a/__cluster_metadata-0"
+    assert (adopted.elsewhere, adopted.shared) == (["orders-1"], ["orders-0"])
+    assert adopted.passed_over == [
+        (
+            "/config/topics/orders: message.format.version is passed over:"
+            " Unknown topic config name: message.format.version"
+        )
+    ]
+
+
+def test_what_was_taken_is_found_at_the_next_start() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0")
+    directories = foreign.directories()
+    open_metadata(directories, node_id=1, random=SeededRandom(1))[0].close()
+
+    store, adopted = open_metadata(directories, node_id=1, random=SeededRandom(2))
+
+    assert adopted is None
+    assert kept(store, "orders").topic_id == TOPIC_ID
+
+
+def test_nothing_else_is_written() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0", None)
+    foreign.add_metadata(topic("orders"), partition(0, 1))
+    directories = foreign.directories()
+    before = {path: foreign.files.list(path) for path in ("/a", "/b", "/a/orders-0")}
+
+    open_metadata(directories, node_id=1, random=SeededRandom(1))
+
+    after = {path: foreign.files.list(path) for path in before}
+    assert after == {**before, "/a": sorted([*before["/a"], METADATA_FILE])}
+
+
+def test_long_lists_are_cut_short_in_words() -> None:
+    names = [f"orders-{index}" for index in range(23)]
+    adopted = Adopted(
+        source="x", topics=1, partitions=23, elsewhere=names, shared=[], passed_over=[]
+    )
+
+    assert str(adopted).endswith("orders-19 and 3 more")
