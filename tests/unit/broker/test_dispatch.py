@@ -18,10 +18,21 @@ from cordwood.core.errors import (
 )
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS, api_of
-from cordwood.protocol.codec import decode
+from cordwood.protocol.codec import decode, encode, joined
+from cordwood.protocol.header import RequestHeader, append_request_header
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from cordwood.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from cordwood.protocol.primitives import Chunk
+from cordwood.protocol.schema import Request
+from cordwood.storage.log_config import LogConfig
 from tests.unit.broker.broker_samples import Hall
+from tests.unit.broker.server_samples import Run, serving, turn
+from tests.unit.storage.log_samples import batch
+from tests.unit.storage.manager_samples import HeldWorker
 
 CONNECTION = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False)
 KEY = API_VERSIONS.key
@@ -125,3 +136,42 @@ def test_answers_are_counted_by_api_and_version() -> None:
 def test_route_leads_to_a_handler(key: int) -> None:
     with pytest.raises((BytesError, UnsupportedVersionError)):
         ask(dispatch(), api_of(key).last, b"", key=key)
+
+
+def frame(asked: Request, version: int, *, correlation_id: int) -> bytes:
+    """Return a request as it comes over a connection."""
+    key = type(asked).__schema__.api_key
+    assert key is not None
+    out = bytearray()
+    header = RequestHeader(
+        request_api_key=key,
+        request_api_version=version,
+        correlation_id=correlation_id,
+        client_id=None,
+    )
+    append_request_header(out, header)
+    body = bytes(out) + joined(encode(asked, version))
+    return len(body).to_bytes(4) + body
+
+
+def test_quirk_16_answers_keep_the_order_of_requests_though_the_first_has_to_wait(
+    run: Run,
+) -> None:
+    worker = HeldWorker()
+    hall = Hall(LogConfig(flush_messages=1), worker=worker)
+    hall.host()
+    data = [PartitionProduceData(index=0, records=bytes(batch()))]
+    topics = [TopicProduceData(name="orders", partitions=data)]
+    produce = ProduceRequest(acks=-1, timeout_ms=1000, topics=topics)
+    versions = ApiVersionsRequest(client_software_name="", client_software_version="")
+
+    async def scene() -> list[int]:
+        async with serving(Dispatch(hall.broker, Metrics()).handle) as house:
+            peer = await house.connect()
+            peer.send(frame(produce, 9, correlation_id=1), frame(versions, 0, correlation_id=2))
+            while not worker.held:
+                await turn()
+            worker.go_on()
+            return [(await peer.answer())[0] for _ in range(2)]
+
+    assert run(scene()) == [1, 2]

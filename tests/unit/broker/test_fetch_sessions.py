@@ -243,3 +243,27 @@ def test_old_session_gives_way_to_a_larger_one_alone() -> None:
     assert kept.open(0, 1, 2, now_ms=now_ms) == 0
     assert kept.open(0, 1, 2, 3, now_ms=now_ms) > 0
     assert len(kept.sessions) == 1
+
+
+class Repeating:
+    """Chance that says the same thing twice before it says another."""
+
+    def __init__(self) -> None:
+        self._numbers = iter((7, 7, 8))
+
+    def below(self, limit: int) -> int:
+        return next(self._numbers)
+
+    def fraction(self) -> float:
+        return 0
+
+    def token(self, size: int) -> bytes:
+        return bytes(size)
+
+
+def test_sessions_never_share_an_id() -> None:
+    sessions = FetchSessions(Repeating(), 2)
+
+    turns = [sessions.begin(request(0), NAMES, now_ms=0) for _ in range(2)]
+
+    assert [sessions.end(turn, [], now_ms=0)[0] for turn in turns] == [8, 9]

@@ -58,10 +58,10 @@ async def fetch(broker: Broker, context: RequestContext, request: FetchRequest) 
 
 
 def refused(
-    request: FetchRequest,  # noqa: ARG001 - as dispatch calls it
+    _: FetchRequest,
     error: KafkaError,
     *,
-    version: int,  # noqa: ARG001 - likewise
+    version: int,  # noqa: ARG001 - as dispatch calls it
 ) -> FetchResponse:
     """Say what is wrong with the session; nothing has been read."""
     return FetchResponse(error_code=error.code, responses=[])

@@ -105,7 +105,7 @@ async def list_offsets(
 
 async def delete_records(
     broker: Broker,
-    context: RequestContext,  # noqa: ARG001 - as every handler
+    _: RequestContext,
     request: DeleteRecordsRequest,
 ) -> DeleteRecordsResponse:
     """Let logs start later, as far as their topics' policies let records go."""
@@ -135,7 +135,7 @@ async def delete_records(
 
 async def offset_for_leader_epoch(
     broker: Broker,
-    context: RequestContext,  # noqa: ARG001 - as every handler
+    _: RequestContext,
     request: OffsetForLeaderEpochRequest,
 ) -> OffsetForLeaderEpochResponse:
     """Say where epochs ended."""

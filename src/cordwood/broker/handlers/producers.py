@@ -28,7 +28,7 @@ _FIRST_EPOCH: Final = 0
 
 async def init_producer_id(
     broker: Broker,
-    context: RequestContext,  # noqa: ARG001 - as every handler
+    _: RequestContext,
     request: InitProducerIdRequest,
 ) -> InitProducerIdResponse:
     """Give a new id to an idempotent producer, whatever id it had."""
@@ -44,7 +44,7 @@ async def init_producer_id(
 
 async def describe_producers(
     broker: Broker,
-    context: RequestContext,  # noqa: ARG001 - as every handler
+    _: RequestContext,
     request: DescribeProducersRequest,
 ) -> DescribeProducersResponse:
     """Tell of the producers that partitions remember."""

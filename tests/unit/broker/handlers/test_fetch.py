@@ -2,9 +2,11 @@
 
 import pytest
 
+from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.handlers.fetch import fetch, refused
 from cordwood.core.errors import FetchSessionIdNotFoundError, InvalidFetchSessionEpochError
 from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import encode
 from cordwood.protocol.messages.fetch import (
     FetchPartition,
@@ -292,6 +294,16 @@ def test_reader_whose_log_has_diverged_is_told_where() -> None:
     assert data.diverging_epoch is not None
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (1, 2)
     assert (data.error_code, records(data)) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("key", "versions"), ((0, (3, 7)), (1, (4, 10)), (2, (1,)), (22, (0,)), (18, (0, 3)))
+)
+def test_quirk_02_versions_that_old_clients_look_for_one_by_one_are_advertised(
+    key: int, versions: tuple[int, ...]
+) -> None:
+    assert key in ROUTES
+    assert all(APIS[key].first <= each <= APIS[key].last for each in versions)
 
 
 def test_quirk_02_fetch_is_served_from_version_4_on() -> None:
