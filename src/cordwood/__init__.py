@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
+    from cordwood.client import aio
+    from cordwood.client.blocking import Admin, Consumer, Producer
+    from cordwood.client.record_set import ConsumedRecord
+    from cordwood.client.serializers import Deserializers, Serializers
     from cordwood.core.errors import CordwoodError
+    from cordwood.core.types import TopicPartition
     from cordwood.records.batch import RecordBatch
     from cordwood.records.builder import BatchBuilder, BatchFields
     from cordwood.records.chunk import Request, Selection
@@ -26,18 +31,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = (
+    "Admin",
     "BatchBuilder",
     "BatchFields",
     "Codec",
+    "ConsumedRecord",
+    "Consumer",
     "CordwoodError",
+    "Deserializers",
     "LegacyBatch",
     "PartitionView",
+    "Producer",
     "Record",
     "RecordBatch",
     "Request",
     "Selection",
+    "Serializers",
     "TimestampType",
+    "TopicPartition",
     "__version__",
+    "aio",
     "batches",
     "decoder",
     "open_directory",
@@ -48,17 +61,24 @@ __all__ = (
 )
 
 _HOMES = {
+    "Admin": "cordwood.client.blocking",
     "BatchBuilder": "cordwood.records.builder",
     "BatchFields": "cordwood.records.builder",
     "Codec": "cordwood.records.compression",
+    "ConsumedRecord": "cordwood.client.record_set",
+    "Consumer": "cordwood.client.blocking",
     "CordwoodError": "cordwood.core.errors",
+    "Deserializers": "cordwood.client.serializers",
     "LegacyBatch": "cordwood.records.legacy",
     "PartitionView": "cordwood.workbench.partition",
+    "Producer": "cordwood.client.blocking",
     "Record": "cordwood.records.record",
     "RecordBatch": "cordwood.records.batch",
     "Request": "cordwood.records.chunk",
     "Selection": "cordwood.records.chunk",
+    "Serializers": "cordwood.client.serializers",
     "TimestampType": "cordwood.records.record",
+    "TopicPartition": "cordwood.core.types",
     "batches": "cordwood.records.stream",
     "decoder": "cordwood.records.kernels",
     "read_columns": "cordwood.records.columns",
@@ -91,6 +111,10 @@ def open_directory(path: "str | PathLike[str]") -> "Iterator[PartitionView]":
 
 def __getattr__(name: str) -> object:
     """The module of a public name is imported when the name is first asked for."""
+    if name == "aio":
+        from cordwood.client import aio
+
+        return aio
     home = _HOMES.get(name)
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"

@@ -1,0 +1,233 @@
+"""The batches of one partition between `send` and the broker's word, and their sequences.
+
+    waiting     in the order of their records; what has to be sent again is back in its old place
+    in flight   sent, not answered
+
+A batch keeps the sequence that it was first sent with, by which the broker knows it again. Where a
+sequence was lost for good (a sent batch was given up, the broker has forgotten the producer) the
+partition starts again: once nothing is in flight any more, what waits is numbered from 0 under an
+epoch one higher, which brokers take as a new beginning of this one partition.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cordwood.client.fate import Fate
+from cordwood.core.binary import Buffer
+from cordwood.core.types import TopicPartition
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.record import Header
+from cordwood.records.sequence import increment_sequence
+
+if TYPE_CHECKING:
+    from cordwood.core.errors import KafkaError
+
+LAST_EPOCH: Final = 0x7FFF
+
+#: What a record takes beside its key, its value and its headers, at the most.
+_RECORD_OVERHEAD: Final = 36
+_HEADER_OVERHEAD: Final = 10
+
+
+class Identity(NamedTuple):
+    """What the broker knows an idempotent producer by."""
+
+    producer_id: int
+    epoch: int
+
+
+class Message(NamedTuple):
+    """A record to be sent; without a partition the producer chooses."""
+
+    topic: str
+    partition: int | None
+    key: Buffer | None
+    value: Buffer | None
+    timestamp: int
+    headers: Sequence[Header]
+
+    def size(self) -> int:
+        """Return how many bytes the record takes at the most."""
+        size = _RECORD_OVERHEAD + len(self.key or b"") + len(self.value or b"")
+        for key, value in self.headers:
+            size += _HEADER_OVERHEAD + 4 * len(key) + len(value or b"")
+        return size
+
+
+class Appended(NamedTuple):
+    """Where a record was put, and whether there is something more to be sent, now or later."""
+
+    fate: Fate
+    place: int
+    is_news: bool
+
+
+class ProducerBatch:
+    """Records that are sent together."""
+
+    __slots__ = (
+        "attempts",
+        "base_sequence",
+        "builder",
+        "created_ms",
+        "fate",
+        "is_full",
+        "not_before_ms",
+        "number",
+        "problem",
+        "reserved",
+    )
+
+    def __init__(
+        self, partition: TopicPartition, fields: BatchFields, *, number: int, created_ms: float
+    ) -> None:
+        self.builder = BatchBuilder(fields)
+        self.fate = Fate(partition)
+        self.number = number
+        self.created_ms = created_ms
+        self.attempts = 0
+        self.not_before_ms = 0.0
+        self.is_full = False
+        self.reserved = 0
+        self.problem: KafkaError | None = None
+        self.base_sequence: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes, uncompressed."""
+        return self.builder.uncompressed_size
+
+    def append(self, message: Message) -> int:
+        """Add a record, and return its place in the batch."""
+        self.builder.append(
+            message.key, message.value, timestamp=message.timestamp, headers=message.headers
+        )
+        return self.builder.count - 1
+
+    def number_from(self, identity: Identity, base_sequence: int) -> None:
+        """Take a sequence, in place of one that it may have."""
+        self.base_sequence = base_sequence
+        self.builder.fields = self.builder.fields._replace(
+            producer_id=identity.producer_id,
+            producer_epoch=identity.epoch,
+            base_sequence=base_sequence,
+        )
+
+
+class PartitionQueue:
+    """One partition's batches."""
+
+    def __init__(self, partition: TopicPartition, fields: BatchFields, *, batch_size: int) -> None:
+        self.partition = partition
+        self.waiting: deque[ProducerBatch] = deque()
+        self.in_flight: list[ProducerBatch] = []
+        self.identity: Identity | None = None
+        self._fields = fields
+        self._batch_size = batch_size
+        self._made = 0
+        self._next_sequence = 0
+        self._next_acknowledged = 0
+        self._is_restart_due = False
+
+    def append(self, message: Message, *, size: int, now_ms: float) -> Appended:
+        """Add a record of at most `size` bytes."""
+        last = self.waiting[-1] if self.waiting else None
+        is_new = last is None or last.is_full or last.size + size > self._batch_size
+        if last is None or is_new:
+            if last is not None:
+                last.is_full = True
+            last = ProducerBatch(self.partition, self._fields, number=self._made, created_ms=now_ms)
+        place = last.append(message)
+        last.reserved += size
+        last.is_full = last.size >= self._batch_size
+        if is_new:
+            self._made += 1
+            self.waiting.append(last)
+        return Appended(last.fate, place, is_new or last.is_full)
+
+    def due_ms(self, linger_ms: float) -> float | None:
+        """Return from when on the first batch may be sent; None if nothing may be for now."""
+        if not self.waiting or (self._is_restart_due and self.in_flight):
+            return None
+        first = self.waiting[0]
+        if first.attempts or first.is_full:
+            return first.not_before_ms
+        return first.created_ms + linger_ms
+
+    def take(self, identity: Identity | None) -> ProducerBatch:
+        """Return the first batch, to be sent now."""
+        if identity is not None:
+            self._start(identity)
+        batch = self.waiting.popleft()
+        if self.identity is not None and batch.base_sequence is None:
+            batch.number_from(self.identity, self._next_sequence)
+            self._next_sequence = increment_sequence(self._next_sequence, batch.builder.count)
+        batch.attempts += 1
+        batch.is_full = True
+        self.in_flight.append(batch)
+        return batch
+
+    def acknowledge(self, batch: ProducerBatch) -> None:
+        """Forget a batch that the broker has."""
+        self.in_flight.remove(batch)
+        if batch.base_sequence is not None:
+            self._next_acknowledged = increment_sequence(batch.base_sequence, batch.builder.count)
+
+    def retry(self, batch: ProducerBatch, not_before_ms: float) -> None:
+        """Put a batch back, to be sent again."""
+        self.in_flight.remove(batch)
+        batch.not_before_ms = not_before_ms
+        place = sum(each.number < batch.number for each in self.waiting)
+        self.waiting.insert(place, batch)
+
+    def give_up(self, batch: ProducerBatch) -> None:
+        """Forget a batch that may or may not have been written."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+        else:
+            self.waiting.remove(batch)
+        if batch.base_sequence is not None:
+            self.restart()
+
+    def restart(self) -> None:
+        """Begin the sequences anew as soon as nothing is in flight."""
+        self._is_restart_due = True
+
+    def is_next(self, batch: ProducerBatch) -> bool:
+        """Whether every batch before this one has been acknowledged."""
+        return batch.base_sequence == self._next_acknowledged
+
+    def is_spent(self, identity: Identity) -> bool:
+        """Whether only another producer id lets the partition start again."""
+        return (
+            self._is_restart_due
+            and self.identity is not None
+            and self.identity.producer_id == identity.producer_id
+            and self.identity.epoch >= LAST_EPOCH
+        )
+
+    def _start(self, identity: Identity) -> None:
+        """Take the producer's identity where that is the first, or a new one may be taken."""
+        mine = self.identity
+        if mine is None or (mine.producer_id != identity.producer_id and not self._has_numbered()):
+            self._begin(identity)
+        elif self._is_restart_due:
+            is_other = mine.producer_id != identity.producer_id
+            self._begin(identity if is_other else Identity(mine.producer_id, mine.epoch + 1))
+            for batch in self.waiting:
+                if batch.base_sequence is not None:
+                    batch.number_from(self.identity or identity, self._next_sequence)
+                    self._next_sequence = increment_sequence(
+                        self._next_sequence, batch.builder.count
+                    )
+
+    def _begin(self, identity: Identity) -> None:
+        self.identity = identity
+        self._next_sequence = self._next_acknowledged = 0
+        self._is_restart_due = False
+
+    def _has_numbered(self) -> bool:
+        return bool(self.in_flight) or any(
+            batch.base_sequence is not None for batch in self.waiting
+        )

@@ -1,0 +1,160 @@
+"""The producer for asyncio.
+
+    async with aio.Producer("127.0.0.1:9092") as producer:
+        delivery = await producer.send("orders", b"42 logs", key=b"ada")
+        print(await delivery)       # DeliveryReport(topic='orders', partition=0, offset=1000, ...)
+
+`send` gathers; what is gathered leaves when a batch is full or has lingered, and `flush` waits for
+all of it. An error of `send` is the record's own; what happens to it later, its delivery says.
+"""
+
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Self, Unpack, cast
+
+from cordwood.client.deliveries import Delivery
+from cordwood.client.machine import this_machine
+from cordwood.client.partition_queue import Message
+from cordwood.client.partitioners import Partitioner, by_key
+from cordwood.client.router import Router
+from cordwood.client.sender import Sender
+from cordwood.client.serializers import PLAIN, K, Serializers, V
+from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of, servers_of
+from cordwood.client.surroundings import Surroundings
+from cordwood.client.trust import tls_of
+from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
+from cordwood.records.record import NO_HEADERS, Header
+
+
+class Producer(Generic[K, V]):
+    """Sends records; `K` and `V` are what its serializers take: bytes and text without any."""
+
+    def __init__(
+        self,
+        bootstrap: str = "",
+        *,
+        serializers: Serializers[K, V] | None = None,
+        partitioner: Partitioner = by_key,
+        tls: ssl.SSLContext | None = None,
+        surroundings: Callable[[], Surroundings] = this_machine,
+        **options: Unpack[ProducerOptions],
+    ) -> None:
+        if bootstrap:
+            options["bootstrap_servers"] = servers_of(bootstrap)
+        self.settings = ProducerSettings(**options)
+        self._serializers = serializers or cast("Serializers[K, V]", PLAIN)
+        self._partitioner = partitioner
+        self._tls = tls_of(self.settings, tls)
+        self._surroundings = surroundings
+        self._router: Router | None = None
+        self._sender: Sender | None = None
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Mapping[str, object],
+        *,
+        serializers: Serializers[K, V] | None = None,
+        partitioner: Partitioner = by_key,
+        tls: ssl.SSLContext | None = None,
+    ) -> Self:
+        """Return a producer that is told its options by Kafka's names."""
+        options = cast("ProducerOptions", options_of(ProducerSettings, config))
+        return cls(serializers=serializers, partitioner=partitioner, tls=tls, **options)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Begin on the running loop; brokers are asked when the first record comes."""
+        self._router = Router(self.settings, self._surroundings(), self._tls)
+        self._sender = Sender(self._router, self.settings, self._partitioner)
+
+    async def send(
+        self,
+        topic: str,
+        value: V | None,
+        *,
+        key: K | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[Header] = NO_HEADERS,
+    ) -> Delivery:
+        """Take a record, waiting for its topic to be known and for room; return its delivery."""
+        message = self.message(
+            topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
+        )
+        return self.offer(message) or await self.put(message)
+
+    async def flush(self) -> None:
+        """Send what was gathered so far, and wait until it is known what became of it."""
+        await self._started().flush()
+
+    async def close(self, timeout_ms: float | None = None) -> None:
+        """Flush for so long, `delivery_timeout_ms` at the most, then give up what is left."""
+        router, sender = self._router, self._sender
+        if router is None or sender is None:
+            return
+        self._router = self._sender = None
+        limit_ms = self.settings.delivery_timeout_ms if timeout_ms is None else timeout_ms
+        try:
+            await router.surroundings.within(limit_ms, sender.flush(), late=TimeoutError)
+        except TimeoutError:
+            pass  # each delivery says so itself
+        finally:
+            sender.close()
+            await router.close()
+
+    # What `send` is made of, for who is on another thread than the loop.
+
+    def message(  # tidy: allow[parameters] as send
+        self,
+        topic: str,
+        value: V | None,
+        *,
+        key: K | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Sequence[Header],
+    ) -> Message:
+        """Return a record as bytes."""
+        return Message(
+            topic,
+            partition,
+            None if key is None else self._serializers.key(key),
+            None if value is None else self._serializers.value(value),
+            self._clock_ms() if timestamp_ms is None else timestamp_ms,
+            headers,
+        )
+
+    def offer(self, message: Message) -> Delivery | None:
+        """Take a record on any thread; None if that has to wait: `put` does."""
+        return self._started().offer(message)
+
+    async def put(self, message: Message) -> Delivery:
+        """Take a record as soon as that is possible."""
+        sender = self._started()
+        assert self._router is not None, "it has been started"
+        surroundings = self._router.surroundings
+        deadline_ms = surroundings.now_ms() + self.settings.max_block_ms
+        while (delivery := sender.offer(message)) is None:
+            left_ms = deadline_ms - surroundings.now_ms()
+            if left_ms <= 0:
+                raise RequestTimedOutError(
+                    f"{message.topic}: no room within {self.settings.max_block_ms} ms"
+                    " (max_block_ms)"
+                )
+            await sender.make_way(message, left_ms)
+        return delivery
+
+    def _clock_ms(self) -> int:
+        return self._started().clock.now_ms()
+
+    def _started(self) -> Sender:
+        if self._sender is None:
+            raise InvalidRequestError("the producer is not running: `async with` it, or start it")
+        return self._sender

@@ -1,0 +1,297 @@
+"""A broker for tests: it leads every partition, keeps what it is given in memory, and answers by a
+script where a test wants something else. Whatever it was asked is in `asked`.
+"""
+
+import asyncio
+import struct
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TypeAlias, TypeVar, cast
+
+from cordwood.core.binary import Buffer
+from cordwood.core.ids import Uuid
+from cordwood.protocol.apis import API_VERSIONS, APIS, Api, api_of
+from cordwood.protocol.codec import decode, encode, joined
+from cordwood.protocol.header import ResponseHeader, append_response_header, read_request_header
+from cordwood.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from cordwood.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from cordwood.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from cordwood.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from cordwood.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from cordwood.protocol.schema import Request, Response
+from cordwood.records.batch import RecordBatch
+
+Q = TypeVar("Q", bound=Request)
+T = TypeVar("T")
+Answer: TypeAlias = Callable[[Request], Response | None]
+
+NODE = 1
+UNKNOWN_TOPIC = 3
+
+
+class Hangup(Exception):  # noqa: N818 - no error: what a script raises to end the connection
+    """The connection ends without an answer."""
+
+
+def topic_id(name: str) -> Uuid:
+    return Uuid(name.encode().ljust(16, b"."))
+
+
+def partition_answer(index: int = 0, *, error_code: int = 0, **more: object) -> Response:
+    """What the leader of one partition of topic t says of a batch."""
+    told = PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, **more)  # type: ignore[arg-type]  # by name
+    topic = TopicProduceResponse(name="t", topic_id=topic_id("t"), partitions=[told])
+    return ProduceResponse(responses=[topic])
+
+
+class FakeBroker:
+    """One broker."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self.topics = topics
+        self.leader_epoch = 0
+        self.asked: list[Request] = []
+        self.logs: dict[tuple[str, int], list[bytes]] = defaultdict(list)
+        self.ends: dict[tuple[str, int], int] = defaultdict(int)
+        self.address = ""
+        self._sequences: dict[tuple[str, int, int, int], int] = defaultdict(int)
+        self._scripts: dict[type[Request], deque[Answer]] = defaultdict(deque)
+        self._connections: set[asyncio.Task[None]] = set()
+
+    def script(self, kind: type[Q], *answers: Callable[[Q], Response | None]) -> None:
+        """Answer the next requests of a kind so."""
+        self._scripts[kind].extend(cast("tuple[Answer, ...]", answers))
+
+    def requests(self, kind: type[Q]) -> list[Q]:
+        return [each for each in self.asked if isinstance(each, kind)]
+
+    def append(self, topic: str, data: bytes | bytearray, partition: int = 0) -> int:
+        """Put a batch at the end of a log and return its first offset."""
+        end = self.ends[topic, partition]
+        batch = RecordBatch(bytearray(data))
+        batch.set_base_offset(end)
+        batch.set_partition_leader_epoch(self.leader_epoch)
+        self.logs[topic, partition].append(bytes(batch.data))
+        self.ends[topic, partition] = batch.next_offset
+        return end
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                (size,) = struct.unpack(">i", await reader.readexactly(4))
+                frame = await reader.readexactly(size)
+                answer = await self._answer(memoryview(frame))
+                if answer is not None:
+                    writer.write(struct.pack(">i", len(answer)) + answer)
+        except (asyncio.IncompleteReadError, ConnectionError, Hangup):
+            writer.close()
+
+    async def _answer(self, frame: memoryview) -> bytes | None:
+        header, at = read_request_header(frame)
+        api, version = api_of(header.request_api_key), header.request_api_version
+        request = decode(api.request(), frame[at:], version)
+        self.asked.append(request)
+        scripted = self._scripts[type(request)]
+        made = scripted.popleft()(request) if scripted else await self._made(request)
+        if made is None:
+            return None
+        out = bytearray()
+        told = ResponseHeader(correlation_id=header.correlation_id)
+        append_response_header(out, told, api=api, version=version)
+        return bytes(out) + joined(encode(made, _version_of(made, api, version)))
+
+    async def _made(self, request: Request) -> Response | None:
+        if isinstance(request, FetchRequest):
+            return await self._fetched(request)
+        makers: dict[type[Request], Callable[..., Response | None]] = {
+            ApiVersionsRequest: lambda _: versions(),
+            MetadataRequest: self.metadata,
+            InitProducerIdRequest: lambda _: InitProducerIdResponse(
+                error_code=0, producer_id=7, producer_epoch=0
+            ),
+            ProduceRequest: self._produced,
+            ListOffsetsRequest: self._listed,
+        }
+        return makers[type(request)](request)
+
+    def metadata(self, request: MetadataRequest) -> MetadataResponse:
+        names = self.topics if request.topics is None else [each.name for each in request.topics]
+        host, port = self.address.split(":")
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=NODE, host=host, port=int(port))],
+            cluster_id="fake",
+            controller_id=NODE,
+            topics=[self._topic(name) for name in names if name is not None],
+        )
+
+    def _topic(self, name: str) -> MetadataResponseTopic:
+        partitions = [
+            MetadataResponsePartition(
+                error_code=0,
+                partition_index=each,
+                leader_id=NODE,
+                leader_epoch=self.leader_epoch,
+                replica_nodes=[NODE],
+                isr_nodes=[NODE],
+            )
+            for each in range(self.topics.get(name, 0))
+        ]
+        code = 0 if name in self.topics else UNKNOWN_TOPIC
+        return MetadataResponseTopic(
+            error_code=code, name=name, topic_id=topic_id(name), partitions=partitions
+        )
+
+    def _name(self, name: str, identity: Uuid) -> str:
+        return name or next(each for each in self.topics if topic_id(each) == identity)
+
+    def _produced(self, request: ProduceRequest) -> Response | None:
+        responses = []
+        for topic in request.topics:
+            name = self._name(topic.name, topic.topic_id)
+            told = [self._produce(name, each) for each in topic.partitions]
+            responses.append(
+                TopicProduceResponse(name=name, topic_id=topic.topic_id, partitions=told)
+            )
+        return ProduceResponse(responses=responses) if request.acks else None
+
+    def _produce(self, name: str, data: PartitionProduceData) -> PartitionProduceResponse:
+        assert isinstance(data.records, Buffer), "what was read is a view"
+        if not self._follows(RecordBatch(data.records), (name, data.index)):
+            return PartitionProduceResponse(index=data.index, error_code=45, base_offset=-1)
+        offset = self.append(name, bytes(data.records), data.index)
+        return PartitionProduceResponse(index=data.index, error_code=0, base_offset=offset)
+
+    def _follows(self, batch: RecordBatch, partition: tuple[str, int]) -> bool:
+        """Whether a batch is the next one of its producer, as a leader checks it."""
+        key = (*partition, batch.producer_id, batch.producer_epoch)
+        if batch.has_producer_id and batch.base_sequence != self._sequences[key]:
+            return False
+        self._sequences[key] = batch.last_sequence + 1
+        return True
+
+    async def _fetched(self, request: FetchRequest) -> FetchResponse:
+        topics = []
+        for topic in request.topics:
+            name = self._name(topic.topic, topic.topic_id)
+            told = [self._read(name, each) for each in topic.partitions]
+            topics.append(
+                FetchableTopicResponse(topic=name, topic_id=topic.topic_id, partitions=told)
+            )
+        if not any(each.records for topic in topics for each in topic.partitions):
+            loop = asyncio.get_running_loop()
+            waited = loop.create_future()
+            loop.call_later(request.max_wait_ms / 1000, waited.set_result, None)
+            await waited
+        return FetchResponse(responses=topics)
+
+    def _read(self, name: str, asked: FetchPartition) -> PartitionData:
+        key = (name, asked.partition)
+        found = b"".join(
+            each for each in self.logs[key] if RecordBatch(each).next_offset > asked.fetch_offset
+        )
+        return PartitionData(
+            partition_index=asked.partition,
+            error_code=1 if asked.fetch_offset > self.ends[key] else 0,
+            high_watermark=self.ends[key],
+            aborted_transactions=None,
+            records=found,
+        )
+
+    def _listed(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        return ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[
+                        ListOffsetsPartitionResponse(
+                            partition_index=each.partition_index,
+                            error_code=0,
+                            offset=0
+                            if each.timestamp == -2
+                            else self.ends[topic.name, each.partition_index],
+                            leader_epoch=self.leader_epoch,
+                        )
+                        for each in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+
+def versions(**only: tuple[int, int]) -> ApiVersionsResponse:
+    """What a broker says of its versions: all of ours, or only those named, by API."""
+    ranges = {api.name: (api.first, api.last) for api in APIS.values()} | only
+    return ApiVersionsResponse(
+        error_code=0,
+        api_keys=[
+            ApiVersion(api_key=api.key, min_version=first, max_version=last)
+            for api in APIS.values()
+            for first, last in [ranges[api.name]]
+        ],
+    )
+
+
+def _version_of(made: Response, api: Api, version: int) -> int:
+    """A refusal of a version is said in version 0."""
+    is_refusal = api is API_VERSIONS and getattr(made, "error_code", 0) == 35
+    return 0 if is_refusal else version
+
+
+@asynccontextmanager
+async def broker(**topics: int) -> AsyncIterator[FakeBroker]:
+    """A broker with topics of so many partitions; nothing of it is left afterwards."""
+    fake = FakeBroker(topics)
+    server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    fake.address = f"{host}:{port}"
+    async with server:
+        yield fake
+    await _until_quiet()
+
+
+async def _until_quiet() -> None:
+    """Let connections see that their peers have gone."""
+    loop = asyncio.get_running_loop()
+    while len(asyncio.all_tasks()) > 1:
+        turn = loop.create_future()
+        loop.call_later(0.001, partial(turn.set_result, None))
+        await turn
+
+
+def run(scene: Coroutine[object, object, T]) -> T:
+    """Run a scene on a loop of its own."""
+    return asyncio.run(scene)

@@ -1,0 +1,64 @@
+"""What the tests of the clients share."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cordwood.client.consumer import Consumer
+from cordwood.client.machine import this_machine
+from cordwood.client.router import Router
+from cordwood.client.settings import ClientOptions, ClientSettings
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.control import EndTransaction, control_batch
+from tests.unit.client.fake_broker import FakeBroker
+
+T0 = ("t", 0)
+LONG_MS = 60_000
+
+
+@asynccontextmanager
+async def routed(*servers: str, **options: int) -> AsyncIterator[Router]:
+    given: ClientOptions = {"bootstrap_servers": servers, "retry_backoff_ms": 1, **options}  # type: ignore[typeddict-item]  # by name
+    router = Router(ClientSettings(**given), this_machine(), None)
+    try:
+        yield router
+    finally:
+        await router.close()
+
+
+def batch(*values: bytes) -> bytes:
+    builder = BatchBuilder()
+    for value in values:
+        builder.append(b"k", value, timestamp=9)
+    return bytes(builder.build())
+
+
+def placed(base_offset: int, *values: bytes | None, producer_id: int = -1) -> bytes:
+    fields = BatchFields(base_offset=base_offset, partition_leader_epoch=3)
+    if producer_id >= 0:
+        fields = fields._replace(
+            producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True
+        )
+    builder = BatchBuilder(fields)
+    for value in values:
+        builder.append(b"k", value, timestamp=9)
+    return bytes(builder.build())
+
+
+def marker(offset: int, producer_id: int, *, is_commit: bool) -> bytes:
+    fields = BatchFields(base_offset=offset, producer_id=producer_id, producer_epoch=0)
+    return bytes(control_batch(EndTransaction(is_commit, 0), fields, timestamp=9))
+
+
+def consumer(fake: FakeBroker, **options: object) -> Consumer[bytes, bytes]:
+    """A consumer of topic t's first partition."""
+    quick = {"fetch_max_wait_ms": 5, "auto_offset_reset": "earliest", "retry_backoff_ms": 1}
+    made: Consumer[bytes, bytes] = Consumer(fake.address, **{**quick, **options})  # type: ignore[arg-type]  # by name
+    made.assign([T0])
+    return made
+
+
+async def values(reader: Consumer[bytes, bytes], count: int) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    while len(found) < count:
+        found += [record.value for record in await reader.poll(LONG_MS)]
+    return found

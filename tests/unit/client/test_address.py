@@ -1,0 +1,17 @@
+"""Addresses are read and written alike."""
+
+import pytest
+
+from cordwood.client.address import Address
+from cordwood.core.errors import SettingError
+
+
+@pytest.mark.parametrize("text", ("127.0.0.1:9092", "broker.example:1", "[::1]:65535"))
+def test_address_is_written_as_it_was_read(text: str) -> None:
+    assert str(Address.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ("", "host", "host:", ":9092", "host:0", "host:65536", "host:x"))
+def test_address_without_host_or_port_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="host:port"):
+        Address.parse(text)

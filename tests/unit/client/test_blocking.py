@@ -1,0 +1,134 @@
+"""What threads see of the clients."""
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+import pytest
+
+import cordwood
+from cordwood.client.loop_thread import LoopThread
+from cordwood.core.errors import InvalidRequestError
+from cordwood.records.batch import RecordBatch
+from tests.unit.client.fake_broker import FakeBroker, broker
+
+T0 = ("t", 0)
+
+
+@contextmanager
+def served(**topics: int) -> Iterator[FakeBroker]:
+    """A broker on a thread of its own."""
+    thread = LoopThread("broker")
+    serving = broker(**topics)
+    try:
+        yield thread.run(serving.__aenter__())
+    finally:
+        thread.run(_closed(serving))
+        thread.end(_nothing)
+
+
+async def _closed(serving: object) -> None:
+    await serving.__aexit__(None, None, None)  # type: ignore[attr-defined]  # a context
+
+
+async def _nothing() -> None:
+    pass
+
+
+def threads() -> set[str]:
+    return {each.name for each in threading.enumerate()}
+
+
+def test_records_go_there_and_back() -> None:
+    with served(t=1) as fake:
+        with cordwood.Producer(fake.address) as producer:
+            reports = [producer.send("t", f"v{n}").result() for n in range(3)]
+        with cordwood.Consumer(fake.address, auto_offset_reset="earliest") as consumer:
+            consumer.assign([T0])
+            found = [record.value for record in islice(consumer, 3)]
+
+    assert [report.offset for report in reports] == [0, 1, 2]
+    assert found == [b"v0", b"v1", b"v2"]
+
+
+def test_flush_waits_for_everything() -> None:
+    with served(t=1) as fake, cordwood.Producer(fake.address, linger_ms=60_000) as producer:
+        sent = [producer.send("t", b"v") for _ in range(100)]
+
+        producer.flush()
+
+        assert all(each.done() for each in sent)
+
+
+def test_many_threads_may_send_at_once() -> None:
+    with served(t=1) as fake, cordwood.Producer(fake.address, batch_size=500) as producer:
+        senders = [
+            threading.Thread(target=lambda: [producer.send("t", b"v") for _ in range(200)])
+            for _ in range(4)
+        ]
+        for each in senders:
+            each.start()
+        for each in senders:
+            each.join()
+        producer.flush()
+
+        assert sum(RecordBatch(data).count for data in fake.logs["t", 0]) == 800
+
+
+def test_consumer_can_be_moved() -> None:
+    with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
+        for n in range(3):
+            producer.send("t", b"%d" % n).result()
+        with cordwood.Consumer(fake.address) as consumer:
+            consumer.assign([T0])
+            consumer.seek(T0, 2)
+            assert [each.value for each in consumer.poll(60_000)] == [b"2"]
+            consumer.seek_to_beginning()
+            assert consumer.position(T0) == 0
+            consumer.seek_to_end()
+            assert consumer.position(T0) == 3
+            assert consumer.end_offsets([T0]) == {T0: 3}
+            assert consumer.beginning_offsets([T0]) == {T0: 0}
+
+
+def test_columns_are_read_one_after_the_other() -> None:
+    with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
+        producer.send("t", b"v").result()
+        with cordwood.Consumer(fake.address, auto_offset_reset="earliest") as consumer:
+            consumer.assign([T0])
+            found = list(consumer.columns(["value"], timeout_ms=200))
+
+    assert [each.batch.to_pylist() for each in found] == [[{"value": b"v"}]]
+
+
+def test_admin_lists_topics() -> None:
+    with served(t=1, u=2) as fake, cordwood.Admin(fake.address) as admin:
+        assert admin.list_topics() == ["t", "u"]
+        assert len(admin.describe_topics(["u"])[0].partitions) == 2
+
+
+def test_closed_client_leaves_no_thread_and_says_that_it_is_closed() -> None:
+    with served(t=1) as fake:
+        producer = cordwood.Producer(fake.address, client_id="leaver")
+        producer.close()
+        producer.close()
+
+        with pytest.raises(InvalidRequestError):
+            producer.send("t", b"v")
+        assert "cordwood-leaver" not in threads()
+
+
+def test_client_that_nobody_holds_ends_by_itself() -> None:
+    with served(t=1) as fake:
+        cordwood.Admin(fake.address, client_id="lost")
+        gc.collect()
+
+        assert "cordwood-lost" not in threads()
+
+
+@pytest.mark.parametrize("kind", (cordwood.Producer, cordwood.Consumer, cordwood.Admin))
+def test_kafkas_names_make_a_client(kind: type) -> None:
+    with kind.from_config({"bootstrap.servers": "127.0.0.1:1", "client.id": "me"}) as client:  # type: ignore[attr-defined]  # each has it
+        assert client

@@ -1,0 +1,136 @@
+"""What happens behind a consumer's polls."""
+
+import pytest
+
+from cordwood.core.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from cordwood.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from tests.unit.client.fake_broker import FakeBroker, Hangup, broker, run, topic_id
+from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
+
+
+def refused(code: int) -> FetchResponse:
+    data = PartitionData(
+        partition_index=0,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=None,
+    )
+    topic = FetchableTopicResponse(topic="t", topic_id=topic_id("t"), partitions=[data])
+    return FetchResponse(responses=[topic])
+
+
+def _hang_up(_: FetchRequest) -> None:
+    raise Hangup
+
+
+def ends(fake: FakeBroker, *, epoch: int, offset: int) -> None:
+    """Let the next leader say where an epoch ended in its log."""
+    end = EpochEndOffset(error_code=0, partition=0, leader_epoch=epoch, end_offset=offset)
+    topic = OffsetForLeaderTopicResult(topic="t", partitions=[end])
+    fake.script(OffsetForLeaderEpochRequest, lambda _: OffsetForLeaderEpochResponse(topics=[topic]))
+
+
+@pytest.mark.parametrize("code", (6, 74, 75))
+def test_reading_goes_on_after_an_error_that_passes(code: int) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, lambda _: refused(code))
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_reading_goes_on_when_the_connection_broke() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, _hang_up)
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_error_that_stays_is_told_to_who_polls() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.script(FetchRequest, lambda _: refused(29))
+            with pytest.raises(TopicAuthorizationFailedError, match="t-0"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_lost_session_is_opened_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, lambda _: FetchResponse(error_code=70, responses=[]))
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_unknown_topic_is_told_after_a_while() -> None:
+    async def scene() -> None:
+        async with broker() as fake, consumer(fake, default_api_timeout_ms=5) as reader:
+            reader.seek(T0, 0)
+            with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_new_leader_with_a_shorter_log_brings_the_reader_back() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            for value in (b"a", b"lost"):
+                fake.append("t", batch(value))
+            assert await values(reader, 2) == [b"a", b"lost"]
+            fake.leader_epoch = 1
+            fake.logs["t", 0].pop()
+            fake.ends["t", 0] = 1
+            fake.append("t", batch(b"other"))
+            ends(fake, epoch=0, offset=1)
+            fake.script(FetchRequest, lambda _: refused(74))
+            assert await values(reader, 1) == [b"other"]
+
+    run(scene())
+
+
+def test_new_leader_with_the_same_log_changes_nothing() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            assert await values(reader, 1) == [b"a"]
+            fake.leader_epoch = 1
+            fake.append("t", batch(b"b"))
+            ends(fake, epoch=0, offset=1)
+            fake.script(FetchRequest, lambda _: refused(74))
+            assert await values(reader, 1) == [b"b"]
+
+    run(scene())
+
+
+def test_no_more_is_read_ahead_than_there_is_room_for() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            await values(reader, 1)
+            for value in (b"b", b"c", b"d", b"e"):
+                fake.append("t", batch(value))
+            assert await values(reader, 4) == [b"b", b"c", b"d", b"e"]
+
+    run(scene())

@@ -1,0 +1,70 @@
+"""Offsets are asked of each partition's leader."""
+
+import pytest
+
+from cordwood.client.lookups import EARLIEST, LATEST, FoundOffset, end_of_epoch, list_offsets
+from cordwood.client.places import partitions_of
+from cordwood.core.errors import UnsupportedForMessageFormatError
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from tests.unit.client.fake_broker import broker, run
+from tests.unit.client.samples import routed
+
+FIRST, SECOND = partitions_of([("t", 0), ("t", 1)])
+
+
+def told(error_code: int) -> ListOffsetsResponse:
+    partition = ListOffsetsPartitionResponse(partition_index=0, error_code=error_code)
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[partition])])
+
+
+def test_offsets_are_found_for_every_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as router:
+            fake.ends["t", 1] = 5
+            found = await list_offsets(router, {FIRST: EARLIEST, SECOND: LATEST})
+            assert found == {FIRST: FoundOffset(0, -1, 0), SECOND: FoundOffset(5, -1, 0)}
+
+    run(scene())
+
+
+def test_offsets_are_asked_for_again_when_the_leader_has_moved() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as router:
+            fake.script(ListOffsetsRequest, lambda _: told(6))
+            assert (await list_offsets(router, {FIRST: LATEST}))[FIRST].offset == 0
+
+    run(scene())
+
+
+def test_refusal_names_the_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as router:
+            fake.script(ListOffsetsRequest, lambda _: told(43))
+            with pytest.raises(UnsupportedForMessageFormatError, match="t-0"):
+                await list_offsets(router, {FIRST: 7})
+
+    run(scene())
+
+
+def test_end_of_an_epoch_is_what_the_leader_says() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as router:
+            end = EpochEndOffset(error_code=0, partition=0, leader_epoch=2, end_offset=30)
+            topic = OffsetForLeaderTopicResult(topic="t", partitions=[end])
+            fake.script(
+                OffsetForLeaderEpochRequest, lambda _: OffsetForLeaderEpochResponse(topics=[topic])
+            )
+            assert await end_of_epoch(router, FIRST, epoch=3) == (2, 30)
+
+    run(scene())

@@ -1,0 +1,53 @@
+"""Records go where Kafka's own producer would send them."""
+
+import pytest
+
+from cordwood.client.partitioners import RoundRobin, Sticky, by_key, murmur2
+from cordwood.testing.random import SeededRandom
+
+
+# What org.apache.kafka.common.utils.Utils.murmur2 returns, as its own tests have it.
+@pytest.mark.parametrize(
+    ("key", "digest"),
+    (
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        (b"abc", 479470107),
+    ),
+)
+def test_murmur2_is_javas(key: bytes, digest: int) -> None:
+    assert murmur2(key) == digest & 0xFFFFFFFF
+
+
+def test_by_key_leaves_the_choice_open_without_a_key() -> None:
+    assert by_key(None, 3) is None
+
+
+def test_by_key_drops_the_sign_as_java_does() -> None:
+    assert by_key(b"21", 10) == (-973932308 & 0x7FFFFFFF) % 10
+
+
+def test_round_robin_takes_every_partition_in_turn() -> None:
+    turn = RoundRobin()
+
+    assert [turn(b"same", 3) for _ in range(4)] == [0, 1, 2, 0]
+
+
+def test_sticky_stays_until_a_batch_has_gone_there() -> None:
+    sticky = Sticky(SeededRandom(3), switch_bytes=100)
+
+    chosen = [sticky.choose("t", 50, size=60) for _ in range(8)]
+
+    assert chosen[0::2] == chosen[1::2]
+    assert len(set(chosen)) > 1
+
+
+def test_sticky_leaves_a_partition_that_is_gone() -> None:
+    sticky = Sticky(SeededRandom(3), switch_bytes=10_000)
+    while sticky.choose("t", 50, size=10_000) == 0:
+        pass
+
+    assert sticky.choose("t", 1, size=1) == 0

@@ -1,0 +1,77 @@
+"""What a leader says decides about a batch."""
+
+import pytest
+
+from cordwood.client.cluster import Cluster
+from cordwood.client.partition_queue import Identity, Message, ProducerBatch
+from cordwood.client.places import partitions_of
+from cordwood.client.produce_answers import judge, produce_request
+from cordwood.client.settings import ProducerSettings
+from cordwood.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+)
+from cordwood.records.builder import BatchFields
+
+
+def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
+    (place,) = partitions_of([(topic, partition)])
+    made = ProducerBatch(place, BatchFields(), number=0, created_ms=0)
+    made.append(Message(topic, partition, None, b"v", 1, ()))
+    if is_numbered:
+        made.number_from(Identity(7, 0), 5)
+    return made
+
+
+def told(code: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=0, error_code=code, base_offset=-1)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_next", "expected"),
+    (
+        (6, True, (True, False, False)),  # not the leader
+        (45, False, (True, False, False)),  # a gap that batches under way will close
+        (45, True, (True, True, False)),  # a gap that stays
+        (59, True, (True, True, False)),  # the broker has forgotten the producer
+        (47, True, (True, True, True)),  # the epoch does not count any more
+        (10, True, (False, False, False)),  # too large
+    ),
+)
+def test_verdict_follows_the_code(
+    code: int, *, is_next: bool, expected: tuple[bool, bool, bool]
+) -> None:
+    assert judge(told(code), batch(), is_next=is_next)[1:] == expected
+
+
+def test_gap_is_final_for_a_producer_without_sequences() -> None:
+    verdict = judge(told(45), batch(is_numbered=False), is_next=True)
+
+    assert not verdict.is_retried
+
+
+def test_refusal_names_partition_reason_and_remedy() -> None:
+    assert "t-0" in str(judge(told(10), batch(), is_next=True).error)
+    assert "max.message.bytes" in str(judge(told(10), batch(), is_next=True).error)
+
+
+def test_refusal_names_the_records_that_were_wrong() -> None:
+    answer = told(87)
+    answer.error_message = "one or more records"
+    answer.record_errors = [
+        BatchIndexAndErrorMessage(batch_index=3, batch_index_error_message="no key")
+    ]
+
+    error = judge(answer, batch(), is_next=True).error
+
+    assert str(error) == "t-0: one or more records; record 3: no key"
+
+
+def test_request_groups_batches_by_topic() -> None:
+    settings = ProducerSettings(bootstrap_servers=("a:1",))
+    batches = [batch("t", 0), batch("u", 0), batch("t", 1)]
+
+    request = produce_request(batches, settings, cluster=Cluster())
+
+    assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 2), ("u", 1)]
+    assert request.acks == -1

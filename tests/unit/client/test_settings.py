@@ -1,0 +1,82 @@
+"""An option and Kafka's name for it are one setting."""
+
+from dataclasses import fields
+from typing import get_type_hints
+
+import pytest
+
+from cordwood.client.settings import (
+    ClientOptions,
+    ClientSettings,
+    ConsumerOptions,
+    ConsumerSettings,
+    ProducerOptions,
+    ProducerSettings,
+    options_of,
+    servers_of,
+)
+from cordwood.core.errors import SettingError
+
+KINDS = [
+    (ClientSettings, ClientOptions),
+    (ProducerSettings, ProducerOptions),
+    (ConsumerSettings, ConsumerOptions),
+]
+
+
+@pytest.mark.parametrize(("settings", "options"), KINDS)
+def test_options_repeat_the_settings(settings: type[ClientSettings], options: type) -> None:
+    assert get_type_hints(options) == get_type_hints(settings)
+    assert {each.name for each in fields(settings)} == set(get_type_hints(options))
+
+
+def test_kafkas_names_give_the_same_settings() -> None:
+    config = {"bootstrap.servers": "a:1,b:2", "linger.ms": 20, "enable.idempotence": "false"}
+
+    given = ProducerSettings(**options_of(ProducerSettings, config))  # type: ignore[arg-type]  # by name
+
+    assert given == ProducerSettings(
+        bootstrap_servers=("a:1", "b:2"), linger_ms=20, enable_idempotence=False
+    )
+
+
+def test_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(SettingError, match=r"did you mean linger\.ms"):
+        options_of(ProducerSettings, {"linger.sm": 1})
+
+
+def test_level_has_the_names_of_its_codecs() -> None:
+    config = {"bootstrap.servers": "a:1", "compression.zstd.level": "9"}
+
+    assert options_of(ProducerSettings, config)["compression_level"] == 9
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    (
+        ("linger_ms", -1),
+        ("acks", "2"),
+        ("compression_type", "rar"),
+        ("max_in_flight_requests_per_connection", 6),
+        ("acks", "1"),
+        ("client_id", None),
+    ),
+)
+def test_option_out_of_range_is_refused(option: str, value: object) -> None:
+    with pytest.raises(SettingError):
+        ProducerSettings(bootstrap_servers=("a:1",), **{option: value})  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_acks_without_idempotence_are_free() -> None:
+    given = ProducerSettings(bootstrap_servers=("a:1",), acks="0", enable_idempotence=False)
+
+    assert given.acks == "0"
+
+
+def test_settings_want_a_broker() -> None:
+    with pytest.raises(SettingError, match="host:port"):
+        ConsumerSettings()
+
+
+def test_servers_are_separated_by_commas() -> None:
+    assert servers_of(" a:1, b:2,") == ("a:1", "b:2")

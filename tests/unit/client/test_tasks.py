@@ -1,0 +1,45 @@
+"""Tasks end with their owner; signals are not lost."""
+
+import asyncio
+
+from cordwood.client.machine import this_machine
+from cordwood.client.tasks import Signal, Tasks
+from tests.unit.client.fake_broker import run
+
+
+async def _forever() -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+def test_tasks_end_when_their_owner_closes() -> None:
+    async def scene() -> None:
+        tasks = Tasks()
+        task = tasks.start(_forever())
+
+        await tasks.close()
+
+        assert task.cancelled()
+
+    run(scene())
+
+
+def test_signal_that_was_set_before_is_heard_once() -> None:
+    async def scene() -> None:
+        signal = Signal(this_machine())
+        signal.set()
+        signal.set()
+
+        await signal.wait()
+        await signal.wait(until_ms=0)
+
+    run(scene())
+
+
+def test_signal_wakes_who_waits() -> None:
+    async def scene() -> None:
+        signal = Signal(this_machine())
+        asyncio.get_running_loop().call_soon(signal.set)
+
+        await signal.wait()
+
+    run(scene())
