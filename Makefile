@@ -56,6 +56,7 @@ bench: $(INSTALLED) $(PEERS) ## figures beside peers, into build/bench.json; MIS
 bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which Maven fetches
 	@scripts/setup-java
 	@$(PY) -m benchmarks.kafka.dump
+	@$(PY) -m benchmarks.kafka.clients
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-java
