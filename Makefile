@@ -41,7 +41,7 @@ test: $(INSTALLED) ## the fast tests
 
 # The last line of the output is pytest's own. Its summary lists the time of each tier.
 test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and small benchmarks
-	@scripts/setup-java
+	@scripts/setup-interop
 	@mkdir -p build && date +%s > build/test-all.start
 	@$(MAKE) test
 	@seconds=$$(( $$(date +%s) - $$(cat build/test-all.start) )) && scripts/reader-coverage && \
@@ -54,12 +54,12 @@ bench: $(INSTALLED) $(PEERS) ## figures beside peers, into build/bench.json; MIS
 	@$(PY) scripts/import_cost.py
 
 bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which Maven fetches
-	@scripts/setup-java
+	@scripts/setup-interop
 	@$(PY) -m benchmarks.kafka.dump
 	@$(PY) -m benchmarks.kafka.clients
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
-	@scripts/setup-java
+	@scripts/setup-interop
 	@CORDWOOD_SOAK=1 HYPOTHESIS_PROFILE=long $(PY) -m pytest --timeout=7200 $(ARGS)
 	@scripts/fresh-clone
 

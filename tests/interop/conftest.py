@@ -5,14 +5,24 @@ What is missing on this machine skips a test and says why; with CI=true it fails
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, zookeeper_broker
+from tests.interop.kafka_harness.clients import Origins
+from tests.interop.kafka_harness.conformance import Conformance
 from tests.interop.kafka_harness.jars import Jars, MissingToolError, fetch
 from tests.interop.kafka_harness.oracle import Oracle
+
+
+def _control(origins: Origins, folder: Path, more: str) -> Broker:
+    return kraft_broker(origins.kafka43_jars, folder, origins.kafka43, more)
+
+
+TARGETS: dict[str, Callable[[Origins, Path, str], Broker]] = {"kafka": _control}
 
 
 def _jars(version: str) -> Jars:
@@ -87,6 +97,35 @@ def broker39_v1(
     """A running Kafka 3.9.1 whose logs hold v1 messages."""
     folder = tmp_path_factory.mktemp("kafka39-v1")
     yield from _running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.10.0"))
+
+
+@pytest.fixture(scope="session")
+def origins(
+    kafka43_jars: Jars,
+    kafka43: Oracle,
+    kafka39: Oracle,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Origins:
+    """What the clients of the conformance page are made of."""
+    folder = tmp_path_factory.mktemp("clients")
+    return Origins(kafka43_jars=kafka43_jars, kafka43=kafka43, kafka39=kafka39, folder=folder)
+
+
+@pytest.fixture(scope="session", params=TARGETS)
+def conformance(
+    request: pytest.FixtureRequest, origins: Origins, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Conformance]:
+    """Every client and every feature at one target: our broker, or as a control Kafka's."""
+    brokers = []
+    with ExitStack() as stack:
+        for creates in ("false", "true"):
+            folder = tmp_path_factory.mktemp(request.param)
+            more = f"auto.create.topics.enable={creates}\n"
+            broker = TARGETS[request.param](origins, folder, more)
+            brokers.append(stack.enter_context(contextmanager(_running)(broker)))
+        conformance = Conformance(broker=brokers[0], creating_broker=brokers[1], origins=origins)
+        stack.callback(conformance.close)
+        yield conformance
 
 
 def _running(broker: Broker) -> Iterator[Broker]:

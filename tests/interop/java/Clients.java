@@ -22,13 +22,14 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** What a broker is asked with Kafka's own clients: is it there, make a topic, produce, consume. */
 final class Clients {
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    static final Duration PATIENCE = Duration.ofSeconds(120);
 
     private Clients() {
     }
@@ -50,11 +51,11 @@ final class Clients {
             case "consume":
                 return consume(question);
             default:
-                throw new IllegalArgumentException("nothing answers " + asked);
+                return Administration.answer(asked, question);
         }
     }
 
-    private static Admin admin(Map<String, Object> question) {
+    static Admin admin(Map<String, Object> question) {
         return Admin.create(Map.of(
             "bootstrap.servers", question.get("bootstrap"),
             "reconnect.backoff.ms", 50, "reconnect.backoff.max.ms", 100, "retry.backoff.ms", 50,
@@ -76,11 +77,35 @@ final class Clients {
         }
         try (Admin admin = admin(question)) {
             admin.createTopics(topics).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            for (NewTopic topic : topics) {
+                waitForTopic(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic.name()));
+            }
         }
         return topics.size();
     }
 
-    private static ConfigResource resource(Map<String, Object> question) {
+    /** A creation is answered when the controller has decided it, which a broker learns a little later. */
+    private static void waitForTopic(Admin admin, ConfigResource topic) throws Exception {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (System.nanoTime() < deadline) {
+            try {
+                admin.describeConfigs(List.of(topic)).all().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                return;
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) {
+                    throw error;
+                }
+            }
+        }
+        throw new IllegalStateException(topic + " was made, and is unknown");
+    }
+
+    static TopicPartition partition(Map<String, Object> question) {
+        Number partition = (Number) question.getOrDefault("partition", 0);
+        return new TopicPartition((String) question.get("topic"), partition.intValue());
+    }
+
+    static ConfigResource resource(Map<String, Object> question) {
         return new ConfigResource(
             ConfigResource.Type.valueOf((String) question.get("type")), (String) question.get("name"));
     }
@@ -134,7 +159,7 @@ final class Clients {
     }
 
     private static long deleteRecords(Map<String, Object> question) throws Exception {
-        TopicPartition partition = new TopicPartition((String) question.get("topic"), 0);
+        TopicPartition partition = partition(question);
         RecordsToDelete before = RecordsToDelete.beforeOffset(RecordsOracle.number(question, "offset"));
         try (Admin admin = admin(question)) {
             return admin.deleteRecords(Map.of(partition, before)).lowWatermarks().get(partition)
@@ -182,7 +207,7 @@ final class Clients {
             throws Exception {
         List<Future<RecordMetadata>> promises = new ArrayList<>();
         for (Map<String, Object> record : RecordsOracle.maps(question, "records")) {
-            promises.add(producer.send(new ProducerRecord<>((String) question.get("topic"), 0,
+            promises.add(producer.send(new ProducerRecord<>((String) question.get("topic"), partition(question).partition(),
                 RecordsOracle.number(record, "timestamp"), RecordsOracle.array(record, "key"),
                 RecordsOracle.array(record, "value"), List.of(RecordsOracle.headers(record)))));
         }
@@ -195,13 +220,18 @@ final class Clients {
     private static List<Map<String, Object>> consume(Map<String, Object> question) {
         Map<String, Object> settings = Map.of(
             "bootstrap.servers", question.get("bootstrap"), "enable.auto.commit", false, "check.crcs", true,
+            "fetch.max.wait.ms", 20,
             "isolation.level", question.getOrDefault("isolation", "read_uncommitted"));
-        TopicPartition partition = new TopicPartition((String) question.get("topic"), 0);
+        TopicPartition partition = partition(question);
         List<Map<String, Object>> seen = new ArrayList<>();
         try (KafkaConsumer<byte[], byte[]> consumer =
                 new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.assign(List.of(partition));
-            consumer.seekToBeginning(List.of(partition));
+            if (question.containsKey("start")) {
+                consumer.seek(partition, RecordsOracle.number(question, "start"));
+            } else {
+                consumer.seekToBeginning(List.of(partition));
+            }
             long end = consumer.endOffsets(List.of(partition)).get(partition);
             long deadline = System.nanoTime() + PATIENCE.toNanos();
             while (consumer.position(partition) < end) {

@@ -55,6 +55,7 @@ public final class RecordsOracle {
             } catch (Throwable error) {
                 answer.put("failed", error.toString());
                 answer.put("kind", error.getClass().getSimpleName());
+                answer.put("code", Errors.forException(Errors.maybeUnwrapException(error)).code());
             }
             answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
             answers.flush();

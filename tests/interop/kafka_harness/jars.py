@@ -12,7 +12,13 @@ from typing import Final
 
 INTEROP: Final = Path(__file__).resolve().parents[1]
 BUILD: Final = INTEROP.parents[1] / "build" / "interop"
-SOURCES: Final = ("RecordsOracle.java", "Clients.java", "Messages.java", "{version}/Dialect.java")
+SOURCES: Final = (
+    "RecordsOracle.java",
+    "Clients.java",
+    "Administration.java",
+    "Messages.java",
+    "{version}/Dialect.java",
+)
 MAVEN_PATIENCE_S: Final = 200
 
 
@@ -47,14 +53,14 @@ def fetch(version: str) -> Jars:
     folder = BUILD / version
     jars = Jars(version=version, folder=folder)
     pom = INTEROP / "maven" / version / "pom.xml"
-    _once(folder / "jars", pom.read_bytes(), lambda target: _copy_jars(pom, target))
+    make_once(folder / "jars", pom.read_bytes(), lambda target: _copy_jars(pom, target))
     sources = _sources(version)
     mark = "".join(sources.values()).encode()
-    _once(folder / "classes", mark, lambda target: _compile(jars, sources, target))
+    make_once(folder / "classes", mark, lambda target: _compile(jars, sources, target))
     return jars
 
 
-def _once(folder: Path, made_from: bytes, make: Callable[[Path], None]) -> None:
+def make_once(folder: Path, made_from: bytes, make: Callable[[Path], None]) -> None:
     """Make a folder unless its stamp says that it was made from the same thing."""
     stamp = folder / "made-from.sha256"
     digest = hashlib.sha256(made_from).hexdigest()

@@ -3,10 +3,13 @@
 The wheel comes with the slower tests, so it is imported on use.
 """
 
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import NO_TIMESTAMP, Headers, SpecRecord
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
 
 UNAVAILABLE: Final = 0
 
@@ -70,15 +73,18 @@ def consume_with_librdkafka(
             if error is not None:
                 assert error.name() == "_PARTITION_EOF", error.str()
                 return tuple(seen)
-            timestamp_type, timestamp = message.timestamp()
-            seen.append(
-                SpecRecord(
-                    offset=cast("int", message.offset()),
-                    timestamp=NO_TIMESTAMP if timestamp_type == UNAVAILABLE else timestamp,
-                    key=message.key(),
-                    value=message.value(),
-                    headers=cast("Headers", tuple(message.headers() or ())),
-                )
-            )
+            seen.append(seen_record(message))
     finally:
         consumer.close()
+
+
+def seen_record(message: "Message") -> SpecRecord:
+    """A message of librdkafka's as a record."""
+    timestamp_type, timestamp = message.timestamp()
+    return SpecRecord(
+        offset=cast("int", message.offset()),
+        timestamp=NO_TIMESTAMP if timestamp_type == UNAVAILABLE else timestamp,
+        key=cast("bytes | None", message.key()),
+        value=cast("bytes | None", message.value()),
+        headers=cast("Headers", tuple(message.headers() or ())),
+    )

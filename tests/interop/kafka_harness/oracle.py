@@ -27,11 +27,12 @@ HEADER_FIELDS: Final = tuple(
 
 
 class OracleRefusalError(Exception):
-    """Kafka's classes threw; `kind` is the simple name of what they threw."""
+    """Kafka's classes threw; `kind` is the simple name of what they threw, `code` Kafka's own."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, *, code: int | None = None) -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+        self.code = code
 
 
 class RecordAnswer(TypedDict):
@@ -86,18 +87,14 @@ class ConfigChange(TypedDict):
     value: str | None
 
 
-class Oracle:
-    """One Java process that reads and writes records and talks to brokers for us."""
+class Program:
+    """A process that answers one question a line with one line, both of them JSON."""
 
-    def __init__(self, jars: Jars, log: Path) -> None:
-        self.version = jars.version
+    def __init__(self, command: list[str], log: Path) -> None:
         self._log = log
         with log.open("wb") as words:
             self._process = subprocess.Popen(
-                jars.command("RecordsOracle"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=words,
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
             )
 
     def close(self) -> None:
@@ -114,8 +111,22 @@ class Oracle:
             raise OracleRefusalError("ended", self._log.read_text()[-2000:])
         answer: dict[str, Json] = json.loads(line)
         if "failed" in answer:
-            raise OracleRefusalError(str(answer["kind"]), str(answer["failed"]))
+            code = cast("int | None", answer.get("code"))
+            raise OracleRefusalError(str(answer["kind"]), str(answer["failed"]), code=code)
         return answer["answer"]
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None
+        return pipe
+
+
+class Oracle(Program):
+    """One Java process that reads and writes records and talks to brokers for us."""
+
+    def __init__(self, jars: Jars, log: Path) -> None:
+        super().__init__(jars.command("RecordsOracle"), log)
+        self.version = jars.version
 
     def write(self, spec: Spec) -> bytes:
         """A batch that Kafka wrote."""
@@ -213,18 +224,17 @@ class Oracle:
     def consume(self, bootstrap: str, topic: str, isolation: str) -> tuple[SpecRecord, ...]:
         """Everything that a partition holds, as Kafka's consumer sees it."""
         question: dict[str, Json] = {"bootstrap": bootstrap, "topic": topic, "isolation": isolation}
-        answers = cast("list[RecordAnswer]", self.ask("consume", question))
-        return tuple(_seen_record(answer) for answer in answers)
-
-    @staticmethod
-    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-        assert pipe is not None
-        return pipe
+        return seen_records(self.ask("consume", question))
 
 
 def _refuse(answer: dict[str, Json]) -> None:
     if "error" in answer:
         raise OracleRefusalError(str(answer["error"]), str(answer["message"]))
+
+
+def seen_records(answer: Json) -> tuple[SpecRecord, ...]:
+    """The records of an answer."""
+    return tuple(_seen_record(record) for record in cast("list[RecordAnswer]", answer))
 
 
 def _seen_batch(answer: dict[str, Json]) -> SeenBatch:

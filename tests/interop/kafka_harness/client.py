@@ -1,0 +1,106 @@
+"""What is asked of every unmodified client, in one set of words: a driver translates.
+
+A call that the client does not have at all raises CannotError, and one that the broker refused
+raises RefusedError with Kafka's code. Everything else that goes wrong is what it is.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from tests.interop.kafka_harness.spec import SpecRecord
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+#: More than any message of these tests: a client must not refuse what the broker shall refuse.
+CLIENT_LIMIT: Final = 8 << 20
+
+Records = tuple[SpecRecord, ...]
+
+
+class CannotError(Exception):
+    """The client has no such call, or its call has no such option."""
+
+
+class RefusedError(Exception):
+    """The broker said no; `code` is Kafka's, or None when the client does not tell."""
+
+    def __init__(self, code: int | None, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """How a producer sends."""
+
+    codec: str = "none"
+    acks: int = -1
+    is_idempotent: bool = False
+
+
+PLAIN: Final = Sending()
+
+
+class Client:
+    """One client, told where the broker is. What a driver does not define, its client cannot do."""
+
+    #: Keys, values and headers are any bytes or null, and times are the sender's to choose; else
+    #: they are text.
+    is_binary: ClassVar[bool] = True
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def version(self) -> str:
+        """The client's own version."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of what the client holds."""
+
+    def produce(
+        self, topic: str, records: Records, sending: Sending = PLAIN, *, partition: int = 0
+    ) -> None:
+        """Send records in this order, and return when all are acknowledged."""
+        raise CannotError("does not produce")
+
+    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
+        """So many records from an offset on, by assignment and without a group."""
+        raise CannotError("does not consume by assignment")
+
+    def offset(self, topic: str, timestamp: int) -> int:
+        """The offset of LATEST, of EARLIEST, or of the first record of a time or a later one."""
+        raise CannotError("does not ask for offsets")
+
+    def create_topic(self, topic: str, *, partitions: int, configs: dict[str, str]) -> None:
+        raise CannotError("has no admin calls")
+
+    def describe_topic(self, topic: str) -> list[int]:
+        """The leader of each partition."""
+        raise CannotError("has no admin calls")
+
+    def grow_topic(self, topic: str, *, partitions: int) -> None:
+        """More partitions, up to this number."""
+        raise CannotError("has no admin calls")
+
+    def delete_topic(self, topic: str) -> None:
+        raise CannotError("has no admin calls")
+
+    def config(self, topic: str, name: str) -> str:
+        """A setting of a topic."""
+        raise CannotError("has no admin calls")
+
+    def set_config(self, topic: str, *, name: str, value: str) -> None:
+        raise CannotError("has no admin calls")
+
+    def delete_records(self, topic: str, before: int) -> int:
+        """Let partition 0 begin at an offset; where it begins now."""
+        raise CannotError("has no admin calls")
+
+    def describe_cluster(self) -> list[int]:
+        """The ids of all brokers."""
+        raise CannotError("has no admin calls")
+
+    def log_dirs(self) -> dict[str, int]:
+        """The size of every partition on the broker's disk, by "topic-partition"."""
+        raise CannotError("does not ask for log directories")

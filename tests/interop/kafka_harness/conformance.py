@@ -1,0 +1,103 @@
+"""Every client against every feature, each pair once however many tests ask for it.
+
+The page `docs/conformance.md` is made of what ran. A client that lacks a call is shown as such,
+with the reason; anything else that goes wrong is a failure, of which no page is made.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.client import CannotError, Client
+from tests.interop.kafka_harness.clients import CLIENTS, Origins
+from tests.interop.kafka_harness.features import FEATURES, Feature, Place
+
+INTRODUCTION = """\
+# Conformance
+Unmodified clients against one broker of ours, on real files and a real socket. This page is written
+by `scripts/conformance_page.py` from a run of `tests/interop/test_clients.py`, which also puts the
+same clients through the same features against Apache Kafka 4.3.
+
+A feature counts when the client has done it, Kafka's own client sees the same from outside, and
+Kafka's own classes read what lies on the broker's disk. A dash: the client has no such call.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a feature: neither reason nor error when all is well."""
+
+    cannot: str | None = None
+    error: Exception | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Conformance:
+    """A broker and another that makes topics on first use, with clients made when needed."""
+
+    broker: Broker
+    creating_broker: Broker
+    origins: Origins
+    _clients: dict[tuple[str, str], Client] = field(default_factory=dict)
+    _outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)
+
+    def client(self, name: str, bootstrap: str) -> Client:
+        key = (name, bootstrap)
+        if key not in self._clients:
+            self._clients[key] = CLIENTS[name](self.origins, bootstrap)
+        return self._clients[key]
+
+    def outcome(self, name: str, feature: Feature) -> Outcome:
+        key = (name, feature.title)
+        if key not in self._outcomes:
+            self._outcomes[key] = self._run(name, feature)
+        return self._outcomes[key]
+
+    def _run(self, name: str, feature: Feature) -> Outcome:
+        broker = self.creating_broker if feature.creates_topics else self.broker
+        topic = "-".join(re.findall(r"[a-z0-9.]+", f"{name} {feature.title}".lower()))
+        client = self.client(name, broker.bootstrap)
+        try:
+            feature.check(client, Place(broker=broker, topic=topic))
+        except CannotError as error:
+            return Outcome(cannot=str(error))
+        except Exception as error:  # noqa: BLE001 - kept for whoever asks, and raised there
+            return Outcome(error=error)
+        return Outcome()
+
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def page(self) -> str:
+        """The whole page."""
+        return "\n".join((INTRODUCTION, *self._versions(), *self._table(), *self._reasons())) + "\n"
+
+    def _versions(self) -> Iterator[str]:
+        yield "| client | version |"
+        yield "|---|---|"
+        for name in CLIENTS:
+            yield f"| {name} | {self.client(name, self.broker.bootstrap).version()} |"
+        yield ""
+
+    def _table(self) -> Iterator[str]:
+        yield f"| | {' | '.join(CLIENTS)} |"
+        yield f"|---|{':-:|' * len(CLIENTS)}"
+        for feature in FEATURES:
+            marks = [self._mark(name, feature) for name in CLIENTS]
+            yield f"| {feature.title} | {' | '.join(marks)} |"
+        yield ""
+
+    def _mark(self, name: str, feature: Feature) -> str:
+        outcome = self.outcome(name, feature)
+        if outcome.error is not None:
+            raise outcome.error
+        return "-" if outcome.cannot else "yes"
+
+    def _reasons(self) -> Iterator[str]:
+        for name in CLIENTS:
+            reasons = {self.outcome(name, feature).cannot: None for feature in FEATURES}
+            said = "; ".join(reason for reason in reasons if reason)
+            if said:
+                yield f"- {name} {said}."
