@@ -67,6 +67,7 @@ class Connection(asyncio.BufferedProtocol):
         self._has_ended = False
         self._refusal: BytesError | None = None
         self._arrival: asyncio.Future[None] | None = None
+        self._is_open = False
         self._gone = self._loop.create_future()
         self._bytes_in = shared.metrics.counter("cordwood_received_bytes_total", info.listener)
         self._bytes_out = shared.metrics.counter("cordwood_sent_bytes_total", info.listener)
@@ -103,6 +104,7 @@ class Connection(asyncio.BufferedProtocol):
             ssl_handshake_timeout=None if tls is None else _TLS_HANDSHAKE_SECONDS,
             ssl_shutdown_timeout=None if tls is None else _TLS_SHUTDOWN_SECONDS,
         )
+        self._is_open = True
 
     async def run(self) -> None:
         """Answer requests until no more come.
@@ -151,6 +153,8 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
         else:
             self._transport.abort()
+        if not self._is_open:  # uvloop never tells of the end of what it was still opening
+            return
         try:
             await self._gone
         finally:

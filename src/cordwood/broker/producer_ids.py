@@ -8,11 +8,14 @@ what is left of it when a broker stops is never used. The last block taken stand
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from cordwood.broker.metadata_writer import MetadataWriter
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import DamagedFileError, UnknownServerError
+from cordwood.core.nodes import CreateNode, NodeChange, SetNode
+from cordwood.core.ports import MetadataStore
 
 BLOCK_SIZE: Final = 1000
 BLOCK_PATH: Final = "/latest_producer_id_block"
@@ -34,6 +37,28 @@ class ProducerIds:
                 self._left = iter(await self._take_block())
                 found = next(self._left)
             return found
+
+
+def block_taker(writer: MetadataWriter, broker_id: int) -> Callable[[], Awaitable[range]]:
+    """Return what takes a block in the metadata."""
+
+    async def take_block() -> range:
+        taken: list[range] = []
+
+        def claim(store: MetadataStore) -> Sequence[NodeChange]:
+            node = store.get(BLOCK_PATH)
+            block = block_after(None if node is None else node.data)
+            taken.append(block)
+            data = format_block(block, broker_id)
+            if node is None:
+                return [CreateNode(BLOCK_PATH, data)]
+            return [SetNode(BLOCK_PATH, data, version=node.version)]
+
+        async with writer.change() as change:
+            await change.keep(claim)
+        return taken[-1]
+
+    return take_block
 
 
 def block_after(latest: bytes | None) -> range:

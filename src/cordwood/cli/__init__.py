@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from cordwood.cli import log
+from cordwood.cli import log, serve
 from cordwood.cli.endings import ending
 from cordwood.cli.output import is_terminal, open_streams, say
 
 app = typer.Typer(
     name="cordwood",
-    help="A Kafka-compatible log in Python.",
+    help="A Kafka-compatible log and broker in Python.",
     epilog="Example: cordwood log dump --files 00000000000000000000.log --deep-iteration",
     no_args_is_help=True,
     add_completion=False,
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(log.app, name="log")
+serve.add_to(app)
 
 
 def _tell_version(is_asked: bool) -> None:  # noqa: FBT001  # how typer calls it

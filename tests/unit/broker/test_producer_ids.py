@@ -5,8 +5,17 @@ import json
 
 import pytest
 
-from cordwood.broker.producer_ids import ProducerIds, block_after, format_block
+from cordwood.broker.metadata_writer import MetadataWriter
+from cordwood.broker.producer_ids import (
+    BLOCK_PATH,
+    ProducerIds,
+    block_after,
+    block_taker,
+    format_block,
+)
 from cordwood.core.errors import DamagedFileError, UnknownServerError
+from cordwood.testing.metadata import MemoryMetadata
+from cordwood.testing.worker import InlineWorker
 from tests.unit.broker.broker_samples import Blocks, run, turns
 
 
@@ -67,3 +76,16 @@ def test_last_block_is_not_followed_by_another() -> None:
 def test_block_that_is_none_is_refused(latest: bytes) -> None:
     with pytest.raises(DamagedFileError, match="must not come again"):
         block_after(latest)
+
+
+def test_block_is_kept_in_the_metadata_before_it_is_used() -> None:
+    store = MemoryMetadata()
+
+    async def scene() -> list[range]:
+        take = block_taker(MetadataWriter(store, InlineWorker()), 7)
+        return [await take(), await take()]
+
+    assert run(scene()) == [range(1000), range(1000, 2000)]
+    node = store.get(BLOCK_PATH)
+    assert node is not None
+    assert (node.data, node.version) == (format_block(range(1000, 2000), 7), 1)

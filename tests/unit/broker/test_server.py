@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 
 import pytest
 
@@ -193,6 +194,17 @@ def test_stop_cuts_off_what_is_not_answered_in_time(run: Run) -> None:
             return await peer.end(), house.ended("stop")
 
     assert run(scene()) == (b"", 1)
+
+
+def test_stop_ends_connections_in_whatever_state_of_being_opened(run: Run) -> None:
+    async def scene(turns: int) -> int:
+        async with serving() as house:
+            socket.create_connection(house.addresses["PLAINTEXT"]).close()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return house.server.limits.total
+
+    assert {run(scene(turns)) for turns in range(6)} == {0, 1}
 
 
 def test_stop_gives_the_address_up(run: Run) -> None:

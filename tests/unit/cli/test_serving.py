@@ -1,0 +1,111 @@
+"""`cordwood serve` as a process: what it says, how it ends, and what it refuses."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+COMMAND = (sys.executable, "-c", "from cordwood.cli import main; main()", "serve")
+ANYWHERE = ("--listen", "127.0.0.1:0")
+
+
+@contextmanager
+def serving(
+    tmp_path: Path, *arguments: str, environment: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A broker at work in a process of its own, and the line with which it said so."""
+    process = subprocess.Popen(
+        (*COMMAND, *ANYWHERE, *arguments),
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield process, process.stdout.readline()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def refused(tmp_path: Path, *arguments: str) -> tuple[int, str]:
+    """How a call ends that does not get as far as to serve."""
+    done = subprocess.run(
+        (*COMMAND, *arguments), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("how", (signal.SIGTERM, signal.SIGINT))
+def test_serve_says_where_it_is_and_ends_well_when_told_to(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    with serving(tmp_path) as (process, line):
+        found = re.fullmatch(r"cordwood \S+ is ready: PLAINTEXT 127.0.0.1:(\d+)\n", line)
+        assert found is not None, line
+        socket.create_connection(("127.0.0.1", int(found[1]))).close()
+        process.send_signal(how)
+
+        assert process.wait() == 0
+    assert (tmp_path / "cordwood-data" / ".kafka_cleanshutdown").exists()
+
+
+def test_serve_refuses_a_directory_that_is_in_use(tmp_path: Path) -> None:
+    with serving(tmp_path, "--data", "logs"):
+        code, words = refused(tmp_path, "--data", "logs", *ANYWHERE)
+
+    assert code == 3
+    assert "logs: is in use by another process" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    (
+        (("--set", "log.retention.mss=1"), "did you mean log.retention.ms?"),
+        (("--set", "log.retention.ms=soon"), "log.retention.ms"),
+        (("--listen", "nowhere"), "give NAME://host:port"),
+        (("missing.properties",), "missing.properties"),
+    ),
+)
+def test_serve_refuses_what_it_cannot_use(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    code, told = refused(tmp_path, *arguments)
+
+    assert code == (3 if arguments == ("missing.properties",) else 2)
+    assert words in told
+    assert "Traceback" not in told
+
+
+def test_serve_reads_server_properties_below_the_command_line(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text("log.dirs=from-file\nnode.id=7\nprocess.roles=broker\n")
+
+    with serving(tmp_path, str(properties), "--data", "chosen") as (process, _):
+        process.terminate()
+        _, told = process.communicate()
+
+    assert "node.id=7" in (tmp_path / "chosen" / "meta.properties").read_text()
+    assert "setting process.roles has no effect" in told
+
+
+def test_serve_tells_systemd_when_it_is_ready_and_when_it_stops(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+        channel.bind(address)
+        with serving(tmp_path, environment={"NOTIFY_SOCKET": address}) as (process, _):
+            ready = channel.recv(100)
+            process.terminate()
+            process.wait()
+
+        assert (ready, channel.recv(100)) == (b"READY=1", b"STOPPING=1")

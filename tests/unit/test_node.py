@@ -1,0 +1,148 @@
+"""A node starts from nothing, comes back as it was left, and gives back what it took."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import pytest
+
+from cordwood.broker.broker import Broker
+from cordwood.broker.network import Network
+from cordwood.broker.topic_rules import NewTopic
+from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.core.settings import Source
+from cordwood.node import Machine, Node
+from cordwood.storage.log_directory import CHECKPOINTS
+from cordwood.testing.clock import VirtualClock
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.random import SeededRandom
+from cordwood.testing.worker import InlineWorker
+
+T = TypeVar("T")
+
+GIVEN = {"log.dirs": "/logs", "listeners": "PLAINTEXT://127.0.0.1:0"}
+
+
+def run(scene: Coroutine[object, object, T]) -> T:
+    with asyncio.Runner() as runner:
+        return runner.run(scene)
+
+
+def machine_over(files: MemoryFiles) -> Machine:
+    clock = VirtualClock()
+    return Machine(
+        files=files,
+        clock=clock,
+        scheduler=clock,
+        worker=InlineWorker(),
+        random=SeededRandom(1),
+        network=Network(clock, clock),
+    )
+
+
+@asynccontextmanager
+async def started(files: MemoryFiles, **given: str) -> AsyncIterator[tuple[Node, Broker]]:
+    """A node at work over these files, and its broker."""
+    texts = {**GIVEN, **{key.replace("_", "."): text for key, text in given.items()}}
+    node = Node([Source("test", texts)], machine_over(files))
+    broker = await node.start()
+    try:
+        yield node, broker
+    finally:
+        await node.stop()
+
+
+async def page(node: Node, path: str) -> bytes:
+    """What is shown at a path of the node's pages."""
+    reader, writer = await asyncio.open_connection(*node.addresses["metrics"])
+    writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+    shown = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return shown
+
+
+def test_first_start_makes_what_kafka_makes_and_the_metadata() -> None:
+    files = MemoryFiles()
+
+    async def scene() -> list[str]:
+        async with started(files):
+            return files.list("/logs")
+
+    made = {".lock", "meta.properties", "cordwood.metadata", *CHECKPOINTS}
+    assert set(run(scene())) == made
+    assert set(files.list("/logs")) == made | {".kafka_cleanshutdown"}
+
+
+def test_topics_are_there_again_after_a_restart() -> None:
+    files = MemoryFiles()
+
+    async def first() -> object:
+        async with started(files) as (_, broker):
+            await broker.topics.create([NewTopic(name="orders", partitions=3)])
+            return broker.metadata.image.topics["orders"]
+
+    async def second() -> object:
+        async with started(files) as (_, broker):
+            return broker.metadata.image.topics["orders"]
+
+    assert run(first()) == run(second())
+
+
+def test_address_is_told_in_the_metadata_once_it_is_known() -> None:
+    async def scene() -> None:
+        async with started(MemoryFiles()) as (node, broker):
+            (me,) = broker.metadata.image.brokers.values()
+            endpoint = me.endpoints["PLAINTEXT"]
+            assert (endpoint.host, endpoint.port) == node.addresses["PLAINTEXT"]
+
+    run(scene())
+
+
+def test_second_node_on_the_same_directory_is_refused() -> None:
+    files = MemoryFiles()
+
+    async def scene() -> None:
+        async with started(files):
+            await Node([Source("test", GIVEN)], machine_over(files)).start()
+
+    with pytest.raises(LogDirectoryError, match="in use by another process"):
+        run(scene())
+
+
+def test_failed_start_gives_the_directory_back() -> None:
+    files = MemoryFiles()
+
+    async def fail() -> None:
+        async with started(files, listeners="PLAINTEXT://203.0.113.1:1"):
+            pass
+
+    async def again() -> None:
+        async with started(files):
+            pass
+
+    with pytest.raises(SettingError, match="listener PLAINTEXT cannot listen"):
+        run(fail())
+    run(again())
+
+
+def test_node_without_a_directory_is_refused_with_a_remedy() -> None:
+    async def scene() -> None:
+        await Node([Source("test", {})], machine_over(MemoryFiles())).start()
+
+    with pytest.raises(SettingError, match=r"give log\.dirs, or --data DIR"):
+        run(scene())
+
+
+def test_pages_say_how_the_node_is() -> None:
+    async def scene() -> tuple[bytes, bytes]:
+        given = {"cordwood_metrics_listener": "127.0.0.1:0"}
+        async with started(MemoryFiles(), **given) as (node, broker):
+            await broker.topics.create([NewTopic(name="orders", partitions=3)])
+            return await page(node, "/metrics"), await page(node, "/healthz")
+
+    metrics, health = run(scene())
+    assert b"\ncordwood_partitions 3\n" in metrics
+    assert b'\ncordwood_log_bytes{topic="orders"} 0\n' in metrics
+    assert health.startswith(b"HTTP/1.1 200 OK")
