@@ -34,7 +34,7 @@ $(PEERS): requirements/peers.txt $(INSTALLED)
 setup: $(INSTALLED) $(PEERS) ## the virtual environment with everything in it
 
 demo: $(INSTALLED) ## what exists, with numbers
-	@$(PY) examples/demo.py
+	@$(PY) -m examples.demo
 
 test: $(INSTALLED) ## the fast tests
 	@$(PY) -m pytest -m "$(FAST)" $(ARGS)

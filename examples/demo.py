@@ -1,11 +1,12 @@
-"""What exists so far, in numbers and a picture: a topic's records as bytes, as columns, as a log.
+"""What exists so far, in numbers and a picture: records as bytes, columns, a log, and on a broker.
 
     make demo
 
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
 plain-Python twin, damaged on purpose, and handed down to the oldest format. Then a log is written
-to a temporary folder, left behind as a dying process leaves it, and opened again. The figures are
-of this machine, in this run.
+to a temporary folder, left behind as a dying process leaves it, and opened again. At last a broker
+serves, is killed while orders come in, and serves again. The figures are of this machine, in this
+run.
 """
 
 import sys
@@ -31,6 +32,7 @@ from cordwood.storage.file_table import FileTable
 from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
+from examples.broker_demo import show_broker
 
 CUSTOMERS = 1_000
 RECORDS_A_BATCH = 160
@@ -180,6 +182,7 @@ def main() -> None:
     show_damage(segments[cordwood.Codec.NONE])
     show_formats(segments[cordwood.Codec.NONE])
     show_log(segments[cordwood.Codec.NONE])
+    show_broker((key, value) for key, value, _ in orders(0, RECORDS_A_BATCH * BATCHES))
 
 
 if __name__ == "__main__":
