@@ -24,6 +24,7 @@ from cordwood.broker.config_resources import (
 )
 from cordwood.broker.kept_configs import known_texts
 from cordwood.broker.metadata_file import METADATA_FILE, MetadataFile
+from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, format_block
 from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders, topic_path
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ids import Uuid, make_uuid
@@ -89,6 +90,7 @@ class _Adoption:
         self._random = random
         self._source = "directories, configured as the broker's defaults say"
         self._texts: dict[Resource, Mapping[str, str]] = {}
+        self._next_producer_id = 0
         self._elsewhere: list[str] = []
         self._shared: list[str] = []
         self._passed_over: list[str] = []
@@ -113,6 +115,9 @@ class _Adoption:
             changes.append(CreateNode(topic_path(name), encode_topic(topic)))
         for resource, texts in self._texts.items():
             changes.append(CreateNode(resource.path, encode_texts(texts)))
+        if self._next_producer_id:
+            block = range(self._next_producer_id - BLOCK_SIZE, self._next_producer_id)
+            changes.append(CreateNode(BLOCK_PATH, format_block(block, self._node_id)))
         return changes
 
     def report(self) -> Adopted:
@@ -134,6 +139,7 @@ class _Adoption:
             others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
             self._shared += [f"{name}-{index}" for index in others]
             self._take_texts(topic_resource(name), metadata.config_of(kafka.TOPIC, name))
+        self._next_producer_id = metadata.next_producer_id
         own = str(self._node_id)
         for resource in (Resource(ResourceType.BROKER, own), ALL_BROKERS):
             self._take_texts(resource, metadata.config_of(kafka.BROKER, resource.name))

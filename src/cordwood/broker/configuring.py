@@ -13,6 +13,7 @@ from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.kept_configs import keep_texts
 from cordwood.broker.metadata import Metadata
 from cordwood.broker.metadata_writer import MetadataWriter
+from cordwood.broker.topic_rules import check_name
 from cordwood.core.errors import UnknownTopicOrPartitionError
 
 Given: TypeAlias = Sequence[tuple[str, str | None]]
@@ -39,8 +40,9 @@ class ConfigChanges:
         await self._change(resource, plan, validate_only=validate_only)
 
     def ensure_there(self, resource: Resource) -> None:
-        """Refuse a topic that there is not."""
+        """Refuse a topic that there is not, or cannot be."""
         if resource.is_topic and resource.name not in self._metadata.image.topics:
+            check_name(resource.name)
             raise UnknownTopicOrPartitionError(f"The topic '{resource.name}' does not exist.")
 
     async def _change(

@@ -4,6 +4,7 @@
     a log without a topic       it is set aside as `-stray`, and told of; so is one of an earlier
                                 topic of the same name, which has another id
     a copy, and no log          the crash came while the copy took the log's place: it takes it now
+    ids of producers in logs    are given out no more, wherever they are from
 
 What a broker has on disk it leads, in the epoch that follows from how it was left.
 """
@@ -13,8 +14,10 @@ from collections.abc import Iterator
 from cordwood.broker.hosting import HostingTools, serve_topic
 from cordwood.broker.image import ClusterImage, PartitionImage, TopicImage
 from cordwood.broker.partitions import epoch_at_start
+from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, block_after, format_block
 from cordwood.broker.topic_nodes import TOPICS, KeptTopic, decode_topic, topic_path
 from cordwood.core.errors import KafkaStorageError
+from cordwood.core.nodes import CreateNode, SetNode
 from cordwood.core.ports import MetadataStore
 from cordwood.core.types import TopicPartition
 from cordwood.storage.manager import LogManager
@@ -25,6 +28,7 @@ def reconcile(store: MetadataStore, tools: HostingTools, *, image: ClusterImage)
     kept = dict(_kept(store))
     _promote(kept, tools)
     _set_aside(kept, tools)
+    _reserve_producer_ids(store, tools.manager, node_id=image.controller_id)
     topics = [_hosted(name, topic, tools) for name, topic in kept.items()]
     return image.with_topic(*topics)
 
@@ -76,6 +80,19 @@ def _why_stray(topic: KeptTopic | None, partition: TopicPartition, manager: LogM
     if topic_id is None:
         manager.create(partition, topic_id=topic.topic_id)
     return ""
+
+
+def _reserve_producer_ids(store: MetadataStore, manager: LogManager, *, node_id: int) -> None:
+    """Take the block that the largest id in any log is of, if it is still to be given out."""
+    largest = max(
+        (max(log.producers.producers, default=-1) for log in manager.all_logs()), default=-1
+    )
+    node = store.get(BLOCK_PATH)
+    if largest < block_after(None if node is None else node.data).start:
+        return
+    start = largest - largest % BLOCK_SIZE
+    data = format_block(range(start, start + BLOCK_SIZE), node_id)
+    store.multi([CreateNode(BLOCK_PATH, data) if node is None else SetNode(BLOCK_PATH, data)])
 
 
 def _hosted(name: str, kept: KeptTopic, tools: HostingTools) -> TopicImage:

@@ -16,6 +16,7 @@ from typing import Final
 from cordwood.broker.image import ClusterImage, TopicImage
 from cordwood.broker.placement import Extent, Replicas, spread
 from cordwood.core.errors import (
+    InvalidConfigError,
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
@@ -68,21 +69,15 @@ def missing_topic(name: str) -> InvalidTopicError | UnknownTopicOrPartitionError
         check_name(name)
     except InvalidTopicError as error:
         return error
-    return UnknownTopicOrPartitionError("This server does not host this topic-partition.")
+    return UnknownTopicOrPartitionError()
 
 
 class TakenNames:
-    """The names that new topics must differ from, and not by . and _ alone."""
+    """The names of topics that there are: new ones differ from them, and not by . and _ alone."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)
         self._unified = {_unified(name): name for name in self._names if _may_collide(name)}
-
-    def add(self, name: str) -> None:
-        """Let a name be taken from now on."""
-        self._names.add(name)
-        if _may_collide(name):
-            self._unified[_unified(name)] = name
 
     def check(self, name: str) -> None:
         """Raise for a name that no topic may have, or that one has already, or nearly so."""
@@ -102,6 +97,13 @@ def check_how_many(new: Sequence[NewTopic], defaults: TopicDefaults) -> None:
     )
     if sum(numbers) > MOST_AT_ONCE:
         raise PolicyViolationError("Excessively large number of partitions per request.")
+
+
+def check_configs(new: NewTopic) -> None:
+    """Raise InvalidConfigError for settings that are named without a value."""
+    empty = [name for name, text in new.configs if text is None]
+    if empty:
+        raise InvalidConfigError(f"Null value not supported for topic configs: {', '.join(empty)}")
 
 
 def plan_replicas(

@@ -36,11 +36,6 @@ def duplicate_name() -> InvalidRequestError:
     return InvalidRequestError("Duplicate topic name.")
 
 
-def unknown_topic() -> UnknownTopicOrPartitionError:
-    """Return what is said to whoever names a topic that is not there."""
-    return UnknownTopicOrPartitionError("This server does not host this topic-partition.")
-
-
 def select(said: Sequence[Said], image: ClusterImage) -> Selection:
     """Return which topics are meant."""
     meant: dict[str, Uuid] = {}
@@ -76,7 +71,7 @@ def _meant(said: Said, times: int, image: ClusterImage) -> TopicImage:
             raise UnknownTopicIdError("This server does not host this topic ID.")
         return image.topics_by_id[said.topic_id]
     if said.name not in image.topics:
-        raise unknown_topic()
+        raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
     return image.topics[said.name]
 
 

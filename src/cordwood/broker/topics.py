@@ -27,12 +27,13 @@ from cordwood.broker.topic_rules import (
     NewTopic,
     TakenNames,
     TopicDefaults,
+    check_configs,
     check_how_many,
     plan_more_partitions,
     plan_replicas,
 )
-from cordwood.broker.topic_selection import Said, Selection, select, unknown_topic
-from cordwood.core.errors import KafkaError, KafkaStorageError
+from cordwood.broker.topic_selection import Said, Selection, select
+from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
 from cordwood.core.ids import make_uuid
 from cordwood.core.nodes import CreateNode, DeleteNode, NodeChange, SetNode
 from cordwood.core.ports import MetadataStore, Random
@@ -140,13 +141,13 @@ class Topics:
         tools = self._tools
         try:
             taken.check(new.name)
+            check_configs(new)
             texts = tools.configs.replaced(topic_resource(new.name), new.configs)
             replicas = plan_replicas(
                 new, tools.metadata.image, defaults=defaults, random=tools.random
             )
         except KafkaError as error:
             return error
-        taken.add(new.name)
         partitions = tuple(map(PartitionImage.new, replicas))
         return PlannedTopic(TopicImage(new.name, make_uuid(tools.random), partitions), texts)
 
@@ -154,7 +155,7 @@ class Topics:
         image = self._tools.metadata.image
         topic = image.topics.get(wanted.name)
         if topic is None:
-            return unknown_topic()
+            return UnknownTopicOrPartitionError()
         try:
             replicas = plan_more_partitions(
                 topic,

@@ -6,6 +6,7 @@
     4  config       of what i8, its name string, key string, value string or null
     5  change       number i32, topic id uuid; tag 2: replicas array of i32
     9  topic gone   id uuid
+    15 producers    broker i32, its epoch i64, the next id to be given out i64
 
 What else the log says is passed over. A name or key that comes again replaces what it said before;
 a null takes a config away. Configs are of a topic (2) or a broker (4), whose name is its node id,
@@ -33,11 +34,15 @@ _NULL: Final = b"\0"
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """What was learnt: ids by topic, replicas by topic id and partition, configs by their owner."""
+    """What was learnt: ids by topic, replicas by topic id and partition, configs by their owner.
+
+    Of producer ids it is the first that nobody has had.
+    """
 
     topics: dict[str, Uuid] = field(default_factory=dict)
     replicas: dict[Uuid, dict[int, tuple[int, ...]]] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+    next_producer_id: int = 0
 
     def learn(self, value: bytes) -> None:
         """Take one record's value; BytesError if it is not what Kafka writes."""
@@ -97,6 +102,12 @@ def _forget_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
         metadata.configs.pop((TOPIC, name), None)
 
 
+def _learn_producers(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
+    reader.i32()
+    reader.i64()
+    metadata.next_producer_id = reader.i64()
+
+
 #: The newest version of each kind that begins with the fields above, and what learns them.
 _LEARN: Final = {
     2: (0, _learn_topic),
@@ -104,6 +115,7 @@ _LEARN: Final = {
     4: (0, _learn_config),
     5: (2, _learn_change),
     9: (0, _forget_topic),
+    15: (0, _learn_producers),
 }
 _PASSED_OVER: Final = (-1, _learn_topic)
 

@@ -1,27 +1,56 @@
-"""One Produce request by hand, so that a batch reaches a real broker exactly as we wrote it.
+"""Requests to a real broker without any client: what it gets is exactly what we say.
 
-Request, version 7, after the i32 size: i16 key 0, i16 version, i32 correlation id, client id,
-transactional id, i16 acks, i32 timeout, then one topic with one partition and its record bytes.
+`ask` sends a message of ours. `produce_raw` writes one Produce request of version 7 by hand: after
+the i32 size come i16 key 0, i16 version, i32 correlation id, client id, transactional id, i16 acks,
+i32 timeout, then one topic with one partition and its record bytes.
 """
 
 import socket
 import struct
-from typing import Final
+from typing import Final, TypeVar
 
+from cordwood.core.binary import Buffer
+from cordwood.protocol.apis import api_of
+from cordwood.protocol.codec import decode, encode, joined
+from cordwood.protocol.header import RequestHeader, append_request_header, read_response_header
+from cordwood.protocol.schema import Request, Response
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
 VERSION: Final = 7
 CORRELATION_ID: Final = 77
 
 
+R = TypeVar("R", bound=Response)
+
+
+def ask(bootstrap: str, request: Request, version: int, *, answer: type[R]) -> R:
+    """Send a request and return the broker's answer."""
+    key = type(request).__schema__.api_key
+    assert key is not None, f"{request} is no request"
+    frame = bytearray()
+    header = RequestHeader(
+        request_api_key=key,
+        request_api_version=version,
+        correlation_id=CORRELATION_ID,
+        client_id="cordwood-interop",
+    )
+    append_request_header(frame, header)
+    received = memoryview(_exchange(bootstrap, frame + joined(encode(request, version))))
+    _, begin = read_response_header(received, api_of(key), version=version)
+    return decode(answer, received[begin:], version)
+
+
 def produce_raw(bootstrap: str, topic: str, data: bytes) -> tuple[int, int]:
     """Send one batch to partition 0; the broker's error code and the base offset it gave."""
+    return _response(_exchange(bootstrap, _request(topic, data)), topic)
+
+
+def _exchange(bootstrap: str, frame: Buffer) -> bytes:
     host, port = bootstrap.split(":")
-    frame = _request(topic, data)
     with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
         connection.sendall(struct.pack(">i", len(frame)) + frame)
         (size,) = struct.unpack(">i", _receive(connection, 4))
-        return _response(_receive(connection, size), topic)
+        return _receive(connection, size)
 
 
 def _text(value: str) -> bytes:

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.broker.adoption import Adopted, open_metadata
 from cordwood.broker.metadata_file import METADATA_FILE, MetadataFile
+from cordwood.broker.producer_ids import BLOCK_PATH, block_after
 from cordwood.broker.topic_nodes import KeptTopic, decode_topic, topic_path
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
 from cordwood.core.ids import Uuid
@@ -22,6 +23,7 @@ from tests.unit.workbench.metadata_samples import (
     metadata_batch,
     partition,
     partition_change,
+    producers,
     topic,
 )
 
@@ -151,6 +153,7 @@ def test_topics_and_settings_are_taken_from_kafkas_metadata() -> None:
         config(BROKER, "1", "log.retention.ms", "6"),
         config(BROKER, "2", "log.retention.ms", "8"),
         config(BROKER, "", "log.retention.ms", "7"),
+        producers(4000),
     )
 
     store, adopted = foreign.open()
@@ -159,6 +162,9 @@ def test_topics_and_settings_are_taken_from_kafkas_metadata() -> None:
     assert kept(store, "orders") == (TOPIC_ID, [(1,), (1,)])
     assert store.children("/config/topics") == ["orders"]
     assert store.children("/config/brokers") == ["1", "<default>"]
+    block = store.get(BLOCK_PATH)
+    assert block is not None
+    assert block_after(block.data) == range(4000, 5000)
     assert adopted is not None
     assert adopted.source == "/a/__cluster_metadata-0"
     assert (adopted.elsewhere, adopted.shared) == (["orders-1"], ["orders-0"])

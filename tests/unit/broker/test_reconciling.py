@@ -6,6 +6,7 @@ from cordwood.broker.hosting import HostingTools
 from cordwood.broker.image import NO_LEADER, ClusterImage
 from cordwood.broker.partition import PartitionTools
 from cordwood.broker.partitions import Partitions
+from cordwood.broker.producer_ids import BLOCK_PATH, block_after, format_block
 from cordwood.broker.reconciling import reconcile
 from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders, topic_path
 from cordwood.core.nodes import CreateNode
@@ -15,7 +16,7 @@ from cordwood.storage.manager import LogManager
 from cordwood.testing.faults import Fault
 from cordwood.testing.metadata import MemoryMetadata
 from tests.unit.broker.image_samples import cluster, topic_id
-from tests.unit.storage.log_samples import batch
+from tests.unit.storage.log_samples import batch, produced
 from tests.unit.storage.manager_samples import OTHER_ID, House, partition
 
 
@@ -130,6 +131,32 @@ def test_log_that_does_not_say_whose_it_is_gets_its_topics_id() -> None:
     start.run()
 
     assert start.manager.topic_id(partition(0)) == topic_id("orders")
+
+
+def test_ids_of_producers_in_logs_are_not_given_out_again() -> None:
+    house = House()
+    log = house.load().create(partition(0), topic_id=topic_id("orders"))
+    batch = produced(0, producer=(4321, 0))
+    log.append_as_leader(batch, leader_epoch=0, inspector=PlainInspector())
+    log.flush()
+    house.files.crash()
+
+    start = Start(house, orders=1)
+    start.run()
+    start.run()
+
+    block = start.store.get(BLOCK_PATH)
+    assert block is not None
+    assert (block_after(block.data), block.version) == (range(5000, 6000), 0)
+
+
+def test_blocks_of_producer_ids_go_on_where_they_were() -> None:
+    start = Start(House(), orders=1)
+    start.store.multi([CreateNode(BLOCK_PATH, format_block(range(1000), 1))])
+
+    start.run()
+
+    assert start.store.get(BLOCK_PATH) == (format_block(range(1000), 1), 0)
 
 
 def test_copy_takes_the_place_of_a_log_that_a_crash_has_moved_away() -> None:

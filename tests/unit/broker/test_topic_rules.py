@@ -11,13 +11,19 @@ from cordwood.broker.topic_rules import (
     NewTopic,
     TakenNames,
     TopicDefaults,
+    check_configs,
     check_how_many,
     check_name,
     missing_topic,
     plan_more_partitions,
     plan_replicas,
 )
-from cordwood.core.errors import InvalidTopicError, KafkaError, PolicyViolationError
+from cordwood.core.errors import (
+    InvalidConfigError,
+    InvalidTopicError,
+    KafkaError,
+    PolicyViolationError,
+)
 from cordwood.testing.random import SeededRandom
 from tests.unit.broker.image_samples import cluster, topic
 
@@ -85,16 +91,6 @@ def test_name_that_is_taken_or_nearly_is_refused(name: str, code: int, words: st
         taken.check(name)
 
     assert (caught.value.code, str(caught.value)) == (code, words)
-
-
-def test_name_is_taken_once_it_was_added() -> None:
-    taken = TakenNames([])
-    taken.check("a.b")
-
-    taken.add("a.b")
-
-    with pytest.raises(KafkaError, match=r"collides with existing topic: a\.b"):
-        taken.check("a_b")
 
 
 def test_numbers_that_nobody_says_are_the_defaults() -> None:
@@ -190,6 +186,13 @@ def test_request_makes_no_more_partitions_than_allowed() -> None:
 
     with pytest.raises(PolicyViolationError, match="Excessively large number of partitions"):
         check_how_many([*as_many, by_hand, by_hand], DEFAULTS)
+
+
+def test_settings_have_values() -> None:
+    check_configs(NewTopic(name="t", configs=[("a", "")]))
+
+    with pytest.raises(InvalidConfigError, match=r"for topic configs: b$"):
+        check_configs(NewTopic(name="t", configs=[("a", ""), ("b", None)]))
 
 
 def test_more_partitions_go_on_from_the_first() -> None:

@@ -35,6 +35,10 @@ def partition_change(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) ->
     return b"\x01\x05\x02" + _number(number) + topic_id + bytes((1 + bool(replicas),)) + tags
 
 
+def producers(next_id: int) -> bytes:
+    return b"\x01\x0f\x00" + _number(1) + bytes(8) + next_id.to_bytes(8) + b"\x00"
+
+
 def _number(value: int) -> bytes:
     return value.to_bytes(4, signed=True)
 

@@ -9,6 +9,7 @@ from tests.unit.workbench.metadata_samples import (
     config,
     partition,
     partition_change,
+    producers,
     topic,
     topic_gone,
 )
@@ -63,6 +64,10 @@ def test_replicas_are_those_of_the_latest_change() -> None:
 
 def test_replicas_go_with_their_topic() -> None:
     assert learnt(topic("t"), partition(0, 1), topic_gone()).replicas == {}
+
+
+def test_next_producer_id_is_the_latest() -> None:
+    assert learnt(producers(1000), producers(3000)).next_producer_id == 3000
 
 
 def test_other_records_and_versions_are_passed_over() -> None:

@@ -101,7 +101,11 @@ def refused(request: Request, error: KafkaError, *, version: int) -> Response:  
 
 def _failed(topic: TopicRequest, code: int) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code, name=topic.name, topic_id=NO_UUID, partitions=[]
+        error_code=code,
+        name=topic.name,
+        topic_id=NO_UUID,
+        partitions=[],
+        topic_authorized_operations=OF_TOPIC,
     )
 
 

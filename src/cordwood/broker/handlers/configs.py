@@ -130,12 +130,13 @@ def _described(
 
 def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry]:
     name, configs = asked.resource_name, broker.configs
+    is_topic = asked.resource_type == ResourceType.TOPIC
+    if is_topic and name not in broker.metadata.image.topics:
+        raise missing_topic(name)
     resource = resource_asked_for(asked.resource_type, name, node_id=configs.node_id)
     names = asked.configuration_keys or None
     if resource.type is ResourceType.BROKER_LOGGER:
         return describe_loggers(names)
-    if resource.is_topic and name not in broker.metadata.image.topics:
-        raise missing_topic(name)
     return configs.describe(resource, names)
 
 
@@ -189,9 +190,7 @@ async def _replace(broker: Broker, said: ReplacedResource, *, validate_only: boo
         said.resource_type, said.resource_name, node_id=broker.configs.node_id
     )
     if resource.type is ResourceType.BROKER_LOGGER:
-        raise InvalidRequestError(
-            "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
-        )
+        raise InvalidRequestError(f"Unknown resource type {said.resource_type}")
     given = [(each.name, each.value) for each in said.configs]
     await broker.config_changes.replace(resource, given, validate_only=validate_only)
 

@@ -51,8 +51,9 @@ async def metadata(
 
 def refused(request: MetadataRequest, error: KafkaError, *, version: int) -> MetadataResponse:
     """Tell every topic's asker of the error."""
+    instead = None if version >= _FIRST_WITH_IDS else ""
     topics = [
-        _failed(error.code, topic.name if version >= _FIRST_WITH_IDS else topic.name or "")
+        _failed(error.code, topic.name or instead, request=request)
         for topic in request.topics or []
     ]
     return MetadataResponse(brokers=[], topics=topics, error_code=error.code)
@@ -116,7 +117,7 @@ def _by_id(
     for topic_id in dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != NO_UUID):
         topic = image.topics_by_id.get(topic_id)
         if topic is None:
-            yield _failed(UnknownTopicIdError.code, None, topic_id=topic_id)
+            yield _failed(UnknownTopicIdError.code, None, request=request, topic_id=topic_id)
         else:
             yield _told(topic, request)
 
@@ -134,7 +135,7 @@ async def _by_name(
     return [
         _told(topics[name], request)
         if name in topics
-        else _failed(errors.get(name) or missing_topic(name).code, name)
+        else _failed(errors.get(name) or missing_topic(name).code, name, request=request)
         for name in names
     ]
 
@@ -143,20 +144,31 @@ def _makes_topics(broker: Broker) -> bool:
     return broker.configs.boolean("auto.create.topics.enable")
 
 
-def _failed(code: int, name: str | None, *, topic_id: Uuid = NO_UUID) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=code, name=name, topic_id=topic_id, partitions=[])
+def _failed(
+    code: int, name: str | None, *, request: MetadataRequest, topic_id: Uuid = NO_UUID
+) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=code,
+        name=name,
+        topic_id=topic_id,
+        partitions=[],
+        topic_authorized_operations=_operations(request),
+    )
 
 
 def _told(topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
-    is_asked = request.include_topic_authorized_operations
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[_partition(index, each) for index, each in enumerate(topic.partitions)],
-        topic_authorized_operations=OF_TOPIC if is_asked else NOT_ASKED,
+        topic_authorized_operations=_operations(request),
     )
+
+
+def _operations(request: MetadataRequest) -> int:
+    return OF_TOPIC if request.include_topic_authorized_operations else NOT_ASKED
 
 
 def _partition(index: int, partition: PartitionImage) -> MetadataResponsePartition:

@@ -16,10 +16,9 @@ from cordwood.broker.topics import MorePartitions, PlannedTopic
 from cordwood.core.errors import (
     InvalidRequestError,
     KafkaError,
-    TopicAuthorizationFailedError,
     TopicDeletionDisabledError,
 )
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.ids import Uuid
 from cordwood.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -61,13 +60,13 @@ async def create_topics(
     results = [
         _not_created(topic.name, outcome)
         if isinstance(outcome, KafkaError)
-        else _created(broker, outcome, is_made=not request.validate_only)
+        else _created(broker, outcome)
         for topic, outcome in zip(asked, outcomes, strict=True)
     ]
     results += [_not_created(name, duplicate_name()) for name, times in names.items() if times > 1]
     if names[_CLUSTER_METADATA] == 1:
-        error = TopicAuthorizationFailedError("Authorization failed.")
-        results.append(_not_created(_CLUSTER_METADATA, error))
+        words = f"Creation of internal topic {_CLUSTER_METADATA} is prohibited."
+        results.append(_not_created(_CLUSTER_METADATA, InvalidRequestError(words)))
     return CreateTopicsResponse(topics=results)
 
 
@@ -132,11 +131,11 @@ def _not_created(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=error.code, error_message=words_of(error))
 
 
-def _created(broker: Broker, topic: PlannedTopic, *, is_made: bool) -> CreatableTopicResult:
+def _created(broker: Broker, topic: PlannedTopic) -> CreatableTopicResult:
     image = topic.image
     return CreatableTopicResult(
         name=image.name,
-        topic_id=image.topic_id if is_made else NO_UUID,
+        topic_id=image.topic_id,
         error_code=0,
         error_message=None,
         num_partitions=len(image.partitions),

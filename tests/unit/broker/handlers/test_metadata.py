@@ -5,6 +5,7 @@ import pytest
 from cordwood.broker.handlers.metadata import metadata, refused
 from cordwood.broker.image import NO_LEADER
 from cordwood.broker.operations import OF_CLUSTER, OF_TOPIC
+from cordwood.broker.topic_selection import Said
 from cordwood.core.errors import InvalidRequestError, KafkaStorageError
 from cordwood.core.ids import NO_UUID, Uuid
 from cordwood.protocol.codec import decode, joined
@@ -179,6 +180,27 @@ def test_partition_without_a_leader_is_told_so() -> None:
     (told,) = ask(place, "a").topics[0].partitions
 
     assert (told.error_code, told.leader_id, told.offline_replicas) == (5, NO_LEADER, [1])
+
+
+def test_quirk_6_topics_have_ids_of_their_own_that_stay() -> None:
+    place = hall()
+    first = ask(place, "a", "b", version=10)
+    again = ask(place, everything=True, version=10)
+
+    ids = [each.topic_id for each in first.topics]
+    assert len({*ids, NO_UUID}) == 3
+    assert [each.topic_id for each in again.topics] == ids
+
+
+def test_quirk_6_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_again() -> None:
+    place = hall()
+    before = ask(place, "a").topics[0].topic_id
+    run(place.broker.topics.delete([Said("a")]))
+    ask(place, "a")
+
+    request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=before, name=None)])
+
+    assert [each.error_code for each in send(place, request, 13).topics] == [100]
 
 
 def test_operations_are_told_to_those_who_ask() -> None:
