@@ -36,7 +36,7 @@ class Accumulator:
 
     def append(self, message: Message, partition: int, *, now_ms: float) -> Appended | None:
         """Add a record; None without room."""
-        size = message.size()
+        size = message.size
         if size > self._settings.max_request_size:
             raise MessageTooLargeError(
                 f"{message.topic}-{partition}: a record of {size} bytes is above"
@@ -46,7 +46,7 @@ class Accumulator:
         if self.taken and self.taken + size > self._settings.buffer_memory:
             return None
         queue = self.queue(message.topic, partition)
-        appended = queue.append(message, size=size, now_ms=now_ms)
+        appended = queue.append(message, now_ms)
         self.taken += size
         return appended
 

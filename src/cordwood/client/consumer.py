@@ -10,8 +10,17 @@ It reads ahead while nobody polls. Within a partition records come in the order 
 partitions take turns. Errors come out of `poll`, after all records before them.
 """
 
+import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
@@ -21,6 +30,7 @@ from cordwood.client.lookups import EARLIEST, LATEST, FoundOffset, list_offsets
 from cordwood.client.machine import this_machine
 from cordwood.client.places import partitions_of
 from cordwood.client.positions import Assignment, Position
+from cordwood.client.quick_records import PAYS_FROM, quick_records
 from cordwood.client.record_set import ConsumedRecord, RecordSet
 from cordwood.client.router import Router
 from cordwood.client.serializers import BYTES, Deserializers, ReadK, ReadV
@@ -35,11 +45,11 @@ from cordwood.client.surroundings import Surroundings
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, KafkaError
 from cordwood.core.types import TopicPartition
+from cordwood.records.kernels import decoder, is_warm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cordwood.client.columns import ColumnBatch
+    from cordwood.records.chunk import Decoder
 
 
 class Consumer(Generic[ReadK, ReadV]):
@@ -63,6 +73,9 @@ class Consumer(Generic[ReadK, ReadV]):
         self._assignment = Assignment()
         self._router: Router | None = None
         self._fetcher: Fetcher | None = None
+        self._handed_out = 0
+        self._decoder: Decoder | None = None
+        self._loading: asyncio.Task[None] | None = None
 
     @classmethod
     def from_config(
@@ -180,7 +193,7 @@ class Consumer(Generic[ReadK, ReadV]):
         found: list[ConsumedRecord[ReadK, ReadV]] = []
         while position.fetched and len(found) < most:
             if position.reading is None:
-                position.reading = _rest(position).records(self._deserializers)
+                position.reading = self._records(_rest(position))
             reading = cast("Iterator[ConsumedRecord[ReadK, ReadV]]", position.reading)
             try:
                 found.extend(islice(reading, most - len(found)))
@@ -194,6 +207,7 @@ class Consumer(Generic[ReadK, ReadV]):
                     position.offset = found[-1].offset + 1
             if len(found) < most:
                 self._finish(position)
+        self._count(len(found))
         return found
 
     async def __aiter__(self) -> AsyncIterator[ConsumedRecord[ReadK, ReadV]]:
@@ -233,6 +247,21 @@ class Consumer(Generic[ReadK, ReadV]):
         if not position.fetched:
             raise _taken(position)
         return position
+
+    def _records(self, records: RecordSet) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
+        if self._decoder is None:
+            return records.records(self._deserializers)
+        return quick_records(records, self._deserializers, decoder=self._decoder)
+
+    def _count(self, records: int) -> None:
+        """Load a decoder as soon as that pays."""
+        self._handed_out += records
+        if self._handed_out >= PAYS_FROM and self._loading is None and self._router is not None:
+            self._loading = self._router.tasks.start(self._load())
+
+    async def _load(self) -> None:
+        if is_warm():
+            self._decoder = await asyncio.to_thread(decoder)
 
     def _finish(self, position: Position) -> None:
         """Let go of a record set that was read, whose last offsets may have had no records."""

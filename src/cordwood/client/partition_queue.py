@@ -46,13 +46,16 @@ class Message(NamedTuple):
     value: Buffer | None
     timestamp: int
     headers: Sequence[Header]
+    #: How many bytes the record takes at the most.
+    size: int
 
-    def size(self) -> int:
-        """Return how many bytes the record takes at the most."""
-        size = _RECORD_OVERHEAD + len(self.key or b"") + len(self.value or b"")
-        for key, value in self.headers:
-            size += _HEADER_OVERHEAD + 4 * len(key) + len(value or b"")
-        return size
+
+def most_bytes(key: Buffer | None, value: Buffer | None, *, headers: Sequence[Header]) -> int:
+    """Return how many bytes a record can take at the most."""
+    size = _RECORD_OVERHEAD + len(key or b"") + len(value or b"")
+    for name, content in headers:
+        size += _HEADER_OVERHEAD + 4 * len(name) + len(content or b"")
+    return size
 
 
 class Appended(NamedTuple):
@@ -64,7 +67,7 @@ class Appended(NamedTuple):
 
 
 class ProducerBatch:
-    """Records that are sent together."""
+    """Records that are sent together; `size` is what they take, `reserved` what they might."""
 
     __slots__ = (
         "attempts",
@@ -77,6 +80,7 @@ class ProducerBatch:
         "number",
         "problem",
         "reserved",
+        "size",
     )
 
     def __init__(
@@ -89,21 +93,20 @@ class ProducerBatch:
         self.attempts = 0
         self.not_before_ms = 0.0
         self.is_full = False
+        self.size = 0
         self.reserved = 0
         self.problem: KafkaError | None = None
         self.base_sequence: int | None = None
 
-    @property
-    def size(self) -> int:
-        """The bytes that it takes, uncompressed."""
-        return self.builder.uncompressed_size
-
     def append(self, message: Message) -> int:
         """Add a record, and return its place in the batch."""
-        self.builder.append(
+        builder = self.builder
+        place = builder.append(
             message.key, message.value, timestamp=message.timestamp, headers=message.headers
         )
-        return self.builder.count - 1
+        self.reserved += message.size
+        self.size = builder.uncompressed_size
+        return place
 
     def number_from(self, identity: Identity, base_sequence: int) -> None:
         """Take a sequence, in place of one that it may have."""
@@ -130,16 +133,15 @@ class PartitionQueue:
         self._next_acknowledged = 0
         self._is_restart_due = False
 
-    def append(self, message: Message, *, size: int, now_ms: float) -> Appended:
-        """Add a record of at most `size` bytes."""
+    def append(self, message: Message, now_ms: float) -> Appended:
+        """Add a record."""
         last = self.waiting[-1] if self.waiting else None
-        is_new = last is None or last.is_full or last.size + size > self._batch_size
+        is_new = last is None or last.is_full or last.size + message.size > self._batch_size
         if last is None or is_new:
             if last is not None:
                 last.is_full = True
             last = ProducerBatch(self.partition, self._fields, number=self._made, created_ms=now_ms)
         place = last.append(message)
-        last.reserved += size
         last.is_full = last.size >= self._batch_size
         if is_new:
             self._made += 1

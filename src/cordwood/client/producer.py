@@ -14,7 +14,7 @@ from typing import Generic, Self, Unpack, cast
 
 from cordwood.client.deliveries import Delivery
 from cordwood.client.machine import this_machine
-from cordwood.client.partition_queue import Message
+from cordwood.client.partition_queue import Message, most_bytes
 from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.router import Router
 from cordwood.client.sender import Sender
@@ -122,14 +122,11 @@ class Producer(Generic[K, V]):
         headers: Sequence[Header],
     ) -> Message:
         """Return a record as bytes."""
-        return Message(
-            topic,
-            partition,
-            None if key is None else self._serializers.key(key),
-            None if value is None else self._serializers.value(value),
-            self._clock_ms() if timestamp_ms is None else timestamp_ms,
-            headers,
-        )
+        data_key = None if key is None else self._serializers.key(key)
+        data = None if value is None else self._serializers.value(value)
+        when_ms = self._started().clock.now_ms() if timestamp_ms is None else timestamp_ms
+        size = most_bytes(data_key, data, headers=headers)
+        return Message(topic, partition, data_key, data, when_ms, headers, size)
 
     def offer(self, message: Message) -> Delivery | None:
         """Take a record on any thread; None if that has to wait: `put` does."""
@@ -150,9 +147,6 @@ class Producer(Generic[K, V]):
                 )
             await sender.make_way(message, left_ms)
         return delivery
-
-    def _clock_ms(self) -> int:
-        return self._started().clock.now_ms()
 
     def _started(self) -> Sender:
         if self._sender is None:

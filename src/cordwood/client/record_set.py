@@ -6,9 +6,10 @@ every whole batch, also over one of which nothing is left.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from cordwood.client.serializers import Deserializers, ReadK, ReadV
 from cordwood.core.binary import Buffer
@@ -20,8 +21,7 @@ from cordwood.records.record import Header, Record, TimestampType
 from cordwood.records.stream import AnyBatch, batches
 
 
-@dataclass(slots=True)
-class ConsumedRecord(Generic[ReadK, ReadV]):
+class ConsumedRecord(NamedTuple, Generic[ReadK, ReadV]):
     """A record that was read; a null key or value is None."""
 
     topic: str
@@ -57,10 +57,16 @@ class RecordSet:
 
     def records(self, read: Deserializers[ReadK, ReadV]) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
         """Yield the records; a fault names the partition and comes after all records before it."""
-        try:
+        with self.naming_faults():
             for batch, records in self._batches():
                 yield from self._consumed(records, _epoch_of(batch), read)
-        except Exception as error:  # a deserializer's too
+
+    @contextmanager
+    def naming_faults(self) -> Iterator[None]:
+        """Let errors say where they are from, a deserializer's too."""
+        try:
+            yield
+        except Exception as error:
             error.add_note(f"read from {self.partition}; seek behind it to go on without")
             raise
 

@@ -99,7 +99,7 @@ class Sender:
                 f" choose one from 0 to {partitions - 1}"
             )
         with self._lock:
-            is_full = self._accumulator.taken + message.size() > self._settings.buffer_memory
+            is_full = self._accumulator.taken + message.size > self._settings.buffer_memory
             if not is_full or not self._accumulator.taken:
                 return
             room = self._loop.create_future()
@@ -313,7 +313,7 @@ class Sender:
         key = message.key
         chosen = self._partitioner(None if key is None else bytes(key), partitions)
         if chosen is None:
-            chosen = self._sticky.choose(message.topic, partitions, size=message.size())
+            chosen = self._sticky.choose(message.topic, partitions, size=message.size)
         return chosen
 
     def _free(self) -> None:

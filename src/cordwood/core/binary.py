@@ -43,6 +43,8 @@ UINT64_MAX: Final = (1 << 64) - 1
 VARINT_MAX_SIZE: Final = 5
 VARLONG_MAX_SIZE: Final = 10
 
+_READY_BELOW: Final = 1 << 13  # what two bytes hold
+
 
 def bytes_view(data: Buffer) -> memoryview:
     """Return `data` as unsigned bytes; views of Arrow's buffers, say, are of signed ones."""
@@ -118,19 +120,20 @@ def append_unsigned_varlong(out: bytearray, value: int) -> None:
     _append_groups(out, value)
 
 
-def varint_size(value: int) -> int:
-    """Return how many bytes `append_varint` writes for a value that fits it."""
-    return unsigned_varint_size((value << 1) ^ (value >> 31))
+class ReadyVarints(dict[int, bytes]):
+    """Signed numbers as bytes: those of common numbers are made once and kept."""
 
+    def __init__(self, append: Callable[[bytearray, int], None]) -> None:
+        super().__init__()
+        self._append = append
 
-def varlong_size(value: int) -> int:
-    """Return how many bytes `append_varlong` writes for a value that fits it."""
-    return unsigned_varint_size((value << 1) ^ (value >> 63))
-
-
-def unsigned_varint_size(value: int) -> int:
-    """Return how many bytes either of the unsigned writers writes for a value that fits it."""
-    return ((value | 1).bit_length() + 6) // 7
+    def __missing__(self, number: int) -> bytes:
+        out = bytearray()
+        self._append(out, number)
+        made = bytes(out)
+        if -1 <= number < _READY_BELOW:
+            self[number] = made
+        return made
 
 
 def _read_groups(data: Buffer, position: int, end: int, *, longest: int) -> tuple[int, int]:

@@ -20,13 +20,12 @@ from typing import Final, NamedTuple
 
 from cordwood.core.binary import (
     Buffer,
+    ReadyVarints,
     append_varint,
     append_varlong,
     bytes_view,
     read_varint,
     read_varlong,
-    varint_size,
-    varlong_size,
 )
 from cordwood.core.errors import BytesError
 from cordwood.records.record import NO_HEADERS, Header
@@ -34,6 +33,11 @@ from cordwood.records.record import NO_HEADERS, Header
 #: Attributes, two deltas, two lengths and a count take a byte each, the length before them one.
 SMALLEST_BODY: Final = 6
 SMALLEST_RECORD: Final = 7
+
+_VARINTS: Final = ReadyVarints(append_varint)
+_VARLONGS: Final = ReadyVarints(append_varlong)
+_NO_ATTRIBUTES: Final = b"\0"
+_NO_HEADERS: Final = b"\0"
 
 _SIGN: Final = 1 << 63
 _WRAP: Final = (1 << 64) - 1
@@ -88,23 +92,24 @@ def append_v2_record(
     headers: Sequence[Header] = NO_HEADERS,
 ) -> None:
     """Append a record, or nothing when it raises; both deltas have to fit their types."""
-    key, value = _sized(key, "key"), _sized(value, "value")
-    if isinstance(headers, dict):
-        raise TypeError("headers are pairs, of which two may have one key: pass headers.items()")
-    encoded = [(_encode_key(name), _sized(content, "header value")) for name, content in headers]
-    size = 1 + varlong_size(timestamp_delta) + varint_size(offset_delta)
-    size += _nullable_size(key) + _nullable_size(value) + varint_size(len(encoded))
-    size += sum(_nullable_size(name) + _nullable_size(content) for name, content in encoded)
-    append_varint(out, size)
-    out.append(0)
-    append_varlong(out, timestamp_delta)
-    append_varint(out, offset_delta)
-    _append_nullable(out, key)
-    _append_nullable(out, value)
-    append_varint(out, len(encoded))
-    for name, content in encoded:
-        _append_nullable(out, name)
-        _append_nullable(out, content)
+    if type(key) is not bytes:
+        key = _sized(key, "key")
+    if type(value) is not bytes:
+        value = _sized(value, "value")
+    body = b"".join(
+        (
+            _NO_ATTRIBUTES,
+            _VARLONGS[timestamp_delta],
+            _VARINTS[offset_delta],
+            _VARINTS[-1 if key is None else len(key)],
+            key or b"",
+            _VARINTS[-1 if value is None else len(value)],
+            value or b"",
+            _headers_bytes(headers) if headers else _NO_HEADERS,
+        )
+    )
+    out += _VARINTS[len(body)]
+    out += body
 
 
 def read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
@@ -182,13 +187,12 @@ def _sized(data: Buffer | None, what: str) -> Buffer | None:
     return data if data is None or isinstance(data, bytes) else bytes_view(data)
 
 
-def _nullable_size(data: Buffer | None) -> int:
-    return 1 if data is None else varint_size(len(data)) + len(data)
-
-
-def _append_nullable(out: bytearray, data: Buffer | None) -> None:
-    if data is None:
-        append_varint(out, -1)
-    else:
-        append_varint(out, len(data))
-        out += data
+def _headers_bytes(headers: Sequence[Header]) -> bytes:
+    if isinstance(headers, dict):
+        raise TypeError("headers are pairs, of which two may have one key: pass headers.items()")
+    parts = [_VARINTS[len(headers)]]
+    for name, content in headers:
+        key, value = _encode_key(name), _sized(content, "header value")
+        parts += (_VARINTS[len(key)], key, _VARINTS[-1 if value is None else len(value)])
+        parts.append(bytes(value or b""))
+    return b"".join(parts)

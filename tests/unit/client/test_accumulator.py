@@ -14,7 +14,7 @@ def accumulator(**options: object) -> Accumulator:
 
 
 def message(size: int = 10) -> Message:
-    return Message("t", None, None, bytes(size), 1, ())
+    return Message("t", None, None, bytes(size), 1, (), size + 36)
 
 
 def taken(gathered: Accumulator, now_ms: float = 1_000) -> list[ProducerBatch]:

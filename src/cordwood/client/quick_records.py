@@ -1,0 +1,99 @@
+"""The same records as `RecordSet.records` makes, from a decoder's columns: several times as fast
+where its kernels are warm.
+
+Loading kernels takes a moment and memory, so a consumer does it once it has read PAYS_FROM records,
+on a thread beside its loop. Which records are wanted is the decoder's to know.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise, repeat
+from typing import Final, cast
+
+from cordwood.client.record_set import ConsumedRecord, RecordSet
+from cordwood.client.serializers import Deserializers, ReadK, ReadV, as_is
+from cordwood.records.chunk import Binary, Chunk, Decoder, Fixed, Headers, Request, Selection
+from cordwood.records.record import NO_HEADERS, Header, TimestampType
+
+PAYS_FROM: Final = 20_000
+
+_COLUMNS: Final = (
+    "offset",
+    "timestamp",
+    "timestamp_type",
+    "key",
+    "value",
+    "headers",
+    "partition_leader_epoch",
+)
+_TYPES: Final = {int(kind): kind for kind in TimestampType}
+
+
+def quick_records(
+    records: RecordSet, read: Deserializers[ReadK, ReadV], *, decoder: Decoder
+) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
+    """Yield the records; a fault names the partition and comes after all records before it."""
+    request = Request(
+        columns=_COLUMNS,
+        selection=Selection(first_offset=records.offset, aborted=records.aborted),
+        check_crc=records.check_crcs,
+    )
+    with records.naming_faults():
+        for chunk in decoder.decode(records.data, request):
+            yield from _rows(chunk, records, read)
+
+
+def _rows(
+    chunk: Chunk, records: RecordSet, read: Deserializers[ReadK, ReadV]
+) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
+    """Return records of which each is made when it is asked for."""
+    topic, partition = records.partition
+    columns = zip(
+        repeat(topic),
+        repeat(partition),
+        _numbers(chunk, "offset"),
+        _numbers(chunk, "timestamp"),
+        map(_TYPES.__getitem__, _numbers(chunk, "timestamp_type")),
+        _read(chunk, "key", read.key),
+        _read(chunk, "value", read.value),
+        _headers(chunk),
+        _numbers(chunk, "partition_leader_epoch"),
+        strict=False,
+    )
+    return map(ConsumedRecord._make, columns)
+
+
+def _numbers(chunk: Chunk, name: str) -> list[int]:
+    numbers: list[int] = cast("Fixed", chunk.columns[name]).numbers.tolist()
+    return numbers
+
+
+def _read(chunk: Chunk, name: str, read: Callable[[bytes], ReadV]) -> Iterator[ReadV | None]:
+    column = cast("Binary", chunk.columns[name])
+    values = _values(column)
+    if read is as_is:
+        return cast("Iterator[ReadV | None]", iter(values))
+    if not column.nulls:
+        return map(read, cast("list[bytes]", values))
+    return (None if value is None else read(value) for value in values)
+
+
+def _values(column: Binary) -> list[bytes | None]:
+    """Return a column's bytes, row by row."""
+    starts, data = column.starts.tolist(), column.data.tobytes()
+    values: list[bytes | None] = [data[start:end] for start, end in pairwise(starts)]
+    if column.nulls:
+        bits = column.bits.tobytes()
+        for row in range(len(values)):
+            if not bits[row >> 3] >> (row & 7) & 1:
+                values[row] = None
+    return values
+
+
+def _headers(chunk: Chunk) -> Iterator[tuple[Header, ...]]:
+    column = cast("Headers", chunk.columns["headers"])
+    if not column.pairs:
+        return repeat(NO_HEADERS)
+    keys = (cast("bytes", key).decode() for key in _values(column.keys))
+    pairs = list(zip(keys, _values(column.values), strict=True))
+    starts = column.starts.tolist()
+    return (tuple(pairs[start:end]) for start, end in pairwise(starts))
