@@ -1,4 +1,4 @@
-"""Topics are served here, once their logs are there, and are served no more.
+"""Topics are served here, once their logs are there; the logs go when they are served no more.
 
 A log that is not there, or cannot be used, leaves its partition without a leader; the others have
 one.
@@ -37,18 +37,13 @@ def serve_topic(
     return topic.without_leaders(refused)
 
 
-def drop_topic(topic: TopicImage, tools: HostingTools) -> None:
-    """Serve a topic no more, and delete its logs."""
-    tools.partitions.drop(topic.name)
-    for partition in topic.names():
-        try:
-            _delete(tools.manager, partition)
-        except KafkaStorageError as error:
-            tools.on_event(f"{partition} is deleted, and its files are still there: {error}")
-
-
-def _delete(manager: LogManager, partition: TopicPartition) -> None:
-    if partition in manager.futures:
-        manager.delete_future(partition)
-    if manager.get(partition) is not None:
-        manager.delete(partition)
+def delete_log(partition: TopicPartition, tools: HostingTools) -> None:
+    """Delete the log of a partition that is served no more, and its copy."""
+    manager = tools.manager
+    try:
+        if partition in manager.futures:
+            manager.delete_future(partition)
+        if manager.get(partition) is not None:
+            manager.delete(partition)
+    except KafkaStorageError as error:
+        tools.on_event(f"{partition} is deleted, and its files are still there: {error}")

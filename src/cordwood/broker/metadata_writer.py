@@ -49,6 +49,15 @@ class Change:
                 break
         return pending.result()
 
+    async def breathe(self) -> None:
+        """Let the loop have its turn, amid much that has to be done on it."""
+        turn = asyncio.Event()
+        asyncio.get_running_loop().call_soon(turn.set)
+        try:
+            await turn.wait()
+        except asyncio.CancelledError as error:
+            self.cancellation = error
+
 
 class MetadataWriter:
     """The one who changes the metadata of this broker."""

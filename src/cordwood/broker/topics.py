@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from cordwood.broker.config_resources import topic_resource
 from cordwood.broker.configs import BrokerConfigs
-from cordwood.broker.hosting import HostingTools, drop_topic, serve_topic
+from cordwood.broker.hosting import HostingTools, delete_log, serve_topic
 from cordwood.broker.image import PartitionImage, TopicImage
 from cordwood.broker.internal_topic_settings import as_settings_say
 from cordwood.broker.kept_configs import forget_texts, keep_texts
@@ -122,7 +122,9 @@ class Topics:
                 await change.keep(partial(_deletion, doomed))
                 metadata.publish(metadata.image.without_topic(*selection.meant))
                 for topic in doomed:
-                    drop_topic(topic, self._tools.hosting)
+                    self._tools.hosting.partitions.drop(topic.name)
+                for topic in doomed:
+                    await self._delete_logs(topic, change)
                     self._tools.configs.apply(topic_resource(topic.name), {})
             return selection
 
@@ -170,6 +172,12 @@ class Topics:
         return TopicImage(topic.name, topic.topic_id, (*topic.partitions, *added))
 
     # -- here
+
+    async def _delete_logs(self, topic: TopicImage, change: Change) -> None:
+        """Delete the logs of a topic that is served no more; others have their turn in between."""
+        for partition in topic.names():
+            delete_log(partition, self._tools.hosting)
+            await change.breathe()
 
     def _lose(self, logs: Iterable[Log]) -> None:
         """Let nobody be taken for the leader of what can be served no more."""

@@ -2,11 +2,9 @@
 
 import errno
 
-import pytest
-
-from cordwood.broker.hosting import drop_topic, serve_topic
+from cordwood.broker.hosting import delete_log, serve_topic
 from cordwood.broker.image import NO_LEADER
-from cordwood.core.errors import KafkaStorageError, UnknownTopicOrPartitionError
+from cordwood.core.errors import KafkaStorageError
 from cordwood.testing.faults import Fault
 from tests.unit.broker.broker_samples import Hall
 from tests.unit.broker.image_samples import topic, topic_id
@@ -45,24 +43,28 @@ def test_partition_whose_log_is_refused_has_no_leader() -> None:
     assert place.house.events == ["orders-1 cannot be served: no room"]
 
 
-def test_dropped_topic_has_neither_logs_nor_copies() -> None:
+def test_deleted_partition_has_neither_log_nor_copy() -> None:
     place = hall(0, 1)
-    serve_topic(ORDERS, place.hosting, refused={})
     place.manager.create_future(partition(0), place.manager.directories[1])
 
-    drop_topic(ORDERS, place.hosting)
+    delete_log(partition(0), place.hosting)
 
-    assert not place.manager.all_logs()
-    with pytest.raises(UnknownTopicOrPartitionError):
-        place.broker.partitions.get("orders", 0)
+    assert [log.partition for log in place.manager.all_logs()] == [partition(1)]
 
 
-def test_dropped_topic_whose_files_cannot_be_moved_is_told_of() -> None:
-    place = hall(0, 1)
-    serve_topic(ORDERS, place.hosting, refused={})
+def test_partition_without_a_log_is_deleted_without_a_word() -> None:
+    place = hall()
+
+    delete_log(partition(0), place.hosting)
+
+    assert not place.house.events
+
+
+def test_deleted_partition_whose_files_cannot_be_moved_is_told_of() -> None:
+    place = hall(0)
     place.house.files.script.add(Fault(on="rename", path="*orders-0*", code=errno.ENOSPC))
 
-    drop_topic(ORDERS, place.hosting)
+    delete_log(partition(0), place.hosting)
 
     assert [*place.manager.logs] == [partition(0)]
     (event,) = place.house.events

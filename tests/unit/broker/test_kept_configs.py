@@ -48,6 +48,14 @@ def test_configuration_is_as_it_was_kept() -> None:
     assert configs.texts(ALL_BROKERS) == {"log.retention.ms": "7"}
 
 
+def test_configuration_is_as_it_was_given_where_nothing_was_kept() -> None:
+    configs = BrokerConfigs(1, [])
+
+    load_configs(store(), configs, on_event=str)
+
+    assert configs.texts(ALL_BROKERS) == {}
+
+
 def test_texts_are_kept_again_and_again() -> None:
     kept = store()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cordwood.broker.metadata_file import FORMATS, MetadataFile
+from cordwood.core.binary import crc32c
 from cordwood.core.errors import DamagedFileError, KafkaStorageError
 from cordwood.core.nodes import CreateNode, DeleteNode, Node, SetNode
 from cordwood.storage.atomic import read_whole, write_synced
@@ -72,6 +73,24 @@ def test_line_that_is_not_whole_before_others_is_damage() -> None:
 
     with pytest.raises(DamagedFileError, match="line 3 is not what was written"):
         MetadataFile.open(files, PATH)
+
+
+def test_line_that_says_nothing_of_nodes_is_cut_off_like_one_that_is_not_whole() -> None:
+    files = MemoryFiles()
+    made(files, "/a").close()
+    append(files, b"%08x [1]\n" % crc32c(b"[1]"))
+
+    assert MetadataFile.open(files, PATH).children("/") == ["a"]
+
+
+def test_nothing_is_written_where_nothing_changes() -> None:
+    files = MemoryFiles()
+    store = made(files, "/a")
+    before = read_whole(files, PATH)
+
+    store.multi([])
+
+    assert read_whole(files, PATH) == before
 
 
 @pytest.mark.parametrize("data", (b"", b"cordwood.metadata 1", b"cordwood.metadata x\n", b"a\n"))

@@ -62,6 +62,35 @@ def test_change_that_is_not_kept_goes_no_further() -> None:
     assert desk.done == ["begun"]
 
 
+def test_change_that_fails_a_while_later_goes_no_further() -> None:
+    worker = HeldWorker()
+    desk = Desk(worker)
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(worker.go_on)
+        await desk.make(DeleteNode("/a"))
+
+    with pytest.raises(MetadataConflictError):
+        asyncio.run(scene())
+
+    assert desk.done == ["begun"]
+
+
+def test_others_have_their_turn_while_a_change_breathes() -> None:
+    desk = Desk()
+
+    async def scene() -> None:
+        async with desk.writer.change() as change:
+            asyncio.get_running_loop().call_soon(desk.done.append, "another")
+            await change.breathe()
+            desk.done.append("breathed")
+
+    asyncio.run(scene())
+
+    assert desk.done == ["another", "breathed"]
+
+
 def test_change_waits_for_the_one_before() -> None:
     worker = HeldWorker()
     desk = Desk(worker)
@@ -93,3 +122,22 @@ def test_change_is_done_whole_even_if_its_asker_has_gone() -> None:
     asyncio.run(scene())
 
     assert desk.done == ["begun", "kept"]
+
+
+def test_change_that_breathes_is_done_whole_too() -> None:
+    desk = Desk()
+
+    async def scene() -> None:
+        async with desk.writer.change() as change:
+            await change.breathe()
+            desk.done.append("done")
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(scene())
+        asyncio.get_running_loop().call_soon(task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+
+    assert desk.done == ["done"]

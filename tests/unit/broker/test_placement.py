@@ -50,6 +50,14 @@ def test_more_replicas_than_racks_are_on_different_brokers() -> None:
         assert {SIX_IN_RACKS[broker] for broker in replicas} == {"r1", "r2", "r3"}
 
 
+def test_racks_of_different_sizes_have_one_replica_each_before_any_has_two() -> None:
+    racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
+
+    placed = spread_from(racks, Extent(3, 4), beginning=ZERO)
+
+    assert placed[2] == (4, 1, 3, 2)
+
+
 def test_racks_are_ignored_when_a_broker_has_none() -> None:
     racks = {**SIX_IN_RACKS, 6: None}
 

@@ -175,6 +175,58 @@ def test_copy_takes_the_place_of_a_log_that_a_crash_has_moved_away() -> None:
     assert house.names("/b") == ["orders-0"]
 
 
+def test_copy_stays_a_copy_beside_its_log() -> None:
+    house = House()
+    manager = left_by(house, 0, is_clean=False)
+    manager.create_future(partition(0), manager.directories[1])
+    house.files.crash()
+
+    start = Start(house, orders=1)
+    start.run()
+
+    assert [*start.manager.futures] == [partition(0)]
+    assert start.manager.logs[partition(0)].directory == "/a/orders-0"
+
+
+def test_copy_of_a_log_without_a_topic_is_left_alone() -> None:
+    house = House()
+    manager = left_by(house, 0, is_clean=False)
+    manager.create_future(partition(0), manager.directories[1])
+    house.files.crash()
+
+    start = Start(house)
+    start.run()
+
+    assert [*start.manager.futures] == [partition(0)]
+
+
+def test_disk_that_fails_while_logs_are_looked_at_is_told_of() -> None:
+    house = House()
+    left_by(house, 0, is_clean=False)
+    house.files.crash()
+    start = Start(house, orders=1)
+    house.files.script.add(Fault(on="open", path="*/partition.metadata"))
+
+    image = start.run()
+
+    assert epochs(image) == [(NO_LEADER, 0)]
+    assert any("orders-0 cannot be looked at" in event for event in house.events)
+
+
+def test_copy_that_cannot_take_its_place_is_told_of() -> None:
+    house = House()
+    manager = left_by(house, 0, is_clean=False)
+    manager.create_future(partition(0), manager.directories[1])
+    manager.set_aside(partition(0))
+    house.files.crash()
+    start = Start(house, orders=1)
+    house.files.script.add(Fault(on="rename", path="/b/*"))
+
+    start.run()
+
+    assert any("orders-0 cannot take its place" in event for event in house.events)
+
+
 def test_log_in_a_directory_that_failed_is_neither_served_nor_made_anew() -> None:
     house = House()
     left_by(house, 0)

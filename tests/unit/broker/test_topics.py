@@ -126,6 +126,16 @@ def test_partitions_of_a_directory_that_fails_have_no_leader() -> None:
     assert sorted(leaders) == [NO_LEADER, NO_LEADER, 1]
 
 
+def test_logs_of_no_topic_are_lost_without_a_word() -> None:
+    hall = Hall()
+    hall.manager.create(partition(0), topic_id=None)
+    before = hall.metadata.image
+
+    hall.manager.fail(hall.manager.directories[0], OSError("gone"))
+
+    assert hall.metadata.image is before
+
+
 def test_missing_topics_are_made_as_the_settings_say() -> None:
     hall = Hall(given={"num.partitions": "3", "offsets.topic.num.partitions": "4"})
 
@@ -164,6 +174,15 @@ def test_topic_grows_only_if_it_may_and_is_told_to() -> None:
 
     assert [each.code for each in refused if isinstance(each, KafkaError)] == [37, 3]
     assert len(hall.broker.metadata.image.topics["orders"].partitions) == 2
+
+
+def test_nothing_is_deleted_where_nothing_is_meant() -> None:
+    hall = Hall()
+    before = hall.metadata.image
+
+    run(hall.broker.topics.delete([Said("x")]))
+
+    assert hall.metadata.image is before
 
 
 def test_deleted_topic_frees_its_name_at_once_and_its_files_later() -> None:

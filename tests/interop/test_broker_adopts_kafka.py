@@ -1,0 +1,160 @@
+"""A log directory of Kafka 4.3 is served by our broker as it is, and by Kafka again afterwards."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.interop.kafka_harness import samples
+from tests.interop.kafka_harness.brokers import (
+    Broker,
+    Server,
+    free_port,
+    kraft_broker,
+    producer_settings,
+)
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.spec import SpecRecord
+from tests.interop.kafka_harness.wire import ask
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+KEPT: Final = "kept"
+COMPACTED: Final = "compacted"
+TOPICS: Final = {
+    KEPT: {"retention.ms": "123456789"},
+    COMPACTED: {"cleanup.policy": "compact", "max.compaction.lag.ms": "4321"},
+}
+SENT: Final = samples.plain()
+SERVE: Final = "from cordwood.cli import main; main()"
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one owner of the directory says and has."""
+
+    ids: dict[str | None, Uuid]
+    configs: dict[str, str | None]
+    records: dict[str, tuple[SpecRecord, ...]]
+    offsets: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Story:
+    """Kafka, then we, then Kafka again; `events` is what we said at our start."""
+
+    kafka: Turn
+    ours: Turn
+    again: Turn
+    events: str
+    changed: set[str]
+
+
+@pytest.fixture(scope="module")
+def story(kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    folder = tmp_path_factory.mktemp("adopted-by-us")
+    broker = kraft_broker(kafka43_jars, folder, kafka43)
+    kafka = _turn_of(broker, is_first=True)
+    before = _foreign_files(broker.logs)
+    ours_broker = _cordwood(broker.logs, kafka43, folder / "cordwood.txt")
+    ours = _turn_of(ours_broker)
+    changed = {path for path, data in _foreign_files(broker.logs).items() if data != before[path]}
+    again = _turn_of(broker)
+    return Story(kafka, ours, again, (folder / "cordwood.txt").read_text(), changed)
+
+
+def _cordwood(logs: Path, oracle: Oracle, words: Path) -> Broker:
+    address = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-c", SERVE, "serve", "--data", str(logs), "--listen", address]
+    return Broker(
+        bootstrap=address, logs=logs, servers=[Server("cordwood", command, words)], oracle=oracle
+    )
+
+
+def _turn_of(broker: Broker, *, is_first: bool = False) -> Turn:
+    """Start a broker, see what it has, let it be written to by an idempotent producer, stop it."""
+    broker.start()
+    try:
+        if is_first:
+            broker.create_topics(TOPICS)
+            _configure_all(broker)
+        turn = Turn(_ids(broker), _configs(broker), _records(broker))
+        settings = producer_settings("lz4", is_idempotent=True)
+        turn.offsets = broker.oracle.produce(broker.bootstrap, KEPT, SENT, settings)
+        return turn
+    finally:
+        broker.stop()
+
+
+def _configure_all(broker: Broker) -> None:
+    change = AlterableConfig(name="log.segment.ms", config_operation=0, value="7654321")
+    resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+    answer = ask(broker.bootstrap, request, 1, answer=IncrementalAlterConfigsResponse)
+    assert [each.error_code for each in answer.responses] == [0]
+
+
+def _ids(broker: Broker) -> dict[str | None, Uuid]:
+    answer = ask(broker.bootstrap, MetadataRequest(topics=None), 12, answer=MetadataResponse)
+    return {each.name: each.topic_id for each in answer.topics if each.name in TOPICS}
+
+
+def _configs(broker: Broker) -> dict[str, str | None]:
+    entries = broker.oracle.describe_configs(broker.bootstrap, kind="TOPIC", name=KEPT)
+    return {each["name"]: each["value"] for each in entries}
+
+
+def _records(broker: Broker) -> dict[str, tuple[SpecRecord, ...]]:
+    oracle, bootstrap = broker.oracle, broker.bootstrap
+    return {topic: oracle.consume(bootstrap, topic, "read_uncommitted") for topic in TOPICS}
+
+
+def _foreign_files(logs: Path) -> dict[str, bytes]:
+    """Return what only Kafka has a reason to change."""
+    paths = [logs / "meta.properties", *logs.glob("*/partition.metadata")]
+    paths += logs.glob("__cluster_metadata-0/*")
+    return {str(path.relative_to(logs)): path.read_bytes() for path in paths if path.is_file()}
+
+
+def test_topics_keep_their_ids(story: Story) -> None:
+    assert set(story.kafka.ids) == set(TOPICS)
+    assert NO_UUID not in story.kafka.ids.values()
+    assert story.kafka.ids == story.ours.ids == story.again.ids
+
+
+@pytest.mark.parametrize("name", ("retention.ms", "segment.ms", "cleanup.policy"))
+def test_settings_are_those_that_kafka_had(story: Story, name: str) -> None:
+    assert story.ours.configs[name] == story.kafka.configs[name]
+
+
+def test_records_are_served_by_each_owner_in_turn(story: Story) -> None:
+    assert story.kafka.records[KEPT] == ()
+    assert len(story.ours.records[KEPT]) == len(SENT)
+    assert len(story.again.records[KEPT]) == 2 * len(SENT)
+    assert story.again.records[KEPT][: len(SENT)] == story.ours.records[KEPT]
+
+
+def test_each_owner_goes_on_where_the_one_before_ended(story: Story) -> None:
+    offsets = [*story.kafka.offsets, *story.ours.offsets, *story.again.offsets]
+
+    assert offsets == list(range(3 * len(SENT)))
+
+
+def test_nothing_of_kafkas_own_is_changed(story: Story) -> None:
+    assert not story.changed
+
+
+def test_what_was_taken_is_told(story: Story) -> None:
+    assert "2 topics with 2 partitions from " in story.events
+    assert "__cluster_metadata-0" in story.events
