@@ -9,8 +9,9 @@ caller's thread, so that the loop is not troubled once a record.
 
 import ssl
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeAlias, Unpack, cast
 
 from cordwood.client import aio
 from cordwood.client.deliveries import Delivery
@@ -41,16 +42,35 @@ from cordwood.records.record import NO_HEADERS, Header
 if TYPE_CHECKING:
     from cordwood.client.columns import ColumnBatch
 
+#: How long a producer that was not closed holds up the end of its process.
+_LEAVING_MS: Final = 5_000
+
+_Closing: TypeAlias = Coroutine[object, object, None]
+
+
+class _Client(Protocol):
+    """One of the clients of `aio`."""
+
+    @property
+    def settings(self) -> ClientSettings:
+        """What it was told."""
+
+    async def start(self) -> None:
+        """Begin on the running loop."""
+
+    async def close(self) -> None:
+        """End it."""
+
 
 class _Blocking:
     """What the three have in common: a thread, and an end."""
 
-    def __init__(
-        self, client: "aio.Producer[K, V] | aio.Consumer[ReadK, ReadV] | aio.Admin"
-    ) -> None:
+    def __init__(self, client: _Client, let_go: Callable[[], _Closing]) -> None:
+        """Start a client; `let_go` ends one that nobody has closed."""
         self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
         self._thread.run(client.start())
-        self._end = weakref.finalize(self, self._thread.end, client.close)
+        self._close = client.close
+        self._let_go = weakref.finalize(self, self._thread.end, let_go)
 
     def __enter__(self) -> Self:
         return self
@@ -60,7 +80,8 @@ class _Blocking:
 
     def close(self) -> None:
         """End the client and its thread; a producer flushes first."""
-        self._end()
+        self._let_go.detach()
+        self._thread.end(self._close)
 
 
 class Producer(_Blocking, Generic[K, V]):
@@ -78,7 +99,7 @@ class Producer(_Blocking, Generic[K, V]):
         self._producer = aio.Producer(
             bootstrap, serializers=serializers, partitioner=partitioner, tls=tls, **options
         )
-        super().__init__(self._producer)
+        super().__init__(self._producer, partial(self._producer.close, _LEAVING_MS))
 
     @classmethod
     def from_config(
@@ -126,7 +147,7 @@ class Consumer(_Blocking, Generic[ReadK, ReadV]):
         **options: Unpack[ConsumerOptions],
     ) -> None:
         self._consumer = aio.Consumer(bootstrap, deserializers=deserializers, tls=tls, **options)
-        super().__init__(self._consumer)
+        super().__init__(self._consumer, self._consumer.close)
 
     @classmethod
     def from_config(
@@ -231,7 +252,7 @@ class Admin(_Blocking):
         **options: Unpack[ClientOptions],
     ) -> None:
         self._admin = aio.Admin(bootstrap, tls=tls, **options)
-        super().__init__(self._admin)
+        super().__init__(self._admin, self._admin.close)
 
     @classmethod
     def from_config(

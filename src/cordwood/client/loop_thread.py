@@ -9,6 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TypeVar
 
 from cordwood.core.errors import InvalidRequestError
@@ -71,7 +72,8 @@ class LoopThread:
         try:
             self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+            with suppress(RuntimeError):  # from Python 3.12 on nothing is joined at the exit
+                self._loop.run_until_complete(self._loop.shutdown_default_executor())
         finally:
             self._loop.close()
 

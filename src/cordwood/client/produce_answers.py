@@ -100,10 +100,9 @@ def judge(told: PartitionProduceResponse, batch: ProducerBatch, *, is_next: bool
 
 def _reason(told: PartitionProduceResponse) -> str | None:
     """Return the broker's own words, of the records too that it did not like."""
-    of_records = [
-        f"record {each.batch_index}: {each.batch_index_error_message}"
-        for each in told.record_errors
-        if each.batch_index_error_message
-    ]
-    words = [told.error_message, *of_records] if told.error_message else of_records
-    return "; ".join(word for word in words if word) or None
+    words = [told.error_message or ""]
+    for each in told.record_errors:
+        text = each.batch_index_error_message
+        if text and text not in words[0]:
+            words.append(f"record {each.batch_index}: {text}")
+    return "; ".join(filter(None, words)) or None

@@ -14,7 +14,7 @@ from cordwood.client.serializers import Deserializers, ReadK, ReadV, as_is
 from cordwood.records.chunk import Binary, Chunk, Decoder, Fixed, Headers, Request, Selection
 from cordwood.records.record import NO_HEADERS, Header, TimestampType
 
-PAYS_FROM: Final = 20_000
+PAYS_FROM: Final = 100_000
 
 _COLUMNS: Final = (
     "offset",

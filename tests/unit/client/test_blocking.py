@@ -1,6 +1,8 @@
 """What threads see of the clients."""
 
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,3 +134,29 @@ def test_client_that_nobody_holds_ends_by_itself() -> None:
 def test_kafkas_names_make_a_client(kind: type) -> None:
     with kind.from_config({"bootstrap.servers": "127.0.0.1:1", "client.id": "me"}) as client:  # type: ignore[attr-defined]  # each has it
         assert client
+
+
+def test_producer_that_was_not_closed_delivers_at_the_end_of_its_process() -> None:
+    program = (
+        "import cordwood, sys; producer = cordwood.Producer(sys.argv[1], linger_ms=60_000);"
+        "producer.send('t', b'last words')"
+    )
+    with served(t=1) as fake:
+        subprocess.run([sys.executable, "-W", "error", "-c", program, fake.address], check=True)
+
+        (data,) = fake.logs["t", 0]
+        assert [each.value for each in RecordBatch(data).records()] == [b"last words"]
+
+
+def test_forked_child_ends_without_its_parents_client() -> None:
+    program = (
+        "import cordwood, os, sys; producer = cordwood.Producer(sys.argv[1]);"
+        "child = os.fork();"
+        "sys.exit(0) if child == 0 else None;"
+        "assert os.waitpid(child, 0)[1] == 0;"
+        "producer.send('t', b'v').result(); producer.close()"
+    )
+    with served(t=1) as fake:
+        subprocess.run([sys.executable, "-c", program, fake.address], check=True)
+
+        assert len(fake.logs["t", 0]) == 1

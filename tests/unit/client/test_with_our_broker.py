@@ -1,0 +1,161 @@
+"""Our clients and our broker, on one loop and over a loopback socket, logs in memory."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cordwood.broker.network import Network
+from cordwood.client.aio import Admin, Consumer, Producer
+from cordwood.client.lookups import EARLIEST, LATEST
+from cordwood.core.errors import KafkaError, MessageTooLargeError, TopicAlreadyExistsError
+from cordwood.core.settings import Source
+from cordwood.core.system import LoopScheduler, SystemClock
+from cordwood.node import Machine, Node
+from cordwood.records.compression import Codec
+from cordwood.testing.clock import VirtualClock
+from cordwood.testing.files import MemoryFiles
+from cordwood.testing.random import SeededRandom
+from cordwood.testing.worker import InlineWorker
+from tests.unit.broker.conftest import Identity
+from tests.unit.client.fake_broker import run
+from tests.unit.client.samples import LONG_MS, T0, values
+
+GIVEN = {"log.dirs": "/logs", "listeners": "PLAINTEXT://127.0.0.1:0"}
+
+
+@asynccontextmanager
+async def serving(
+    *, given: dict[str, str] = GIVEN, tls: ssl.SSLContext | None = None, **topics: int
+) -> AsyncIterator[str]:
+    """Our broker with topics of so many partitions; its address."""
+    clock = SystemClock()
+    virtual = VirtualClock(clock.now_ms())
+    scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+    machine = Machine(
+        files=MemoryFiles(),
+        clock=virtual,
+        scheduler=virtual,
+        worker=InlineWorker(),
+        random=SeededRandom(1),
+        network=Network(clock, scheduler),
+    )
+    node = Node([Source("test", given)], machine)
+    await node.start()
+    ((host, port),) = node.addresses.values()
+    try:
+        async with Admin(f"{host}:{port}", tls=tls) as admin:
+            for name, partitions in topics.items():
+                await admin.create_topic(name, partitions=partitions)
+        yield f"{host}:{port}"
+    finally:
+        await node.stop()
+
+
+def reader(address: str, **options: str) -> Consumer:
+    """A consumer of topic t's first partition, from its beginning."""
+    made: Consumer = Consumer(address, auto_offset_reset="earliest", fetch_max_wait_ms=5, **options)  # type: ignore[arg-type]  # by name
+    made.assign([T0])
+    return made
+
+
+@pytest.mark.parametrize("codec", tuple(Codec))
+def test_records_go_there_and_back(codec: Codec) -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address:
+            async with Producer(address, compression_type=codec.kafka_name) as producer:
+                for n in range(20):
+                    await producer.send("t", b"%d" % n, key=b"k", headers=[("h", None)])
+            async with reader(address) as consumer:
+                assert await values(consumer, 20) == [b"%d" % n for n in range(20)]
+
+    run(scene())
+
+
+def test_consumer_waits_for_what_is_sent_later() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, reader(address) as consumer:
+            assert await consumer.position(T0) == 0
+            async with Producer(address) as producer:
+                await (await producer.send("t", b"later"))
+            assert await values(consumer, 1) == [b"later"]
+
+    run(scene())
+
+
+def test_columns_are_read() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, Producer(address) as producer:
+            await (await producer.send("t", b"v"))
+            async with reader(address, isolation_level="read_committed") as consumer:
+                found = [each async for each in consumer.columns(["value"], timeout_ms=300)]
+            assert [each.batch.to_pylist() for each in found] == [[{"value": b"v"}]]
+
+    run(scene())
+
+
+def test_records_are_deleted_and_offsets_told() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, Admin(address) as admin, Producer(address) as producer:
+            for _ in range(5):
+                await (await producer.send("t", b"v"))
+            await admin.delete_records({T0: 3})
+            (first,) = (await admin.list_offsets({T0: EARLIEST})).values()
+            (last,) = (await admin.list_offsets({T0: LATEST})).values()
+            assert (first.offset, last.offset) == (3, 5)
+            async with reader(address) as consumer:
+                consumer.seek(T0, 0)
+                assert [each.offset for each in await consumer.poll(LONG_MS)] == [3, 4]
+
+    run(scene())
+
+
+def test_topics_and_settings_are_changed() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, Admin(address) as admin:
+            await admin.create_partitions("t", 3)
+            await admin.alter_configs(("topic", "t"), change={"retention.ms": "5000"})
+            (topic,) = await admin.describe_topics(["t"])
+            assert len(topic.partitions) == 3
+            assert (await admin.describe_configs(("topic", "t")))["retention.ms"] == "5000"
+            with pytest.raises(TopicAlreadyExistsError):
+                await admin.create_topic("t")
+            await admin.delete_topic("t")
+            assert await admin.list_topics() == []
+
+    run(scene())
+
+
+def test_record_that_is_too_large_is_refused() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, Admin(address) as admin:
+            await admin.alter_configs(("topic", "t"), change={"max.message.bytes": "1000"})
+            async with Producer(address) as producer:
+                with pytest.raises(MessageTooLargeError, match="t-0"):
+                    await (await producer.send("t", bytes(5_000)))
+                assert (await (await producer.send("t", b"small"))).offset == 0
+
+    run(scene())
+
+
+def test_records_go_there_and_back_encrypted(identity: Identity) -> None:
+    tls = ssl.create_default_context(cadata=identity.certificate)
+    given = GIVEN | {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": identity.key,
+        "ssl.keystore.certificate.chain": identity.certificate,
+    }
+
+    async def scene() -> None:
+        async with serving(given=given, tls=tls, t=1) as address:
+            async with Producer(address, tls=tls) as producer:
+                sent = await producer.send("t", bytes(100_000))
+                assert (await sent).offset == 0
+            with pytest.raises(KafkaError):
+                async with Admin(address, default_api_timeout_ms=1) as stranger:
+                    await stranger.list_topics()
+
+    run(scene())
