@@ -36,6 +36,7 @@ TOPICS: Final = {
     KEPT: {"retention.ms": "123456789"},
     COMPACTED: {"cleanup.policy": "compact", "max.compaction.lag.ms": "4321"},
 }
+LATER: Final = "later"
 SENT: Final = samples.plain()
 SERVE: Final = "from cordwood.cli import main; main()"
 
@@ -57,6 +58,7 @@ class Story:
     kafka: Turn
     ours: Turn
     again: Turn
+    ours_again: Turn
     events: str
     changed: set[str]
 
@@ -65,13 +67,14 @@ class Story:
 def story(kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("adopted-by-us")
     broker = kraft_broker(kafka43_jars, folder, kafka43)
-    kafka = _turn_of(broker, is_first=True)
+    kafka = _turn_of(broker, made=TOPICS)
     before = _foreign_files(broker.logs)
     ours_broker = _cordwood(broker.logs, kafka43, folder / "cordwood.txt")
     ours = _turn_of(ours_broker)
     changed = {path for path, data in _foreign_files(broker.logs).items() if data != before[path]}
-    again = _turn_of(broker)
-    return Story(kafka, ours, again, (folder / "cordwood.txt").read_text(), changed)
+    again = _turn_of(broker, made={LATER: {"retention.ms": "987654321"}})
+    ours_again = _turn_of(ours_broker)
+    return Story(kafka, ours, again, ours_again, (folder / "cordwood.txt").read_text(), changed)
 
 
 def _cordwood(logs: Path, oracle: Oracle, words: Path) -> Broker:
@@ -82,12 +85,12 @@ def _cordwood(logs: Path, oracle: Oracle, words: Path) -> Broker:
     )
 
 
-def _turn_of(broker: Broker, *, is_first: bool = False) -> Turn:
+def _turn_of(broker: Broker, *, made: dict[str, dict[str, str]] | None = None) -> Turn:
     """Start a broker, see what it has, let it be written to by an idempotent producer, stop it."""
     broker.start()
     try:
-        if is_first:
-            broker.create_topics(TOPICS)
+        if made:
+            broker.create_topics(made)
             _configure_all(broker)
         turn = Turn(_ids(broker), _configs(broker), _records(broker))
         settings = producer_settings("lz4", is_idempotent=True)
@@ -107,7 +110,7 @@ def _configure_all(broker: Broker) -> None:
 
 def _ids(broker: Broker) -> dict[str | None, Uuid]:
     answer = ask(broker.bootstrap, MetadataRequest(topics=None), 12, answer=MetadataResponse)
-    return {each.name: each.topic_id for each in answer.topics if each.name in TOPICS}
+    return {each.name: each.topic_id for each in answer.topics if each.name in {*TOPICS, LATER}}
 
 
 def _configs(broker: Broker) -> dict[str, str | None]:
@@ -130,7 +133,14 @@ def _foreign_files(logs: Path) -> dict[str, bytes]:
 def test_topics_keep_their_ids(story: Story) -> None:
     assert set(story.kafka.ids) == set(TOPICS)
     assert NO_UUID not in story.kafka.ids.values()
-    assert story.kafka.ids == story.ours.ids == story.again.ids
+    assert story.kafka.ids == story.ours.ids
+    assert {name: story.again.ids[name] for name in TOPICS} == story.kafka.ids
+
+
+def test_topic_that_kafka_made_after_us_is_served_too(story: Story) -> None:
+    assert LATER in story.again.ids
+    assert story.ours_again.ids == story.again.ids
+    assert "1 topics with 1 partitions from " in story.events
 
 
 @pytest.mark.parametrize("name", ("retention.ms", "segment.ms", "cleanup.policy"))
@@ -146,9 +156,11 @@ def test_records_are_served_by_each_owner_in_turn(story: Story) -> None:
 
 
 def test_each_owner_goes_on_where_the_one_before_ended(story: Story) -> None:
-    offsets = [*story.kafka.offsets, *story.ours.offsets, *story.again.offsets]
+    turns = (story.kafka, story.ours, story.again, story.ours_again)
 
-    assert offsets == list(range(3 * len(SENT)))
+    offsets = [offset for turn in turns for offset in turn.offsets]
+
+    assert offsets == list(range(4 * len(SENT)))
 
 
 def test_nothing_of_kafkas_own_is_changed(story: Story) -> None:

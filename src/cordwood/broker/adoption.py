@@ -1,6 +1,7 @@
 """The metadata of a broker that stands alone: found in log directories, or made of what is there.
 
-    cordwood.metadata       in one of the directories: it is opened
+    cordwood.metadata       in one of the directories: it is opened. What Kafka has made since is
+                            taken too: topics of its metadata that are not known and have logs here
     __cluster_metadata-0    Kafka's own: topics, partitions and configurations are taken from it
     directories alone       topics are taken from their names and ids; nobody knows how they were
                             configured, so they have the broker's defaults
@@ -29,7 +30,7 @@ from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders, topic_
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ids import Uuid, make_uuid
 from cordwood.core.nodes import CreateNode
-from cordwood.core.ports import Random
+from cordwood.core.ports import MetadataStore, Random
 from cordwood.storage.atomic import exists
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.names import DirectorySuffix, ensure_topic_name
@@ -40,7 +41,7 @@ from cordwood.workbench.settings_found import METADATA_LOG, read_metadata
 #: So many names are shown; how many others there are is told.
 _SHOWN: Final = 20
 
-OnDisk: TypeAlias = Mapping[str, Mapping[int, tuple[LogDirectory, str]]]
+OnDisk: TypeAlias = dict[str, dict[int, tuple[LogDirectory, str]]]
 """By topic and partition, where each is: the log directory and the path."""
 
 
@@ -69,16 +70,20 @@ class Adopted:
 def open_metadata(
     directories: Sequence[LogDirectory], *, node_id: int, random: Random
 ) -> tuple[MetadataFile, Adopted | None]:
-    """Return the metadata, and what was taken if they have just been made of what was there."""
+    """Return the metadata, and what was taken into them of what others have left."""
     online = [each for each in directories if each.is_online]
     having = [each for each in online if exists(each.files, _path(each))]
     _refuse_doubt(directories, having)
-    if having:
-        return MetadataFile.open(having[0].files, _path(having[0])), None
     adoption = _Adoption(node_id, random)
-    adoption.look_into(online)
-    made = MetadataFile.create(online[0].files, _path(online[0]), changes=adoption.changes())
-    return made, adoption.report() if adoption.topics else None
+    if having:
+        store = MetadataFile.open(having[0].files, _path(having[0]))
+        adoption.look_for_news(online, store)
+        store.multi(adoption.of_topics())
+    else:
+        adoption.look_into(online)
+        changes = [*folders(), *adoption.of_topics(), *adoption.of_brokers()]
+        store = MetadataFile.create(online[0].files, _path(online[0]), changes=changes)
+    return store, adoption.report() if adoption.topics else None
 
 
 class _Adoption:
@@ -98,23 +103,44 @@ class _Adoption:
     def look_into(self, online: Sequence[LogDirectory]) -> None:
         """Find topics: where Kafka's metadata are, they say which there are."""
         on_disk = _partitions(online)
-        for directory in online:
-            metadata = read_metadata(directory.files, directory.path)
-            if metadata is not None:
-                self._source = f"{directory.path}/{METADATA_LOG}"
-                self._take_metadata(metadata, on_disk)
-                return
+        metadata = self._read_metadata(online)
+        if metadata is not None:
+            for name in metadata.topics:
+                self._take_from(metadata, name, here=on_disk.get(name, {}))
+            self._take_of_brokers(metadata)
+            return
         for name, places in on_disk.items():
             topic_id = _topic_id(places.values()) or make_uuid(self._random)
             self._take(name, topic_id, count=max(places) + 1, here=places)
 
-    def changes(self) -> list[CreateNode]:
-        """Return what the metadata begin with."""
-        changes = folders()
+    def look_for_news(self, online: Sequence[LogDirectory], store: MetadataStore) -> None:
+        """Find topics that Kafka has made since it had the directories again."""
+        metadata = self._read_metadata(online)
+        if metadata is None:
+            return
+        for name, here in _partitions(online).items():
+            is_known = store.get(topic_path(name)) is not None
+            if not is_known and metadata.topics.get(name) == _topic_id(here.values()):
+                self._take_from(metadata, name, here=here)
+
+    def of_topics(self) -> list[CreateNode]:
+        """Return the nodes of the topics that were found."""
+        changes = []
         for name, topic in self.topics.items():
             changes.append(CreateNode(topic_path(name), encode_topic(topic)))
-        for resource, texts in self._texts.items():
-            changes.append(CreateNode(resource.path, encode_texts(texts)))
+            texts = self._texts.get(topic_resource(name))
+            if texts:
+                changes.append(CreateNode(topic_resource(name).path, encode_texts(texts)))
+        return changes
+
+    def of_brokers(self) -> list[CreateNode]:
+        """Return the nodes that are not of a topic."""
+        own = Resource(ResourceType.BROKER, str(self._node_id))
+        changes = [
+            CreateNode(resource.path, encode_texts(self._texts[resource]))
+            for resource in (own, ALL_BROKERS)
+            if resource in self._texts
+        ]
         if self._next_producer_id:
             block = range(self._next_producer_id - BLOCK_SIZE, self._next_producer_id)
             changes.append(CreateNode(BLOCK_PATH, format_block(block, self._node_id)))
@@ -131,14 +157,25 @@ class _Adoption:
             passed_over=self._passed_over,
         )
 
-    def _take_metadata(self, metadata: kafka.ClusterMetadata, on_disk: OnDisk) -> None:
-        for name, topic_id in metadata.topics.items():
-            replicas = metadata.replicas.get(topic_id, {})
-            here = on_disk.get(name, {})
-            self._take(name, topic_id, count=max(replicas, default=0) + 1, here=here)
-            others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
-            self._shared += [f"{name}-{index}" for index in others]
-            self._take_texts(topic_resource(name), metadata.config_of(kafka.TOPIC, name))
+    def _read_metadata(self, online: Sequence[LogDirectory]) -> kafka.ClusterMetadata | None:
+        for directory in online:
+            metadata = read_metadata(directory.files, directory.path)
+            if metadata is not None:
+                self._source = f"{directory.path}/{METADATA_LOG}"
+                return metadata
+        return None
+
+    def _take_from(
+        self, metadata: kafka.ClusterMetadata, name: str, *, here: Mapping[int, object]
+    ) -> None:
+        topic_id = metadata.topics[name]
+        replicas = metadata.replicas.get(topic_id, {})
+        self._take(name, topic_id, count=max(replicas, default=0) + 1, here=here)
+        others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
+        self._shared += [f"{name}-{index}" for index in others]
+        self._take_texts(topic_resource(name), metadata.config_of(kafka.TOPIC, name))
+
+    def _take_of_brokers(self, metadata: kafka.ClusterMetadata) -> None:
         self._next_producer_id = metadata.next_producer_id
         own = str(self._node_id)
         for resource in (Resource(ResourceType.BROKER, own), ALL_BROKERS):
@@ -175,8 +212,8 @@ def _refuse_doubt(directories: Sequence[LogDirectory], having: Sequence[LogDirec
         )
 
 
-def _partitions(online: Iterable[LogDirectory]) -> dict[str, dict[int, tuple[LogDirectory, str]]]:
-    found: dict[str, dict[int, tuple[LogDirectory, str]]] = {}
+def _partitions(online: Iterable[LogDirectory]) -> OnDisk:
+    found: OnDisk = {}
     for directory in online:
         for name, (partition, suffix) in directory.partitions().items():
             if suffix is DirectorySuffix.NONE:

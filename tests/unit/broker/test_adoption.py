@@ -37,6 +37,7 @@ class Foreign:
         self.files = MemoryFiles()
         for path in ("/a", "/b"):
             self.files.make_directory(path)
+        self.files.sync_directory("/")
 
     def add(self, path: str, topic_id: bytes | None = TOPIC_ID) -> None:
         """Leave a partition's directory."""
@@ -186,6 +187,31 @@ def test_what_was_taken_is_found_at_the_next_start() -> None:
 
     assert adopted is None
     assert kept(store, "orders").topic_id == TOPIC_ID
+
+
+def test_topics_that_kafka_has_made_since_are_taken_too() -> None:
+    foreign = Foreign()
+    foreign.add("/a/orders-0")
+    foreign.open()[0].close()
+    foreign.files.crash()
+    foreign.add("/b/later-0", OTHER_ID)
+    foreign.add("/b/unknown-0", Uuid(bytes(range(2, 18))))
+    foreign.add_metadata(
+        topic("orders"),
+        topic("later", OTHER_ID),
+        topic("gone", bytes(range(3, 19))),
+        partition(0, 1, topic_id=OTHER_ID),
+        config(TOPIC, "later", "retention.ms", "5"),
+        config(BROKER, "", "log.retention.ms", "7"),
+    )
+
+    store, adopted = foreign.open()
+
+    assert store.children("/brokers/topics") == ["later", "orders"]
+    assert store.children("/config/topics") == ["later"]
+    assert store.children("/config/brokers") == []
+    assert adopted is not None
+    assert (adopted.topics, adopted.partitions) == (1, 1)
 
 
 def test_nothing_else_is_written() -> None:
