@@ -122,7 +122,7 @@ class Admin:
 
     async def start(self) -> None:
         """Begin on the running loop."""
-        self._router = Router(self.settings, self._surroundings(), self._tls)
+        self._router = Router(self.settings, self._surroundings(), self._tls, creates_topics=False)
 
     async def close(self) -> None:
         """End it."""

@@ -63,10 +63,15 @@ class _Link:
 
 
 class Router:
-    """One client's way to its cluster."""
+    """One client's way to its cluster. Asking for a topic creates it where brokers do that."""
 
     def __init__(
-        self, settings: ClientSettings, surroundings: Surroundings, tls: ssl.SSLContext | None
+        self,
+        settings: ClientSettings,
+        surroundings: Surroundings,
+        tls: ssl.SSLContext | None,
+        *,
+        creates_topics: bool = True,
     ) -> None:
         self.settings = settings
         self.surroundings = surroundings
@@ -77,6 +82,7 @@ class Router:
         self._bootstrap = [Address.parse(each) for each in settings.bootstrap_servers]
         self._links: dict[Address, _Link] = {}
         self._topics: set[str] = set()
+        self._creates_topics = creates_topics
         self._refreshing: asyncio.Task[KafkaError | None] | None = None
         self._planned: Timer | None = None
         self._refreshed_ms = 0.0
@@ -282,9 +288,12 @@ class Router:
             self.on_change()
 
     async def _refresh(self) -> KafkaError | None:
-        topics = [MetadataRequestTopic(name=name) for name in sorted(self._topics)]
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in sorted(self._topics)],
+            allow_auto_topic_creation=self._creates_topics,
+        )
         try:
-            answer = await self.ask_any(MetadataRequest(topics=topics), MetadataResponse)
+            answer = await self.ask_any(request, MetadataResponse)
         except KafkaError as error:
             return error
         self.cluster = self.cluster.updated(answer)

@@ -35,6 +35,7 @@ from cordwood.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from cordwood.protocol.messages.metadata import MetadataRequest
 from tests.unit.client.fake_broker import FakeBroker, broker, run
 
 
@@ -66,6 +67,16 @@ def test_topic_is_described_with_its_leaders() -> None:
         async with broker(t=2) as fake, admin(fake) as asking:
             (topic,) = await asking.describe_topics(["t"])
             assert [each.leader for each in topic.partitions] == [1, 1]
+
+    run(scene())
+
+
+def test_topic_that_is_described_is_not_created() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, admin(fake) as asking:
+            await asking.describe_topics(["t"])
+            asked = fake.requests(MetadataRequest)
+            assert not any(each.allow_auto_topic_creation for each in asked)
 
     run(scene())
 
