@@ -67,7 +67,7 @@ DECIDING = (
     r"storage/(index|retention|producers|epochs|lease|origin|producer_append)",
     r"storage/(producer_snapshot|producer_state|transactions|verification)",
     r"storage/(index_growth|roll|scan|segment_reads)",
-    r"workbench/(bit_errors|dump\w*|metadata_\w+|salvage_\w+|windows)",
+    r"workbench/(bit_errors|dump\w*|metadata_\w+|salvage_\w+|spelling|windows)",
     r"compaction/(plan|keymap|verify)",
     r"coordination/(groups|offsets|transactions)",
     r"cluster/(controller|partition)",

@@ -10,7 +10,6 @@ reads them, so an unsound batch ends the dump; a checksum that is wrong does not
 """
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Final, TypeAlias
@@ -43,9 +42,9 @@ from cordwood.workbench.dump_options import (
     cut_off,
     said,
 )
+from cordwood.workbench.spelling import Json, spelled
 from cordwood.workbench.windows import Window
 
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | bool | None"
 Objects: TypeAlias = Iterator[dict[str, Json] | Said]
 
 TEXT_BYTES: Final = 1 << 20
@@ -153,24 +152,14 @@ def _record_objects(batch: DumpedBatch, options: DumpOptions) -> Objects:
         if batch.is_control:
             fields["control"] = control_type(record.key).name
         if options.has_data:
-            fields["key"] = _spelled(record.key)
-            fields["value"] = _spelled(record.value)
-            fields["headers"] = [[key, _spelled(value)] for key, value in record.headers]
+            fields["key"] = spelled(record.key)
+            fields["value"] = spelled(record.value)
+            fields["headers"] = [[key, spelled(value)] for key, value in record.headers]
         else:
             fields["key_size"] = size_of(record.key)
             fields["value_size"] = size_of(record.value)
             fields["header_keys"] = [key for key, _ in record.headers]
         yield fields
-
-
-def _spelled(data: bytes | None) -> Json:
-    """Return bytes as JSON can hold them."""
-    if data is None:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return {"base64": b64encode(data).decode()}
 
 
 def _entries(tools: Tools, file: DumpedFile, opened: OpenFile, layout: Struct) -> Entries:

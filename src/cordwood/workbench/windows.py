@@ -70,23 +70,21 @@ class Window:
 
 
 class Throttle:
-    """Lets no more than `bytes_per_second` be read, measured from the first of them on."""
+    """Lets no more than so many bytes, or whatever is counted, be handled a second."""
 
-    __slots__ = ("_bytes_per_second", "_clock", "_spent", "_start_ms", "_wait")
+    __slots__ = ("_clock", "_per_second", "_spent", "_start_ms", "_wait")
 
-    def __init__(
-        self, bytes_per_second: int, clock: Clock, wait: Callable[[float], object]
-    ) -> None:
-        self._bytes_per_second = bytes_per_second
+    def __init__(self, per_second: int, clock: Clock, wait: Callable[[float], object]) -> None:
+        self._per_second = per_second
         self._clock = clock
         self._wait = wait
         self._spent = 0
         self._start_ms = clock.monotonic_ms()
 
     def __call__(self, size: int) -> None:
-        """Take note of `size` bytes, and wait as many seconds as they have come too early."""
+        """Take note of `size` more, and wait as many seconds as they have come too early."""
         self._spent += size
-        due_ms = self._start_ms + self._spent * 1000 / self._bytes_per_second
+        due_ms = self._start_ms + self._spent * 1000 / self._per_second
         early_ms = due_ms - self._clock.monotonic_ms()
         if early_ms > 0:
             self._wait(early_ms / 1000)
