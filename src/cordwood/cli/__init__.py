@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cordwood.cli import log, serve
+from cordwood.cli import bench, configs, consume, log, produce, serve, topics
 from cordwood.cli.endings import ending
 from cordwood.cli.output import is_terminal, open_streams, say
 
@@ -24,8 +24,13 @@ app = typer.Typer(
     rich_markup_mode="rich" if is_terminal(sys.stdout) else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(log.app, name="log")
 serve.add_to(app)
+app.add_typer(topics.app, name="topics")
+app.add_typer(configs.app, name="configs")
+produce.add_to(app)
+consume.add_to(app)
+app.add_typer(bench.app, name="bench")
+app.add_typer(log.app, name="log")
 
 
 def _tell_version(is_asked: bool) -> None:  # noqa: FBT001  # how typer calls it

@@ -1,6 +1,7 @@
 """How a command ends: an error becomes a sentence on the standard error and an exit code.
 
 0  good    1  something is wrong    2  wrong usage    3  something could not be reached
+130  stopped with Ctrl-C
 """
 
 import errno
@@ -9,13 +10,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from cordwood.core.errors import CordwoodError, LogDirectoryError, SettingError
+from cordwood.cli.output import tell
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    CordwoodError,
+    LogDirectoryError,
+    NetworkError,
+    RequestTimedOutError,
+    SettingError,
+)
 
 GOOD: Final = 0
 FOUND_WRONG: Final = 1
 USAGE: Final = 2
 UNREACHABLE: Final = 3
+INTERRUPTED: Final = 130
 
+_OUT_OF_REACH: Final = (
+    LogDirectoryError,
+    NetworkError,
+    RequestTimedOutError,
+    BrokerNotAvailableError,
+)
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -26,7 +42,7 @@ def ending() -> Iterator[None]:
         yield
     except SettingError as error:
         _leave(str(error), USAGE)
-    except LogDirectoryError as error:
+    except _OUT_OF_REACH as error:
         _leave(str(error), UNREACHABLE)
     except CordwoodError as error:
         _leave(str(error), FOUND_WRONG)
@@ -49,5 +65,5 @@ def _words(error: OSError) -> str:
 
 def _leave(words: str, code: int) -> None:
     """Say why, and go."""
-    sys.stderr.write(f"cordwood: {words}\n")
+    tell(f"cordwood: {words}")
     sys.exit(code)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cordwood.cli.output import say
+from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
 
 if TYPE_CHECKING:
@@ -48,19 +49,11 @@ def explain(
         files,
         str(Path(path).parent),
         topic=None if partition is None else partition.topic,
-        given=dict(map(pair_in, config or ())),
+        given=pairs_in(config),
         broker_config=None if broker_config is None else absolute(broker_config),
     )
     told = work.explain(files, path, found=found, now_ms=SystemClock().now_ms())
     say(told.to_json() if as_json else "\n".join(lines_of(told)))
-
-
-def pair_in(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
-    return name, value
 
 
 def lines_of(told: "Explanation") -> list[str]:

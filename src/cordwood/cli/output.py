@@ -28,6 +28,11 @@ def write(data: bytes) -> bool:
     return True
 
 
+def tell(words: str) -> None:
+    """Say something to who looks on; it is none of the data."""
+    sys.stderr.write(f"{words}\n")
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody looks at a stream, which is None where a command was started without it."""
     return stream is not None and stream.isatty()

@@ -8,8 +8,10 @@ from cordwood.cli.output import is_terminal
 
 
 @contextmanager
-def progress(total_bytes: int, *, is_shown: bool = True) -> Iterator[Callable[[int], object]]:
-    """Yield what is told of every byte read.
+def progress(
+    total_bytes: int | None, *, is_shown: bool = True
+) -> Iterator[Callable[[int], object]]:
+    """Yield what is told of every byte read; nobody may know how many there will be.
 
     Nothing is shown where words do not go to a terminal, nor when the caller says so: lines that
     are printed meanwhile on the same terminal would be torn.

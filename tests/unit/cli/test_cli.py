@@ -11,7 +11,16 @@ from cordwood import __version__, cli
 from cordwood.cli.endings import FOUND_WRONG
 from tests.unit.workbench.salvage_samples import batch, harmed
 
-HEAVY = ("numpy", "pyarrow", "numba", "asyncio", "rich", "cordwood.records", "cordwood.workbench")
+HEAVY = (
+    "numpy",
+    "pyarrow",
+    "numba",
+    "asyncio",
+    "rich",
+    "cordwood.records",
+    "cordwood.workbench",
+    "cordwood.client",
+)
 HELP = """
 import sys
 from cordwood.cli import main
@@ -24,7 +33,19 @@ print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("arguments", (["--help"], ["log", "--help"], ["log", "dump", "--help"]))
+@pytest.mark.parametrize(
+    "arguments",
+    (
+        ["--help"],
+        ["log", "--help"],
+        ["log", "dump", "--help"],
+        ["topics", "create", "--help"],
+        ["configs", "alter", "--help"],
+        ["produce", "--help"],
+        ["consume", "--help"],
+        ["bench", "produce", "--help"],
+    ),
+)
 def test_help_imports_nothing_of_weight(arguments: list[str]) -> None:
     code = HELP.format(arguments=arguments, heavy=HEAVY)
 

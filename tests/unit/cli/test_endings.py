@@ -3,7 +3,14 @@
 import pytest
 
 from cordwood.cli.endings import FOUND_WRONG, UNREACHABLE, USAGE, ending
-from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    CorruptMessageError,
+    LogDirectoryError,
+    NetworkError,
+    RequestTimedOutError,
+    SettingError,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +29,9 @@ from cordwood.core.errors import CorruptMessageError, LogDirectoryError, Setting
             "No: /x; run this as somebody who has the right to it",
         ),
         (LogDirectoryError("no", path="/x", remedy="yes"), UNREACHABLE, "/x: no; yes"),
+        (NetworkError("no broker"), UNREACHABLE, "no broker"),
+        (RequestTimedOutError("no answer"), UNREACHABLE, "no answer"),
+        (BrokerNotAvailableError("no broker 7"), UNREACHABLE, "no broker 7"),
         (OSError("odd"), UNREACHABLE, "odd; check the path"),
         (
             OSError(28, "No space", "/x"),

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
 from cordwood import cli
-from cordwood.cli.log_explain import pair_in
 from tests.unit.workbench.salvage_samples import batch
 
 
@@ -87,9 +85,3 @@ def test_explain_prints_json_of_a_directory_of_any_name(
     assert run(monkeypatch, moved, "--json") == 0
 
     assert json.loads(capsys.readouterr().out)["log_end"] == 8
-
-
-def test_config_is_name_and_value() -> None:
-    assert pair_in("a=b=c") == ("a", "b=c")
-    with pytest.raises(typer.BadParameter):
-        pair_in("a")

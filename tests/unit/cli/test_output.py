@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cordwood.cli.output import is_terminal, open_streams, say, write
+from cordwood.cli.output import is_terminal, open_streams, say, tell, write
 
 
 class Refusing(io.BytesIO):
@@ -74,3 +74,9 @@ def test_missing_streams_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.stderr.write("words") == len("words")
     sys.stdout.close()
     sys.stderr.close()
+
+
+def test_words_are_none_of_the_data(capfd: pytest.CaptureFixture[str]) -> None:
+    tell("done")
+
+    assert capfd.readouterr() == ("", "done\n")

@@ -15,9 +15,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **asked: bool) -> str:
+def shown(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: io.StringIO,
+    *,
+    total: int | None = 100,
+    **asked: bool,
+) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress(100, **asked) as tell:
+    with progress(total, **asked) as tell:
         tell(50)
     return stream.getvalue()
 
@@ -32,3 +38,7 @@ def test_progress_is_not_shown_where_there_is_no_terminal(monkeypatch: pytest.Mo
 
 def test_progress_is_not_shown_among_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, Terminal(), is_shown=False) == ""
+
+
+def test_progress_is_shown_without_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "reading" in shown(monkeypatch, Terminal(), total=None)
