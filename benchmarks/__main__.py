@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.macro import clients
 from benchmarks.micro import broker, compression, protocol, records, storage, workbench
 from cordwood.records.kernels import warm
 
@@ -20,7 +21,7 @@ def main(size: int) -> None:
     """Run every benchmark on about `size` bytes."""
     warm(lambda line: print(line, file=sys.stderr))
     found = []
-    for benchmark in (records, compression, protocol, storage, broker, workbench):
+    for benchmark in (records, compression, protocol, storage, broker, clients, workbench):
         for figure in benchmark.figures(size):
             print(figure, flush=True)
             found.append(asdict(figure))

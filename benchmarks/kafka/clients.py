@@ -1,183 +1,38 @@
-"""How fast are records produced and consumed, beside Python's other clients and the same broker?
+"""How fast are our clients beside Python's others, with Apache Kafka for a broker?
 
     make bench-kafka          or: python -m benchmarks.kafka.clients
 
-Records of 100 bytes without keys into one partition of Apache Kafka, acks=all and idempotent where
-the client can (aiokafka's and kafka-python's batches and lingering set to ours), and read from it
-again as objects, with checksums checked; our columns beside them. Rounds are taken in turns, best
-of several, on the wall: the broker's work is in all of them alike. Kafka comes from Maven.
+What is done is said in `benchmarks.macro.clients`. Kafka comes from Maven.
 """
 
-import asyncio
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
-import cordwood
 from benchmarks.figure import Figure
+from benchmarks.macro.clients import measure
 from cordwood.records.kernels import warm
-from tests.interop.kafka_harness.brokers import Broker, kraft_broker
+from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import fetch
 from tests.interop.kafka_harness.oracle import Oracle
 
 RECORDS: Final = 200_000
-ROUNDS: Final = 3
-TOPIC: Final = "bench"
-VALUE: Final = bytes(100)
-BATCH_BYTES: Final = 65_536
-LINGER_MS: Final = 5
-
-Run = Callable[[str, int], None]
-"""Does so many records through a broker."""
 
 
 def figures(records: int = RECORDS) -> list[Figure]:
     """Measure with so many records a round."""
-    warm(print)
-    with _broker() as broker:
-        broker.create_topics({TOPIC: {}})
-        _produce(broker.bootstrap, records)
-        produce = {
-            "kafka-python": _produce_kafka_python,
-            "aiokafka": _produce_aiokafka,
-        }
-        consume = {
-            "kafka-python": _consume_kafka_python,
-            "aiokafka": _consume_aiokafka,
-        }
-        return [
-            *_beside("produce", _produce, produce, broker.bootstrap, records=records),
-            *_beside("produce, asyncio", _produce_aio, produce, broker.bootstrap, records=records),
-            *_beside("consume", _consume, consume, broker.bootstrap, records=records),
-            *_beside("consume columns", _columns, consume, broker.bootstrap, records=records),
-        ]
-
-
-@contextmanager
-def _broker() -> Iterator[Broker]:
+    warm(lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         jars = fetch("kafka-4.3.0")
         oracle = Oracle(jars, Path(folder, "oracle.txt"))
         broker = kraft_broker(jars, Path(folder), oracle)
         try:
             broker.start()
-            yield broker
+            return measure(broker.bootstrap, records)
         finally:
             broker.stop()
             oracle.close()
-
-
-def _beside(
-    name: str, ours: Run, peers: Mapping[str, Run], bootstrap: str, *, records: int
-) -> Iterator[Figure]:
-    runs = {"ours": ours, **peers}
-    best = dict.fromkeys(runs, 0.0)
-    for _ in range(ROUNDS):
-        for side, run in runs.items():
-            start = perf_counter()
-            run(bootstrap, records)
-            best[side] = max(best[side], records / (perf_counter() - start))
-    for peer in peers:
-        yield Figure(
-            name=f"{name}, 100 B ({peer})",
-            value=best["ours"],
-            unit="records/s",
-            peer=peer,
-            peer_value=best[peer],
-            ratio=best["ours"] / best[peer],
-        )
-
-
-def _produce(bootstrap: str, records: int) -> None:
-    with cordwood.Producer(bootstrap, linger_ms=LINGER_MS, batch_size=BATCH_BYTES) as producer:
-        for _ in range(records):
-            producer.send(TOPIC, VALUE)
-
-
-def _produce_aio(bootstrap: str, records: int) -> None:
-    async def produce() -> None:
-        async with cordwood.aio.Producer(
-            bootstrap, linger_ms=LINGER_MS, batch_size=BATCH_BYTES
-        ) as producer:
-            for _ in range(records):
-                await producer.send(TOPIC, VALUE)
-
-    asyncio.run(produce())
-
-
-def _produce_kafka_python(bootstrap: str, records: int) -> None:
-    producer = import_module("kafka").KafkaProducer(
-        bootstrap_servers=bootstrap, linger_ms=LINGER_MS, batch_size=BATCH_BYTES, acks="all"
-    )
-    for _ in range(records):
-        producer.send(TOPIC, VALUE)
-    producer.flush()
-    producer.close()
-
-
-def _produce_aiokafka(bootstrap: str, records: int) -> None:
-    async def produce() -> None:
-        producer = import_module("aiokafka").AIOKafkaProducer(
-            bootstrap_servers=bootstrap,
-            linger_ms=LINGER_MS,
-            max_batch_size=BATCH_BYTES,
-            enable_idempotence=True,
-        )
-        await producer.start()
-        for _ in range(records):
-            await producer.send(TOPIC, VALUE)
-        await producer.stop()
-
-    asyncio.run(produce())
-
-
-def _consume(bootstrap: str, records: int) -> None:
-    with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
-        consumer.assign([(TOPIC, 0)])
-        found = 0
-        while found < records:
-            found += len(consumer.poll(1_000))
-
-
-def _columns(bootstrap: str, records: int) -> None:
-    with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
-        consumer.assign([(TOPIC, 0)])
-        found = 0
-        for each in consumer.columns():
-            found += each.batch.num_rows
-            if found >= records:
-                break
-
-
-def _consume_kafka_python(bootstrap: str, records: int) -> None:
-    kafka = import_module("kafka")
-    consumer = kafka.KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
-    consumer.assign([kafka.TopicPartition(TOPIC, 0)])
-    found = 0
-    while found < records:
-        found += sum(map(len, consumer.poll(1_000).values()))
-    consumer.close()
-
-
-def _consume_aiokafka(bootstrap: str, records: int) -> None:
-    async def consume() -> None:
-        aiokafka = import_module("aiokafka")
-        consumer = aiokafka.AIOKafkaConsumer(
-            bootstrap_servers=bootstrap, auto_offset_reset="earliest"
-        )
-        await consumer.start()
-        consumer.assign([aiokafka.TopicPartition(TOPIC, 0)])
-        found = 0
-        while found < records:
-            batches = await consumer.getmany(timeout_ms=1_000)
-            found += sum(map(len, batches.values()))
-        await consumer.stop()
-
-    asyncio.run(consume())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from cordwood.client.router import Router
 from cordwood.client.sender import Sender
 from cordwood.client.serializers import PLAIN, K, Serializers, V
 from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of, servers_of
-from cordwood.client.surroundings import Surroundings
+from cordwood.client.surroundings import Surroundings, Turn
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
 from cordwood.records.record import NO_HEADERS, Header
@@ -88,7 +88,10 @@ class Producer(Generic[K, V]):
         message = self.message(
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
-        return self.offer(message) or await self.put(message)
+        delivery = self.offer(message) or await self.put(message)
+        if self._started().is_woken:  # else who sends without a pause would keep it from sending
+            await Turn()
+        return delivery
 
     async def flush(self) -> None:
         """Send what was gathered so far, and wait until it is known what became of it."""

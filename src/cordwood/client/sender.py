@@ -61,7 +61,7 @@ class Sender:
         self._lock = threading.RLock()
         self._accumulator = Accumulator(settings)
         self._woken = Signal(router.surroundings)
-        self._is_woken = False
+        self.is_woken = False
         self._requests: Counter[int] = Counter()
         self._room: list[asyncio.Future[None]] = []
         self._loop = asyncio.get_running_loop()
@@ -84,8 +84,8 @@ class Sender:
             )
         if appended is None:
             return None
-        if appended.is_news and not self._is_woken:
-            self._is_woken = True
+        if appended.is_news and not self.is_woken:
+            self.is_woken = True
             self._loop.call_soon_threadsafe(self._woken.set)
         return Delivery(appended.fate, appended.place, timestamp=message.timestamp)
 
@@ -138,7 +138,7 @@ class Sender:
 
     async def _run(self) -> None:
         while True:
-            self._is_woken = False
+            self.is_woken = False
             now_ms = self._surroundings.now_ms()
             with self._lock:
                 self._expire(now_ms)

@@ -1,7 +1,7 @@
 """What a client asks of the machine, time and chance, and how it waits by that time alone."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import NamedTuple, TypeVar
 
 from cordwood.core.ports import Clock, Random, Scheduler
@@ -53,6 +53,13 @@ class Surroundings(NamedTuple):
             raise
         finally:
             timer.cancel()
+
+
+class Turn:
+    """Awaited, lets everything else on the loop have its turn once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
 
 
 def ring(bell: asyncio.Future[None]) -> None:

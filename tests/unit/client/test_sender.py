@@ -208,6 +208,16 @@ def test_batches_lead_to_few_requests_when_they_linger() -> None:
     run(scene())
 
 
+def test_batches_are_sent_while_others_are_gathered() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, batch_size=1_000) as sender:
+            await (await sender.send("t", b"v"))
+            sent = [await sender.send("t", bytes(100)) for _ in range(500)]
+            assert sent[0].done()
+
+    run(scene())
+
+
 def test_new_leader_is_found_through_the_cluster() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
