@@ -46,6 +46,7 @@ ROUTES: Final[Mapping[int, Route]] = MappingProxyType(
         1: Route("fetch", "fetch"),
         2: Route("offsets", "list_offsets"),
         3: Route("metadata", "metadata"),
+        10: Route("coordinators", "find_coordinator"),
         18: Route("api_versions", "api_versions"),
         19: Route("topics", "create_topics"),
         20: Route("topics", "delete_topics"),
