@@ -1,15 +1,31 @@
 """Every unmodified client does with our broker what it does with Kafka, feature by feature."""
 
 import os
+from pathlib import Path
+from typing import Final
 
 import pytest
 
+from tests.interop.kafka_harness.client_programs import SparkClient
 from tests.interop.kafka_harness.clients import CLIENTS
-from tests.interop.kafka_harness.conformance import Conformance
+from tests.interop.kafka_harness.conformance import Conformance, Outcome
 from tests.interop.kafka_harness.features import FEATURES, Feature
 from tests.interop.kafka_harness.jars import MissingToolError
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
+FRESH_PAGE: Final = Path(__file__).parents[2] / "build" / "conformance.md"
+
+
+def _outcome(conformance: Conformance, client: str, feature: Feature) -> Outcome:
+    """What became of it; a client that is not on this machine skips the test, except in CI."""
+    try:
+        return conformance.outcome(client, feature)
+    except MissingToolError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.title)
@@ -17,12 +33,29 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 def test_client_finds_what_it_finds_with_kafka(
     conformance: Conformance, client: str, feature: Feature
 ) -> None:
-    try:
-        outcome = conformance.outcome(client, feature)
-    except MissingToolError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
+    outcome = _outcome(conformance, client, feature)
 
     if outcome.error is not None:
         raise outcome.error
+
+
+def test_page_says_what_ran(conformance: Conformance) -> None:
+    for client in CLIENTS:
+        _outcome(conformance, client, FEATURES[0])
+
+    FRESH_PAGE.write_text(conformance.page(), encoding="utf-8")
+
+    fresh = PAGE.read_text(encoding="utf-8") == FRESH_PAGE.read_text(encoding="utf-8")
+    assert fresh, f"cp {FRESH_PAGE} {PAGE}"
+
+
+def test_spark_streams_what_a_partition_holds(conformance: Conformance) -> None:
+    feature = next(each for each in FEATURES if each.title == "produce, consume by assignment")
+    assert _outcome(conformance, "spark-sql-kafka", feature).error is None
+    spark = conformance.client("spark-sql-kafka", conformance.broker.bootstrap)
+    assert isinstance(spark, SparkClient)
+    place = conformance.place("spark-sql-kafka", "a stream")
+    place.create()
+    records = place.fill(30)
+
+    assert spark.stream(place.topic, start=4) == records[4:]

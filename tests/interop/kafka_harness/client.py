@@ -44,8 +44,9 @@ PLAIN: Final = Sending()
 class Client:
     """One client, told where the broker is. What a driver does not define, its client cannot do."""
 
-    #: Keys, values and headers are any bytes or null, and times are the sender's to choose; else
-    #: they are text.
+    #: A sender chooses the times of its records.
+    has_times: ClassVar[bool] = True
+    #: Keys, values and headers are any bytes or null; else they are text.
     is_binary: ClassVar[bool] = True
 
     def __init__(self, bootstrap: str) -> None:

@@ -52,7 +52,8 @@ class ConfluentClient(Client):
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
         self._settings: dict[str, object] = {"bootstrap.servers": bootstrap, "log_level": 3}
-        self._admin = AdminClient(self._settings)
+        # It cannot be closed, and would tell of the broker's end.
+        self._admin = AdminClient(self._settings | {"log_level": 0})
 
     def version(self) -> str:
         return f"{version()}, librdkafka {libversion()[0]}"

@@ -44,6 +44,7 @@ class Metadata(TypedDict):
 class KcatClient(Client):
     """One command line a call."""
 
+    has_times: ClassVar[bool] = False
     is_binary: ClassVar[bool] = False
 
     def version(self) -> str:

@@ -34,6 +34,7 @@ PRINTED: Final = ("print.timestamp", "print.offset", "print.headers", "print.key
 class ToolsClient(Client):
     """One Java process a call. Keys and values go through a terminal, so they are text."""
 
+    has_times: ClassVar[bool] = False
     is_binary: ClassVar[bool] = False
 
     def __init__(self, bootstrap: str, jars: Jars, folder: Path) -> None:

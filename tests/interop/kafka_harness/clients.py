@@ -5,28 +5,40 @@ What a client needs (a wheel, a command, a toolchain) is looked for only when it
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
 from tests.interop.kafka_harness.client import Client
 from tests.interop.kafka_harness.client_kcat import KcatClient
-from tests.interop.kafka_harness.client_programs import OwnProgramClient, ProgramClient
+from tests.interop.kafka_harness.client_programs import AdminProgramClient, SparkClient
 from tests.interop.kafka_harness.client_tools import ToolsClient
 from tests.interop.kafka_harness.go_clients import go_program
 from tests.interop.kafka_harness.jars import Jars, MissingToolError
-from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.oracle import Oracle, Program
+from tests.interop.kafka_harness.spark import spark_program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """What clients are made of: Kafka's jars, and programs that run already."""
+    """What clients are made of: Kafka's jars, and programs, each running once for all brokers."""
 
     kafka43_jars: Jars
     kafka43: Oracle
     kafka39: Oracle
     folder: Path
+    programs: dict[str, tuple[Program, str]] = field(default_factory=dict)
+
+    def program(self, name: str, start: Callable[[], tuple[Program, str]]) -> tuple[Program, str]:
+        """The program of that name and its version, started when it is first asked for."""
+        if name not in self.programs:
+            self.programs[name] = start()
+        return self.programs[name]
+
+    def close(self) -> None:
+        for program, _ in self.programs.values():
+            program.close()
 
 
 Maker = Callable[[Origins, str], Client]
@@ -35,7 +47,8 @@ Maker = Callable[[Origins, str], Client]
 def _java(name: str) -> Maker:
     def make(origins: Origins, bootstrap: str) -> Client:
         oracle: Oracle = getattr(origins, name)
-        return ProgramClient(bootstrap, oracle, oracle.version.rpartition("-")[2])
+        version = oracle.version.rpartition("-")[2]
+        return AdminProgramClient(bootstrap, oracle, version)
 
     return make
 
@@ -63,9 +76,14 @@ def _kcat(origins: Origins, bootstrap: str) -> Client:
 
 def _go(name: str) -> Maker:
     def make(origins: Origins, bootstrap: str) -> Client:
-        return OwnProgramClient(bootstrap, *go_program(name, origins.folder))
+        program = origins.program(name, lambda: go_program(name, origins.folder))
+        return AdminProgramClient(bootstrap, *program)
 
     return make
+
+
+def _spark(origins: Origins, bootstrap: str) -> Client:
+    return SparkClient(bootstrap, *origins.program("spark", lambda: spark_program(origins.folder)))
 
 
 CLIENTS: Final[dict[str, Maker]] = {
@@ -78,4 +96,5 @@ CLIENTS: Final[dict[str, Maker]] = {
     "kcat": _kcat,
     "franz-go": _go("franz-go"),
     "sarama": _go("sarama"),
+    "spark-sql-kafka": _spark,
 }

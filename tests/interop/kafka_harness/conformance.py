@@ -15,12 +15,13 @@ from tests.interop.kafka_harness.features import FEATURES, Feature, Place
 
 INTRODUCTION = """\
 # Conformance
-Unmodified clients against one broker of ours, on real files and a real socket. This page is written
-by `scripts/conformance_page.py` from a run of `tests/interop/test_clients.py`, which also puts the
-same clients through the same features against Apache Kafka 4.3.
+Unmodified clients against `cordwood serve`, on real files and a real socket. A run of
+`tests/interop/test_clients.py` writes this page into `build/conformance.md` and holds this copy of
+it against what ran; `make soak` puts the same clients through the same against Apache Kafka 4.3.
 
-A feature counts when the client has done it, Kafka's own client sees the same from outside, and
-Kafka's own classes read what lies on the broker's disk. A dash: the client has no such call.
+A feature counts when the client has done it and Kafka's own client sees the same from outside; what
+speaks of batches (codecs, the idempotent producer) is read from the broker's disk by Kafka's own
+classes. A dash: the client has no such call; below the table is why.
 """
 
 
@@ -54,12 +55,16 @@ class Conformance:
             self._outcomes[key] = self._run(name, feature)
         return self._outcomes[key]
 
+    def place(self, name: str, title: str, *, creates_topics: bool = False) -> Place:
+        """Where a client does what has this title."""
+        topic = "-".join(re.findall(r"[a-z0-9.]+", f"{name} {title}".lower()))
+        return Place(broker=self.creating_broker if creates_topics else self.broker, topic=topic)
+
     def _run(self, name: str, feature: Feature) -> Outcome:
-        broker = self.creating_broker if feature.creates_topics else self.broker
-        topic = "-".join(re.findall(r"[a-z0-9.]+", f"{name} {feature.title}".lower()))
-        client = self.client(name, broker.bootstrap)
+        place = self.place(name, feature.title, creates_topics=feature.creates_topics)
+        client = self.client(name, place.broker.bootstrap)
         try:
-            feature.check(client, Place(broker=broker, topic=topic))
+            feature.check(client, place)
         except CannotError as error:
             return Outcome(cannot=str(error))
         except Exception as error:  # noqa: BLE001 - kept for whoever asks, and raised there
@@ -100,4 +105,4 @@ class Conformance:
             reasons = {self.outcome(name, feature).cannot: None for feature in FEATURES}
             said = "; ".join(reason for reason in reasons if reason)
             if said:
-                yield f"- {name} {said}."
+                yield f"- {name}: {said}."

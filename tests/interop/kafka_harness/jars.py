@@ -53,7 +53,7 @@ def fetch(version: str) -> Jars:
     folder = BUILD / version
     jars = Jars(version=version, folder=folder)
     pom = INTEROP / "maven" / version / "pom.xml"
-    make_once(folder / "jars", pom.read_bytes(), lambda target: _copy_jars(pom, target))
+    make_once(folder / "jars", pom.read_bytes(), lambda target: copy_jars(pom, target))
     sources = _sources(version)
     mark = "".join(sources.values()).encode()
     make_once(folder / "classes", mark, lambda target: _compile(jars, sources, target))
@@ -72,7 +72,8 @@ def make_once(folder: Path, made_from: bytes, make: Callable[[Path], None]) -> N
     stamp.write_text(digest)
 
 
-def _copy_jars(pom: Path, target: Path) -> None:
+def copy_jars(pom: Path, target: Path) -> None:
+    """Let Maven put the jars that a POM names, and what they need, into a folder."""
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     _run(["mvn", "-q", "-B", "-f", str(pom), *goal])
 

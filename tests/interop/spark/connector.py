@@ -1,0 +1,141 @@
+"""Spark's own Kafka connector, asked as the Java program is: a JSON line in, a JSON line out.
+
+    connector.py JARS        JARS are the connector's, as spark.jars wants them
+
+Runs in a virtual environment with pyspark and nothing else.
+"""
+
+import json
+import os
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from tempfile import TemporaryDirectory
+from typing import TypedDict
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+TOO_LARGE = 10
+SCHEMA = "partition int, key binary, value binary, headers array<struct<key string, value binary>>"
+
+Verb = Callable[[SparkSession, "Question"], object]
+
+
+class Record(TypedDict):
+    """One record as it travels in JSON: bytes are base64."""
+
+    offset: int
+    timestamp: int
+    key: str | None
+    value: str | None
+    headers: list[tuple[str, str | None]]
+
+
+class Question(TypedDict, total=False):
+    """What is asked, with what that question needs."""
+
+    ask: str
+    bootstrap: str
+    topic: str
+    partition: int
+    start: int
+    records: list[Record]
+    settings: dict[str, object]
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    spark = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.jars", sys.argv[1])
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", 1)
+        .getOrCreate()
+    )
+    verbs: dict[str, Verb] = {"produce": produce, "consume": consume, "stream": stream}
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            answer: dict[str, object] = {"answer": verbs[question["ask"]](spark, question)}
+        except Exception as error:  # noqa: BLE001 - whoever asked is told, whatever it is
+            code = TOO_LARGE if "RecordTooLargeException" in str(error) else None
+            answer = {"failed": str(error)[:2000], "kind": type(error).__name__, "code": code}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def produce(spark: SparkSession, question: Question) -> None:
+    rows = [
+        (
+            question["partition"],
+            _bytes(record["key"]),
+            _bytes(record["value"]),
+            [(name, _bytes(value)) for name, value in record["headers"]] or None,
+        )
+        for record in question["records"]
+    ]
+    settings = {f"kafka.{name}": str(value) for name, value in question["settings"].items()}
+    settings["kafka.bootstrap.servers"] = question["bootstrap"]
+    settings["kafka.enable.idempotence"] = settings["kafka.enable.idempotence"].lower()
+    frame = spark.createDataFrame(rows, SCHEMA).coalesce(1)
+    frame.write.format("kafka").options(**settings, topic=question["topic"]).save()
+
+
+def consume(spark: SparkSession, question: Question) -> list[Record]:
+    frame = spark.read.format("kafka").options(**_place(question)).load()
+    return _told(frame.collect())
+
+
+def stream(spark: SparkSession, question: Question) -> list[Record]:
+    """All that is there, by a streaming query that ends when it has caught up."""
+    seen: list[Row] = []
+
+    def keep(batch: DataFrame, _number: int) -> None:
+        seen.extend(batch.collect())
+
+    options = {**_place(question), "maxOffsetsPerTrigger": "7"}
+    frame = spark.readStream.format("kafka").options(**options).load()
+    with TemporaryDirectory() as folder:
+        query = (
+            frame.writeStream.foreachBatch(keep)
+            .option("checkpointLocation", folder)
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+    return _told(seen)
+
+
+def _place(question: Question) -> dict[str, str]:
+    topic, partition = question["topic"], question["partition"]
+    return {
+        "kafka.bootstrap.servers": question["bootstrap"],
+        "assign": json.dumps({topic: [partition]}),
+        "startingOffsets": json.dumps({topic: {str(partition): question["start"]}}),
+        "includeHeaders": "true",
+    }
+
+
+def _told(rows: list[Row]) -> list[Record]:
+    return [
+        Record(
+            offset=row.offset,
+            timestamp=round(row.timestamp.timestamp() * 1000),
+            key=_text(row.key),
+            value=_text(row.value),
+            headers=[(each.key, _text(each.value)) for each in row.headers or ()],
+        )
+        for row in sorted(rows, key=lambda row: row.offset)
+    ]
+
+
+def _bytes(text: str | None) -> bytearray | None:
+    return None if text is None else bytearray(b64decode(text))
+
+
+def _text(data: bytearray | None) -> str | None:
+    return None if data is None else b64encode(bytes(data)).decode()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Kafka's measuring tools, with their own threads and settings, run through against our broker."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.client import LATEST
+from tests.interop.kafka_harness.client_tools import TOOLS, ToolsClient
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.our_broker import cordwood_broker
+from tests.interop.kafka_harness.patience import PATIENCE_S
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+RECORDS = 20_000
+
+
+@pytest.fixture(scope="module")
+def ours(kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = cordwood_broker(tmp_path_factory.mktemp("cordwood"), kafka43)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.mark.parametrize("codec", ("none", "lz4"))
+def test_producer_performance_sends_everything(
+    ours: Broker, kafka43_jars: Jars, tmp_path: Path, codec: str
+) -> None:
+    topic = f"performance-{codec}"
+    ours.create_topics({topic: {}})
+    tools = ToolsClient(ours.bootstrap, kafka43_jars, tmp_path)
+
+    said = tools.run(
+        f"{TOOLS}ProducerPerformance",
+        f"--topic={topic}",
+        f"--num-records={RECORDS}",
+        "--record-size=100",
+        "--throughput=-1",
+        "--command-property",
+        "acks=all",
+        f"compression.type={codec}",
+    )
+
+    assert f"{RECORDS} records sent" in said
+    assert tools.offset(topic, LATEST) == RECORDS
+
+
+def test_end_to_end_latency_gets_back_each_record_that_it_sends(
+    ours: Broker, kafka43_jars: Jars, tmp_path: Path
+) -> None:
+    """The tool commits offsets when it has measured; without groups that cannot work, so it is
+    given little time for it.
+    """
+    ours.create_topics({"latency": {}})
+    settings = tmp_path / "client.properties"
+    settings.write_text("default.api.timeout.ms=1000\nrequest.timeout.ms=1000\n")
+    arguments = [ours.bootstrap, "latency", "200", "all", "1024", str(settings)]
+
+    said = subprocess.run(
+        kafka43_jars.command(f"{TOOLS}EndToEndLatency", *arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    ).stdout
+
+    assert re.search(r"Avg latency: [\d.]+ ms", said)
