@@ -49,8 +49,7 @@ class LoopWatch:
             self._thread.join()
 
     def _watch(self, loop: asyncio.AbstractEventLoop, thread_id: int) -> None:
-        while not self._is_stopped.wait(_BETWEEN_SECONDS):
-            self._answered.clear()
+        while not self._is_over():
             asked_ms = self._clock.monotonic_ms()
             try:
                 loop.call_soon_threadsafe(self._answered.set)
@@ -62,6 +61,11 @@ class LoopWatch:
             self._answered.wait()
             if not self._is_stopped.is_set():
                 self._report(self._clock.monotonic_ms() - asked_ms, place)
+
+    def _is_over(self) -> bool:
+        """Wait a moment, and say whether to ask no more."""
+        self._answered.clear()  # before the look: `stop` sets this last, and nobody answers then
+        return self._is_stopped.wait(_BETWEEN_SECONDS)
 
 
 def log_slow_call(took_ms: float, place: str) -> None:

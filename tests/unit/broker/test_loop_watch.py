@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import threading
 
 import pytest
 
@@ -42,6 +43,30 @@ def test_nothing_is_told_while_the_loop_is_free(run: Run) -> None:
 
     run(scene())
     assert seen == []
+
+
+class ForgottenLate(threading.Event):
+    """Whoever clears it is so slow that it has been set meanwhile."""
+
+    is_about_to = threading.Event()
+
+    def clear(self) -> None:
+        self.is_about_to.set()
+        self.wait()
+        super().clear()
+
+
+def test_stop_ends_a_watch_that_is_about_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody answers any more: `stop` itself holds the loop up."""
+    monkeypatch.setattr(threading, "Event", ForgottenLate)
+    watch = LoopWatch(SystemClock(), 100_000, report=lambda *_: None)
+
+    async def scene() -> None:
+        watch.start()
+        ForgottenLate.is_about_to.wait()
+        watch.stop()
+
+    asyncio.run(scene())
 
 
 def test_watch_ends_with_a_loop_that_has_ended() -> None:
