@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SLOW := crash or interop or fuzz or bench
+SLOW := crash or interop or fuzz or robustness or bench
 FAST := not ($(SLOW))
 ARGS ?=
 

@@ -1,4 +1,4 @@
-"""How hard Hypothesis looks, and how long each tier took.
+"""How hard Hypothesis looks, what tests have to report, and how long each tier took.
 
 Profiles: `dev` at the desk, `ci` in `make test-all`, `long` in `make soak`. A tier is a folder:
 what lies in none of the slow ones is the fast tier.
@@ -6,6 +6,7 @@ what lies in none of the slow ones is the fast tier.
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,14 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-FOLDERS = {"crash": "crash", "interop": "interop", "fuzz": "fuzz", "benchmarks": "bench"}
+FOLDERS = {
+    "crash": "crash",
+    "interop": "interop",
+    "fuzz": "fuzz",
+    "robustness": "robustness",
+    "benchmarks": "bench",
+}
+REPORTED = pytest.StashKey[list[str]]()
 SECONDS: defaultdict[str, float] = defaultdict(float)
 
 
@@ -44,8 +52,21 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     SECONDS[tier] += report.duration
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Take a line for the end of the run."""
+    return request.config.stash.setdefault(REPORTED, []).append
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """`make test-all` ran the fast tier before and says how long that took, set-up included."""
+    lines = config.stash.get(REPORTED, [])
+    if lines:
+        terminalreporter.section("figures")
+    for line in lines:
+        terminalreporter.write_line(line)
     fast = os.environ.get("CORDWOOD_FAST_SECONDS")
     tiers = [(tier, seconds) for tier, seconds in SECONDS.items() if tier != "fast" or not fast]
     if fast:

@@ -1,0 +1,140 @@
+"""`cordwood serve` as a process that can be killed, and started again where it was.
+
+It is known to be ready by the line that it prints. Its port is chosen once, by its first start, so
+that clients find it again. What it says besides goes to a file.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from types import MappingProxyType
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+SERVE: Final = ("-c", "from cordwood.cli import main; main()")
+NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
+PATIENCE_S: Final = 60
+
+
+class Serving:
+    """A broker over directories of its own, of which the first one has its metadata."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] = NO_SETTINGS,
+        *,
+        directories: Sequence[Path] = (),
+        program: Sequence[str] = SERVE,
+    ) -> None:
+        self.data = tuple(directories) or (folder / "data",)
+        self.words = folder / "words.txt"
+        self.address = "127.0.0.1:0"
+        self.program = program
+        self._settings = settings
+        self.took_to_start_s = 0.0
+        self._process: subprocess.Popen[str] | None = None
+
+    def launch(self) -> None:
+        """Start, without waiting until it is ready."""
+        environment = {**os.environ}
+        paths = (environment.get("PYTHONPATH"), str(ROOT))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        with self.words.open("ab") as words:
+            self._process = subprocess.Popen(
+                self._command(),
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                text=True,
+            )
+
+    def start(self) -> None:
+        """Start, and wait until it is ready."""
+        began_s = perf_counter()
+        self.launch()
+        line = self._stdout_line()
+        self.took_to_start_s = perf_counter() - began_s
+        found = re.search(r"is ready: PLAINTEXT (\S+:\d+)", line)
+        if found is None:
+            self.end()
+            raise AssertionError(self.words.read_text()[-3000:])
+        self.address = found[1]
+
+    def is_over(self, within_s: float = 0) -> bool:
+        """Whether it has ended, or ends within a time."""
+        try:
+            self.process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it as a lack of memory would."""
+        self.process.kill()
+        self.end()
+
+    def stop(self) -> int:
+        """End it as an operator would, and return its exit code."""
+        self.process.terminate()
+        return self.end()
+
+    def end(self) -> int:
+        """Wait for its end."""
+        process = self.process
+        try:
+            code = process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        self._process = None
+        return code
+
+    @property
+    def is_launched(self) -> bool:
+        return self._process is not None
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        assert self._process is not None, "it has been started"
+        return self._process
+
+    @property
+    def resident_kb(self) -> int:
+        """The memory that it has."""
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
+        assert found is not None
+        return int(found[1])
+
+    def told(self, words: str) -> int:
+        """How many of its lines have these words."""
+        return sum(words in line for line in self.words.read_text().splitlines())
+
+    def _command(self) -> list[str]:
+        directories = ",".join(map(str, self.data))
+        arguments = ["serve", "--data", directories, "--listen", self.address]
+        for key, value in self._settings.items():
+            arguments += ["--set", f"{key}={value}"]
+        return [sys.executable, *self.program, *arguments]
+
+    def _stdout_line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+
+@contextmanager
+def ended_with(broker: Serving) -> Iterator[Serving]:
+    """Leave no process behind, however the test ends."""
+    try:
+        yield broker
+    finally:
+        if broker.is_launched:
+            broker.kill()

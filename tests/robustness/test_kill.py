@@ -1,0 +1,160 @@
+"""kill -9, again and again, at moments that nobody chose: what was acknowledged is there.
+
+Producers write to a topic that is flushed before it is acknowledged and to one that is left to the
+system; a killed process loses nothing of either. The broker dies after some number of further
+acknowledgements, while there is more on its way, or in the middle of its start. Then the logs are
+read, the broker is stopped, and the directory is verified.
+
+That the loop would find a loss is shown by brokers that lose (`plants`), and by a tail that is cut.
+"""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import cordwood
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from tests.robustness.ledger import NUMBER_LENGTH, Found, Ledgers
+from tests.robustness.producing import SENDERS, producing
+from tests.robustness.serving import PATIENCE_S, SERVE, Serving, ended_with
+
+ROUNDS: Final = 100 if os.environ.get("CORDWOOD_SOAK") == "1" else 10
+ROUNDS_TO_FIND: Final = 4
+SEED: Final = 20
+WINDOW: Final = 500
+FLUSHED: Final = TopicName("flushed")
+TOPICS: Final = {FLUSHED: {"flush.messages": "1"}, TopicName("default"): {}}
+PARTITIONS: Final = 2
+SETTINGS: Final = {"log.segment.bytes": str(1 << 20), "auto.create.topics.enable": "false"}
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+@dataclass
+class Injected:
+    """What was done to a broker."""
+
+    killed_serving: int = 0
+    killed_starting: int = 0
+    on_their_way: list[int] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.killed_serving} kills while serving, with {min(self.on_their_way, default=0)} "
+            f"to {max(self.on_their_way, default=0)} records on their way, "
+            f"{self.killed_starting} while starting"
+        )
+
+
+def create_topics(bootstrap: str) -> list[TopicPartition]:
+    with cordwood.Admin(bootstrap) as admin:
+        for topic, configs in TOPICS.items():
+            admin.create_topic(topic, partitions=PARTITIONS, configs=configs)
+    return [
+        TopicPartition(topic, PartitionId(index)) for topic in TOPICS for index in range(PARTITIONS)
+    ]
+
+
+def read_all(bootstrap: str, partition: TopicPartition) -> list[Found]:
+    """All records of a partition, through the broker."""
+    found: list[Found] = []
+    with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([partition])
+        (end,) = consumer.end_offsets([partition]).values()
+        while not found or found[-1].offset < end - 1:
+            for record in consumer.poll():
+                assert record.value is not None
+                number = int.from_bytes(record.value[:NUMBER_LENGTH], "big")
+                found.append(Found(record.offset, number))
+    return found
+
+
+def die(broker: Serving, ledgers: Ledgers, chance: random.Random, injected: Injected) -> None:
+    """Kill a broker at some moment of its life."""
+    more = ledgers.acknowledged + chance.randint(1, 3 * WINDOW)
+    assert ledgers.wait_for(more, PATIENCE_S), "nothing is acknowledged any more"
+    broker.kill()
+    sent = sum(ledger.sent for ledger in ledgers.of.values())
+    injected.on_their_way.append(sent - ledgers.acknowledged)
+    injected.killed_serving += 1
+    while chance.random() < 0.3:
+        broker.launch()
+        broker.is_over(chance.uniform(0, broker.took_to_start_s))
+        broker.kill()
+        injected.killed_starting += 1
+
+
+def survive(
+    broker: Serving, client: str, rounds: int, *, between: Callable[[], object] = lambda: None
+) -> tuple[list[str], str]:
+    """Kill a broker in rounds; return what is wrong at the end, and what was done."""
+    chance, injected = random.Random(SEED), Injected()
+    broker.start()
+    ledgers = Ledgers(create_topics(broker.address), window=WINDOW)
+    with producing(SENDERS[client](broker.address), ledgers, random.Random(SEED)):
+        for _ in range(rounds):
+            die(broker, ledgers, chance, injected)
+            between()
+            broker.start()
+    complaints = [
+        f"{partition}: {complaint}"
+        for partition, ledger in ledgers.of.items()
+        for complaint in ledger.complaints(read_all(broker.address, partition))
+    ]
+    given_up = sum(len(ledger.given_up) for ledger in ledgers.of.values())
+    done = f"{ledgers.acknowledged} records acknowledged, {given_up} given up; {injected}"
+    return complaints, f"{done}; {broker.told('cut off')} logs with a tail that was not whole"
+
+
+def verified(paths: Sequence[Path]) -> tuple[int, str]:
+    """What `cordwood log verify` makes of directories."""
+    command = (sys.executable, *SERVE, "log", "verify", *map(str, paths))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("client", SENDERS)
+def test_all_that_was_acknowledged_survives_kills(
+    client: str, tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    if client == "librdkafka":
+        pytest.importorskip("confluent_kafka")
+    with ended_with(Serving(tmp_path, SETTINGS)) as broker:
+        complaints, done = survive(broker, client, ROUNDS)
+        report(f"kill, {client}: {done}")
+        code = broker.stop()
+
+    assert complaints == []
+    assert code == 0
+    assert verified(broker.data)[0] == 0
+
+
+@pytest.mark.parametrize("mistake", ("late_writes", "forgotten_producers"))
+def test_loop_finds_a_broker_that_loses_or_doubles(
+    mistake: str, tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    program = ("-m", "tests.robustness.plants", mistake)
+    with ended_with(Serving(tmp_path, SETTINGS, program=program)) as broker:
+        complaints, done = survive(broker, "own", ROUNDS_TO_FIND)
+
+    report(f"kill, {mistake}: {done}; found {complaints}")
+    assert complaints
+
+
+def test_loop_finds_a_tail_that_was_dropped(tmp_path: Path, report: Callable[[str], None]) -> None:
+    def drop() -> None:
+        newest = max((tmp_path / "data" / f"{FLUSHED}-0").glob("*.log"))
+        os.truncate(newest, max(0, newest.stat().st_size - 1))
+
+    with ended_with(Serving(tmp_path, SETTINGS)) as broker:
+        complaints, done = survive(broker, "own", ROUNDS_TO_FIND, between=drop)
+
+    report(f"kill, dropped tail: {done}; found {complaints}")
+    assert complaints
