@@ -1,7 +1,7 @@
 """What was sent, what was acknowledged, and whether a log has it: all of it, in order, once.
 
 Each record says where it belongs by its number, which counts per partition from 0. Records that
-were given up may be in the log or not; what was acknowledged has to be, at the offset that was told.
+were given up may be in the log or not; what was acknowledged has to be, where the broker said.
 """
 
 import random

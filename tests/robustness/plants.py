@@ -1,9 +1,9 @@
 """`cordwood` with one mistake planted in it: `python -m tests.robustness.plants MISTAKE serve ...`
 
-    late_writes            what is written stays in the process until something else is done with
-                           the file: it is acknowledged before the system has it
-    forgotten_producers    a log that is opened has forgotten who wrote what: a batch that is sent
-                           again is taken for a new one
+late_writes            what is written stays in the process until something else is done with
+                       the file: it is acknowledged before the system has it
+forgotten_producers    a log that is opened has forgotten who wrote what: a batch that is sent
+                       again is taken for a new one
 """
 
 import sys
@@ -15,6 +15,7 @@ from cordwood.core import system
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import Clock
 from cordwood.storage import log as logs
+from cordwood.storage import starting
 from cordwood.storage.loading import LogPlace, LogTools
 
 
@@ -70,13 +71,11 @@ class ForgetfulLog(logs.Log):
 
 
 def late_writes() -> None:
-    system.SystemFile = LateFile  # type: ignore[misc]  # the mistake
+    vars(system)["SystemFile"] = LateFile
 
 
 def forgotten_producers() -> None:
-    from cordwood.storage import starting  # noqa: PLC0415 - only now is it wrong
-
-    starting.Log = ForgetfulLog  # type: ignore[misc]  # the mistake
+    vars(starting)["Log"] = ForgetfulLog
 
 
 MISTAKES: Final[dict[str, Callable[[], None]]] = {

@@ -19,20 +19,20 @@ from typing import Final
 
 import pytest
 
-import cordwood
-from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from tests.robustness.ledger import NUMBER_LENGTH, Found, Ledgers
+from tests.robustness.ledger import Ledgers
+from tests.robustness.partitions import (
+    FLUSHED,
+    ROUNDS,
+    SEED,
+    SETTINGS,
+    WINDOW,
+    create_topics,
+    read_all,
+)
 from tests.robustness.producing import SENDERS, producing
 from tests.robustness.serving import PATIENCE_S, SERVE, Serving, ended_with
 
-ROUNDS: Final = 100 if os.environ.get("CORDWOOD_SOAK") == "1" else 10
 ROUNDS_TO_FIND: Final = 4
-SEED: Final = 20
-WINDOW: Final = 500
-FLUSHED: Final = TopicName("flushed")
-TOPICS: Final = {FLUSHED: {"flush.messages": "1"}, TopicName("default"): {}}
-PARTITIONS: Final = 2
-SETTINGS: Final = {"log.segment.bytes": str(1 << 20), "auto.create.topics.enable": "false"}
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -51,29 +51,6 @@ class Injected:
             f"to {max(self.on_their_way, default=0)} records on their way, "
             f"{self.killed_starting} while starting"
         )
-
-
-def create_topics(bootstrap: str) -> list[TopicPartition]:
-    with cordwood.Admin(bootstrap) as admin:
-        for topic, configs in TOPICS.items():
-            admin.create_topic(topic, partitions=PARTITIONS, configs=configs)
-    return [
-        TopicPartition(topic, PartitionId(index)) for topic in TOPICS for index in range(PARTITIONS)
-    ]
-
-
-def read_all(bootstrap: str, partition: TopicPartition) -> list[Found]:
-    """All records of a partition, through the broker."""
-    found: list[Found] = []
-    with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
-        consumer.assign([partition])
-        (end,) = consumer.end_offsets([partition]).values()
-        while not found or found[-1].offset < end - 1:
-            for record in consumer.poll():
-                assert record.value is not None
-                number = int.from_bytes(record.value[:NUMBER_LENGTH], "big")
-                found.append(Found(record.offset, number))
-    return found
 
 
 def die(broker: Serving, ledgers: Ledgers, chance: random.Random, injected: Injected) -> None:
