@@ -27,6 +27,7 @@ from cordwood.broker.fetch_sessions import FetchSessions
 from cordwood.broker.hosting import HostingTools
 from cordwood.broker.image import NO_LEADER, BrokerImage, ClusterImage
 from cordwood.broker.kept_configs import load_configs
+from cordwood.broker.late_inspector import LateInspector
 from cordwood.broker.listeners import Endpoint, ListenerSettings, is_anywhere, listeners_of
 from cordwood.broker.listening import Address
 from cordwood.broker.log_settings import keep_current, manager_settings, upkeep_settings
@@ -111,8 +112,7 @@ class Node:
         self._machine = machine
         self._around = around
         self._opened = AsyncExitStack()
-        self._is_over = False
-        self._inspector: Inspector = PlainInspector()
+        self._inspector = LateInspector(machine.worker)
 
     async def start(self) -> Broker:
         """Serve; what there was to be told of on the way is in the log."""
@@ -129,20 +129,11 @@ class Node:
 
     async def stop(self) -> None:
         """Answer what is at work, then leave every directory as a clean stop leaves it."""
-        self._is_over = True
         await self._opened.aclose()
 
-    def load_inspector(self) -> None:
-        """Go over to the machine's inspector as soon as it has been loaded, on the worker."""
-        if self._is_over:
-            return
-        loop = asyncio.get_running_loop()
-        pending = self._machine.worker.submit(self._machine.inspector)
-
-        def adopt() -> None:
-            self._inspector = pending.result()
-
-        pending.add_done_callback(lambda _: loop.call_soon_threadsafe(adopt))
+    def use_kernels(self) -> None:
+        """Check records with the machine's inspector, which is loaded when the first ones come."""
+        self._inspector.offer(self._machine.inspector)
 
     # -- the steps of a start
 
@@ -192,7 +183,7 @@ class Node:
             _log.info("directories adopted", extra=fields(what=str(adopted)))
         load_configs(store, configs, on_event=_warn)
         manager.load()
-        tools = PartitionTools(manager, flusher, lambda: self._inspector)
+        tools = PartitionTools(manager, flusher, self._inspector.now)
         partitions = Partitions(tools, self.metrics)
         hosting = HostingTools(manager, partitions, _warn)
         cluster_id, _ = _identity(manager.directories)

@@ -126,7 +126,7 @@ def _raise_descriptor_limit() -> int:
 
 
 def _warm_kernels(node: Node) -> None:
-    """Compile the kernels if they never were, in other processes, and let the node load them.
+    """Compile the kernels if they never were, in other processes, and let the node use them.
 
     Nobody waits for this: a broker that is stopped meanwhile stops.
     """
@@ -135,7 +135,7 @@ def _warm_kernels(node: Node) -> None:
     def warm() -> None:
         try:
             kernels.warm(lambda words: _log.info("kernels", extra=fields(what=words)))
-            loop.call_soon_threadsafe(node.load_inspector)
+            loop.call_soon_threadsafe(node.use_kernels)
         except KafkaStorageError as error:
             _log.warning("kernels", extra=fields(what=str(error)))
         except RuntimeError:  # the loop has ended
