@@ -57,6 +57,8 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.kafka.dump
 	@$(PY) -m benchmarks.kafka.clients
+	@$(PY) -m benchmarks.kafka.load --full
+	@$(PY) -m benchmarks.kafka.life --full
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop

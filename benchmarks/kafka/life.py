@@ -1,0 +1,104 @@
+"""How does a broker begin, come back, and carry many partitions, beside Kafka 4.3?
+
+    make bench-kafka          or: python -m benchmarks.kafka.life [--full]
+
+The time from the start of the process to the first answer with a fresh directory, after a clean
+stop, and after kill -9 with batches of 16 KB that nobody had synced (`--full`: 1 GB of them); and
+how ours opens many partitions (`--full`: 10,000) and tells of them. The kernels are warm.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import cordwood
+from benchmarks.figure import Bound, Figure
+from benchmarks.kafka.peers import Peer, beside, both, in_turns, ours, tool
+from cordwood.records.kernels import warm
+from tests.interop.kafka_harness.jars import Jars, fetch
+
+ROUNDS: Final = 3
+_RECORD_BYTES: Final = 1000
+
+
+class Size(NamedTuple):
+    """How much is unsynced when the power goes, and how many partitions there are."""
+
+    unsynced_bytes: int
+    partitions: int
+
+
+SMALL: Final = Size(200_000_000, 2_000)
+FULL: Final = Size(1_000_000_000, 10_000)
+
+
+def figures(size: Size = SMALL, rounds: int = ROUNDS) -> list[Figure]:
+    """Measure both brokers' starts, in turns, and then ours with many partitions."""
+    warm(print)
+    jars = fetch("kafka-4.3.0")
+    with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
+        fresh = [peer.start() for peer in peers]
+        for peer in peers:
+            _fill(jars, peer, size.unsynced_bytes)
+            peer.end(is_killed=True)
+        torn = [peer.start() for peer in peers]
+        for peer in peers:
+            peer.end()
+        again = [min(each)[0] for each in in_turns(peers, rounds, _start_and_stop)]
+    return [
+        beside("start, fresh directory", "s", fresh, at_most=0.4),
+        beside("start, after a clean stop", "s", again, at_most=0.4),
+        beside(f"start, after kill -9, {_mb(size)} MB", "s", torn, at_most=1.5),
+        *_many_partitions(size.partitions),
+    ]
+
+
+def _start_and_stop(peer: Peer) -> tuple[float]:
+    seconds = peer.start()
+    peer.end()
+    return (seconds,)
+
+
+def _fill(jars: Jars, peer: Peer, size: int) -> None:
+    _create(peer, "unsynced", 1)
+    tool(
+        jars, "org.apache.kafka.tools.ProducerPerformance", "--topic", "unsynced",
+        "--num-records", str(size // _RECORD_BYTES), "--record-size", str(_RECORD_BYTES),
+        "--throughput", "-1", "--bootstrap-server", peer.bootstrap,
+        "--command-property", "acks=all", "linger.ms=5", "batch.size=16384",
+    )  # fmt: skip
+
+
+def _many_partitions(count: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        peer = ours(Path(folder, "ours"))
+        try:
+            peer.start()
+            _create(peer, "many", count)
+            peer.end()
+            opened = peer.start()
+            resident = peer.resident_mib()
+            told = min(peer.metadata_seconds() for _ in range(ROUNDS))
+        finally:
+            peer.end(is_killed=True)
+    name = f"{count} partitions"
+    return [
+        Figure(name=f"{name}, start", value=opened, unit="s", goal=10, bound=Bound.MOST),
+        Figure(name=f"{name}, memory", value=resident, unit="MiB", goal=500, bound=Bound.MOST),
+        Figure(name=f"{name}, metadata", value=told * 1e3, unit="ms", goal=50, bound=Bound.MOST),
+    ]
+
+
+def _create(peer: Peer, topic: str, partitions: int) -> None:
+    with cordwood.Admin(peer.bootstrap) as admin:
+        admin.create_topic(topic, partitions=partitions, replication_factor=1)
+
+
+def _mb(size: Size) -> int:
+    return size.unsynced_bytes // 1_000_000
+
+
+if __name__ == "__main__":
+    for figure in figures(FULL if "--full" in sys.argv else SMALL):
+        print(figure)

@@ -1,0 +1,221 @@
+"""Two brokers as processes on this machine, Kafka's and ours, started alike and measured alike.
+
+Kafka 4.3 runs as its own scripts run it: 1 GB of heap, the G1 collector. Both have their defaults
+for all that a topic may say, and one log directory of their own. A broker has started when it first
+answers a Metadata request, whose frame is the same for both, with a broker in it.
+"""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Final
+
+from benchmarks.figure import Bound, Figure
+from cordwood.core.ids import format_uuid, make_uuid
+from cordwood.core.system import SystemRandom
+from tests.interop.kafka_harness.brokers import free_port
+from tests.interop.kafka_harness.jars import Jars
+
+KAFKA: Final = "Kafka 4.3"
+OURS: Final = "cordwood"
+PATIENCE_S: Final = 120
+
+_AS_ITS_SCRIPTS: Final = (
+    "-Xms1g",
+    "-Xmx1g",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+_KAFKA_SETTINGS: Final = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+log.dirs={logs}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+"""
+# Metadata, version 1, correlation 1, no client id, and then: no topics, or all of them.
+_METADATA: Final = struct.pack(">ihhih", 14, 3, 1, 1, -1)
+_NO_TOPICS: Final = _METADATA + struct.pack(">i", 0)
+_ALL_TOPICS: Final = _METADATA + struct.pack(">i", -1)
+#: What is installed has its modules compiled already; a checkout keeps them after the first start.
+_INSTALLED: Final = {"PYTHONDONTWRITEBYTECODE": ""}
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_MIB: Final = 1 << 20
+
+
+@dataclass(slots=True)
+class Peer:
+    """One broker, which is stopped, killed and started again at the same place."""
+
+    name: str
+    command: list[str]
+    port: int
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> float:
+        """Return after how many seconds it first answered."""
+        start = perf_counter()
+        with (self.folder / "words.txt").open("ab") as words:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                env=os.environ | _INSTALLED,
+            )
+        while not self._has_answered():
+            if self.process.poll() is not None or perf_counter() - start > PATIENCE_S:
+                raise TimeoutError((self.folder / "words.txt").read_text()[-3000:])
+            sleep(0.002)
+        return perf_counter() - start
+
+    def end(self, *, is_killed: bool = False) -> None:
+        """End it as an operator would, or as a lack of power."""
+        if self.process is not None:
+            self.process.kill() if is_killed else self.process.terminate()
+            self.process.wait(PATIENCE_S)
+            self.process = None
+
+    def metadata_seconds(self) -> float:
+        """Return how long it takes to tell of all topics, until the last byte is here."""
+        start = perf_counter()
+        self._ask(_ALL_TOPICS)
+        return perf_counter() - start
+
+    def processor_seconds(self) -> float:
+        """Return what the process has used so far."""
+        after_name = self._of_process("stat").rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / _TICKS
+
+    def resident_mib(self) -> float:
+        """Return how much memory it has in use now."""
+        pages = int(self._of_process("statm").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
+
+    def _of_process(self, name: str) -> str:
+        assert self.process is not None, "it runs"
+        return Path(f"/proc/{self.process.pid}/{name}").read_text()
+
+    def _has_answered(self) -> bool:
+        try:
+            (brokers,) = struct.unpack_from(">i", self._ask(_NO_TOPICS), 4)
+        except (OSError, EOFError):
+            return False
+        return int(brokers) > 0
+
+    def _ask(self, frame: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as channel:
+            channel.sendall(frame)
+            with channel.makefile("rb") as answers:
+                size = answers.read(4)
+                if len(size) < 4:
+                    raise EOFError
+                return answers.read(int.from_bytes(size))
+
+
+@contextmanager
+def both(jars: Jars, folder: Path) -> Iterator[tuple[Peer, Peer]]:
+    """Yield ours and Kafka's, not yet started; both are ended afterwards."""
+    peers = ours(folder / "ours"), kafka(jars, folder / "kafka")
+    try:
+        yield peers
+    finally:
+        for peer in peers:
+            peer.end(is_killed=True)
+
+
+def ours(folder: Path) -> Peer:
+    """Return our broker with an empty log directory."""
+    folder.mkdir()
+    port = free_port()
+    command = str(Path(sys.executable).parent / "cordwood")
+    where = ["--data", str(folder / "logs"), "--listen", f"127.0.0.1:{port}"]
+    return Peer(OURS, [command, "serve", *where], port, folder)
+
+
+def kafka(jars: Jars, folder: Path) -> Peer:
+    """Return Kafka's broker with a log directory that has been formatted."""
+    folder.mkdir()
+    port, settings = free_port(), folder / "server.properties"
+    settings.write_text(
+        _KAFKA_SETTINGS.format(port=port, controller=free_port(), logs=folder / "logs")
+    )
+    cluster_id = format_uuid(make_uuid(SystemRandom()))
+    subprocess.run(
+        jars.command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings)),
+        check=True,
+        capture_output=True,
+    )
+    command = ["java", *_AS_ITS_SCRIPTS, "-cp", jars.class_path, "kafka.Kafka", str(settings)]
+    return Peer(KAFKA, command, port, folder)
+
+
+def tool(jars: Jars, *words: str) -> str:
+    """Run one of Kafka's tools, or a Java file of ours, and return what it said.
+
+    How it ends is not looked at: EndToEndLatency fails after its figures where there are no groups.
+    """
+    options = ["-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    command = ["java", *options, "-cp", jars.class_path, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def in_turns(
+    peers: Sequence[Peer], rounds: int, measure: Callable[[Peer], Sequence[float]]
+) -> list[list[list[float]]]:
+    """Return each peer's values, round by round; the rounds are taken in turns."""
+    found: list[list[list[float]]] = [[] for _ in peers]
+    for _ in range(rounds):
+        for peer, values in zip(peers, found, strict=True):
+            values.append(list(measure(peer)))
+    return found
+
+
+def beside(
+    name: str,
+    unit: str,
+    values: Sequence[float],
+    *,
+    is_rate: bool = False,
+    goal: float | None = None,
+    at_most: float | None = None,
+) -> Figure:
+    """Return ours beside Kafka's; a ratio above 1 is always better.
+
+    The goal is of the ratio, `at_most` of the value.
+    """
+    value, peer_value = values
+    return Figure(
+        name=name,
+        value=value,
+        unit=unit,
+        peer=KAFKA,
+        peer_value=peer_value,
+        ratio=value / peer_value if is_rate else peer_value / value,
+        goal=goal if at_most is None else at_most,
+        bound=Bound.RATIO if at_most is None else Bound.MOST,
+    )

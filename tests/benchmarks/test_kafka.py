@@ -1,0 +1,39 @@
+"""The benchmarks beside a running Kafka run, small, so that they cannot rot."""
+
+import os
+
+import pytest
+
+from benchmarks.kafka import life, load
+from tests.interop.kafka_harness.jars import MissingToolError, fetch
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(autouse=True)
+def _kafka() -> None:
+    """Kafka from Maven, without which these are skipped, or fail with CI=true."""
+    try:
+        fetch("kafka-4.3.0")
+    except MissingToolError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+def test_loads_are_measured_when_small() -> None:
+    size = load.Size(small=2_000, large=500, many=1_600, echoes=50)
+
+    measured = load.figures(size, rounds=1)
+
+    assert len({figure.name for figure in measured}) == len(measured) == 12
+    assert all(figure.value > 0 for figure in measured)
+
+
+def test_starts_are_measured_when_small() -> None:
+    size = life.Size(unsynced_bytes=1_000_000, partitions=20)
+
+    measured = life.figures(size, rounds=1)
+
+    assert len({figure.name for figure in measured}) == len(measured) == 6
+    assert all(figure.value > 0 for figure in measured)
