@@ -66,6 +66,7 @@ class BrokerConfigs:
         self._sources = self._sources_with({})
         self._resolved = BROKER_SETTINGS.resolve(self._sources)
         self._inherited = _for_topics(self._sources)
+        _check_for_topics(self._inherited)
         self._log_configs = {"": _log_config(self._inherited)}
 
     # -- what counts
@@ -190,9 +191,9 @@ class BrokerConfigs:
         """Raise for values that are good alone, and not with what else is said."""
         try:
             if resource.is_topic:
-                _log_config([Source(TOPIC_SOURCE, texts), *self._inherited])
+                _check_for_topics([Source(TOPIC_SOURCE, texts), *self._inherited])
             else:
-                _log_config(_for_topics(self._sources_with({resource: texts})))
+                _check_for_topics(_for_topics(self._sources_with({resource: texts})))
         except SettingError as error:
             raise refusal(error, resource) from error
 
@@ -270,10 +271,13 @@ def _for_topics(sources: Sequence[Source]) -> list[Source]:
     return [broker_source(source.name, source.texts) for source in sources]
 
 
+def _check_for_topics(sources: Sequence[Source]) -> None:
+    refuse_contradictions(TOPIC_SETTINGS.resolve(sources))
+
+
 def _log_config(sources: Sequence[Source]) -> LogConfig:
-    resolved = TOPIC_SETTINGS.resolve(sources)
-    refuse_contradictions(resolved)
-    return config_from(resolved)
+    """Return what logs live by, contradictions and all: a broker's value may meet a topic's own."""
+    return config_from(TOPIC_SETTINGS.resolve(sources))
 
 
 def _of_kind(name: str, value: SettingValue, kind: type[T]) -> T:

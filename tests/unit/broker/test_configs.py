@@ -206,6 +206,17 @@ def test_alteration_is_refused_where_values_contradict_what_a_broker_says() -> N
         configs.replaced(BROKER, [("log.cleaner.min.compaction.lag.ms", "10")])
 
 
+def test_topic_keeps_what_it_has_when_a_broker_s_new_value_contradicts_it() -> None:
+    configs = given()
+    configs.apply(ORDERS, configs.replaced(ORDERS, [("min.compaction.lag.ms", "10")]))
+    changed = configs.replaced(ALL_BROKERS, [("log.cleaner.max.compaction.lag.ms", "5")])
+
+    configs.apply(ALL_BROKERS, changed)
+
+    lives_by = configs.config_for("orders")
+    assert (lives_by.min_compaction_lag_ms, lives_by.max_compaction_lag_ms) == (10, 5)
+
+
 def test_retention_time_of_0_is_refused_from_a_broker_also_while_it_runs() -> None:
     with pytest.raises(InvalidRequestError, match=r"log.retention.ms"):
         given().altered(BROKER, [Alteration("log.retention.ms", Operation.SET, "0")])
