@@ -52,7 +52,7 @@ from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.directories import Owner, open_directories
+from cordwood.storage.directories import Owner, give_back, open_directories
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.flusher import Flusher
 from cordwood.storage.log_directory import LogDirectory
@@ -152,6 +152,7 @@ class Node:
             on_event=_warn,
         )
         directories = open_directories(machine.files, paths, owner=owner)
+        self._opened.callback(give_back, directories)
         _, own_id = _identity(directories)
         configs = BrokerConfigs(own_id, self._given)
         tools = ManagerTools(

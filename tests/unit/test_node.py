@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from cordwood.broker.broker import Broker
+from cordwood.broker.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.network import Network
 from cordwood.broker.topic_rules import NewTopic
 from cordwood.core.errors import LogDirectoryError, SettingError
@@ -111,20 +112,45 @@ def test_second_node_on_the_same_directory_is_refused() -> None:
         run(scene())
 
 
-def test_failed_start_gives_the_directory_back() -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"listeners": "PLAINTEXT://203.0.113.1:1"},
+        {"listeners": "nothing"},
+        {"log_cleaner_min_compaction_lag_ms": "2", "log_cleaner_max_compaction_lag_ms": "1"},
+    ],
+)
+def test_failed_start_leaves_the_directory_as_it_was(given: dict[str, str]) -> None:
     files = MemoryFiles()
 
-    async def fail() -> None:
-        async with started(files, listeners="PLAINTEXT://203.0.113.1:1"):
+    async def start(**given: str) -> None:
+        async with started(files, **given):
             pass
 
-    async def again() -> None:
-        async with started(files):
-            pass
+    run(start())
+    before = files.list("/logs")
+    with pytest.raises(SettingError):
+        run(start(**given))
+    assert files.list("/logs") == before
+    run(start())
 
-    with pytest.raises(SettingError, match="listener PLAINTEXT cannot listen"):
-        run(fail())
-    run(again())
+
+def test_topic_whose_settings_contradict_the_broker_s_keeps_nobody_from_starting() -> None:
+    files = MemoryFiles()
+    orders, lag = topic_resource("orders"), "min.compaction.lag.ms"
+
+    async def change() -> None:
+        async with started(files) as (_, broker):
+            await broker.topics.create([NewTopic(name="orders", configs=[(lag, "9")])])
+            given = [("log.cleaner.max.compaction.lag.ms", "5")]
+            await broker.config_changes.replace(ALL_BROKERS, given, validate_only=False)
+
+    async def kept() -> dict[str, str]:
+        async with started(files) as (_, broker):
+            return {**broker.configs.texts(orders)}
+
+    run(change())
+    assert run(kept()) == {lag: "9"}
 
 
 def test_node_without_a_directory_is_refused_with_a_remedy() -> None:

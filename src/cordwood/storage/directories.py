@@ -54,10 +54,15 @@ def open_directories(
         _name(opened, owner)
         _ensure_some(opened)
     except BaseException:
-        for directory in opened:
-            directory.close(broker_epoch=UNKNOWN_BROKER_EPOCH)
+        give_back(opened)
         raise
     return tuple(opened)
+
+
+def give_back(directories: Sequence[LogDirectory]) -> None:
+    """Let others have directories of which no log has been opened, as they were."""
+    for directory in directories:
+        directory.close(broker_epoch=UNKNOWN_BROKER_EPOCH)
 
 
 def _ensure_new(path: str, opened: Sequence[LogDirectory]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cordwood.core.errors import LogDirectoryError
 from cordwood.storage.atomic import read_whole, write_atomically
 from cordwood.storage.clean_shutdown import read_clean_shutdown
-from cordwood.storage.directories import Owner, open_directories
+from cordwood.storage.directories import Owner, give_back, open_directories
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.meta_properties import (
     META_PROPERTIES,
@@ -139,6 +139,16 @@ def test_directories_are_given_back_when_another_process_has_one_of_them(ground:
         ground.open("/a", "/b")
 
     assert ground.open("/a")[0].is_online
+
+
+def test_directories_that_are_given_back_are_as_they_were(ground: Ground) -> None:
+    for _ in range(2):
+        taken = open_directories(ground.files, ["/a", "/b"], owner=ground.owner)
+        give_back(taken)
+        give_back(taken)
+
+    assert [each.is_online for each in taken] == [False, False]
+    assert all(read_clean_shutdown(ground.files, each.path) is None for each in taken)
 
 
 def test_directory_that_is_named_twice_is_refused(ground: Ground) -> None:
