@@ -29,7 +29,6 @@ from cordwood.broker.image import NO_LEADER, BrokerImage, ClusterImage
 from cordwood.broker.kept_configs import load_configs
 from cordwood.broker.late_inspector import LateInspector
 from cordwood.broker.listeners import Endpoint, ListenerSettings, is_anywhere, listeners_of
-from cordwood.broker.listening import Address
 from cordwood.broker.log_settings import keep_current, manager_settings, upkeep_settings
 from cordwood.broker.loop_watch import LoopWatch, log_slow_call
 from cordwood.broker.metadata import Metadata
@@ -42,8 +41,10 @@ from cordwood.broker.reconciling import reconcile
 from cordwood.broker.server import Server
 from cordwood.broker.server_settings import live_server_settings, server_listeners
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
+from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
 from cordwood.broker.status_page import Page, StatusServer
 from cordwood.broker.topics import Topics, TopicTools
+from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
 from cordwood.core.settings import DEFAULT_SOURCE, Source
@@ -240,17 +241,16 @@ class Node:
         """Let others see how the broker is, if a place for that was named."""
         configs = broker.configs
         _feed(self.metrics, broker, started_ms=self._machine.network.clock.now_ms())
-        where = configs.text("cordwood.metrics.listener")
-        if not where:
+        where = page_address(configs.text(METRICS_LISTENER))
+        if where is None:
             return
-        host, _, port = where.rpartition(":")
         pages = {
             "/metrics": lambda: Page(expose(self.metrics), content_type=CONTENT_TYPE),
             "/healthz": lambda: _health(broker),
         }
         server = StatusServer(pages, self._machine.network)
         self._opened.callback(server.stop)
-        bound = await server.start(host.strip("[]"), int(port))
+        bound = await server.start(where)
         self.addresses = MappingProxyType({**self.addresses, "metrics": bound})
 
 

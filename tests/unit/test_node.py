@@ -114,11 +114,11 @@ def test_second_node_on_the_same_directory_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [
+    (
         {"listeners": "PLAINTEXT://203.0.113.1:1"},
         {"listeners": "nothing"},
         {"log_cleaner_min_compaction_lag_ms": "2", "log_cleaner_max_compaction_lag_ms": "1"},
-    ],
+    ),
 )
 def test_failed_start_leaves_the_directory_as_it_was(given: dict[str, str]) -> None:
     files = MemoryFiles()

@@ -6,8 +6,9 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
+from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 
 #: How many are accepted before other connections get their turn.
@@ -25,13 +26,6 @@ class Listener:
     port: int
     backlog: int = 50
     tls: ssl.SSLContext | None = None
-
-
-class Address(NamedTuple):
-    """One end of a connection."""
-
-    host: str
-    port: int
 
 
 class ListeningSocket:
@@ -58,7 +52,7 @@ class ListeningSocket:
         try:
             self._socket = _bound(self._listener)
         except OSError as error:
-            where = f"{self._listener.host or '*'}:{self._listener.port}"
+            where = Address(self._listener.host or "*", self._listener.port)
             raise SettingError(
                 f"listener {self._listener.name} cannot listen on {where}: {error.strerror}",
                 key="listeners",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cordwood.broker.stopping import Stopping
+from cordwood.core.address import Address
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -22,8 +23,7 @@ class ConnectionInfo:
     @property
     def peer(self) -> str:
         """The other end, as logs name it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return str(Address(self.host, self.port))
 
 
 class RequestContext(NamedTuple):

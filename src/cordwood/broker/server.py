@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.broker.connection import Connection, Handle, Shared
 from cordwood.broker.limits import ConnectionLimits, ServerSettings
-from cordwood.broker.listening import Address, Listener, ListeningSocket
+from cordwood.broker.listening import Listener, ListeningSocket
 from cordwood.broker.memory import SMALL_FRAME_BYTES, MemoryBudget
 from cordwood.broker.network import Network
 from cordwood.broker.request import ConnectionInfo
+from cordwood.core.address import Address
 from cordwood.core.errors import CordwoodError
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics

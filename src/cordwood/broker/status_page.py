@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from cordwood.broker.listening import Address
 from cordwood.broker.network import Network
+from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 
 _LARGEST_REQUEST: Final = 8192
@@ -44,15 +44,15 @@ class StatusServer:
         self._network = network
         self._server: asyncio.Server | None = None
 
-    async def start(self, host: str, port: int) -> Address:
+    async def start(self, where: Address) -> Address:
         """Listen and return what was bound. SettingError if that cannot be."""
         loop = asyncio.get_running_loop()
         visit = partial(_Visit, self._pages, self._network)
         try:
-            self._server = await loop.create_server(visit, host or None, port)
+            self._server = await loop.create_server(visit, *where)
         except OSError as error:
             raise SettingError(
-                f"pages cannot be served on {host or '*'}:{port}: {error.strerror}",
+                f"pages cannot be served on {where}: {error.strerror}",
                 key="cordwood.metrics.listener",
                 remedy="choose an address of this machine and a port that nobody has",
             ) from error

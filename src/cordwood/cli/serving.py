@@ -153,7 +153,7 @@ def _until_signalled() -> asyncio.Event:
 
 
 def _ready_line(node: Node) -> str:
-    where = ", ".join(f"{name} {host}:{port}" for name, (host, port) in node.addresses.items())
+    where = ", ".join(f"{name} {address}" for name, address in node.addresses.items())
     return f"cordwood {__version__} is ready: {where}"
 
 

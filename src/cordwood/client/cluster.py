@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from cordwood.client.address import Address
+from cordwood.core.address import Address
 from cordwood.core.ids import NO_UUID, Uuid
 from cordwood.protocol.messages.metadata import (
     MetadataResponse,

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Final, NamedTuple, TypeVar, cast
 
-from cordwood.client.address import Address
 from cordwood.client.exchange import Asked, Exchange
 from cordwood.client.settings import ClientSettings
 from cordwood.client.surroundings import Surroundings
+from cordwood.core.address import Address
 from cordwood.core.errors import (
     BytesError,
     KafkaError,

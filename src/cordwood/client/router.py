@@ -13,7 +13,6 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from cordwood.client.address import Address
 from cordwood.client.backoff import Backoff
 from cordwood.client.cluster import NO_NODE, Cluster, TopicState
 from cordwood.client.connection import Connection
@@ -21,6 +20,7 @@ from cordwood.client.refusals import refusal
 from cordwood.client.settings import ClientSettings
 from cordwood.client.surroundings import Surroundings
 from cordwood.client.tasks import Tasks
+from cordwood.core.address import Address
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     BytesError,
@@ -79,7 +79,9 @@ class Router:
         self.tasks = Tasks()
         self.on_change: Callable[[], object] = _nothing
         self._tls = tls
-        self._bootstrap = [Address.parse(each) for each in settings.bootstrap_servers]
+        self._bootstrap = [
+            Address.parse(each, key="bootstrap.servers") for each in settings.bootstrap_servers
+        ]
         self._links: dict[Address, _Link] = {}
         self._topics: set[str] = set()
         self._creates_topics = creates_topics

@@ -14,10 +14,11 @@ import uvloop
 
 from cordwood.broker.connection import Handle
 from cordwood.broker.limits import ServerSettings
-from cordwood.broker.listening import Address, Listener
+from cordwood.broker.listening import Listener
 from cordwood.broker.network import Network
 from cordwood.broker.request import RequestContext
 from cordwood.broker.server import Server
+from cordwood.core.address import Address
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS
 from cordwood.protocol.primitives import Chunk

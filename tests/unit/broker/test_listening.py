@@ -7,7 +7,8 @@ import socket
 
 import pytest
 
-from cordwood.broker.listening import Address, Listener, ListeningSocket
+from cordwood.broker.listening import Listener, ListeningSocket
+from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from tests.unit.broker.server_samples import Run, turn
 

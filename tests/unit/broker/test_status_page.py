@@ -8,6 +8,7 @@ import pytest
 
 from cordwood.broker.network import Network
 from cordwood.broker.status_page import Page, StatusServer
+from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from cordwood.testing.clock import VirtualClock
 from tests.unit.broker.server_samples import Run, turn
@@ -24,7 +25,7 @@ async def visiting(
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server of pages."""
     server = StatusServer(PAGES, Network(clock, clock))
-    address = await server.start("127.0.0.1", 0)
+    address = await server.start(Address("127.0.0.1", 0))
     reader, writer = await asyncio.open_connection(*address)
     try:
         yield reader, writer
@@ -96,9 +97,9 @@ def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
 
     async def scene() -> None:
         first = StatusServer(PAGES, Network(clock, clock))
-        address = await first.start("127.0.0.1", 0)
+        address = await first.start(Address("127.0.0.1", 0))
         try:
-            await StatusServer(PAGES, Network(clock, clock)).start(*address)
+            await StatusServer(PAGES, Network(clock, clock)).start(address)
         finally:
             first.stop()
 

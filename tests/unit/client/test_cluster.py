@@ -1,7 +1,7 @@
 """A client's view of the cluster only goes forward."""
 
-from cordwood.client.address import Address
 from cordwood.client.cluster import Cluster
+from cordwood.core.address import Address
 from cordwood.core.ids import NO_UUID, Uuid
 from cordwood.protocol.messages.metadata import (
     MetadataResponse,

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cordwood.client.address import Address
 from cordwood.client.connection import Connection
 from cordwood.client.machine import this_machine
 from cordwood.client.settings import ClientSettings
+from cordwood.core.address import Address
 from cordwood.core.errors import NetworkError, RequestTimedOutError, UnsupportedVersionError
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest
@@ -23,7 +23,8 @@ ASKED = MetadataRequest(topics=[])
 @asynccontextmanager
 async def connected(fake: FakeBroker, **options: int) -> AsyncIterator[Connection]:
     settings = ClientSettings(bootstrap_servers=(fake.address,), **options)  # type: ignore[arg-type]  # by name
-    connection = Connection(Address.parse(fake.address), settings, this_machine())
+    address = Address.parse(fake.address, key="test")
+    connection = Connection(address, settings, this_machine())
     try:
         await connection.open(None)
         yield connection

@@ -2,14 +2,33 @@
 
 from typing import Final
 
-from cordwood.core.settings import Setting, SettingTable, SettingType
+from cordwood.core.address import Address
+from cordwood.core.errors import SettingError
+from cordwood.core.settings import Setting, SettingTable, SettingType, SettingValue
+
+METRICS_LISTENER: Final = "cordwood.metrics.listener"
+
+
+def page_address(text: str) -> Address | None:
+    """Return where pages are served, None for nowhere; port 0 is any that is free."""
+    return Address.parse(text, key=METRICS_LISTENER, lowest_port=0) if text else None
+
+
+def _problem_of_listener(value: SettingValue) -> str:
+    try:
+        page_address(str(value))
+    except SettingError:
+        return "is no host:port"
+    return ""
+
 
 OPERATION: Final = SettingTable(
     (
         Setting(
-            name="cordwood.metrics.listener",
+            name=METRICS_LISTENER,
             type=SettingType.STRING,
             default="",
+            check=_problem_of_listener,
             doc="Where /metrics and /healthz are served, as host:port; empty for nowhere.",
         ),
         Setting(

@@ -1,6 +1,10 @@
 """What is Cordwood's own says so."""
 
-from cordwood.broker.settings.operation import OPERATION
+import pytest
+
+from cordwood.broker.settings.operation import METRICS_LISTENER, OPERATION, page_address
+from cordwood.core.address import Address
+from cordwood.core.errors import SettingError
 from cordwood.observability.logs import JSON, LEVELS, LOGFMT
 
 
@@ -11,3 +15,17 @@ def test_own_settings_are_told_by_their_names() -> None:
 def test_own_settings_know_the_forms_and_levels_of_events() -> None:
     assert OPERATION["cordwood.log.format"].one_of == (LOGFMT, JSON)
     assert OPERATION["cordwood.log.level"].one_of == tuple(LEVELS)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"), (("", None), ("[::1]:0", Address("::1", 0)), ("h:9100", Address("h", 9100)))
+)
+def test_pages_are_served_where_the_setting_says(text: str, where: Address | None) -> None:
+    assert page_address(text) == where
+    assert OPERATION[METRICS_LISTENER].parse(text) == text
+
+
+@pytest.mark.parametrize("text", (":9100", "9100", "h:x", "h:65536"))
+def test_place_of_pages_that_is_none_is_refused_before_the_start(text: str) -> None:
+    with pytest.raises(SettingError, match="is no host:port"):
+        OPERATION[METRICS_LISTENER].parse(text)
