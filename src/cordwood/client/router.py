@@ -79,9 +79,7 @@ class Router:
         self.tasks = Tasks()
         self.on_change: Callable[[], object] = _nothing
         self._tls = tls
-        self._bootstrap = [
-            Address.parse(each, key="bootstrap.servers") for each in settings.bootstrap_servers
-        ]
+        self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
         self._links: dict[Address, _Link] = {}
         self._topics: set[str] = set()
         self._creates_topics = creates_topics
@@ -363,6 +361,10 @@ class Router:
         finally:
             link.attempt = None
             self.on_change()
+
+
+def _broker_at(text: str) -> Address:
+    return Address.parse(text, key="bootstrap.servers")
 
 
 def _no_topic(name: str, state: TopicState | None, number: int | None = None) -> KafkaError:
