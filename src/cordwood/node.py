@@ -169,7 +169,8 @@ class Node:
         )
         manager = LogManager(directories, tools, manager_settings(configs))
         self._opened.callback(manager.close)
-        flusher = Flusher(manager)
+        seconds = self.metrics.histogram("cordwood_flush_seconds")
+        flusher = Flusher(manager, flushed=lambda took_ms: seconds.observe(took_ms / 1000))
         self._opened.callback(flusher.close)
         keep_current(manager, configs)
         return _Ground(manager, flusher, configs)
@@ -233,9 +234,13 @@ class Node:
         upkeep.start()
         slow_ms = configs.integer("cordwood.slow.call.ms")
         if slow_ms > 0:
-            watch = LoopWatch(self._machine.network.clock, slow_ms, report=log_slow_call)
+            watch = LoopWatch(self._machine.network.clock, slow_ms, report=self._report_slow_call)
             self._opened.callback(watch.stop)
             watch.start()
+
+    def _report_slow_call(self, took_ms: float, place: str) -> None:
+        self.metrics.counter("cordwood_slow_calls_total").add()
+        log_slow_call(took_ms, place)
 
     async def _show(self, broker: Broker) -> None:
         """Let others see how the broker is, if a place for that was named."""

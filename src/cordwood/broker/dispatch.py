@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from cordwood.broker.broker import Broker
 from cordwood.broker.request import RequestContext
-from cordwood.core.errors import KafkaError, UnsupportedVersionError
+from cordwood.core.errors import KafkaError, UnsupportedVersionError, error_for_code
 from cordwood.observability.metrics import Histogram, Metrics
 from cordwood.protocol.apis import Api, api_of
 from cordwood.protocol.codec import decode, encode
@@ -106,6 +106,8 @@ class Dispatch:
         try:
             given = await served.handler(self._broker, context, request)
         except KafkaError as error:
+            name = error_for_code(error.code).__name__
+            self._metrics.counter("cordwood_requests_refused_total", served.api.name, name).add()
             if served.refused is None:
                 raise
             given = served.refused(request, error, version=version)

@@ -40,9 +40,8 @@ _ALL: Final = (
     Metric("cordwood_connections_refused_total", _C, "Connections not taken.", ("reason",)),
     Metric("cordwood_connections_ended_total", _C, "Connections ended here.", ("reason",)),
     Metric("cordwood_requests_total", _C, "Requests answered.", ("api", "version")),
-    Metric("cordwood_request_errors_total", _C, "Errors in answers.", ("api", "error")),
+    Metric("cordwood_requests_refused_total", _C, "Refused as a whole.", ("api", "error")),
     Metric("cordwood_request_seconds", _H, "From request to answer.", ("api",), _SECONDS),
-    Metric("cordwood_requests_waiting", _G, "Requests that wait to be woken.", ("api",)),
     Metric("cordwood_request_memory_bytes", _G, "Memory of requests in work."),
     Metric("cordwood_received_bytes_total", _C, "Bytes of requests.", ("listener",)),
     Metric("cordwood_sent_bytes_total", _C, "Bytes of answers.", ("listener",)),
@@ -55,10 +54,7 @@ _ALL: Final = (
     Metric("cordwood_partitions", _G, "Partitions there are here."),
     Metric("cordwood_partitions_offline", _G, "Partitions whose directory failed."),
     Metric("cordwood_log_bytes", _G, "Bytes of logs on disk.", ("topic",)),
-    Metric("cordwood_flushes_total", _C, "Syncs of logs."),
-    Metric("cordwood_flush_seconds", _H, "How long a sync took.", (), _SECONDS),
-    Metric("cordwood_segments_deleted_total", _C, "Segments gone by retention.", ("topic",)),
-    Metric("cordwood_events_total", _C, "Lines of the broker's own log.", ("level",)),
+    Metric("cordwood_flush_seconds", _H, "How long syncs of logs took.", (), _SECONDS),
     Metric("cordwood_slow_calls_total", _C, "Calls that held up the broker."),
 )
 # fmt: on

@@ -7,6 +7,7 @@ no space, what was written is in doubt: the log's directory goes offline, and th
 of it as KafkaStorageError.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -25,13 +26,20 @@ class _Run:
     job: FlushJob
     done: Pending[None]
     waiting: list[Future[None]]
+    began_ms: float
 
 
 class Flusher:
-    """Flushes the logs of a manager, with its tools. Close it before the manager."""
+    """Flushes the logs of a manager, with its tools. Close it before the manager.
 
-    def __init__(self, manager: LogManager) -> None:
+    `flushed` is told of every job that has ended well how long it took, in milliseconds.
+    """
+
+    def __init__(
+        self, manager: LogManager, *, flushed: Callable[[float], object] = lambda _: None
+    ) -> None:
         self._manager = manager
+        self._flushed = flushed
         self._running: dict[Log, _Run] = {}
         self._waiting: dict[Log, list[Future[None]]] = {}
 
@@ -61,7 +69,8 @@ class Flusher:
             settle(waiting)
             return
         tools = self._manager.tools
-        run = _Run(job, tools.worker.submit(lambda: job.run(tools.files)), waiting)
+        began_ms = tools.clock.monotonic_ms()
+        run = _Run(job, tools.worker.submit(lambda: job.run(tools.files)), waiting, began_ms)
         self._running[log] = run
         run.done.add_done_callback(lambda _: tools.call_soon(lambda: self._end(log, run)))
 
@@ -83,6 +92,7 @@ class Flusher:
             settle(run.waiting, self._manager.refuse(log, error))
         else:
             log.finish_flush(run.job)
+            self._flushed(self._manager.tools.clock.monotonic_ms() - run.began_ms)
             if is_about_now:
                 settle(run.waiting)
             else:

@@ -121,6 +121,20 @@ def test_error_of_a_handler_escapes_when_its_module_has_no_answer(handlers: Modu
         ask(dispatch(SAMPLE), 0)
 
 
+def test_refusal_of_a_request_is_counted_by_its_error(handlers: ModuleType) -> None:
+    async def answer(*_: object) -> None:
+        raise InvalidRequestError
+
+    handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+    metrics = Metrics()
+
+    with pytest.raises(InvalidRequestError):
+        ask(dispatch(SAMPLE, metrics=metrics), 0)
+
+    labels = ("ApiVersions", "InvalidRequestError")
+    assert metrics.counter("cordwood_requests_refused_total", *labels).value == 1
+
+
 def test_answers_are_counted_by_api_and_version() -> None:
     metrics = Metrics()
 

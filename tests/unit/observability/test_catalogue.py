@@ -1,5 +1,8 @@
 """The list of metrics."""
 
+from pathlib import Path
+
+import cordwood
 from cordwood.observability.catalogue import CATALOGUE, Kind
 
 
@@ -17,3 +20,12 @@ def test_histograms_alone_have_bounds_which_rise() -> None:
 
 def test_metrics_fit_on_a_screen() -> None:
     assert len(CATALOGUE) <= 50
+
+
+def test_metric_without_anybody_who_feeds_it_is_not_in_the_catalogue() -> None:
+    package = Path(cordwood.__file__).parent
+    sources = "".join(
+        path.read_text() for path in package.rglob("*.py") if path.name != "catalogue.py"
+    )
+
+    assert [name for name in CATALOGUE if f'"{name}"' not in sources] == []

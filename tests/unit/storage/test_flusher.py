@@ -51,6 +51,17 @@ def test_flush_is_done_when_the_worker_has_done_it(mill: Mill) -> None:
     assert (pending.done(), mill.recovery_point) == (True, 2)
 
 
+def test_flush_tells_how_long_it_took(mill: Mill) -> None:
+    took = list[float]()
+    flusher = Flusher(mill.manager, flushed=took.append)
+
+    flusher.flush(mill.log)
+    mill.house.clock.advance(ms=7)
+    mill.worker.go_on()
+
+    assert took == [7]
+
+
 def test_flush_of_what_is_durable_is_done_at_once(mill: Mill) -> None:
     mill.log.flush()
 
