@@ -6,12 +6,12 @@ What is missing on this machine skips a test and says why; with CI=true it fails
 import importlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.interop.kafka_harness.brokers import Broker, kraft_broker, zookeeper_broker
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running, zookeeper_broker
 from tests.interop.kafka_harness.clients import Origins
 from tests.interop.kafka_harness.conformance import Conformance
 from tests.interop.kafka_harness.jars import Jars, MissingToolError, fetch
@@ -86,7 +86,8 @@ def broker43(
 ) -> Iterator[Broker]:
     """A running Kafka 4.3.0."""
     folder = tmp_path_factory.mktemp("kafka43-broker")
-    yield from _running(kraft_broker(kafka43_jars, folder, kafka43))
+    with running(kraft_broker(kafka43_jars, folder, kafka43)) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +96,8 @@ def broker39_v0(
 ) -> Iterator[Broker]:
     """A running Kafka 3.9.1 whose logs hold v0 messages."""
     folder = tmp_path_factory.mktemp("kafka39-v0")
-    yield from _running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.9.0"))
+    with running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.9.0")) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +106,15 @@ def broker39_v1(
 ) -> Iterator[Broker]:
     """A running Kafka 3.9.1 whose logs hold v1 messages."""
     folder = tmp_path_factory.mktemp("kafka39-v1")
-    yield from _running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.10.0"))
+    with running(zookeeper_broker(kafka39_jars, folder, kafka39, "0.10.0")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def our_broker(kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running broker of ours, a process of its own."""
+    with running(cordwood_broker(tmp_path_factory.mktemp("cordwood"), kafka43)) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
@@ -132,15 +142,7 @@ def conformance(
             folder = tmp_path_factory.mktemp(request.param)
             more = f"auto.create.topics.enable={creates}\n"
             broker = TARGETS[request.param](origins, folder, more)
-            brokers.append(stack.enter_context(contextmanager(_running)(broker)))
+            brokers.append(stack.enter_context(running(broker)))
         conformance = Conformance(broker=brokers[0], creating_broker=brokers[1], origins=origins)
         stack.callback(conformance.close)
         yield conformance
-
-
-def _running(broker: Broker) -> Iterator[Broker]:
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.stop()

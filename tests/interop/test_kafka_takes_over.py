@@ -2,14 +2,12 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.interop.kafka_harness import samples
-from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings, running
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import COMMAND, cordwood_broker
@@ -18,15 +16,6 @@ from tests.interop.kafka_harness.spec import CODECS, SpecRecord, renumbered
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 RECORDS = renumbered([*samples.headers(), *samples.many()], first_offset=0)
-
-
-@contextmanager
-def _running(broker: Broker) -> Iterator[Broker]:
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.stop()
 
 
 def _consume(broker: Broker, topic: str) -> tuple[SpecRecord, ...]:
@@ -42,7 +31,7 @@ def test_kafka_serves_what_our_broker_left(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     (tmp_path / "ours").mkdir()
-    with _running(cordwood_broker(tmp_path / "ours", kafka43)) as ours:
+    with running(cordwood_broker(tmp_path / "ours", kafka43)) as ours:
         ours.create_topics({codec: {} for codec in CODECS})
         for codec in CODECS:
             _produce(ours, codec, codec)
@@ -52,7 +41,7 @@ def test_kafka_serves_what_our_broker_left(
     ours.logs.rename(kafka.logs)
     subprocess.run([COMMAND, "log", "adopt", "--to-kafka", kafka.logs], check=True, timeout=60)
 
-    with _running(kafka):
+    with running(kafka):
         seen = {codec: _consume(kafka, codec) for codec in CODECS}
 
     assert seen == {codec: RECORDS[100:] if codec == "gzip" else RECORDS for codec in CODECS}
@@ -62,16 +51,16 @@ def test_kafka_goes_on_where_our_broker_went_on_where_kafka_was(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
-    with _running(kafka):
+    with running(kafka):
         kafka.create_topics({"orders": {"retention.ms": "-1"}})
         _produce(kafka, "orders", "zstd")
 
     ours = cordwood_broker(tmp_path, kafka43)
-    with _running(ours):
+    with running(ours):
         taken = _consume(ours, "orders")
         _produce(ours, "orders", "lz4")
 
-    with _running(kafka):
+    with running(kafka):
         both = _consume(kafka, "orders")
     assert taken == RECORDS
     assert both == renumbered([*RECORDS, *RECORDS], first_offset=0)

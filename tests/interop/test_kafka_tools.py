@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.client import LATEST
 from tests.interop.kafka_harness.client_tools import TOOLS, ToolsClient
 from tests.interop.kafka_harness.jars import Jars
-from tests.interop.kafka_harness.oracle import Oracle
-from tests.interop.kafka_harness.our_broker import cordwood_broker
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -20,23 +17,13 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 RECORDS = 20_000
 
 
-@pytest.fixture(scope="module")
-def ours(kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = cordwood_broker(tmp_path_factory.mktemp("cordwood"), kafka43)
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.stop()
-
-
 @pytest.mark.parametrize("codec", ("none", "lz4"))
 def test_producer_performance_sends_everything(
-    ours: Broker, kafka43_jars: Jars, tmp_path: Path, codec: str
+    our_broker: Broker, kafka43_jars: Jars, tmp_path: Path, codec: str
 ) -> None:
     topic = f"performance-{codec}"
-    ours.create_topics({topic: {}})
-    tools = ToolsClient(ours.bootstrap, kafka43_jars, tmp_path)
+    our_broker.create_topics({topic: {}})
+    tools = ToolsClient(our_broker.bootstrap, kafka43_jars, tmp_path)
 
     said = tools.run(
         f"{TOOLS}ProducerPerformance",
@@ -54,15 +41,15 @@ def test_producer_performance_sends_everything(
 
 
 def test_end_to_end_latency_gets_back_each_record_that_it_sends(
-    ours: Broker, kafka43_jars: Jars, tmp_path: Path
+    our_broker: Broker, kafka43_jars: Jars, tmp_path: Path
 ) -> None:
     """The tool commits offsets when it has measured; without groups that cannot work, so it is
     given little time for it.
     """
-    ours.create_topics({"latency": {}})
+    our_broker.create_topics({"latency": {}})
     settings = tmp_path / "client.properties"
     settings.write_text("default.api.timeout.ms=1000\nrequest.timeout.ms=1000\n")
-    arguments = [ours.bootstrap, "latency", "200", "all", "1024", str(settings)]
+    arguments = [our_broker.bootstrap, "latency", "200", "all", "1024", str(settings)]
 
     said = subprocess.run(
         kafka43_jars.command(f"{TOOLS}EndToEndLatency", *arguments),

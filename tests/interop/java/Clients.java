@@ -17,6 +17,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -50,6 +51,8 @@ final class Clients {
                 return produce(question);
             case "consume":
                 return consume(question);
+            case "offset_for_time":
+                return offsetForTime(question);
             default:
                 return Administration.answer(asked, question);
         }
@@ -244,6 +247,18 @@ final class Clients {
             }
         }
         return seen;
+    }
+
+    /** The consumer's own way to ask, which refuses an answer that the admin client lets pass. */
+    private static Long offsetForTime(Map<String, Object> question) {
+        TopicPartition partition = partition(question);
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(
+                Map.of("bootstrap.servers", question.get("bootstrap")),
+                new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            OffsetAndTimestamp found = consumer.offsetsForTimes(
+                Map.of(partition, RecordsOracle.number(question, "timestamp"))).get(partition);
+            return found == null ? null : found.offset();
+        }
     }
 
     private static Map<String, Object> consumed(ConsumerRecord<byte[], byte[]> record) {

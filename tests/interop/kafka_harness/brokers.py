@@ -6,6 +6,8 @@ and v1 logs. Readiness is the first answer to Kafka's admin client, which waits 
 
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -130,6 +132,16 @@ class Broker:
         for file in folder.glob("0000*"):
             file.unlink()
         (folder / f"{0:020}.log").write_bytes(data)
+
+
+@contextmanager
+def running(broker: Broker) -> Iterator[Broker]:
+    """The broker, up for as long as the block lasts."""
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
 
 
 def kraft_broker(jars: Jars, folder: Path, oracle: Oracle, more: str = "") -> Broker:

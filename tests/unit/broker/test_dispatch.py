@@ -146,6 +146,17 @@ def test_answers_are_counted_by_api_and_version() -> None:
     assert sum(metrics.histogram("cordwood_request_seconds", "ApiVersions").counts) == 3
 
 
+def test_quirk_20_telemetry_is_not_served_so_nobody_pushes_any() -> None:
+    assert not {71, 72} & ROUTES.keys()
+
+
+@pytest.mark.parametrize("key", sorted(ROUTES))
+def test_quirk_26_answers_ask_nobody_to_wait(key: int) -> None:
+    fields = {each.name: each for each in api_of(key).response().__schema__.fields}
+
+    assert "throttle_time_ms" not in fields or fields["throttle_time_ms"].default == 0
+
+
 @pytest.mark.parametrize("key", sorted(ROUTES))
 def test_route_leads_to_a_handler(key: int) -> None:
     with pytest.raises((BytesError, UnsupportedVersionError)):

@@ -104,7 +104,7 @@ def test_topics_that_are_not_there_are_told_so() -> None:
     ]
 
 
-def test_quirk_8_lists_of_eligible_leaders_are_empty_and_never_null() -> None:
+def test_quirk_08_lists_of_eligible_leaders_are_empty_and_never_null() -> None:
     for each in page().topics[0].partitions:
         assert each.eligible_leader_replicas == []
         assert each.last_known_elr == []

@@ -182,7 +182,7 @@ def test_partition_without_a_leader_is_told_so() -> None:
     assert (told.error_code, told.leader_id, told.offline_replicas) == (5, NO_LEADER, [1])
 
 
-def test_quirk_6_topics_have_ids_of_their_own_that_stay() -> None:
+def test_quirk_06_topics_have_ids_of_their_own_that_stay() -> None:
     place = hall()
     first = ask(place, "a", "b", version=10)
     again = ask(place, everything=True, version=10)
@@ -192,7 +192,7 @@ def test_quirk_6_topics_have_ids_of_their_own_that_stay() -> None:
     assert [each.topic_id for each in again.topics] == ids
 
 
-def test_quirk_6_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_again() -> None:
+def test_quirk_06_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_again() -> None:
     place = hall()
     before = ask(place, "a").topics[0].topic_id
     run(place.broker.topics.delete([Said("a")]))
