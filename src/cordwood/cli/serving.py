@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,9 @@ DEFAULT_DATA: Final = "cordwood-data"
 _THREADS: Final = 8
 #: Of the descriptors that the process may have; the others are left for connections.
 _SHARE_OF_FILES: Final = 0.5
+#: Asked for where the system tells no limit, and what every system grants.
+_DESCRIPTORS_OF_PLENTY: Final = 1 << 20
+_DESCRIPTORS_EVERYWHERE: Final = 10_240
 
 _log = logging.getLogger(__name__)
 
@@ -111,18 +115,25 @@ def _this_machine() -> Machine:
         worker=system.ThreadWorker(_THREADS),
         random=system.SystemRandom(),
         network=Network(clock, scheduler),
-        files_open=int(_raise_descriptor_limit() * _SHARE_OF_FILES),
+        files_open=int(raise_descriptor_limit() * _SHARE_OF_FILES),
         striders=kernels.strider,
         inspector=kernels.inspector,
         host=socket.gethostname(),
     )
 
 
-def _raise_descriptor_limit() -> int:
-    """Let the process have as many descriptors as it may, and return how many that is."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard
+def raise_descriptor_limit() -> int:
+    """Let the process have as many descriptors as it may, and return how many that is.
+
+    Where no limit is told there is one all the same, which the kernel does not name.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _DESCRIPTORS_OF_PLENTY if hard == resource.RLIM_INFINITY else hard
+    for wanted in (most, max(soft, _DESCRIPTORS_EVERYWHERE)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return wanted
+    return soft
 
 
 def _warm_kernels(node: Node) -> None:
@@ -163,5 +174,8 @@ def _tell_systemd(state: str) -> None:
     if not address:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-        channel.connect("\0" + address[1:] if address.startswith("@") else address)
-        channel.send(state.encode())
+        try:
+            channel.connect("\0" + address[1:] if address.startswith("@") else address)
+            channel.send(state.encode())
+        except OSError as error:
+            _log.warning("systemd not told", extra=fields(state=state, reason=str(error)))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from cordwood.cli.serving import raise_descriptor_limit
 
 COMMAND = (sys.executable, "-c", "from cordwood.cli import main; main()", "serve")
 ANYWHERE = ("--listen", "127.0.0.1:0")
@@ -109,3 +112,36 @@ def test_serve_tells_systemd_when_it_is_ready_and_when_it_stops(tmp_path: Path) 
             process.wait()
 
         assert (ready, channel.recv(100)) == (b"READY=1", b"STOPPING=1")
+
+
+def test_serve_goes_on_where_nobody_hears_what_systemd_would(tmp_path: Path) -> None:
+    environment = {"NOTIFY_SOCKET": str(tmp_path / "gone")}
+
+    with serving(tmp_path, environment=environment) as (process, line):
+        process.send_signal(signal.SIGTERM)
+        _, words = process.communicate()
+
+    assert "is ready" in line
+    assert (process.returncode, words.count("systemd not told")) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("hard", "granted", "expected"),
+    (
+        (4_096, 4_096, 4_096),
+        (resource.RLIM_INFINITY, 1 << 20, 1 << 20),
+        (resource.RLIM_INFINITY, 10_240, 10_240),
+        (resource.RLIM_INFINITY, 256, 256),
+    ),
+)
+def test_serve_has_as_many_descriptors_as_the_system_grants(
+    monkeypatch: pytest.MonkeyPatch, hard: int, granted: int, expected: int
+) -> None:
+    def grant(_: int, limits: tuple[int, int]) -> None:
+        if limits[0] > granted:
+            raise ValueError(limits)
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, hard))
+    monkeypatch.setattr(resource, "setrlimit", grant)
+
+    assert raise_descriptor_limit() == expected
