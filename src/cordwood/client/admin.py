@@ -265,7 +265,11 @@ class Admin:
         async def attempt() -> ConfigDescription:
             answer = await self._ask_owner(resource, request, kind=DescribeConfigsResponse)
             (told,) = answer.results
-            ensure_done(told.error_code, subject=" ".join(resource), message=told.error_message)
+            ensure_done(
+                told.error_code,
+                subject=" ".join(filter(None, resource)),
+                message=told.error_message,
+            )
             return configs_of(told)
 
         return await self._started().persist(attempt)
@@ -295,7 +299,11 @@ class Admin:
         async def attempt() -> None:
             answer = await self._ask_owner(resource, request, kind=IncrementalAlterConfigsResponse)
             (told,) = answer.responses
-            ensure_done(told.error_code, subject=" ".join(resource), message=told.error_message)
+            ensure_done(
+                told.error_code,
+                subject=" ".join(filter(None, resource)),
+                message=told.error_message,
+            )
 
         await self._started().persist(attempt)
 

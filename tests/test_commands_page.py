@@ -1,0 +1,60 @@
+"""docs/commands.md shows commands and what they print; here they run as they stand there.
+
+Ids of topics and figures are another each time, and so are not compared.
+"""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.test_workbench_page import transcripts
+from tests.unit.cli.commands import run, running_broker
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "commands.md"
+BROKER: Final = "localhost:9092"
+MEASURED: Final = "cordwood bench "
+TOPIC_ID: Final = re.compile(r"[\w-]{22}")
+
+
+def comparable(text: str, command: str) -> str:
+    """Return what a command prints each time."""
+    if command.startswith(MEASURED):
+        return re.sub(r"[\d.,]*\d", "#", text)
+    return TOPIC_ID.sub("ID", text)
+
+
+def test_commands_page_shows_what_its_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = 0
+
+    with running_broker() as bootstrap:
+        for command, shown in transcripts(PAGE.read_text()):
+            if command.startswith("cat "):
+                Path(command.removeprefix("cat ")).write_text(shown)
+                continue
+            if command == "echo $?":
+                assert f"{code}\n" == shown
+                continue
+            words = shlex.split(command.replace(BROKER, bootstrap))
+            code, out, err = run(tuple(words[1:]), monkeypatch, capfd)
+            printed = (out + err).replace(bootstrap, BROKER)
+            assert comparable(printed, command) == comparable(shown, command), command
+
+
+@pytest.mark.parametrize(
+    "verb",
+    (
+        *(f"topics {each}" for each in ("list", "create", "describe", "alter", "delete")),
+        *("topics delete-records", "configs describe", "configs alter", "produce", "consume"),
+        *(f"bench {each}" for each in ("produce", "consume", "latency")),
+    ),
+)
+def test_commands_page_shows_every_verb(verb: str) -> None:
+    commands = [command for command, _ in transcripts(PAGE.read_text())]
+
+    assert any(command.startswith(f"cordwood {verb} ") for command in commands)
