@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cordwood.client.serializers import Deserializers, Serializers
     from cordwood.core.errors import CordwoodError
     from cordwood.core.types import TopicPartition
+    from cordwood.core.version import __version__
+    from cordwood.embedded import Broker
     from cordwood.records.batch import RecordBatch
     from cordwood.records.builder import BatchBuilder, BatchFields
     from cordwood.records.chunk import Request, Selection
@@ -28,12 +30,11 @@ if TYPE_CHECKING:
     from cordwood.records.stream import batches
     from cordwood.workbench.partition import PartitionView
 
-__version__ = "0.1.0"
-
 __all__ = (
     "Admin",
     "BatchBuilder",
     "BatchFields",
+    "Broker",
     "Codec",
     "ConsumedRecord",
     "Consumer",
@@ -64,6 +65,7 @@ _HOMES = {
     "Admin": "cordwood.client.blocking",
     "BatchBuilder": "cordwood.records.builder",
     "BatchFields": "cordwood.records.builder",
+    "Broker": "cordwood.embedded",
     "Codec": "cordwood.records.compression",
     "ConsumedRecord": "cordwood.client.record_set",
     "Consumer": "cordwood.client.blocking",
@@ -79,6 +81,7 @@ _HOMES = {
     "Serializers": "cordwood.client.serializers",
     "TimestampType": "cordwood.records.record",
     "TopicPartition": "cordwood.core.types",
+    "__version__": "cordwood.core.version",
     "batches": "cordwood.records.stream",
     "decoder": "cordwood.records.kernels",
     "read_columns": "cordwood.records.columns",

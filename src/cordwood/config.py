@@ -56,7 +56,7 @@ def read_given(
     if file is not None:
         sources.append(Source(file.path, _read_file(file)))
     for source in sources:
-        _check(source)
+        ensure_sound(source)
         warnings += _of_no_effect(source)
     return Given(tuple(sources), tuple(warnings))
 
@@ -108,7 +108,8 @@ def _read_environment(
             warnings.append(f"{name} in the environment is no setting and has no effect")
 
 
-def _check(source: Source) -> None:
+def ensure_sound(source: Source) -> None:
+    """Raise SettingError if a key is unknown or a value is not of its type."""
     try:
         refuse_unknown(source.texts)
         for key, text in source.texts.items():

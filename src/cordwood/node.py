@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from cordwood import __version__
 from cordwood.broker.adoption import open_metadata
 from cordwood.broker.broker import Broker
 from cordwood.broker.configs import BrokerConfigs
@@ -48,6 +47,7 @@ from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
 from cordwood.core.settings import DEFAULT_SOURCE, Source
+from cordwood.core.version import __version__
 from cordwood.observability.exposition import CONTENT_TYPE, expose
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics

@@ -8,12 +8,13 @@ import pytest
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.testing.clock import VirtualClock
+from cordwood.testing.running_clock import RunningClock
 
 Pass = Callable[[float], None]
 Time = tuple[Clock, Scheduler, Pass]
 
 
-@pytest.fixture(params=["system", "virtual"])
+@pytest.fixture(params=["system", "virtual", "running", "jumping"])
 def time(request: pytest.FixtureRequest) -> Iterator[Time]:
     if request.param == "virtual":
         virtual = VirtualClock()
@@ -26,7 +27,14 @@ def time(request: pytest.FixtureRequest) -> Iterator[Time]:
         loop.call_later(ms / 1000, loop.stop)
         loop.run_forever()
 
-    yield clock, LoopScheduler(loop, clock), let_pass
+    scheduler = LoopScheduler(loop, clock)
+    running = RunningClock(clock, scheduler)
+    times: dict[str, Time] = {
+        "system": (clock, scheduler, let_pass),
+        "running": (running, running, let_pass),
+        "jumping": (running, running, lambda ms: running.advance(ms=ms)),
+    }
+    yield times[request.param]
     loop.close()
 
 

@@ -20,22 +20,20 @@ from typing import Final
 
 from cordwood import __version__
 from cordwood.broker.allocation import keep_freed_memory
-from cordwood.broker.network import Network
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.cli.output import say
 from cordwood.cli.paths import absolute
 from cordwood.config import Given, PropertiesFile, read_given
-from cordwood.core import system
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.settings import Source
-from cordwood.node import Machine, Node
+from cordwood.embedded import this_machine
+from cordwood.node import Node
 from cordwood.observability.logs import fields, write_events
 from cordwood.records import kernels
 
 #: Where logs go if nobody says so: beside where the command was started.
 DEFAULT_DATA: Final = "cordwood-data"
 
-_THREADS: Final = 8
 #: Of the descriptors that the process may have; the others are left for connections.
 _SHARE_OF_FILES: Final = 0.5
 #: Asked for where the system tells no limit, and what every system grants.
@@ -72,7 +70,8 @@ def overrides(settings: Sequence[str], *, data: str | None, listen: str | None) 
 
 async def _run(sources: Sequence[Source]) -> None:
     """Start, say where, and stop when a signal comes."""
-    machine = _this_machine()
+    files_open = int(raise_descriptor_limit() * _SHARE_OF_FILES)
+    machine = this_machine(files_open=files_open, host=socket.gethostname())
     node = Node(sources, machine)
     over = _until_signalled()
     try:
@@ -103,23 +102,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def _this_machine() -> Machine:
-    clock = system.SystemClock()
-    scheduler = system.LoopScheduler(asyncio.get_running_loop(), clock)
-    return Machine(
-        files=system.SystemFiles(),
-        clock=clock,
-        scheduler=scheduler,
-        worker=system.ThreadWorker(_THREADS),
-        random=system.SystemRandom(),
-        network=Network(clock, scheduler),
-        files_open=int(raise_descriptor_limit() * _SHARE_OF_FILES),
-        striders=kernels.strider,
-        inspector=kernels.inspector,
-        host=socket.gethostname(),
-    )
 
 
 def raise_descriptor_limit() -> int:

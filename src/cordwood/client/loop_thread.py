@@ -1,7 +1,7 @@
-"""An event loop in a thread of its own, for one client that is used from other threads.
+"""An event loop in a thread of its own, for a client or a broker that is used from other threads.
 
-It ends with its client: when that is closed, when nobody holds it any more, or when the process
-exits, whichever comes first. A forked child has the client's memory and not its thread, so there it
+It ends with its owner: when that is closed, when nobody holds it any more, or when the process
+exits, whichever comes first. A forked child has the owner's memory and not its thread, so there it
 is refused by name instead of waiting for ever.
 """
 
@@ -18,9 +18,10 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """A loop that runs until `end`."""
+    """A loop that runs until `end`; `owner` is what errors call the one that it is for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, owner: str = "client") -> None:
+        self._owner = owner
         self._process = _process_id()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -31,9 +32,9 @@ class LoopThread:
         if not self._is_mine or self._loop.is_closed():
             work.close()
             raise InvalidRequestError(
-                "the client is closed"
+                f"the {self._owner} is closed"
                 if self._is_mine
-                else "the client was made before a fork; make one in each process"
+                else f"the {self._owner} was made before a fork; make one in each process"
             )
         pending = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:

@@ -10,6 +10,14 @@ from cordwood.core.types import TimestampMs
 DEFAULT_START_MS = TimestampMs(1_700_000_000_000)
 
 
+def passed_ms(*, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0) -> float:
+    """Return how much time that is; ValueError if it is less than none."""
+    passed = timedelta(days=days, hours=hours, seconds=seconds, milliseconds=ms)
+    if passed < timedelta(0):
+        raise ValueError("time does not go back; the wall clock alone can: jump_wall")
+    return passed / timedelta(milliseconds=1)
+
+
 class VirtualTimer:
     """One entry of the queue; a cancelled one stays there and is passed over."""
 
@@ -36,7 +44,7 @@ class VirtualClock:
         self._is_calling = False
 
     def now_ms(self) -> TimestampMs:
-        return TimestampMs(self._start_ms + self._wall_offset_ms + int(self._elapsed_ms))
+        return TimestampMs(self._start_ms + self._wall_offset_ms + int(self.monotonic_ms()))
 
     def monotonic_ms(self) -> float:
         return self._elapsed_ms
@@ -47,7 +55,7 @@ class VirtualClock:
     def every(self, interval_ms: float, call: Callable[[], object]) -> VirtualTimer:
         if interval_ms <= 0:
             raise ValueError(f"an interval is above 0, not {interval_ms} ms")
-        return self._push(self._elapsed_ms + interval_ms, VirtualTimer(call, interval_ms))
+        return self._push(self.monotonic_ms() + interval_ms, VirtualTimer(call, interval_ms))
 
     def advance(
         self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0
@@ -57,16 +65,17 @@ class VirtualClock:
         An error in a call comes out here, with the time at which it was due; nothing is lost by it.
         A call that lets time pass itself only makes the others late: calls do not overlap.
         """
-        passed = timedelta(days=days, hours=hours, seconds=seconds, milliseconds=ms)
-        if passed < timedelta(0):
-            raise ValueError("time does not go back; the wall clock alone can: jump_wall")
-        end_ms = self._elapsed_ms + passed / timedelta(milliseconds=1)
+        ms = passed_ms(days=days, hours=hours, seconds=seconds, ms=ms)
+        self.advance_to(self.monotonic_ms() + ms)
+
+    def advance_to(self, end_ms: float) -> None:
+        """Let time pass likewise until the monotonic clock says so, if it does not already."""
         if self._is_calling:
-            self._elapsed_ms = end_ms
+            self._go_on_to(end_ms)
             return
-        while self._queue and self._queue[0][0] <= max(end_ms, self._elapsed_ms):
+        while self._queue and self._queue[0][0] <= max(end_ms, self.monotonic_ms()):
             self._make_next_call()
-        self._elapsed_ms = max(end_ms, self._elapsed_ms)
+        self._go_on_to(end_ms)
 
     def jump_wall(self, ms: int) -> None:
         """Set the wall clock forward or back, as an operator does; no call falls due by it."""
@@ -78,13 +87,17 @@ class VirtualClock:
             heapq.heappop(self._queue)
         return self._queue[0][0] if self._queue else None
 
+    def _go_on_to(self, when_ms: float) -> None:
+        """Let it be so late, if it is not later already."""
+        self._elapsed_ms = max(self._elapsed_ms, when_ms)
+
     def _make_next_call(self) -> None:
         when_ms, _, timer = heapq.heappop(self._queue)
         if timer.is_cancelled:
             return
-        self._elapsed_ms = max(self._elapsed_ms, when_ms)
+        self._go_on_to(when_ms)
         if timer.interval_ms is not None:
-            missed = (self._elapsed_ms - when_ms) // timer.interval_ms
+            missed = (self.monotonic_ms() - when_ms) // timer.interval_ms
             self._push(when_ms + (missed + 1) * timer.interval_ms, timer)
         self._is_calling = True
         try:

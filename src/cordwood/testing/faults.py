@@ -48,6 +48,26 @@ class Fault:
         return OSError(self.code, os.strerror(self.code), path)
 
 
+class PlannedFault:
+    """A fault in a script, with how many calls have matched it and how many have met it."""
+
+    __slots__ = ("fault", "matched", "met")
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        self.matched = 0
+        self.met = 0
+
+    def is_met_by(self, call: str, path: str) -> bool:
+        """Count a call, and say whether it meets the fault."""
+        if not self.fault.matches(call, path):
+            return False
+        self.matched += 1
+        is_met = self.fault.first <= self.matched < self.fault.first + self.fault.times
+        self.met += is_met
+        return is_met
+
+
 class FaultScript:
     """The faults planned for one file system, and the count of its calls."""
 
@@ -56,11 +76,17 @@ class FaultScript:
         self.injected: dict[str, int] = {}
         self._clock = clock
         self._stop_after: int | None = None
-        self._plan: list[tuple[Fault, list[str]]] = []
+        self._plan: list[PlannedFault] = []
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: Fault) -> PlannedFault:
         """Plan a fault; its count of matching calls begins now."""
-        self._plan.append((fault, []))
+        planned = PlannedFault(fault)
+        self._plan.append(planned)
+        return planned
+
+    def remove(self, planned: PlannedFault) -> None:
+        """Let no call meet a fault any more, if it is planned still."""
+        self._plan = [each for each in self._plan if each is not planned]
 
     def stop_after(self, write_points: int) -> None:
         """Let so many more changing calls through; the next call of any kind meets PowerLoss."""
@@ -77,17 +103,15 @@ class FaultScript:
             raise PowerLoss
         self.write_points += changes
         torn = None
-        for fault, hits in self._plan:
-            if not fault.matches(call, path):
-                continue
-            hits.append(path)
-            if fault.first <= len(hits) < fault.first + fault.times:
-                torn = self._meet(fault, call, path) or torn
+        for planned in self._plan:
+            if planned.is_met_by(call, path):
+                torn = self._meet(planned.fault, call, path) or torn
         return torn
 
     def _meet(self, fault: Fault, call: str, path: str) -> Fault | None:
         self.injected[call] = self.injected.get(call, 0) + 1
-        self._clock.advance(ms=fault.delay_ms)
+        if fault.delay_ms:
+            self._clock.advance(ms=fault.delay_ms)
         if fault.code and not fault.kept:
             raise fault.error(path)
         return fault if fault.code else None

@@ -28,6 +28,7 @@ from cordwood.testing.medium import (
     Node,
     Operation,
     copy_of_medium,
+    copy_of_present,
     names_changed,
 )
 
@@ -267,9 +268,7 @@ class MemoryFiles:
         """
         for index in sorted(keep):
             self._pending[index].carry_over((torn or {}).get(index))
-        self._pending.clear()
-        self._locked = set()
-        self.age += 1
+        self._end_age()
         self.script.reset()
         self._root.revert()
 
@@ -287,6 +286,18 @@ class MemoryFiles:
         left._root = copy_of_medium(self._root)
         durable.put_back()
         return left
+
+    def saved(self) -> Directory:
+        """Return what there is now, synced or not, to be restored later; nothing changes it."""
+        return copy_of_present(self._root)
+
+    def restore(self, saved: Directory) -> None:
+        """Put back what there was, all of it on the medium; who held files or locks has lost them.
+
+        The script of faults goes on.
+        """
+        self._end_age()
+        self._root = copy_of_present(saved)
 
     def used_bytes(self) -> int:
         """Return the size of all files together."""
@@ -306,6 +317,12 @@ class MemoryFiles:
             else:
                 left.append(operation)
         self._pending = left
+
+    def _end_age(self) -> None:
+        """Let open files and locks be dead, and forget what was not carried over."""
+        self._pending.clear()
+        self._locked = set()
+        self.age += 1
 
     def _add_node(self, path: str, node: Node) -> None:
         directory, name = self._place(path)

@@ -190,6 +190,18 @@ def copy_of_medium(node: Directory) -> Directory:
     return copy
 
 
+def copy_of_present(node: Directory) -> Directory:
+    """Return a directory that holds, now and on its medium, what this one shows."""
+    copy = Directory()
+    for name, inside in node.now.items():
+        if isinstance(inside, Directory):
+            copy.now[name] = copy_of_present(inside)
+        else:
+            copy.now[name] = _file_of(inside.now, inside.modified_ms)
+    copy.durable = dict(copy.now)
+    return copy
+
+
 def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Directory]:
     """Return `start` and every directory that renames join to it."""
     joined = [start]
@@ -203,9 +215,13 @@ def names_changed(start: Directory, operations: Iterable[Operation]) -> list[Dir
 def _copy_of(node: Node) -> Node:
     if isinstance(node, Directory):
         return copy_of_medium(node)
-    copy = FileNode(node.modified_ms)
-    copy.now, copy.durable = bytearray(node.durable), bytearray(node.durable)
-    return copy
+    return _file_of(node.durable, node.modified_ms)
+
+
+def _file_of(contents: bytearray, modified_ms: TimestampMs) -> FileNode:
+    made = FileNode(modified_ms)
+    made.now, made.durable = bytearray(contents), bytearray(contents)
+    return made
 
 
 def _put_rest(contents: bytearray, position: int, data: bytes, *, loss: Loss | None) -> None:

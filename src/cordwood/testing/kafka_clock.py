@@ -1,0 +1,49 @@
+"""The clock of a broker under test, moved from the test's thread."""
+
+import asyncio
+from typing import Final
+
+from cordwood.client.loop_thread import LoopThread
+from cordwood.core.types import TimestampMs
+from cordwood.testing.clock import passed_ms
+from cordwood.testing.running_clock import RunningClock
+
+#: So many turns of the loop end whatever the last calls have begun: nothing here waits for a disk.
+_LAST_TURNS: Final = 10
+
+
+class KafkaClock:
+    """The time of the broker's logs. It runs; that of the network is real and not to be moved."""
+
+    def __init__(self, clock: RunningClock, thread: LoopThread) -> None:
+        self._clock = clock
+        self._thread = thread
+
+    def now_ms(self) -> TimestampMs:
+        """Return the broker's time, in milliseconds since 1970."""
+        return self._clock.now_ms()
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: float = 0
+    ) -> None:
+        """Let time pass at once; when this returns, all that fell due has been done, in order."""
+        self._thread.run(self._advance(passed_ms(days=days, hours=hours, seconds=seconds, ms=ms)))
+
+    def freeze(self) -> None:
+        """Let time stand still until it is advanced, or runs again."""
+        self._thread.call(self._clock.freeze)
+
+    def run(self) -> None:
+        """Let time go on."""
+        self._thread.call(self._clock.run)
+
+    async def _advance(self, ms: float) -> None:
+        """Go from one due call to the next, so that what one begins is done before the next."""
+        clock = self._clock
+        end_ms = clock.monotonic_ms() + ms
+        while (due_ms := clock.next_call_ms()) is not None and due_ms <= end_ms:
+            clock.advance_to(due_ms)
+            await asyncio.sleep(0)
+        clock.advance_to(end_ms)
+        for _ in range(_LAST_TURNS):
+            await asyncio.sleep(0)

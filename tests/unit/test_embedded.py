@@ -1,0 +1,60 @@
+"""A broker inside a program: `with cordwood.Broker(...)`, and everything is given back after it."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import cordwood
+from cordwood.core.errors import InvalidRequestError, LogDirectoryError, SettingError
+
+
+def test_broker_serves_clients_at_its_address(tmp_path: Path) -> None:
+    data = tmp_path / "logs"
+
+    with cordwood.Broker(data) as broker, cordwood.Producer(broker.address) as producer:
+        report = producer.send("orders", b"42 logs").result()
+
+    assert (report.topic, report.offset) == ("orders", 0)
+
+
+def test_broker_keeps_records_for_the_next_one_on_the_same_data(tmp_path: Path) -> None:
+    with cordwood.Broker(tmp_path) as broker, cordwood.Producer(broker.address) as producer:
+        producer.send("orders", b"42 logs").result()
+
+    with cordwood.Broker(tmp_path) as again, cordwood.Admin(again.address) as admin:
+        assert admin.list_topics() == ["orders"]
+
+
+def test_broker_is_told_settings_by_kafka_s_names(tmp_path: Path) -> None:
+    config = {"num.partitions": "3"}
+
+    with (
+        cordwood.Broker(tmp_path, config=config) as broker,
+        cordwood.Admin(broker.address) as admin,
+    ):
+        admin.create_topic("orders")
+        (topic,) = admin.describe_topics(["orders"])
+
+    assert len(topic.partitions) == 3
+
+
+def test_broker_refuses_a_setting_that_nobody_knows(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"log\.retention\.ms"):
+        cordwood.Broker(tmp_path, config={"log.retenton.ms": "1"}).start()
+
+
+def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
+    threads = threading.active_count()
+    with cordwood.Broker(tmp_path), pytest.raises(LogDirectoryError, match="in use"):
+        cordwood.Broker(tmp_path).start()
+
+    assert threading.active_count() == threads
+
+
+def test_broker_has_no_address_outside_of_its_block(tmp_path: Path) -> None:
+    broker = cordwood.Broker(tmp_path)
+    broker.close()
+
+    with pytest.raises(InvalidRequestError, match="not started"):
+        _ = broker.address

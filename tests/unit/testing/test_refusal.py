@@ -1,0 +1,93 @@
+"""An answer that refuses names what was asked for, with the code where Kafka has it."""
+
+from cordwood.core.errors import KafkaStorageError
+from cordwood.core.ids import Uuid
+from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from cordwood.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from cordwood.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from cordwood.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from cordwood.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from cordwood.testing.refusal import refusal, refuse_all, topics_of
+
+ERROR = KafkaStorageError("no disk")
+ORDERS_ID = Uuid(b"the id of orders")
+
+
+def fetch_of(*topics: FetchTopic) -> FetchRequest:
+    return FetchRequest(max_wait_ms=1, min_bytes=1, topics=[*topics])
+
+
+def orders(*partitions: int) -> FetchTopic:
+    asked = [
+        FetchPartition(partition=each, fetch_offset=0, partition_max_bytes=1) for each in partitions
+    ]
+    return FetchTopic(topic_id=ORDERS_ID, partitions=asked)
+
+
+def test_refusal_names_topics_and_partitions_with_the_code() -> None:
+    data = [PartitionProduceData(index=each, records=None) for each in (3, 5)]
+    topic = TopicProduceData(name="orders", partitions=data)
+
+    answer = refusal(ProduceRequest(acks=1, timeout_ms=1, topics=[topic]), ERROR)
+
+    assert isinstance(answer, ProduceResponse)
+    (told,) = answer.responses
+    assert told.name == "orders"
+    assert [(each.index, each.error_code, each.error_message) for each in told.partitions] == [
+        (3, ERROR.code, "no disk"),
+        (5, ERROR.code, "no disk"),
+    ]
+
+
+def test_refusal_of_a_fetch_tells_partitions_and_not_the_session() -> None:
+    answer = refusal(fetch_of(orders(2)), ERROR)
+
+    assert isinstance(answer, FetchResponse)
+    (told,) = answer.responses
+    assert isinstance(told, FetchableTopicResponse)
+    assert (answer.error_code, told.topic_id) == (0, ORDERS_ID)
+    assert [(each.partition_index, each.error_code) for each in told.partitions] == [
+        (2, ERROR.code)
+    ]
+
+
+def test_refusal_stands_at_the_top_when_nothing_is_named() -> None:
+    request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
+
+    answer = refusal(request, ERROR)
+
+    assert isinstance(answer, InitProducerIdResponse)
+    assert answer.error_code == ERROR.code
+
+
+def test_refusal_is_told_beside_everything_that_an_answer_tells_of() -> None:
+    topics = [MetadataResponseTopic(error_code=0, name=each, partitions=[]) for each in ("a", "b")]
+    answer = MetadataResponse(brokers=[], topics=topics)
+
+    refuse_all(answer, ERROR)
+
+    assert [each.error_code for each in answer.topics] == [ERROR.code, ERROR.code]
+
+
+def test_topics_of_a_request_are_its_names_and_ids() -> None:
+    new = CreatableTopic(
+        name="orders", num_partitions=1, replication_factor=1, assignments=[], configs=[]
+    )
+
+    assert "orders" in topics_of(CreateTopicsRequest(topics=[new], timeout_ms=1))
+    assert ORDERS_ID in topics_of(fetch_of(orders(0)))
+    assert topics_of(fetch_of()) == set()
