@@ -7,9 +7,11 @@ swapped_blocks     two blocks of a log file have changed places
 truncated_index    an index file is shorter than it was, by no whole number of entries
 lying_index        an index's entries point somewhere else
 duplicated_segment a log file is there twice, under two names
+lost_segment       the files of a segment in the middle are gone
+lost_aborts        the index of a segment's aborted transactions is gone
 wrong_name         a log file has a name of another offset, or none that a segment has
 bad_snapshot       a producer snapshot is damaged
-bad_checkpoint     a checkpoint, in the directory or beside it, is damaged
+bad_checkpoint     a checkpoint, in the directory or beside it, or the metadata are damaged
 outside_checksums  base offset, size, leader epoch or magic of a batch: no checksum covers them
 """
 
@@ -19,6 +21,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tests.corruption.healthy import HealthyLog
+
+ENTRY_SIZES = {"index": 8, "timeindex": 12, "txnindex": 34}
 
 
 class Touched(NamedTuple):
@@ -99,7 +103,7 @@ def _index(log: HealthyLog, chance: random.Random) -> str:
 
 def _truncated_index(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
     name = _index(log, chance)
-    entry_size = 12 if name.endswith(".timeindex") else 8
+    entry_size = ENTRY_SIZES[name.partition(".")[2]]
     kept = chance.randrange(0, len(out.files[name]), entry_size) + chance.randrange(1, entry_size)
     out.files[name] = out.files[name][:kept]
 
@@ -114,6 +118,17 @@ def _duplicated_segment(log: HealthyLog, out: HurtLog, chance: random.Random) ->
     name = chance.choice(log.logs())
     other = f"{log.end + chance.choice((0, 1, 500)):020}.log"
     out.files[chance.choice((other, f"{name}.swap", "copy.log"))] = out.files[name]
+
+
+def _lost_segment(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
+    name = chance.choice(log.logs()[1:-1])
+    out.touched.append(Touched(name, 0, len(out.files[name])))
+    for each in [each for each in out.files if each.startswith(name[:20])]:
+        del out.files[each]
+
+
+def _lost_aborts(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
+    del out.files[chance.choice(sorted(name for name in log.files if name.endswith(".txnindex")))]
 
 
 def _wrong_name(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
@@ -131,7 +146,8 @@ def _bad_snapshot(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
 
 def _bad_checkpoint(log: HealthyLog, out: HurtLog, chance: random.Random) -> None:
     bad = chance.choice((b"x", b"0\n9\na 1 2\n", b"7\n0\n", b"\0" * 40))
-    name = chance.choice(("leader-epoch-checkpoint", *sorted(log.beside)))
+    beside = sorted(log.beside.keys() - {".kafka_cleanshutdown"})  # of that no byte counts
+    name = chance.choice(("leader-epoch-checkpoint", *beside))
     (out.files if name in out.files else out.beside)[name] = bad
 
 
@@ -150,6 +166,8 @@ KINDS: dict[str, Callable[[HealthyLog, HurtLog, random.Random], None]] = {
     "truncated_index": _truncated_index,
     "lying_index": _lying_index,
     "duplicated_segment": _duplicated_segment,
+    "lost_segment": _lost_segment,
+    "lost_aborts": _lost_aborts,
     "wrong_name": _wrong_name,
     "bad_snapshot": _bad_snapshot,
     "bad_checkpoint": _bad_checkpoint,

@@ -1,13 +1,15 @@
 """Healthy partition directories, written byte by byte: nothing here knows how Cordwood does it.
 
 A directory is files by name, and of every record where its bytes are and what it says. Some batches
-are compressed, some are of idempotent producers; a leader epoch begins with each segment; indexes,
-snapshots and checkpoints are those of a broker that was stopped in order.
+are compressed, some are of idempotent producers, and each segment ends in a transaction that was
+aborted; a leader epoch begins with each segment; indexes, snapshots, checkpoints and metadata are
+those of a broker that was stopped in order.
 """
 
 import gzip
 import random
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +18,8 @@ import google_crc32c
 PARTITION = "orders-3"
 START_MS = 1_700_000_000_000
 HEADER = 61
+NOBODY = (-1, -1, -1)
+ABORTING = 9000
 
 
 class WrittenRecord(NamedTuple):
@@ -59,6 +63,7 @@ class _Batch(NamedTuple):
 
     data: bytes
     records: list[WrittenRecord]
+    offsets: int
     latest: int
 
 
@@ -66,20 +71,23 @@ def healthy_log(seed: int) -> HealthyLog:
     """Return a directory; the same for the same seed."""
     chance = random.Random(seed)
     log = HealthyLog()
-    offset = base = chance.choice((0, 0, 1000))
+    offset = chance.choice((0, 0, 1000))
     epochs = [(0, offset)]
-    for segment in range(chance.randint(2, 4)):
+    for segment in range(chance.randint(3, 4)):
         if segment:
             epochs.append((segment * 2, offset))
         name = f"{offset:020}"
-        base, offset = offset, _segment(log, chance, name, offset, epochs[-1][0])
+        if offset:
+            log.files[f"{name}.snapshot"] = _snapshot()
+        offset = _segment(log, chance, name, offset, epochs[-1][0])
     log.end = offset
     log.files[f"{offset:020}.snapshot"] = _snapshot()
-    log.files[f"{base:020}.snapshot"] = _snapshot()
     lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
     log.files["leader-epoch-checkpoint"] = f"0\n{len(epochs)}\n{lines}".encode()
     log.files["partition.metadata"] = b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"
     topic, number = PARTITION.split("-")
+    log.beside[".kafka_cleanshutdown"] = b'{"version":0,"brokerEpoch":-1}'
+    log.beside["cordwood.metadata"] = _metadata(topic)
     for checkpoint in ("recovery-point", "replication"):
         text = f"0\n1\n{topic} {number} {offset}\n"
         log.beside[f"{checkpoint}-offset-checkpoint"] = text.encode()
@@ -92,9 +100,8 @@ def _segment(log: HealthyLog, chance: random.Random, name: str, offset: int, epo
     out = bytearray()
     entries, times = bytearray(), bytearray()
     latest, since = (-1, offset), 0
-    for _ in range(chance.randint(4, 12)):
-        batch = _batch(chance, offset, epoch)
-        count = len(batch.records)
+    for batch in _batches(chance, offset, epoch):
+        count = batch.offsets
         if batch.latest > latest[0]:
             latest = (batch.latest, offset + count - 1)
         if since > 4096:
@@ -119,10 +126,42 @@ def _segment(log: HealthyLog, chance: random.Random, name: str, offset: int, epo
     log.files[f"{name}.log"] = bytes(out)
     log.files[f"{name}.index"] = bytes(entries)
     log.files[f"{name}.timeindex"] = bytes(times)
+    aborted = log.batches[-2]
+    log.files[f"{name}.txnindex"] = struct.pack(
+        ">hqqqq", 0, ABORTING, aborted.base_offset, offset - 1, offset
+    )
     return offset
 
 
-def _batch(chance: random.Random, offset: int, epoch: int) -> _Batch:
+def _batches(chance: random.Random, offset: int, epoch: int) -> Iterator[_Batch]:
+    """Yield those of a segment: the last one is the marker of the one before."""
+    for _ in range(chance.randint(4, 12)):
+        is_idempotent = chance.random() < 0.3
+        producer = (7000 + chance.randrange(3), 0, offset) if is_idempotent else NOBODY
+        batch = _batch(chance, offset, epoch, producer=producer)
+        yield batch
+        offset += batch.offsets
+    batch = _batch(chance, offset, epoch, producer=(ABORTING, 0, 0), attributes=0x10)
+    yield batch
+    yield _abort(offset + batch.offsets, epoch)
+
+
+def _abort(offset: int, epoch: int) -> _Batch:
+    """Return the marker that aborts a transaction."""
+    record = bytes(3) + _varint(4) + bytes(4) + _varint(6) + bytes(6) + b"\0"
+    payload, at_ms = _varint(len(record)) + record, START_MS + offset * 10
+    said = struct.pack(">hiqqqhii", 0x30, 0, at_ms, at_ms, ABORTING, 0, -1, 1)
+    return _Batch(_sealed(offset, epoch, said + payload), [], 1, at_ms)
+
+
+def _batch(
+    chance: random.Random,
+    offset: int,
+    epoch: int,
+    *,
+    producer: tuple[int, int, int],
+    attributes: int = 0,
+) -> _Batch:
     """Return a batch of up to forty records."""
     first_ms = START_MS + offset * 10
     body, places, said = bytearray(), [], []
@@ -137,10 +176,9 @@ def _batch(chance: random.Random, offset: int, epoch: int) -> _Batch:
         said.append((offset + delta, first_ms + delta * 7, key, value))
     codec = chance.choice((0, 0, 0, 1))
     payload = gzip.compress(bytes(body), mtime=0) if codec else bytes(body)
-    producer = (7000 + chance.randrange(3), 0, offset) if chance.random() < 0.3 else (-1, -1, -1)
     checked = struct.pack(
         ">hiqqqhii",
-        codec,
+        codec | attributes,
         len(said) - 1,
         first_ms,
         said[-1][1],
@@ -148,13 +186,24 @@ def _batch(chance: random.Random, offset: int, epoch: int) -> _Batch:
         len(said),
     )
     checked += payload
-    head = struct.pack(">qiibI", offset, 9 + len(checked), epoch, 2, google_crc32c.value(checked))
     whole = ((0, HEADER + len(payload)),)
     records = [
         WrittenRecord(*each, "", whole if codec else ((0, HEADER), (HEADER + start, HEADER + stop)))
         for each, (start, stop) in zip(said, places, strict=True)
     ]
-    return _Batch(head + checked, records, said[-1][1])
+    return _Batch(_sealed(offset, epoch, checked), records, len(said), said[-1][1])
+
+
+def _sealed(offset: int, epoch: int, checked: bytes) -> bytes:
+    """Return what is under a batch's checksum with what stands in front of it."""
+    crc = google_crc32c.value(checked)
+    return struct.pack(">qiibI", offset, 9 + len(checked), epoch, 2, crc) + checked
+
+
+def _metadata(topic: str) -> bytes:
+    """Return metadata in which there is a topic that is configured as the defaults say."""
+    change = b'{"/brokers/topics/%s":[0,"{}"]}' % topic.encode()
+    return b"cordwood.metadata 1\n%08x %s\n" % (google_crc32c.value(change), change)
 
 
 def _snapshot() -> bytes:

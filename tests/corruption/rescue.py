@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.batch import RecordBatch
 from cordwood.records.stream import batches
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.file_table import FileTable
@@ -23,6 +24,9 @@ SMALL = LogConfig(segment_bytes=1 << 14, segment_index_bytes=1200)
 
 #: Here records of one batch may lie in another, where those have their offsets: nobody can decide.
 RIVALLED = frozenset({"swapped_blocks"})
+
+#: Here nothing is damaged that is left, as in a compacted log: what is missing is told as gaps.
+LIKE_COMPACTED = frozenset({"lost_segment"})
 
 
 class Read(NamedTuple):
@@ -85,7 +89,8 @@ def loaded(rescue: Rescue, *, is_clean: bool = False) -> Log:
 def unforgivable(log: HealthyLog, hurt: HurtLog, rescue: Rescue) -> list[str]:
     """Return what a salvage must not do: lose what nothing touched, or keep quiet."""
     found = []
-    told = _all(rescue.report.lost, log.end)
+    gaps = rescue.report.gaps if hurt.kind in LIKE_COMPACTED else ()
+    told = _all((*rescue.report.lost, *gaps), log.end)
     doubtful = _all(rescue.report.doubtful, log.end)
     for record in log.records:
         got = rescue.records.get(record.offset)
@@ -130,6 +135,7 @@ def _records(files: MemoryFiles, path: str) -> dict[int, Read]:
         for name in files.list(path)
         if name.endswith(".log")
         for batch in batches(read_whole(files, f"{path}/{name}"))
+        if not (isinstance(batch, RecordBatch) and batch.is_control)
         for record in batch.records()
     ]
     return {read.offset: read for read in found}

@@ -22,10 +22,24 @@ def test_verify_finds_every_fault_in_the_file_that_has_it(kind: str) -> None:
         found = [each.path for each in verify(files_of(broken), ["/source"]).all_findings]
 
         assert found, f"{kind} {seed}"
-        segments = {touched.file[:20] for touched in broken.touched}
+        segments = {touched.file[:20] for touched in broken.touched if touched.file in broken.files}
         assert not segments or any(segment in path for segment in segments for path in found), (
             f"{kind} {seed}"
         )
+
+
+@pytest.mark.fuzz
+def test_verify_says_which_offsets_a_lost_segment_had() -> None:
+    for seed in range(SEEDS):
+        log = healthy_log(seed % DIRECTORIES)
+        broken = hurt(log, "lost_segment", seed)
+        (gone,) = (touched.file for touched in broken.touched)
+        batches = [each for each in log.batches if each.file == gone]
+
+        damages = verify(files_of(broken), ["/source"]).damages
+
+        lost = (batches[0].base_offset, batches[-1].last_offset + 1)
+        assert lost in [(each.first_offset, each.end_offset) for each in damages], seed
 
 
 @pytest.mark.fuzz

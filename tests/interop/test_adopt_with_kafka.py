@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.inspect import PlainInspector
@@ -16,9 +17,8 @@ from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.workbench.adopt import Owner, adopt
-from cordwood.workbench.metadata_records import TOPIC
+from cordwood.workbench.metadata_found import read_metadata
 from cordwood.workbench.salvage import SalvageTools, salvage
-from cordwood.workbench.settings_found import read_metadata
 from tests.corruption.faults import hurt
 from tests.corruption.healthy import PARTITION, healthy_log
 from tests.interop.kafka_harness import samples

@@ -4,7 +4,8 @@ import pytest
 
 from cordwood.core.system import SystemFiles
 from cordwood.storage.partition_metadata import read_partition_metadata
-from cordwood.workbench.settings_found import METADATA_LOG, find_settings, read_metadata
+from cordwood.workbench.metadata_found import METADATA_LOG, read_metadata
+from cordwood.workbench.settings_found import SettingsFinder
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, producer_settings
 
@@ -16,7 +17,7 @@ def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:
     broker43.oracle.produce(broker43.bootstrap, "set", samples.plain(), producer_settings("none"))
     files = SystemFiles()
 
-    found = find_settings(files, str(broker43.logs), topic="set", given={"retention.ms": "7000"})
+    found = SettingsFinder(files, given={"retention.ms": "7000"}).of(str(broker43.logs), "set")
     metadata = read_metadata(files, str(broker43.logs))
 
     assert found.config.retention_ms == 7000

@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 
 import cordwood
-from cordwood.broker.metadata_file import FORMAT, METADATA_FILE
 from cordwood.core.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
+from cordwood.storage.metadata_lines import FORMAT, METADATA_FILE
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import ROUNDS, SEED, SETTINGS, WINDOW, create_topics, read_all
 from tests.robustness.producing import SENDERS, producing

@@ -16,27 +16,23 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from cordwood.broker.config_resources import (
-    ALL_BROKERS,
-    Resource,
-    ResourceType,
-    encode_texts,
-    topic_resource,
-)
+from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType, topic_resource
 from cordwood.broker.kept_configs import known_texts
-from cordwood.broker.metadata_file import METADATA_FILE, MetadataFile
+from cordwood.broker.metadata_file import MetadataFile
 from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, format_block
-from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ids import Uuid, make_uuid
+from cordwood.core.metadata_nodes import encode_texts, topic_path
 from cordwood.core.nodes import CreateNode
 from cordwood.core.ports import MetadataStore, Random
 from cordwood.storage.atomic import exists
 from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.metadata_lines import METADATA_FILE
 from cordwood.storage.names import DirectorySuffix, ensure_topic_name
 from cordwood.storage.partition_metadata import ensure_same_topic, read_partition_metadata
-from cordwood.workbench import metadata_records as kafka
-from cordwood.workbench.settings_found import METADATA_LOG, read_metadata
+from cordwood.workbench.metadata_found import METADATA_LOG, read_metadata
+from cordwood.workbench.metadata_records import ClusterMetadata
 
 #: So many names are shown; how many others there are is told.
 _SHOWN: Final = 20
@@ -157,7 +153,7 @@ class _Adoption:
             passed_over=self._passed_over,
         )
 
-    def _read_metadata(self, online: Sequence[LogDirectory]) -> kafka.ClusterMetadata | None:
+    def _read_metadata(self, online: Sequence[LogDirectory]) -> ClusterMetadata | None:
         for directory in online:
             metadata = read_metadata(directory.files, directory.path)
             if metadata is not None:
@@ -166,26 +162,27 @@ class _Adoption:
         return None
 
     def _take_from(
-        self, metadata: kafka.ClusterMetadata, name: str, *, here: Mapping[int, object]
+        self, metadata: ClusterMetadata, name: str, *, here: Mapping[int, object]
     ) -> None:
         topic_id = metadata.topics[name]
         replicas = metadata.replicas.get(topic_id, {})
         self._take(name, topic_id, count=max(replicas, default=0) + 1, here=here)
         others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
         self._shared += [f"{name}-{index}" for index in others]
-        self._take_texts(topic_resource(name), metadata.config_of(kafka.TOPIC, name))
+        self._take_texts_of(topic_resource(name), metadata)
 
-    def _take_of_brokers(self, metadata: kafka.ClusterMetadata) -> None:
+    def _take_of_brokers(self, metadata: ClusterMetadata) -> None:
         self._next_producer_id = metadata.next_producer_id
         own = str(self._node_id)
         for resource in (Resource(ResourceType.BROKER, own), ALL_BROKERS):
-            self._take_texts(resource, metadata.config_of(kafka.BROKER, resource.name))
+            self._take_texts_of(resource, metadata)
 
     def _take(self, name: str, topic_id: Uuid, *, count: int, here: Mapping[int, object]) -> None:
         self.topics[name] = KeptTopic(topic_id, [(self._node_id,)] * count)
         self._elsewhere += [f"{name}-{index}" for index in range(count) if index not in here]
 
-    def _take_texts(self, resource: Resource, texts: Mapping[str, str]) -> None:
+    def _take_texts_of(self, resource: Resource, metadata: ClusterMetadata) -> None:
+        texts = metadata.config_of(resource.type, resource.name)
         known = known_texts(texts, resource, on_event=self._passed_over.append)
         if known:
             self._texts[resource] = known

@@ -1,24 +1,16 @@
 """What has a configuration of its own, and how that is kept.
 
-    topic            /config/topics/<name>
-    broker           /config/brokers/<id>
-    all brokers      /config/brokers/<default>     a broker resource without a name
-
-A node holds {"version": 1, "config": {key: text}}, as Kafka kept it in ZooKeeper. A broker has no
-configuration of another broker, nor of clients or groups.
+A topic, a broker, or all brokers: a broker resource without a name. Where each is kept and in which
+words `core.metadata_nodes` says. A broker has no configuration of another broker, nor of clients
+or groups.
 """
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from cordwood.core.errors import DamagedFileError, InvalidRequestError
-
-_VERSION: Final = 1
-_DEFAULT: Final = "<default>"
-_FOLDERS: Final = {2: "/config/topics", 4: "/config/brokers"}
+from cordwood.core.errors import InvalidRequestError
+from cordwood.core.metadata_nodes import config_path
 
 
 class ResourceType(IntEnum):
@@ -43,7 +35,7 @@ class Resource:
     @property
     def path(self) -> str:
         """Where its configuration is kept."""
-        return f"{_FOLDERS[self.type]}/{self.name or _DEFAULT}"
+        return config_path(self.type, self.name)
 
 
 ALL_BROKERS: Final = Resource(ResourceType.BROKER, "")
@@ -66,27 +58,3 @@ def resource_asked_for(type_code: int, name: str, *, node_id: int) -> Resource:
             f"Unexpected broker id, expected {node_id} or empty string, but received {name}"
         )
     return resource
-
-
-def encode_texts(texts: Mapping[str, str]) -> bytes:
-    """Return the content of a node."""
-    node = {"version": _VERSION, "config": dict(texts)}
-    return json.dumps(node, separators=(",", ":")).encode()
-
-
-def decode_texts(data: bytes, *, path: str) -> dict[str, str]:
-    """Return the texts in a node's content; `path` is what the error names."""
-    try:
-        node = json.loads(data)
-    except ValueError:
-        node = None
-    texts = node.get("config") if isinstance(node, dict) else None
-    if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
-        raise DamagedFileError(
-            "this is no configuration",
-            path=path,
-            remedy="restore it, or remove it to have the defaults",
-            expected='{"version": 1, "config": {...}}',
-            found=repr(data[:60]),
-        )
-    return texts

@@ -1,47 +1,29 @@
 """The metadata of a broker that stands alone: one file of text, `cordwood.metadata`.
 
-    cordwood.metadata 1                              the format's version
-    7323584d {"/brokers":[0,""]}                     a change: its CRC-32C, and what it made of
-    d475f3e9 {"/brokers/topics/orders":[0,"{..}"]}   some nodes: version and data,
-    fc96fd52 {"/brokers/topics/orders":null}         or null where there is none any more
-
-A change is a line, appended and synced before it counts. What is left of one that a crash cut short
-is the last line, and is cut off; any other line that is not whole is damage. When most lines have
-been overtaken the file is written anew, a line a node, beside the old one and then in its place.
-Bytes that are no UTF-8 stand as lone surrogates.
+A change is a line, appended and synced before it counts (`storage.metadata_lines` says how it is
+written). What is left of one that a crash cut short is cut off. When most lines have been overtaken
+the file is written anew, a line a node, beside the old one and then in its place.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
-from types import MappingProxyType
 from typing import Final, NoReturn, Self
 
-from cordwood.core.binary import crc32c
-from cordwood.core.errors import DamagedFileError, KafkaStorageError
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.nodes import Effects, Node, NodeChange, NodeTree
 from cordwood.core.ports import Files, OpenFile
 from cordwood.storage.atomic import directory_of, read_whole, write_atomically, write_synced
+from cordwood.storage.metadata_lines import (
+    FORMAT,
+    FORMATS,
+    Formats,
+    decode_metadata,
+    encode_line,
+    encode_metadata,
+)
 
-METADATA_FILE: Final = "cordwood.metadata"
-FORMAT: Final = 1
-
-_TITLE: Final = b"cordwood.metadata "
-_CHECKSUM_LENGTH: Final = 8
 #: A file is written anew only once so many changes in it have been overtaken, and most.
 _OVERTAKEN_AT_LEAST: Final = 1000
-
-
-def _effects(text: str) -> Effects:
-    """Return what a line of format 1 made of nodes; ValueError if it is none."""
-    effects: dict[str, Node | None] = {}
-    for path, found in json.loads(text).items():
-        effects[path] = None if found is None else Node(_bytes(found[1]), int(found[0]))
-    return effects
-
-
-#: How the lines of each format are read. Only the last one is written.
-FORMATS: Final[Mapping[int, Callable[[str], Effects]]] = MappingProxyType({FORMAT: _effects})
 
 
 class MetadataFile:
@@ -62,35 +44,18 @@ class MetadataFile:
         """Make a file that holds what `changes` make of an empty tree, whole or not at all."""
         tree = NodeTree()
         tree.apply(tree.plan(changes))
-        write_atomically(files, path, data=_whole(tree))
+        write_atomically(files, path, data=encode_metadata(tree))
         return cls(files, path, tree, written=len(tree))
 
     @classmethod
-    def open(
-        cls,
-        files: Files,
-        path: str,
-        *,
-        formats: Mapping[int, Callable[[str], Effects]] = FORMATS,
-    ) -> Self:
+    def open(cls, files: Files, path: str, *, formats: Formats = FORMATS) -> Self:
         """Read a file; DamagedFileError if it cannot be understood. An older format is renewed."""
-        title, *lines = read_whole(files, path).splitlines(keepends=True) or [b""]
-        version = _version(title, formats, path=path)
-        tree, written, end = NodeTree(), 0, len(title)
-        for number, line in enumerate(lines, 1):
-            effects = _read(line, formats[version])
-            if effects is None and number == len(lines):
-                break
-            if effects is None:
-                _refuse_line(number + 1, path)
-            tree.apply(effects)
-            written += len(effects)
-            end += len(line)
-        made = cls(files, path, tree, written=written)
-        if version != FORMAT:
-            write_atomically(files, path, data=_whole(tree))
+        read = decode_metadata(read_whole(files, path), path=path, formats=formats)
+        made = cls(files, path, read.tree, written=read.written)
+        if read.version != FORMAT:
+            write_atomically(files, path, data=encode_metadata(read.tree))
         else:
-            made._begin_at(end)
+            made._begin_at(read.end)
         return made
 
     def get(self, path: str) -> Node | None:
@@ -133,7 +98,7 @@ class MetadataFile:
             raise KafkaStorageError(f"{self._path}: {self._failure}")
         try:
             file = self._opened()
-            file.append(_line(effects))
+            file.append(encode_line(effects))
         except OSError as error:
             raise KafkaStorageError(f"{self._path}: {error}") from error
         try:
@@ -145,7 +110,7 @@ class MetadataFile:
         """Write the file anew. If there is no room for two of them, it goes on as it is."""
         beside = f"{self._path}.tmp"
         try:
-            write_synced(self._files, beside, data=_whole(self._tree))
+            write_synced(self._files, beside, data=encode_metadata(self._tree))
         except OSError:
             self._written = 0
             return
@@ -170,70 +135,3 @@ class MetadataFile:
     def _fail(self, error: OSError) -> NoReturn:
         self._failure = error
         raise KafkaStorageError(f"{self._path}: {error}") from error
-
-
-def _whole(tree: NodeTree) -> bytes:
-    """Return a file that says what a tree is, and nothing of what it was."""
-    lines = [_line({path: node}) for path, node in tree]
-    return b"".join([_TITLE, b"%d\n" % FORMAT, *lines])
-
-
-def _line(effects: Effects) -> bytes:
-    content = {
-        path: None if node is None else [node.version, _text(node.data)]
-        for path, node in effects.items()
-    }
-    text = json.dumps(content, separators=(",", ":")).encode("ascii")
-    return b"%08x %s\n" % (crc32c(text), text)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _version(title: bytes, formats: Mapping[int, object], *, path: str) -> int:
-    words = title.removeprefix(_TITLE)
-    if words == title or not words.strip().isdigit() or not title.endswith(b"\n"):
-        raise DamagedFileError(
-            "this is no file of metadata",
-            path=path,
-            position=1,
-            expected=f"{_TITLE.decode()}{FORMAT}",
-            found=repr(title[:40]),
-            remedy="restore it, or move it away to have topics found by their directories",
-        )
-    version = int(words)
-    if version not in formats:
-        raise DamagedFileError(
-            f"the metadata have format {version}, which only a later release can read",
-            path=path,
-            position=1,
-            expected=f"format {FORMAT} at most",
-            found=version,
-            remedy="start the release that has written it, or a later one",
-        )
-    return version
-
-
-def _read(line: bytes, reading: Callable[[str], Effects]) -> Effects | None:
-    """Return what a line made of nodes, None if it is not whole."""
-    checksum, text = line[:_CHECKSUM_LENGTH], line[_CHECKSUM_LENGTH + 1 : -1]
-    if not line.endswith(b"\n") or checksum != b"%08x" % crc32c(text):
-        return None
-    try:
-        return reading(text.decode("ascii"))
-    except (ValueError, TypeError, IndexError, KeyError, AttributeError):
-        return None
-
-
-def _refuse_line(number: int, path: str) -> NoReturn:
-    raise DamagedFileError(
-        f"line {number} is not what was written",
-        path=path,
-        position=number,
-        remedy="restore the file, or move it away to have topics found by their directories",
-    )

@@ -15,8 +15,9 @@ from cordwood.broker.hosting import HostingTools, serve_topic
 from cordwood.broker.image import ClusterImage, PartitionImage, TopicImage
 from cordwood.broker.partitions import epoch_at_start
 from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, block_after, format_block
-from cordwood.broker.topic_nodes import TOPICS, KeptTopic, decode_topic, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, decode_topic
 from cordwood.core.errors import KafkaStorageError
+from cordwood.core.metadata_nodes import TOPICS, topic_path
 from cordwood.core.nodes import CreateNode, SetNode
 from cordwood.core.ports import MetadataStore
 from cordwood.core.types import TopicPartition

@@ -13,11 +13,8 @@ from typing import Final, NamedTuple
 from cordwood.broker.placement import Replicas
 from cordwood.core.errors import BytesError, DamagedFileError
 from cordwood.core.ids import Uuid, format_uuid, parse_uuid
+from cordwood.core.metadata_nodes import FOLDERS
 from cordwood.core.nodes import CreateNode
-
-TOPICS: Final = "/brokers/topics"
-#: Nodes that are always there, so that others can be made below them.
-FOLDERS: Final = ("/brokers", TOPICS, "/config", "/config/topics", "/config/brokers")
 
 _VERSION: Final = 3
 
@@ -32,11 +29,6 @@ class KeptTopic(NamedTuple):
 def folders() -> list[CreateNode]:
     """Return what an empty store begins with."""
     return [CreateNode(path) for path in FOLDERS]
-
-
-def topic_path(name: str) -> str:
-    """Return where a topic is kept."""
-    return f"{TOPICS}/{name}"
 
 
 def encode_topic(topic: KeptTopic) -> bytes:

@@ -22,7 +22,7 @@ from cordwood.broker.kept_configs import forget_texts, keep_texts
 from cordwood.broker.metadata import Metadata
 from cordwood.broker.metadata_writer import Change, MetadataWriter
 from cordwood.broker.placement import Replicas
-from cordwood.broker.topic_nodes import KeptTopic, encode_topic, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, encode_topic
 from cordwood.broker.topic_rules import (
     NewTopic,
     TakenNames,
@@ -35,6 +35,7 @@ from cordwood.broker.topic_rules import (
 from cordwood.broker.topic_selection import Said, Selection, select
 from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
 from cordwood.core.ids import make_uuid
+from cordwood.core.metadata_nodes import topic_path
 from cordwood.core.nodes import CreateNode, DeleteNode, NodeChange, SetNode
 from cordwood.core.ports import MetadataStore, Random
 from cordwood.storage.log import Log

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from cordwood.cli.output import say
-from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
+from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
 
 if TYPE_CHECKING:
     from cordwood.workbench.explain import Explanation, SegmentFate
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 EXAMPLE: Final = "Example: cordwood log explain kafka-logs/orders-0 --config retention.ms=3600000"
 
 Directory = Annotated[str, typer.Argument(help="The partition's directory.")]
-Config = Annotated[
-    list[str] | None, typer.Option("--config", help="NAME=VALUE of the topic; may come again.")
-]
-BrokerConfig = Annotated[str | None, typer.Option(help="The broker's server.properties.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 _LATEST_MS: Final = 253_402_300_799_999  # the year 9999
@@ -41,17 +37,12 @@ def explain(
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.storage.reader_place import partition_of  # noqa: PLC0415  # as above
     from cordwood.workbench import explain as work  # noqa: PLC0415  # as above
-    from cordwood.workbench.settings_found import find_settings  # noqa: PLC0415  # as above
 
     path, files = absolute(directory), SystemFiles()
     partition = partition_of(path)
-    found = find_settings(
-        files,
-        str(Path(path).parent),
-        topic=None if partition is None else partition.topic,
-        given=pairs_in(config),
-        broker_config=None if broker_config is None else absolute(broker_config),
-    )
+    topic = None if partition is None else partition.topic
+    finder = finder_of(files, config=config, broker_config=broker_config)
+    found = finder.of(str(Path(path).parent), topic)
     told = work.explain(files, path, found=found, now_ms=SystemClock().now_ms())
     say(told.to_json() if as_json else "\n".join(lines_of(told)))
 

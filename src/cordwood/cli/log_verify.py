@@ -10,6 +10,7 @@ from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.output import say
 from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
+from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
 from cordwood.cli.warming import warm_for
 
 Paths = Annotated[
@@ -19,17 +20,24 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Deep = Annotated[bool, typer.Option("--deep", help="Read the records too, not only headers.")]
 
 
-def verify(paths: Paths, *, as_json: Json = False) -> None:
+def verify(
+    paths: Paths,
+    *,
+    config: Config = None,
+    broker_config: BrokerConfig = None,
+    as_json: Json = False,
+) -> None:
     """Check every checksum, record, index and snapshot; exit with 1 if something is wrong."""
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
     from cordwood.records.kernels import sweeper  # noqa: PLC0415  # as above
     from cordwood.workbench import verify as verifying  # noqa: PLC0415  # as above
 
-    places = [absolute(path) for path in paths]
+    places, files = [absolute(path) for path in paths], SystemFiles()
+    settings = finder_of(files, config=config, broker_config=broker_config)
     size = _log_bytes(places)
     warm_for(size)
     with progress(size) as tell:
-        found = verifying.verify(SystemFiles(), places, sweeper=sweeper(), tell=tell)
+        found = verifying.verify(files, places, settings=settings, sweeper=sweeper(), tell=tell)
     say(found.to_json() if as_json else str(found))
     if found.is_damaged:
         raise typer.Exit(FOUND_WRONG)

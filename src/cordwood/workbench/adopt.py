@@ -32,8 +32,8 @@ from cordwood.storage.partition_metadata import (
 from cordwood.storage.reader_place import partition_of, partition_paths
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.workbench.locked import locked
+from cordwood.workbench.metadata_found import METADATA_LOG
 from cordwood.workbench.metadata_written import TopicToTell, bootstrap_checkpoint
-from cordwood.workbench.settings_found import METADATA_LOG
 
 BOOTSTRAP = "bootstrap.checkpoint"
 

@@ -5,7 +5,7 @@ note     worth knowing, and nothing is wrong: a torn tail, leftovers, gaps a cle
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -15,6 +15,9 @@ from cordwood.core.errors import BadRecordsError, DamagedFileError
 RESTORE: Final = "restore the file from a replica, or read what is before and behind it"
 LOST: Final = "restore what is missing from a replica: records are lost"
 REBUILD: Final = "remove it: indexes are rebuilt from the log when it is next opened"
+
+
+_SHOWN: Final = 3
 
 
 class Severity(StrEnum):
@@ -169,6 +172,12 @@ def in_both(before: Iterable[Finding], after: Iterable[Finding]) -> tuple[Findin
     """Return what is found still, and of notes what was found last."""
     known = set(before)
     return tuple(each for each in after if each.severity is Severity.NOTE or each in known)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first of some names as text, and how many there are besides."""
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _count(number: int, noun: str, plural: str = "s") -> str:

@@ -20,11 +20,8 @@ from typing import Final
 from cordwood.core.binary import read_unsigned_varint
 from cordwood.core.errors import BytesError
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.records.flexible import FlexibleReader
-
-TOPIC: Final = 2
-BROKER: Final = 4
-ALL_BROKERS: Final = ""
 
 _FRAME: Final = 1
 _REPLICAS_TAG: Final = 2

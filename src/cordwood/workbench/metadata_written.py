@@ -18,10 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.control import SnapshotFooter, SnapshotHeader, control_batch
 from cordwood.records.flexible import FlexibleWriter
-from cordwood.workbench.metadata_records import TOPIC
 
 #: As Kafka 4.0 begins; later ones read it and can be told to go on from it.
 FEATURES: Final = {"metadata.version": 25, "group.version": 1, "transaction.version": 2}

@@ -134,31 +134,33 @@ class PartitionView:
 
         return stat.stat(self._files, [self.path], is_deep=deep, sweeper=sweeper())
 
-    def verify(self) -> "Verification":
-        """Check every checksum, record, index and snapshot, and return what was found."""
+    def verify(self, *, config: Mapping[str, str] | None = None) -> "Verification":
+        """Check every checksum, record, index and snapshot, and return what was found.
+
+        `config` gives settings of the topic: its cleanup policy tells what missing offsets mean,
+        where no metadata beside the log do.
+        """
         from cordwood.records.kernels import sweeper  # noqa: PLC0415  # numpy: 0.1 s
         from cordwood.workbench import verify  # noqa: PLC0415  # as above
+        from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
 
-        return verify.verify(self._files, [self.path], sweeper=sweeper())
+        finder = SettingsFinder(self._files, given=config)
+        return verify.verify(self._files, [self.path], settings=finder, sweeper=sweeper())
 
     def explain(
         self, *, config: Mapping[str, str] | None = None, broker_config: str | None = None
     ) -> "Explanation":
         """Return which segments retention takes now, when it takes the others, and by what setting.
 
-        `config` gives settings of the topic; what it does not give is looked for in Kafka's
+        `config` gives settings of the topic; what it does not give is looked for in the
         metadata beside the log and in `broker_config`, a file of broker settings.
         """
         from cordwood.workbench import explain  # noqa: PLC0415  # numpy: 0.1 s
-        from cordwood.workbench.settings_found import find_settings  # noqa: PLC0415  # as above
+        from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
 
-        found = find_settings(
-            self._files,
-            directory_of(self.path),
-            topic=None if self.partition is None else self.partition.topic,
-            given=config or {},
-            broker_config=broker_config,
-        )
+        finder = SettingsFinder(self._files, given=config, broker_config=broker_config)
+        topic = None if self.partition is None else self.partition.topic
+        found = finder.of(directory_of(self.path), topic)
         return explain.explain(self._files, self.path, found=found, now_ms=self._clock.now_ms())
 
 

@@ -6,7 +6,8 @@
                                                  may take what was not synced
 
 Checkpoints are read before the log is, which only grows meanwhile, or is truncated: then they are
-written anew.
+written anew. What lies above the recovery point of a log directory without the mark of a clean stop
+need not be on disk: its owner is at work, or has died and finds out at its next start.
 """
 
 from collections.abc import Iterator
@@ -15,22 +16,27 @@ from typing import NamedTuple
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
-from cordwood.storage.atomic import directory_of
+from cordwood.storage.atomic import directory_of, exists
 from cordwood.storage.checkpoints import (
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
     read_offset_checkpoint,
 )
+from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
 from cordwood.workbench.findings import LOST, Finding, damage, note
 
 
 class SaidEnds(NamedTuple):
-    """What the checkpoints beside a partition say of it; 0 where they say nothing."""
+    """What the checkpoints beside a partition say of it; 0 where they say nothing.
+
+    From `unsynced_from` on, None: nowhere, files of the log may lag behind each other.
+    """
 
     log_start: int = 0
     recovery_point: int = 0
     high_watermark: int = 0
+    unsynced_from: int | None = None
 
 
 class Checkpoints:
@@ -44,9 +50,14 @@ class Checkpoints:
         """Return what is said of a partition's directory; of one with another name nothing is."""
         if partition is None or path.rpartition("/")[2] != str(partition):
             return SaidEnds()
+        beside = directory_of(path)
         names = (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
-        found = (self._offsets(f"{directory_of(path)}/{name}") for name in names)
-        return SaidEnds(*(each.get(partition, 0) for each in found))
+        found = (self._offsets(f"{beside}/{name}").get(partition, 0) for name in names)
+        said = SaidEnds(*found)
+        if not exists(self._files, f"{beside}/{RECOVERY_POINTS}"):
+            return said
+        is_clean = exists(self._files, f"{beside}/{CLEAN_SHUTDOWN}")
+        return said._replace(unsynced_from=None if is_clean else said.recovery_point)
 
     def _offsets(self, path: str) -> dict[TopicPartition, int]:
         if path not in self._read:

@@ -23,11 +23,10 @@ from cordwood.storage.names import (
     segment_name,
 )
 from cordwood.storage.partition_metadata import PARTITION_METADATA
-from cordwood.workbench.findings import Finding, damage, note
+from cordwood.workbench.findings import Finding, damage, note, some_of
 
 _KNOWN: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA})
 _ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
-_SHOWN: Final = 3
 
 
 def check_names(path: str, names: Collection[str], *, bases: AbstractSet[int]) -> Iterator[Finding]:
@@ -49,14 +48,14 @@ def check_names(path: str, names: Collection[str], *, bases: AbstractSet[int]) -
         elif name.removesuffix(".tmp") not in _KNOWN:
             strange.append(name)
     if leftovers:
-        words = f"left over, or about to be removed: {_some(leftovers)}"
+        words = f"left over, or about to be removed: {some_of(leftovers)}"
         yield note(path, words, remedy="nothing to do: the owner removes them")
     unindexed = _unindexed(names, bases)
     if unindexed:
-        words = f"segments without an offset index: {_some(unindexed)}"
+        words = f"segments without an offset index: {some_of(unindexed)}"
         yield note(path, words, remedy="nothing to do: it is built when the log is next opened")
     if strange:
-        words = f"no files of a log: {_some(strange)}"
+        words = f"no files of a log: {some_of(strange)}"
         yield note(path, words, remedy="nothing to do: brokers pass over them")
 
 
@@ -75,8 +74,3 @@ def _unindexed(names: Collection[str], bases: AbstractSet[int]) -> list[str]:
     listed = frozenset(names)
     indexed = {base for base in bases if segment_name(Offset(base), INDEX) in listed}
     return [str(base) for base in sorted(bases)[:-1] if indexed and base not in indexed]
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -3,11 +3,14 @@
     offsets   increase; those that no batch has are gaps, which are judged when all is known:
                   below what a cleaner has reached, or a batch that has lost records   compacted
                   behind records without keys, or where files of a segment are left    lost
-                  otherwise                                                            unknown
+                  otherwise by the topic's cleanup policy: compacted, lost, or, where nobody knows
+                  it, unknown
     epochs    never go back, and are those of the leader epoch checkpoint from its first on, which
               is written before the first record of an epoch is
 
-A cleaner takes every record that has no key. So a gap behind such a record is none of its doing.
+A cleaner takes every record that has no key. So a gap behind such a record is none of its doing. In
+a log that is not compacted every offset is in a batch: brokers leave out none, control records
+count, and what is deleted or truncated goes from an end.
 """
 
 from bisect import bisect_right
@@ -18,6 +21,7 @@ from typing import Final, NamedTuple
 from cordwood.records.sweep import Swept, SweptBatch
 from cordwood.storage.epochs import EpochEntry
 from cordwood.workbench.findings import LOST, Finding, damage, note
+from cordwood.workbench.settings_found import Cleanup
 
 _OFFSET_REMEDY: Final = "restore the file from a replica: readers stop here"
 _EPOCH_REMEDY: Final = "remove the file: the log then has no epochs from before its next leader"
@@ -25,6 +29,7 @@ _LEARN: Final = (
     "remove the file: the next load learns epochs from the log above its recovery point; or, if "
     "the batch is wrong, restore that from a replica"
 )
+_COMPACTED: Final = "--config cleanup.policy=compact"
 #: Where a batch's fields are in `Swept.columns`.
 _FIELD: Final = {name: at for at, name in enumerate(SweptBatch._fields)}
 
@@ -135,7 +140,12 @@ class Order:
         self._healed = None
 
     def judge(
-        self, *, log_start: int, cleaned_to: int, orphans: Iterable[int] = ()
+        self,
+        *,
+        log_start: int,
+        cleaned_to: int,
+        cleanup: Cleanup = Cleanup(),  # noqa: B008  # a value
+        orphans: Iterable[int] = (),
     ) -> Iterator[Finding]:
         """Yield what the gaps are; `orphans` are bases of segments of which other files are left.
 
@@ -144,12 +154,17 @@ class Order:
         cleaned = []
         bases = tuple(orphans)
         for gap in self._gaps:
-            if gap.end_offset <= max(log_start, 0):
+            first, end, _, _ = gap
+            if end <= log_start:
                 continue
-            if gap.end_offset <= cleaned_to or gap.end_offset <= self._lost_at:
+            if end <= max(cleaned_to, self._lost_at):
+                cleaned.append(gap)
+            elif self._is_behind_keyless(gap) or any(first <= base < end for base in bases):
+                yield _lost(gap, "offsets are missing that no cleaner has taken")
+            elif cleanup.is_compacted:
                 cleaned.append(gap)
             else:
-                yield self._judged(gap, bases)
+                yield _by_policy(gap, cleanup)
         if cleaned:
             yield note(
                 cleaned[0].path,
@@ -193,26 +208,8 @@ class Order:
         if first is not None and first < end_offset:
             self._gaps.append(Gap(first, end_offset, path, position))
 
-    def _judged(self, gap: Gap, orphans: tuple[int, ...]) -> Finding:
-        first, end, path, position = gap
-        is_keyless = self._first_keyless is not None and self._first_keyless < first
-        if is_keyless or any(first <= base < end for base in orphans):
-            return damage(
-                path,
-                "offsets are missing that no cleaner has taken",
-                remedy=LOST,
-                position=position,
-                first_offset=first,
-                end_offset=end,
-            )
-        return note(
-            path,
-            "offsets that no batch has: taken by a cleaner on another replica, or lost",
-            remedy="compare with a replica if the topic is not compacted",
-            position=position,
-            first_offset=first,
-            end_offset=end,
-        )
+    def _is_behind_keyless(self, gap: Gap) -> bool:
+        return self._first_keyless is not None and self._first_keyless < gap.first_offset
 
     def _follow_epochs(self, swept: Swept, start: int, path: str) -> None:
         for batch in swept.batches:
@@ -292,6 +289,33 @@ class Order:
                     found=self._epochs[after - 1].epoch,
                 )
             )
+
+
+def _by_policy(gap: Gap, cleanup: Cleanup) -> Finding:
+    """Return what a gap is in a log that is not compacted, or of which nobody knows."""
+    if cleanup.is_compacted is not None:
+        words = f"offsets are missing of a topic that is not compacted ({cleanup.source})"
+        return _lost(gap, words, f"{LOST}; if it was compacted before, say {_COMPACTED}")
+    return note(
+        gap.path,
+        "offsets that no batch has: taken by a cleaner, or lost; nobody says whether the topic is "
+        "compacted",
+        remedy=f"say {_COMPACTED}, or =delete",
+        position=gap.position,
+        first_offset=gap.first_offset,
+        end_offset=gap.end_offset,
+    )
+
+
+def _lost(gap: Gap, words: str, remedy: str = LOST) -> Finding:
+    return damage(
+        gap.path,
+        words,
+        remedy=remedy,
+        position=gap.position,
+        first_offset=gap.first_offset,
+        end_offset=gap.end_offset,
+    )
 
 
 def check_epochs(entries: Sequence[EpochEntry], path: str) -> Iterator[Finding]:

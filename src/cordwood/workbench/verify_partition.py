@@ -6,7 +6,7 @@ believed. Of a single segment only its own files are looked at.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import SegmentSource
@@ -16,6 +16,7 @@ from cordwood.storage.partition_metadata import PARTITION_METADATA, parse_partit
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_listing import snapshot_offsets
 from cordwood.workbench.findings import Finding, VerifiedPartition, damage, in_both, of_file
+from cordwood.workbench.settings_found import Cleanup
 from cordwood.workbench.unreadable import ReadAround, Unreadable
 from cordwood.workbench.verify_ends import SaidEnds, check_ends
 from cordwood.workbench.verify_names import check_names, orphans_among
@@ -29,17 +30,24 @@ MOST_LOOKS: Final = 3
 T = TypeVar("T")
 
 
+class SaidBeside(NamedTuple):
+    """What is said of a partition outside of its directory."""
+
+    ends: SaidEnds = SaidEnds()
+    cleanup: Cleanup = Cleanup()
+
+
 def verify_partition(
     reader: PartitionReader,
     partition: TopicPartition | None,
     *,
     tools: VerifyTools,
     only: int | None = None,
-    said: SaidEnds = SaidEnds(),  # noqa: B008  # a value
+    said: SaidBeside = SaidBeside(),  # noqa: B008  # a value
 ) -> VerifiedPartition:
     """Verify a partition, or of it only the segment with one base offset.
 
-    `said` is how far it has come, as others had it before the partition was looked at.
+    `said` is what others said of it before it was looked at.
     """
 
     def look() -> VerifiedPartition:
@@ -70,7 +78,7 @@ def _look(
     *,
     tools: VerifyTools,
     only: int | None,
-    said: SaidEnds,
+    said: SaidBeside,
 ) -> VerifiedPartition:
     unreadable = Unreadable()
     source = ReadAround(reader.source, unreadable)
@@ -85,7 +93,8 @@ def _look(
     findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
     order = _order(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
-    producers = Producers(source, _snapshots(names, only))
+    unsynced = said.ends.unsynced_from
+    producers = Producers(source, _snapshots(names, only), unsynced_from=unsynced)
     first = places[0].listed.base_offset if places else beside.log_start
     producers.start(first)
     if beside.cleaned_to > 0:
@@ -98,13 +107,14 @@ def _look(
     findings += order.judge(
         log_start=beside.log_start,
         cleaned_to=beside.cleaned_to,
+        cleanup=said.cleanup,
         orphans=orphans_among(names, set(bases)),
     )
     findings += [
         damage(each.path, each.cause, position=each.position) for each in unreadable.stretches()
     ]
     if only is None:
-        findings += check_ends(source.path, said, log_end=max(first, verifier.log_end))
+        findings += check_ends(source.path, said.ends, log_end=max(first, verifier.log_end))
     log_start = max(first, beside.log_start)
     return VerifiedPartition(
         path=source.path,

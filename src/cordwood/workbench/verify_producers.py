@@ -6,7 +6,8 @@
 
 Snapshots and indexes speak of the log as it was written. A cleaner takes markers and batches, and
 damage hides them: from there on only what the files are in themselves is checked. Producers expire,
-so a snapshot need not know all of them. The active segment's index may lag behind its log.
+so a snapshot need not know all of them. The active segment's index may lag behind what of its log
+was not synced yet.
 """
 
 from collections.abc import Sequence
@@ -26,9 +27,13 @@ from cordwood.storage.producer_snapshot import decode_snapshot
 from cordwood.storage.producer_state import ProducedBatch, ProducerState
 from cordwood.storage.reader_indexes import open_entries
 from cordwood.storage.reader_listing import ListedSegment
-from cordwood.workbench.findings import REBUILD, Finding, damage, of_file
+from cordwood.workbench.findings import Finding, damage, note, of_file
 
 _SNAPSHOT_REMEDY: Final = "remove it: producers are read from an older snapshot and the log"
+_ABORTED_REMEDY: Final = (
+    "stop the broker and rebuild it with cordwood log reindex: aborted records may be read as "
+    "committed ones, and committed as aborted"
+)
 _FIELD: Final = {name: at for at, name in enumerate(SweptBatch._fields)}
 
 
@@ -70,14 +75,22 @@ class Producers:
         "_last",
         "_open",
         "_snapshots",
+        "_unsynced_from",
         "findings",
     )
 
-    def __init__(self, source: SegmentSource, snapshots: Sequence[int]) -> None:
+    def __init__(
+        self,
+        source: SegmentSource,
+        snapshots: Sequence[int],
+        *,
+        unsynced_from: int | None = None,
+    ) -> None:
         self.findings: list[Finding] = []
         self._last: dict[int, LastBatch] = {}
         self._open: dict[int, int] = {}
         self._aborted: list[AbortedEntry] = []
+        self._unsynced_from = unsynced_from
         self._is_known = True
         self._directory = source.path
         self._snapshots = {offset: self._load(source, offset) for offset in snapshots}
@@ -142,7 +155,9 @@ class Producers:
                 words = "none" if expected is None else _entry_words(expected)
                 self._say_aborted(loaded.path, entry, words, _entry_words(entry), number=number)
         for entry in aborted.values():
-            if not is_last or entry.last_offset < latest:
+            if is_last and entry.last_offset > latest and self._is_unsynced(entry.last_offset):
+                self._note_lag(loaded.path, entry)
+            else:
                 self._say_aborted(loaded.path, entry, _entry_words(entry), "none", number=None)
 
     # -- inside
@@ -224,7 +239,7 @@ class Producers:
             damage(
                 path,
                 "an aborted transaction is not the log's",
-                remedy=REBUILD,
+                remedy=_ABORTED_REMEDY,
                 position=None if number is None else number * ABORTED_ENTRY_SIZE,
                 first_offset=min(entry.first_offset, entry.last_offset),
                 end_offset=entry.last_offset + 1,
@@ -232,6 +247,20 @@ class Producers:
                 found=found,
             )
         )
+
+    def _note_lag(self, path: str, entry: AbortedEntry) -> None:
+        self.findings.append(
+            note(
+                path,
+                "an aborted transaction is not in the index yet",
+                remedy="nothing to do: it is being written, or a broker finds it when it starts",
+                first_offset=entry.first_offset,
+                end_offset=entry.last_offset + 1,
+            )
+        )
+
+    def _is_unsynced(self, offset: int) -> bool:
+        return self._unsynced_from is not None and offset >= self._unsynced_from
 
     def _path(self, offset: int) -> str:
         return f"{self._directory}/{ListedSegment(offset).name(SNAPSHOT)}"

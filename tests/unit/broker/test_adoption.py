@@ -3,20 +3,21 @@
 import pytest
 
 from cordwood.broker.adoption import Adopted, open_metadata
-from cordwood.broker.metadata_file import METADATA_FILE, MetadataFile
+from cordwood.broker.metadata_file import MetadataFile
 from cordwood.broker.producer_ids import BLOCK_PATH, block_after
-from cordwood.broker.topic_nodes import KeptTopic, decode_topic, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, decode_topic
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import BROKER, TOPIC, topic_path
 from cordwood.core.nodes import CreateNode
 from cordwood.storage.atomic import exists
 from cordwood.storage.directories import Owner, open_directories
 from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.metadata_lines import METADATA_FILE
 from cordwood.storage.partition_metadata import write_partition_metadata
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
-from cordwood.workbench.metadata_records import BROKER, TOPIC
 from tests.unit.workbench.metadata_samples import (
     TOPIC_ID,
     config,

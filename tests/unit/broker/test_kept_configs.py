@@ -1,9 +1,10 @@
 """Configurations in the metadata: believed where they are known, changed as a whole."""
 
-from cordwood.broker.config_resources import ALL_BROKERS, encode_texts, topic_resource
+from cordwood.broker.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.kept_configs import forget_texts, keep_texts, known_texts, load_configs
 from cordwood.broker.topic_nodes import folders
+from cordwood.core.metadata_nodes import encode_texts
 from cordwood.core.nodes import CreateNode
 from cordwood.testing.metadata import MemoryMetadata
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.broker.metadata_file import FORMATS, MetadataFile
-from cordwood.core.binary import crc32c
-from cordwood.core.errors import DamagedFileError, KafkaStorageError
+from cordwood.broker.metadata_file import MetadataFile
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.nodes import CreateNode, DeleteNode, Node, SetNode
 from cordwood.storage.atomic import read_whole, write_synced
+from cordwood.storage.metadata_lines import FORMATS
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 
@@ -65,24 +65,6 @@ def test_last_line_that_is_not_whole_is_cut_off(tail: bytes) -> None:
     assert MetadataFile.open(files, PATH).children("/") == ["a", "b"]
 
 
-def test_line_that_is_not_whole_before_others_is_damage() -> None:
-    files = MemoryFiles()
-    made(files, "/a").close()
-    append(files, b"00000000 {}\n")
-    append(files, read_whole(files, PATH).splitlines(keepends=True)[1])
-
-    with pytest.raises(DamagedFileError, match="line 3 is not what was written"):
-        MetadataFile.open(files, PATH)
-
-
-def test_line_that_says_nothing_of_nodes_is_cut_off_like_one_that_is_not_whole() -> None:
-    files = MemoryFiles()
-    made(files, "/a").close()
-    append(files, b"%08x [1]\n" % crc32c(b"[1]"))
-
-    assert MetadataFile.open(files, PATH).children("/") == ["a"]
-
-
 def test_nothing_is_written_where_nothing_changes() -> None:
     files = MemoryFiles()
     store = made(files, "/a")
@@ -91,25 +73,6 @@ def test_nothing_is_written_where_nothing_changes() -> None:
     store.multi([])
 
     assert read_whole(files, PATH) == before
-
-
-@pytest.mark.parametrize("data", (b"", b"cordwood.metadata 1", b"cordwood.metadata x\n", b"a\n"))
-def test_file_of_something_else_is_refused(data: bytes) -> None:
-    files = MemoryFiles()
-    write_synced(files, PATH, data=data)
-
-    with pytest.raises(DamagedFileError, match="this is no file of metadata"):
-        MetadataFile.open(files, PATH)
-
-
-def test_newer_format_is_refused_and_left_as_it_is() -> None:
-    files = MemoryFiles()
-    write_synced(files, PATH, data=b"cordwood.metadata 2\nwhatever\n")
-
-    with pytest.raises(DamagedFileError, match="format 2, which only a later release can read"):
-        MetadataFile.open(files, PATH)
-
-    assert read_whole(files, PATH) == b"cordwood.metadata 2\nwhatever\n"
 
 
 def test_older_format_is_read_in_its_way_and_renewed() -> None:

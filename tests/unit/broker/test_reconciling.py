@@ -8,7 +8,8 @@ from cordwood.broker.partition import PartitionTools
 from cordwood.broker.partitions import Partitions
 from cordwood.broker.producer_ids import BLOCK_PATH, block_after, format_block
 from cordwood.broker.reconciling import reconcile
-from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders
+from cordwood.core.metadata_nodes import topic_path
 from cordwood.core.nodes import CreateNode
 from cordwood.records.inspect import PlainInspector
 from cordwood.storage.flusher import Flusher

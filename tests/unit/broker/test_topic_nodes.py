@@ -2,9 +2,10 @@
 
 import pytest
 
-from cordwood.broker.topic_nodes import KeptTopic, decode_topic, encode_topic, folders, topic_path
+from cordwood.broker.topic_nodes import KeptTopic, decode_topic, encode_topic, folders
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import topic_path
 from cordwood.core.nodes import CreateNode
 from cordwood.testing.metadata import MemoryMetadata
 

@@ -5,11 +5,12 @@ import errno
 import pytest
 
 from cordwood.broker.image import NO_LEADER
-from cordwood.broker.topic_nodes import decode_topic, topic_path
+from cordwood.broker.topic_nodes import decode_topic
 from cordwood.broker.topic_rules import NewTopic
 from cordwood.broker.topic_selection import Said
 from cordwood.broker.topics import MorePartitions, PlannedTopic
 from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
+from cordwood.core.metadata_nodes import topic_path
 from cordwood.testing.faults import Fault
 from tests.unit.broker.broker_samples import Hall, run
 from tests.unit.storage.manager_samples import partition

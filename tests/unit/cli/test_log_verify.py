@@ -7,6 +7,7 @@ import pytest
 
 from cordwood import cli
 from cordwood.records.kernels.sweep import KernelSweeper
+from tests.unit.storage.log_samples import batch
 from tests.unit.storage.segment_samples import v2
 
 LOG = f"{0:020}.log"
@@ -47,6 +48,16 @@ def test_verify_ends_with_1_where_something_is_wrong(
 
     found = json.loads(capsys.readouterr().out)
     assert found["partitions"][0]["findings"][0]["cause"] == "the checksum is wrong"
+
+
+@pytest.mark.parametrize(("policy", "code"), (("delete", 1), ("compact", 0), ("keep", 2)))
+def test_verify_judges_missing_offsets_by_the_policy_that_is_given(
+    partition: Path, monkeypatch: pytest.MonkeyPatch, *, policy: str, code: int
+) -> None:
+    (partition / LOG).write_bytes(bytes(batch(1)) + bytes(batch(1, at=5)))
+
+    assert run(monkeypatch, "verify", "t-0") == 0
+    assert run(monkeypatch, "verify", "t-0", "--config", f"cleanup.policy={policy}") == code
 
 
 def test_verify_of_nothing_says_so(

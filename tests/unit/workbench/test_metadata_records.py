@@ -3,7 +3,8 @@
 import pytest
 
 from cordwood.core.errors import BytesError
-from cordwood.workbench.metadata_records import BROKER, TOPIC, ClusterMetadata
+from cordwood.core.metadata_nodes import BROKER, TOPIC
+from cordwood.workbench.metadata_records import ClusterMetadata
 from tests.unit.workbench.metadata_samples import (
     TOPIC_ID,
     config,

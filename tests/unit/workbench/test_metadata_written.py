@@ -1,9 +1,10 @@
 """The metadata from which a Kafka cluster begins."""
 
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.records.batch import RecordBatch
 from cordwood.records.stream import batches
-from cordwood.workbench.metadata_records import TOPIC, ClusterMetadata
+from cordwood.workbench.metadata_records import ClusterMetadata
 from cordwood.workbench.metadata_written import (
     BATCH_RECORDS,
     TopicToTell,

@@ -3,11 +3,13 @@
 import pytest
 
 from cordwood.core.errors import DamagedFileError, SettingError
-from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.core.metadata_nodes import BROKER, TOPIC, config_path, encode_texts, topic_path
+from cordwood.core.nodes import Node
+from cordwood.storage.metadata_lines import METADATA_FILE, encode_line
 from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.metadata_records import BROKER, TOPIC
-from cordwood.workbench.settings_found import METADATA_LOG, FoundSettings, find_settings
-from tests.unit.workbench.metadata_samples import config, leader_batch, metadata_batch, topic
+from cordwood.workbench.metadata_found import METADATA_LOG
+from cordwood.workbench.settings_found import FoundSettings, SettingsFinder
+from tests.unit.workbench.metadata_samples import config, metadata_batch, topic
 
 FOLDER = "/logs"
 LOG = "00000000000000000000.log"
@@ -30,7 +32,7 @@ def found(
     files: MemoryFiles, broker_config: str | None = None, topic: str | None = "t", **given: str
 ) -> FoundSettings:
     texts = {key.replace("_", "."): text for key, text in given.items()}
-    return find_settings(files, FOLDER, topic=topic, given=texts, broker_config=broker_config)
+    return SettingsFinder(files, given=texts, broker_config=broker_config).of(FOLDER, topic)
 
 
 def source_of(settings: FoundSettings, name: str) -> tuple[object, str]:
@@ -70,40 +72,60 @@ def test_first_source_that_says_a_name_counts() -> None:
     assert len(settings.sources) == 5
 
 
-def test_newest_snapshot_and_the_log_behind_it_are_read() -> None:
-    def said(value: str) -> bytes:
-        return config(TOPIC, "t", "retention.ms", value)
-
-    contents = {
-        "00000000000000000002-0000000001.checkpoint": metadata_batch(said("1")),
-        "00000000000000000005-0000000001.checkpoint": leader_batch() + metadata_batch(said("2")),
-        LOG: metadata_batch(said("3"), said("4")),
-        "00000000000000000004.log.deleted": b"x",
-        "quorum-state": b"x",
-    }
-    files = directory(contents)
-
-    before = found(files)
-    files.create(f"{FOLDER}/{METADATA_LOG}/00000000000000000005.log").append(
-        metadata_batch(said("5"), at=5)
-    )
-
-    assert source_of(before, "retention.ms")[0] == 2
-    assert source_of(found(files), "retention.ms")[0] == 5
-
-
 def test_metadata_are_not_asked_for_a_log_that_has_no_topic() -> None:
     assert found(directory({LOG: b""}), topic=None).sources == ()
 
 
-def test_metadata_that_cannot_be_read_are_refused() -> None:
-    message = LegacyBuilder(1)
-    message.append(None, b"x")
+@pytest.mark.parametrize(
+    ("asked", "given", "is_compacted"),
+    (
+        ("t", {}, True),
+        ("u", {}, False),
+        ("unknown", {}, None),
+        ("unknown", {"cleanup.policy": "compact,delete"}, True),
+        ("unknown", {"retention.ms": "5"}, None),
+        (None, {"cleanup.policy": "delete"}, False),
+    ),
+)
+def test_cleanup_is_known_of_topics_that_metadata_know_and_where_it_is_given(
+    asked: str | None, given: dict[str, str], *, is_compacted: bool | None
+) -> None:
+    log = metadata_batch(topic("t"), topic("u"), config(TOPIC, "t", "cleanup.policy", "compact"))
 
-    with pytest.raises(DamagedFileError, match="--config"):
-        found(directory({LOG: bytes(message.build()) + metadata_batch(b"\x07")}))
+    settings = SettingsFinder(directory({LOG: log}), given=given).of(FOLDER, asked)
+
+    assert settings.cleanup.is_compacted is is_compacted
+
+
+def test_own_metadata_say_what_topic_and_brokers_have() -> None:
+    nodes = {
+        topic_path("t"): Node(b""),
+        config_path(TOPIC, "t"): Node(encode_texts({"cleanup.policy": "compact"})),
+        config_path(BROKER, ""): Node(encode_texts({"log.retention.ms": "7"})),
+    }
+    said = b"cordwood.metadata 1\n" + encode_line(nodes)
+    files = directory({LOG: metadata_batch(topic("t"))}, {METADATA_FILE: said})
+
+    settings = found(files)
+
+    assert source_of(settings, "cleanup.policy") == (("compact",), f"{METADATA_FILE}, topic t")
+    assert source_of(settings, "retention.ms") == (7, f"{METADATA_FILE}, all brokers")
+    assert settings.cleanup.is_compacted
+
+
+def test_metadata_that_cannot_be_read_are_refused_of_every_topic() -> None:
+    finder = SettingsFinder(directory({}, {METADATA_FILE: b"x"}))
+
+    for asked in ("t", "u"):
+        with pytest.raises(DamagedFileError, match="this is no file of metadata"):
+            finder.of(FOLDER, asked)
 
 
 def test_setting_that_there_is_none_of_is_refused() -> None:
     with pytest.raises(SettingError, match="did you mean"):
         found(directory({}), retention_mss="1")
+
+
+def test_value_that_a_setting_cannot_have_is_refused_before_a_topic_is_asked_for() -> None:
+    with pytest.raises(SettingError, match=r"cleanup\.policy"):
+        SettingsFinder(directory({}), given={"cleanup.policy": "keep"})

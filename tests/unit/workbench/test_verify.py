@@ -1,9 +1,14 @@
 """Paths verified: partitions, log directories and single segments."""
 
+import pytest
+
+from cordwood.core.metadata_nodes import topic_path
+from cordwood.core.nodes import Node
 from cordwood.records.kernels.sweep import KernelSweeper
+from cordwood.storage.metadata_lines import METADATA_FILE, encode_line
 from cordwood.workbench.verify import verify
-from tests.unit.storage.log_samples import DIRECTORY
-from tests.unit.storage.reader_samples import harm, name
+from tests.unit.storage.log_samples import DIRECTORY, batch
+from tests.unit.storage.reader_samples import directory, harm, name
 from tests.unit.workbench.verified import damages, healthy, verified
 
 
@@ -19,6 +24,48 @@ def test_log_directory_is_its_partitions_and_its_checkpoints() -> None:
         "/d/recovery-point-offset-checkpoint",
         "/d/meta.properties",
     ]
+
+
+def own_metadata(topic: str) -> bytes:
+    return b"cordwood.metadata 1\n" + encode_line({topic_path(topic): Node(b"")})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path", "wrong"),
+    (
+        (own_metadata("t"), "/d", 1),
+        (own_metadata("t"), "/d/t-0", 1),
+        (own_metadata("other"), "/d", 0),
+        (None, "/d", 0),
+    ),
+)
+def test_missing_offsets_are_damage_where_the_metadata_say_that_nothing_is_compacted(
+    metadata: bytes | None, path: str, wrong: int
+) -> None:
+    files = directory(log=bytes(batch(1)), log_5=bytes(batch(1, at=5)))
+    if metadata is not None:
+        files.create(f"/d/{METADATA_FILE}").append(metadata)
+
+    found = verify(files, [path])
+
+    assert (len(found.damages), len(found.all_findings)) == (wrong, 1)
+
+
+def test_metadata_speak_of_no_directory_with_another_name() -> None:
+    files = directory(log=bytes(batch(1)), log_5=bytes(batch(1, at=5)))
+    files.create(f"/d/{METADATA_FILE}").append(own_metadata("t"))
+    files.rename("/d/t-0", "/d/t-0.0123456789abcdef0123456789abcdef-stray")
+
+    assert not verify(files, ["/d/t-0.0123456789abcdef0123456789abcdef-stray"]).is_damaged
+
+
+def test_metadata_that_cannot_be_read_are_damage_and_say_nothing() -> None:
+    files = directory(log=bytes(batch(1)), log_5=bytes(batch(1, at=5)))
+    files.create(f"/d/{METADATA_FILE}").append(b"x")
+
+    (found,) = verify(files, ["/d"]).damages
+
+    assert (found.path, found.cause) == (f"/d/{METADATA_FILE}", "this is no file of metadata")
 
 
 def test_segment_is_verified_alone() -> None:

@@ -6,6 +6,8 @@ from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.records.sweep import PlainSweeper
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.findings import Severity
+from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.workbench.verify import verify
 from cordwood.workbench.verify_order import Order
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.reader_samples import directory, put
@@ -62,6 +64,51 @@ def test_gap_that_nothing_explains_is_a_note() -> None:
     files = directory(log=keyed(0) + keyed(5))
 
     assert (damages(files), len(notes(files))) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "damaged", "noted"),
+    (
+        ("delete", ["offsets are missing of a topic that is not compacted (--config)"], []),
+        ("compact", [], ["4 offsets in 1 gaps were taken by a cleaner"]),
+        ("compact,delete", [], ["4 offsets in 1 gaps were taken by a cleaner"]),
+    ),
+)
+def test_gap_is_judged_by_the_cleanup_policy(
+    policy: str, damaged: list[str], noted: list[str]
+) -> None:
+    files = directory(log=keyed(0), log_5=keyed(5))
+    finder = SettingsFinder(files, given={"cleanup.policy": policy})
+
+    found = verify(files, ["/d/t-0"], settings=finder)
+
+    assert [each.cause for each in found.damages] == damaged
+    assert [each.cause for each in found.all_findings if each not in found.damages] == noted
+
+
+def test_offsets_that_were_lost_are_told_with_what_to_do() -> None:
+    files = directory(log=keyed(0) + keyed(5))
+    finder = SettingsFinder(files, given={"cleanup.policy": "delete"})
+
+    (found,) = verify(files, ["/d/t-0"], settings=finder).damages
+
+    assert (found.first_offset, found.end_offset, found.position) == (1, 5, len(keyed(0)))
+    assert "replica" in found.remedy
+
+
+def test_cleaners_gap_is_none_of_loss_whatever_the_policy_is_now() -> None:
+    files = directory(log=keyed(0) + keyed(5))
+    files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 6\n")
+    finder = SettingsFinder(files, given={"cleanup.policy": "delete"})
+
+    assert not verify(files, ["/d"], settings=finder).is_damaged
+
+
+def test_gap_behind_records_without_key_is_loss_in_a_compacted_log_too() -> None:
+    files = directory(log=v2(0, 3), log_9=v2(9))
+    finder = SettingsFinder(files, given={"cleanup.policy": "compact"})
+
+    assert verify(files, ["/d"], settings=finder).is_damaged
 
 
 def test_gap_below_a_batch_that_has_lost_records_is_a_cleaners() -> None:

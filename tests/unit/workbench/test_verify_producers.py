@@ -1,12 +1,15 @@
 """Snapshots and transaction indexes held against what the log says of producers."""
 
+import pytest
+
 from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.storage.index import AbortedEntry, HeldEntries, TransactionIndex
+from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producer_state import ProducerState
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.verify_producers import Producers
-from tests.unit.storage.log_samples import batch, marker, produced
+from tests.unit.storage.log_samples import Place, batch, follow, interleaved, marker, produced
 from tests.unit.storage.reader_samples import directory, got, harm, name, put, source
 from tests.unit.workbench.verified import damages, healthy, notes, verified
 
@@ -103,16 +106,42 @@ def test_lost_transaction_index_is_damage() -> None:
 
 
 def test_torn_transaction_index_is_damage_but_in_the_active_segment() -> None:
-    log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(at=2))
+    log = bytes(produced(0, 2, is_transactional=True))
     assert damages(directory(log=log, txnindex=b"\0" * 5)) == []
 
     assert damages(directory(log=log, txnindex=b"\0" * 5, log_3=b""))[0][1] == "a part of an entry"
 
 
-def test_active_segments_index_may_lag() -> None:
+@pytest.mark.parametrize(
+    ("recovery_point", "is_clean", "is_damage"),
+    ((None, False, True), (3, True, True), (3, False, True), (2, True, True), (2, False, False)),
+)
+def test_active_segments_index_may_lag_behind_what_is_not_synced(
+    recovery_point: int | None, *, is_clean: bool, is_damage: bool
+) -> None:
     log = bytes(produced(0, 2, is_transactional=True)) + bytes(marker(at=2))
+    files = directory(log=log)
+    if recovery_point is not None:
+        text = f"0\n1\nt 0 {recovery_point}\n"
+        files.create("/d/recovery-point-offset-checkpoint").append(text.encode())
+    if is_clean:
+        files.create("/d/.kafka_cleanshutdown")
 
-    assert damages(directory(log=log)) == []
+    assert damages(files) == ([(".txnindex", ABORTED)] if is_damage else [])
+    assert len(notes(files)) == (not is_damage)
+
+
+def test_lost_transaction_index_of_the_active_segment_is_damage_after_a_clean_stop() -> None:
+    place = Place()
+    log = place.open(LogConfig())
+    for each in interleaved():
+        follow(log, each)
+    log.close()
+    assert damages(place.files) == []
+
+    place.files.remove(f"/d/t-0/{name(0, '.txnindex')}")
+
+    assert {each for _, each in damages(place.files)} == {ABORTED}
 
 
 def test_unknown_version_of_an_entry_is_damage() -> None:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from cordwood.broker.config_resources import decode_texts, topic_resource
+from cordwood.broker.config_resources import topic_resource
 from cordwood.broker.handlers.configs import (
     alter_configs,
     describe_configs,
     incremental_alter_configs,
     list_config_resources,
 )
+from cordwood.core.metadata_nodes import decode_texts
 from cordwood.protocol.messages.alter_configs import AlterableConfig as Replaced
 from cordwood.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResource
 from cordwood.protocol.messages.describe_configs import (
