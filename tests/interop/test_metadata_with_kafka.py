@@ -13,13 +13,17 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 
 def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:
-    broker43.create_topics({"set": {"retention.ms": "5000", "cleanup.policy": "compact,delete"}})
+    said = {"retention.ms": "5000", "cleanup.policy": "compact,delete"}
+    broker43.create_topics({"set": said, "unset": {}})
     broker43.oracle.produce(broker43.bootstrap, "set", samples.plain(), producer_settings("none"))
     files = SystemFiles()
 
-    found = SettingsFinder(files, given={"retention.ms": "7000"}).of(str(broker43.logs), "set")
+    finder = SettingsFinder(files, given={"retention.ms": "7000"})
+    found = finder.of(str(broker43.logs), "set")
     metadata = read_metadata(files, str(broker43.logs))
 
+    asked = [finder.of(str(broker43.logs), topic) for topic in ("set", "unset", "unknown")]
+    assert [each.cleanup.is_compacted for each in asked] == [True, False, None]
     assert found.config.retention_ms == 7000
     assert found.config.cleanup_policy == {"compact", "delete"}
     assert found.resolved["cleanup.policy"].source == f"{broker43.logs}/{METADATA_LOG}, topic set"

@@ -1,9 +1,11 @@
 """A verification finds nothing wrong in what Kafka wrote: stopped, killed, cleaned or writing."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Event
 from typing import Final
 
@@ -50,6 +52,7 @@ class Story:
     live: int = 0
     sums: dict[str, LogSums] = field(default_factory=dict)
     consumed: dict[str, int] = field(default_factory=dict)
+    robbed: Path = Path()
 
     def look(self, broker: Broker, moment: str) -> None:
         found = verify(SystemFiles(), [str(broker.logs)])
@@ -101,6 +104,14 @@ def wait_for_cleaner(broker: Broker) -> None:
         time.sleep(0.1)
 
 
+def rob(logs: Path, to: Path) -> Path:
+    """Copy a log directory, without an index of aborted transactions."""
+    shutil.copytree(logs, to)
+    (index,) = (to / f"{TRANSACTIONS}-0").glob("*.txnindex")
+    index.unlink()
+    return to
+
+
 @pytest.fixture(scope="module")
 def story(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory
@@ -126,6 +137,7 @@ def story(
         broker.start()
         broker.stop()
         seen.look(broker, "stopped")
+        seen.robbed = rob(broker.logs, folder / "robbed")
         yield seen
     finally:
         broker.stop()
@@ -134,6 +146,13 @@ def story(
 @pytest.mark.parametrize("moment", ("producing", "cleaned", "killed", "stopped"))
 def test_nothing_of_kafkas_is_damaged(story: Story, moment: str) -> None:
     assert story.damages[moment] == []
+
+
+def test_lost_transaction_index_of_kafkas_active_segment_is_damage(story: Story) -> None:
+    (found,) = verify(SystemFiles(), [str(story.robbed)]).damages
+
+    assert found.path.startswith(f"{story.robbed}/{TRANSACTIONS}-0/")
+    assert found.cause == "an aborted transaction is not the log's"
 
 
 def test_verification_looked_often_while_kafka_wrote(story: Story) -> None:
