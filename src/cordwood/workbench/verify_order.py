@@ -294,7 +294,8 @@ class Order:
 def _by_policy(gap: Gap, cleanup: Cleanup) -> Finding:
     """Return what a gap is in a log that is not compacted, or of which nobody knows."""
     if cleanup.is_compacted is not None:
-        words = f"offsets are missing of a topic that is not compacted (cleanup.policy: {cleanup.source})"
+        source = f"cleanup.policy: {cleanup.source}"
+        words = f"offsets are missing of a topic that is not compacted ({source})"
         return _lost(gap, words, f"{LOST}; if it was compacted before, say {_COMPACTED}")
     return note(
         gap.path,

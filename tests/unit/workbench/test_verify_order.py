@@ -69,7 +69,11 @@ def test_gap_that_nothing_explains_is_a_note() -> None:
 @pytest.mark.parametrize(
     ("policy", "damaged", "noted"),
     (
-        ("delete", ["offsets are missing of a topic that is not compacted (cleanup.policy: --config)"], []),
+        (
+            "delete",
+            ["offsets are missing of a topic that is not compacted (cleanup.policy: --config)"],
+            [],
+        ),
         ("compact", [], ["4 offsets in 1 gaps were taken by a cleaner"]),
         ("compact,delete", [], ["4 offsets in 1 gaps were taken by a cleaner"]),
     ),
