@@ -11,7 +11,7 @@ import typer
 from cordwood.cli import output
 from cordwood.cli.connecting import partitions_there
 from cordwood.cli.interrupts import interruptible
-from cordwood.cli.record_text import Consumed, LineForm, Writer, write_json
+from cordwood.cli.record_text import Consumed, Writer, line_form, write_json
 from cordwood.client.blocking import Consumer
 from cordwood.client.lookups import EARLIEST, LATEST
 from cordwood.core.errors import UnknownTopicOrPartitionError
@@ -77,9 +77,7 @@ def writer(separator: str | None, null: str | None, *, is_json: bool) -> Writer:
         if separator is not None or null is not None:
             raise typer.BadParameter("--json prints keys and nulls in its own way")
         return write_json
-    return LineForm(
-        None if separator is None else separator.encode(), None if null is None else null.encode()
-    ).write
+    return line_form(separator, null).write
 
 
 def consume(wanted: Wanted, config: Mapping[str, object], *, write_record: Writer) -> None:

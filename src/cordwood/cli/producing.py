@@ -20,7 +20,7 @@ from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.output import is_terminal, tell
 from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
-from cordwood.cli.record_text import Entry, LineError, LineForm, Reader, read_json
+from cordwood.cli.record_text import Entry, LineError, Reader, line_form, read_json
 from cordwood.client.blocking import Producer
 from cordwood.client.deliveries import Delivery
 from cordwood.core.errors import KafkaError
@@ -74,15 +74,11 @@ def patient(config: Mapping[str, object]) -> dict[str, object]:
 
 def reader(separator: str | None, null: str | None, *, is_json: bool) -> Reader:
     """Return how lines are read."""
-    if separator == "":
-        raise typer.BadParameter("an empty key separator separates nothing")
     if is_json:
         if separator is not None or null is not None:
             raise typer.BadParameter("--json says itself what is a key and what is null")
         return read_json
-    return LineForm(
-        None if separator is None else separator.encode(), None if null is None else null.encode()
-    ).read
+    return line_form(separator, null).read
 
 
 def throttle_of(rate: int | None) -> Callable[[int], object]:

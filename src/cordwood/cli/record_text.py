@@ -12,16 +12,17 @@ know (offset, leader epoch) is read over.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
+
+import typer
 
 from cordwood.client.record_set import ConsumedRecord
 from cordwood.core.errors import BytesError, CordwoodError
+from cordwood.records.lines import LABELS
 from cordwood.records.record import NO_HEADERS, Header
 from cordwood.workbench.spelling import Json, spelled, unspelled
 
 Consumed: TypeAlias = ConsumedRecord[bytes, bytes]
-
-_STAMPS: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
 class LineError(CordwoodError):
@@ -71,6 +72,15 @@ class LineForm:
         return None if data == self.null else data
 
 
+def line_form(separator: str | None, null: str | None) -> LineForm:
+    """Return the form of lines that was typed."""
+    if separator == "":
+        raise typer.BadParameter("an empty key separator separates nothing")
+    return LineForm(
+        None if separator is None else separator.encode(), None if null is None else null.encode()
+    )
+
+
 def read_json(line: bytes) -> Entry:
     """Return the record of a JSON object."""
     try:
@@ -97,7 +107,7 @@ def write_json(record: Consumed) -> bytes:
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "timestamp_type": _STAMPS[record.timestamp_type + 1],
+        "timestamp_type": LABELS[record.timestamp_type].decode(),
         "leader_epoch": record.leader_epoch,
         "key": spelled(record.key),
         "value": spelled(record.value),
