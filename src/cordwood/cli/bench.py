@@ -104,7 +104,9 @@ def latency(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.cli import measuring, producing  # noqa: PLC0415  # help needs none of it
 
     consuming = client_config(bootstrap_server, command_config)
-    config = {**consuming, "acks": acks.value, "enable.idempotence": acks is Acks.ALL}
+    config = client_config(
+        bootstrap_server, command_config, properties=None, **producing.acknowledged(acks.value)
+    )
     load = measuring.Load(topic, num_records, record_size)
     _say(
         measuring.measure_latency(load, producing.patient(config), consuming=consuming),

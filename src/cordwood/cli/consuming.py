@@ -99,11 +99,16 @@ def consume(wanted: Wanted, config: Mapping[str, object], *, write_record: Write
 @contextmanager
 def _counting(topic: str) -> Iterator[Callable[[int], object]]:
     """Yield what counts records, and say how many it were."""
-    counts: list[int] = []
+    total = 0
+
+    def count(records: int) -> None:
+        nonlocal total
+        total += records
+
     try:
-        yield counts.append
+        yield count
     finally:
-        output.tell(f"{topic}: {sum(counts)} records read")
+        output.tell(f"{topic}: {total} records read")
 
 
 def _partitions(wanted: Wanted, config: Mapping[str, object]) -> list[tuple[str, int]]:

@@ -1,10 +1,12 @@
 """Lines arrive as records, and what did not arrive is told."""
 
+import signal
 from pathlib import Path
 
 import pytest
 import typer
 
+from cordwood.cli import producing
 from cordwood.cli.producing import reader, throttle_of
 from tests.unit.cli.commands import Command
 
@@ -62,6 +64,20 @@ def test_missing_topic_is_told_once_patience_is_over(command: Command) -> None:
 
     assert said.code in {1, 3}
     assert "b" in said.err.splitlines()[-1]
+
+
+def test_ctrl_c_ends_it_once_all_that_was_sent_is_delivered(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_count: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(producing, "throttle_of", lambda _rate: interrupt)
+
+    said = command("produce", "a", stdin=b"x\ny\n")
+
+    assert said == (130, "", "a: 1 records delivered\n")
+    assert values(command, 1) == ["x"]
 
 
 def test_rate_is_kept_to(command: Command) -> None:
