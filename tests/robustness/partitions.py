@@ -26,15 +26,18 @@ def create_topics(bootstrap: str) -> list[TopicPartition]:
     ]
 
 
-def read_all(bootstrap: str, partition: TopicPartition) -> list[Found]:
+def read_all(bootstrap: str, partition: tuple[str, int]) -> list[Found]:
     """All records of a partition, through the broker."""
     found: list[Found] = []
     with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([partition])
         (end,) = consumer.end_offsets([partition]).values()
         while not found or found[-1].offset < end - 1:
-            for record in consumer.poll():
-                assert record.value is not None
-                number = int.from_bytes(record.value[:NUMBER_LENGTH], "big")
-                found.append(Found(record.offset, number))
+            found += map(found_in, consumer.poll())
     return found
+
+
+def found_in(record: cordwood.ConsumedRecord[bytes, bytes]) -> Found:
+    """Return what a record says of itself, and where it is."""
+    assert record.value is not None
+    return Found(record.offset, int.from_bytes(record.value[:NUMBER_LENGTH], "big"))

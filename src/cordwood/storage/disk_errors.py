@@ -11,8 +11,9 @@ import errno
 from typing import Final
 
 NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 #: Too little of something, for the moment.
-PASSING: Final = NO_DESCRIPTORS | {errno.ENOSPC, errno.EDQUOT}
+PASSING: Final = NO_DESCRIPTORS | NO_ROOM
 
 _SOMETHING_ELSE: Final = "something else has the name of a log's file or directory: move it away"
 _OF_A_NAME: Final = {

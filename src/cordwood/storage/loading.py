@@ -90,7 +90,7 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
         log_end = log_start
     _settle(state, place, log_end=log_end)
     _load_producers(state, is_clean=place.is_clean, now_ms=now_ms)
-    state.warn(*map(str, state.snapshots.damaged))
+    state.warn(*map(str, state.snapshots.troubles))
     if not place.is_clean or report.cut_bytes:
         tools.table.files.sync_directory(place.directory)
         state.unsynced_names = False
@@ -198,7 +198,7 @@ def _load_producers(state: LogState, *, is_clean: bool, now_ms: int) -> None:
     if is_clean and not snapshots.offsets:
         for offset in (*bases[-2:], bounds.log_end):
             producers.advance(offset)
-            snapshots.take(producers)
+            snapshots.take_if_room(producers)
     else:
         reload(state, now_ms=now_ms)
     producers.on_high_watermark(bounds.high_watermark)

@@ -44,7 +44,7 @@ def reload(state: LogState, *, now_ms: int) -> None:
         )
         state.warn(*warnings)
     producers.advance(bounds.log_end)
-    state.snapshots.take(producers)
+    state.snapshots.take_if_room(producers)
 
 
 def replay(
@@ -65,7 +65,7 @@ def replay(
         start = max(segment.base_offset, producers.map_end_offset, log_start)
         producers.advance(start)
         if snapshots is not None and segment.base_offset in snapshot_at:
-            snapshots.take(producers)
+            snapshots.take_if_room(producers)
 
         def warn(*texts: str, path: str = segment.files.log_path) -> None:
             warnings.extend(f"{path}: {text}" for text in texts)

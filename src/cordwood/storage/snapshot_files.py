@@ -15,6 +15,7 @@ from collections.abc import Collection
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files, Kind
 from cordwood.core.types import Offset
+from cordwood.storage.disk_errors import NO_ROOM
 from cordwood.storage.names import DELETED, SNAPSHOT, parse_segment_name, segment_name
 from cordwood.storage.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producer_state import ProducerState
@@ -24,12 +25,12 @@ from cordwood.storage.producers import ProducerStates
 class SnapshotFiles:
     """The snapshots of one partition, by offset; `directory` may be replaced when it is renamed."""
 
-    __slots__ = ("_last_offset", "_offsets", "damaged", "directory", "files")
+    __slots__ = ("_last_offset", "_offsets", "directory", "files", "troubles")
 
     def __init__(self, files: Files, directory: str) -> None:
         self.files = files
         self.directory = directory
-        self.damaged: list[DamagedFileError] = []
+        self.troubles: list[DamagedFileError | OSError] = []
         self._offsets: list[int] = []
         self._last_offset = 0
 
@@ -75,12 +76,22 @@ class SnapshotFiles:
         self._last_offset = offset
         return path
 
+    def take_if_room(self, states: ProducerStates) -> None:
+        """Take one, unless the disk is full: then the next start has more of the log to read."""
+        try:
+            self.take(states)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            self._remove(states.map_end_offset)
+            self.troubles.append(error)
+
     def load_newest(
         self, states: ProducerStates, *, log_start_offset: int, now_ms: int
     ) -> int | None:
         """Start from the newest usable snapshot and return its offset.
 
-        Without one there is nothing known at the start of the log. Damaged ones go; `damaged` says
+        Without one there is nothing known at the start of the log. Damaged ones go; `troubles` says
         which they were.
         """
         while self._offsets:
@@ -88,7 +99,7 @@ class SnapshotFiles:
             try:
                 known = self._read(offset)
             except DamagedFileError as error:
-                self.damaged.append(error)
+                self.troubles.append(error)
                 self._remove(offset)
                 continue
             states.load(known, end_offset=offset, now_ms=now_ms)

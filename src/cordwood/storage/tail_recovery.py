@@ -126,7 +126,7 @@ class TailRecovery:
             if before_cut is not None:
                 self._look_for_gap(segment, done.next_offset)
             state.producers.advance(max(done.next_offset, segment.base_offset))
-            state.snapshots.take(state.producers)
+            state.snapshots.take_if_room(state.producers)
         report.recovered.append(segment.base_offset)
         state.unsynced_paths += tuple(segment.paths())
         return []
@@ -201,7 +201,7 @@ class TailRecovery:
             producers, log_start_offset=start, log_end_offset=base, now_ms=self.now_ms
         )
         state.warn(*replay(state.segments, producers, log_start=start, log_end=base))
-        state.snapshots.take(producers)
+        state.snapshots.take_if_room(producers)
 
 
 def _batch_count(segments: Sequence[Segment]) -> int:

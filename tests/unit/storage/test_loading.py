@@ -1,5 +1,6 @@
 """From a partition's directory to a log: after a clean stop, after none, and after worse."""
 
+import errno
 import random
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from cordwood.core.types import Offset
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import segment_name
-from cordwood.testing.faults import PowerLoss
+from cordwood.testing.faults import Fault, PowerLoss
 from tests.unit.storage.log_samples import (
     DIRECTORY,
     NOW,
@@ -178,6 +179,17 @@ def test_log_without_snapshots_is_not_read_for_them_after_a_clean_stop() -> None
 
     assert log.producers.is_empty
     assert len(place.names("snapshot")) == 3
+
+
+def test_log_is_recovered_where_there_is_no_room_for_snapshots() -> None:
+    place = Place()
+    filled(place.open(FIVE), 9)
+    place.files.script.add(Fault(on="append", path="*.snapshot", code=errno.ENOSPC, times=9))
+
+    log = unclean(place)
+
+    assert log.bounds.log_end == 9
+    assert "No space left" in str(log.report)
 
 
 def test_damaged_snapshot_is_told_and_an_older_one_is_used() -> None:

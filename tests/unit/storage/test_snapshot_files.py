@@ -7,6 +7,7 @@ import pytest
 from cordwood.core.errors import DamagedFileError
 from cordwood.storage.producers import ProducerSettings, ProducerStates
 from cordwood.storage.snapshot_files import SnapshotFiles
+from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.producer_batches import data, end
 
@@ -127,6 +128,26 @@ def test_snapshot_that_could_not_be_written_does_not_count() -> None:
 # -- loading
 
 
+def test_snapshot_without_room_leaves_nothing_but_a_word() -> None:
+    snapshots, states = directory(5), ProducerStates()
+    states.replay(data(8, 8))
+    files_of(snapshots).capacity_bytes = files_of(snapshots).used_bytes()
+
+    snapshots.take_if_room(states)
+
+    assert names(snapshots) == ["5.snapshot"]
+    assert "No space left" in str(snapshots.troubles[0])
+
+
+def test_snapshot_that_a_failing_disk_refuses_is_an_error() -> None:
+    snapshots, states = directory(5), ProducerStates()
+    states.replay(data(8, 8))
+    files_of(snapshots).script.add(Fault(on="append", code=errno.EIO))
+
+    with pytest.raises(OSError, match="Input/output"):
+        snapshots.take_if_room(states)
+
+
 def test_load_takes_the_newest_snapshot() -> None:
     snapshots, states = reopen(directory(5, 9)), ProducerStates()
 
@@ -145,7 +166,7 @@ def test_load_removes_a_damaged_snapshot_and_takes_the_older_one(content: bytes)
 
     assert (loaded, last_sequence(states)) == (5, 4)
     assert names(snapshots) == ["5.snapshot"]
-    assert [type(error) for error in snapshots.damaged] == [DamagedFileError]
+    assert [type(error) for error in snapshots.troubles] == [DamagedFileError]
 
 
 def test_load_knows_nothing_at_the_start_of_the_log_when_there_is_no_snapshot() -> None:
