@@ -15,11 +15,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from cordwood import __version__
 from cordwood.broker.allocation import keep_freed_memory
+from cordwood.broker.collecting import made_to_stay
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.cli.output import say
 from cordwood.cli.paths import absolute
@@ -30,6 +32,7 @@ from cordwood.embedded import this_machine
 from cordwood.node import Node
 from cordwood.observability.logs import fields, write_events
 from cordwood.records import kernels
+from cordwood.records.inspect import Inspector
 
 #: Where logs go if nobody says so: beside where the command was started.
 DEFAULT_DATA: Final = "cordwood-data"
@@ -71,11 +74,14 @@ def overrides(settings: Sequence[str], *, data: str | None, listen: str | None) 
 async def _run(sources: Sequence[Source]) -> None:
     """Start, say where, and stop when a signal comes."""
     files_open = int(raise_descriptor_limit() * _SHARE_OF_FILES)
-    machine = this_machine(files_open=files_open, host=socket.gethostname())
+    machine = replace(
+        this_machine(files_open=files_open, host=socket.gethostname()), inspector=_load_inspector
+    )
     node = Node(sources, machine)
     over = _until_signalled()
     try:
-        await node.start()
+        with made_to_stay():
+            await node.start()
         say(_ready_line(node))
         _tell_systemd("READY=1")
         _warm_kernels(node)
@@ -116,6 +122,11 @@ def raise_descriptor_limit() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             return wanted
     return soft
+
+
+def _load_inspector() -> Inspector:
+    with made_to_stay():
+        return kernels.inspector()
 
 
 def _warm_kernels(node: Node) -> None:
