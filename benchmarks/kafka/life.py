@@ -9,6 +9,8 @@ how ours opens many partitions (`--full`: 10,000) and tells of them. The kernels
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -44,25 +46,29 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> list[Figure]:
 def _starts(unsynced_bytes: int, rounds: int) -> list[Figure]:
     jars = fetch("kafka-4.3.0")
     with tempfile.TemporaryDirectory() as folder, both(jars, Path(folder)) as peers:
-        fresh = [peer.start() for peer in peers]
+        fresh = in_turns(peers, 1, _started)
         for peer in peers:
             _fill(jars, peer, unsynced_bytes)
-            peer.end(is_killed=True)
-        torn = [peer.start() for peer in peers]
-        for peer in peers:
-            peer.end()
-        again = [min(each)[0] for each in in_turns(peers, rounds, _start_and_stop)]
+        torn = in_turns(peers, rounds, partial(_started, is_killed=True))
+        again = in_turns(peers, rounds, _started)
     return [
-        beside("start, fresh directory", "s", fresh, at_most=0.4),
-        beside("start, after a clean stop", "s", again, at_most=0.4),
-        beside(f"start, after kill -9, {unsynced_bytes // _MB} MB", "s", torn, at_most=1.5),
+        *_figures("start, fresh directory", fresh, at_most=0.4),
+        *_figures(f"start, after kill -9, {unsynced_bytes // _MB} MB", torn, at_most=1.5),
+        *_figures("start, after a clean stop", again, at_most=0.4),
     ]
 
 
-def _start_and_stop(peer: Peer) -> tuple[float]:
-    seconds = peer.start()
-    peer.end()
-    return (seconds,)
+def _started(peer: Peer, *, is_killed: bool = False) -> tuple[float, float]:
+    """End a broker if it runs; return after how long it answered again, and what that took."""
+    peer.end(is_killed=is_killed)
+    return peer.start(), peer.processor_seconds()
+
+
+def _figures(name: str, runs: list[list[list[float]]], *, at_most: float) -> Iterator[Figure]:
+    """Yield the best times on the wall, and of the processor, which other work disturbs less."""
+    wall, processor = ([min(each[of] for each in runs_of) for runs_of in runs] for of in (0, 1))
+    yield beside(name, "s", wall, at_most=at_most)
+    yield beside(f"{name}, processor", "s", processor)
 
 
 def _fill(jars: Jars, peer: Peer, size: int) -> None:

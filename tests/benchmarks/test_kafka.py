@@ -35,5 +35,5 @@ def test_starts_are_measured_when_small() -> None:
 
     measured = life.figures(size, rounds=1)
 
-    assert len({figure.name for figure in measured}) == len(measured) == 6
+    assert len({figure.name for figure in measured}) == len(measured) == 9
     assert all(figure.value > 0 for figure in measured)
