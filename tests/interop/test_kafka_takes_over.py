@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cordwood.storage.log_directory import CHECKPOINTS
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings, running
 from tests.interop.kafka_harness.jars import Jars
@@ -64,3 +65,30 @@ def test_kafka_goes_on_where_our_broker_went_on_where_kafka_was(
         both = _consume(kafka, "orders")
     assert taken == RECORDS
     assert both == renumbered([*RECORDS, *RECORDS], first_offset=0)
+
+
+def test_serving_without_appends_leaves_kafkas_files_as_they_are(
+    kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
+) -> None:
+    """Only what says whose turn it is changes, and the checkpoints, which Kafka writes likewise."""
+    kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
+    with running(kafka):
+        kafka.create_topics({codec: {} for codec in CODECS})
+        for codec in CODECS:
+            _produce(kafka, codec, codec)
+    before = _files(kafka.logs)
+
+    ours = cordwood_broker(tmp_path, kafka43)
+    with running(ours):
+        taken = {codec: _consume(ours, codec) for codec in CODECS}
+    after = _files(ours.logs)
+
+    assert taken == dict.fromkeys(CODECS, RECORDS)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    ours_alone = {"cordwood.metadata", ".kafka_cleanshutdown", ".lock"}
+    assert changed <= ours_alone | {*CHECKPOINTS}, changed
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
