@@ -40,7 +40,7 @@ test: $(INSTALLED) ## the fast tests
 	@$(PY) -m pytest -m "$(FAST)" $(ARGS)
 
 # The last line of the output is pytest's own. Its summary lists the time of each tier.
-test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing and small benchmarks
+test-all: $(INSTALLED) $(PEERS) ## the fast tests, then interop, fuzzing, robustness and small benchmarks
 	@scripts/setup-interop
 	@mkdir -p build && date +%s > build/test-all.start
 	@$(MAKE) test
