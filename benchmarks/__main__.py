@@ -10,9 +10,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.macro import clients
-from benchmarks.micro import broker, compression, protocol, records, start, storage, workbench
+from benchmarks.micro import (
+    broker,
+    compression,
+    fixture,
+    protocol,
+    records,
+    start,
+    storage,
+    workbench,
+)
 from cordwood.records.kernels import warm
 
+BENCHMARKS = (
+    *(records, compression, protocol, storage, broker),
+    *(fixture, clients, workbench, start),
+)
 SIZE = 256 * 1024 * 1024
 RESULTS = Path("build/bench.json")
 
@@ -21,7 +34,7 @@ def main(size: int) -> None:
     """Run every benchmark on about `size` bytes."""
     warm(lambda line: print(line, file=sys.stderr))
     found = []
-    for benchmark in (records, compression, protocol, storage, broker, clients, workbench, start):
+    for benchmark in BENCHMARKS:
         for figure in benchmark.figures(size):
             print(figure, flush=True)
             found.append(asdict(figure))
