@@ -6,8 +6,8 @@ epoch that was read is held against the new leader's log before anything more is
 how a log is found out that was cut behind the reader's back.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.client.fetch_session import FetchSession, Wanted
 from cordwood.client.lookups import EARLIEST, LATEST, end_of_epoch, list_offsets
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 _SEEK: Final = "seek to an offset that it has, or choose an auto_offset_reset"
 _PLACES: Final = {"earliest": EARLIEST, "latest": LATEST}
+
+
+class _Asked(NamedTuple):
+    """A partition that one fetch is for, as it was when that was decided."""
+
+    position: Position
+    generation: int
+    wanted: Wanted
 
 
 class Fetcher:
@@ -61,16 +69,16 @@ class Fetcher:
         while True:
             now_ms = self._surroundings.now_ms()
             self._find_positions(now_ms)
-            by_leader: dict[int, dict[TopicPartition, Wanted]] = {}
+            by_leader: dict[int, list[_Asked]] = {}
             for position in self._assignment:
                 leader = self._leader_of(position) if _is_readable(position, now_ms) else None
                 if leader is not None:
-                    wanted = by_leader.setdefault(leader, {})
-                    wanted[position.partition] = self._wanted(position)
-            for leader, wanted in by_leader.items():
+                    asked = _Asked(position, position.generation, self._wanted(position))
+                    by_leader.setdefault(leader, []).append(asked)
+            for leader, all_asked in by_leader.items():
                 if leader not in self._busy and self._router.ready(leader) is not None:
                     self._busy.add(leader)
-                    self._router.tasks.start(self._fetch(leader, wanted))
+                    self._router.tasks.start(self._fetch(leader, all_asked))
             pauses = [
                 each.not_before_ms for each in self._assignment if each.not_before_ms > now_ms
             ]
@@ -105,10 +113,9 @@ class Fetcher:
             self._router.cluster.topic_id(topic),
         )
 
-    async def _fetch(self, leader: int, wanted: Mapping[TopicPartition, Wanted]) -> None:
+    async def _fetch(self, leader: int, asked: Sequence[_Asked]) -> None:
         session = self._sessions.setdefault(leader, FetchSession())
-        asked = {each: self._assignment[each] for each in wanted}
-        generations = {each: position.generation for each, position in asked.items()}
+        wanted = {each.position.partition: each.wanted for each in asked}
         try:
             answer = await self._router.ask(
                 leader, self._request(session, wanted), kind=FetchResponse
@@ -117,19 +124,22 @@ class Fetcher:
                 raise refusal(answer.error_code, subject=f"fetch session with broker {leader}")
             if answer.error_code:
                 raise refusal(answer.error_code, subject=f"fetch from broker {leader}")
-            current = {
-                each: position
-                for each, position in asked.items()
-                if position in self._assignment and position.generation == generations[each]
-            }
-            self._take(answer, current)
+            self._take(answer, self._current(asked))
         except KafkaError as error:
             session.end()
-            for position in asked.values():
+            for position in self._current(asked).values():
                 self._postpone(position, error)
         finally:
             self._busy.discard(leader)
             self._woken.set()
+
+    def _current(self, asked: Iterable[_Asked]) -> dict[TopicPartition, Position]:
+        """Return what is still read, and from where it was when it was asked for."""
+        return {
+            each.position.partition: each.position
+            for each in asked
+            if each.position in self._assignment and each.position.generation == each.generation
+        }
 
     def _request(
         self, session: FetchSession, wanted: Mapping[TopicPartition, Wanted]
@@ -263,7 +273,8 @@ class Fetcher:
                     position.seek(place.offset, epoch=NO_LEADER_EPOCH)
         except KafkaError as error:
             for position in unknown:
-                self._report(position, error)
+                if position.generation == generations[position.partition]:
+                    self._report(position, error)
         finally:
             self._finding = None
             self._woken.set()

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from typing import TypeVar
 
 from cordwood.client.surroundings import Surroundings
+from cordwood.core.errors import InvalidRequestError
 
 T = TypeVar("T")
 
@@ -14,9 +15,13 @@ class Tasks:
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[object]] = set()
+        self._is_over = False
 
     def start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        """Begin work on the running loop."""
+        """Begin work on the running loop; InvalidRequestError once they have been ended."""
+        if self._is_over:
+            work.close()
+            raise InvalidRequestError("the client is closed")
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -24,6 +29,7 @@ class Tasks:
 
     async def close(self) -> None:
         """Cancel what still runs, and return when it has ended."""
+        self._is_over = True
         running = tuple(self._running)
         for task in running:
             task.cancel()

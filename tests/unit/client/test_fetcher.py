@@ -1,8 +1,21 @@
 """What happens behind a consumer's polls."""
 
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
 import pytest
 
+from cordwood.client.fetcher import Fetcher
+from cordwood.client.machine import this_machine
+from cordwood.client.positions import Assignment
+from cordwood.client.router import Router
+from cordwood.client.serializers import BYTES
+from cordwood.client.settings import ConsumerSettings
+from cordwood.client.tasks import Tasks
 from cordwood.core.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -17,6 +30,10 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
 )
 from tests.unit.client.fake_broker import FakeBroker, Hangup, broker, run, topic_id
 from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
+
+T = TypeVar("T")
+
+READ = TopicPartition(TopicName("t"), PartitionId(0))
 
 
 def refused(code: int) -> FetchResponse:
@@ -120,6 +137,67 @@ def test_new_leader_with_the_same_log_changes_nothing() -> None:
             ends(fake, epoch=0, offset=1)
             fake.script(FetchRequest, lambda _: refused(74))
             assert await values(reader, 1) == [b"b"]
+
+    run(scene())
+
+
+class Meddling(Tasks):
+    """Tasks of which one, before its first step, has something done to what it is about."""
+
+    def __init__(self, name: str, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self._name = name
+        self._meddle = meddle
+
+    def start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = super().start(work)
+        if self._name in repr(work):
+            self._name = "no other"
+            self._meddle()
+        return task
+
+
+@asynccontextmanager
+async def fetched(
+    fake: FakeBroker, meddle: Callable[[Assignment], object]
+) -> AsyncIterator[list[bytes | None]]:
+    """What is read first of a partition from 1 on, if somebody meddles with the first fetch."""
+    settings = ConsumerSettings(bootstrap_servers=(fake.address,), retry_backoff_ms=1)
+    router = Router(settings, this_machine(), None)
+    assignment = Assignment()
+    assignment.assign([READ])
+    assignment[READ].seek(1)
+    router.tasks = Meddling("_fetch", lambda: meddle(assignment))
+    fetcher = Fetcher(router, settings, assignment)
+    while not assignment[READ].fetched:
+        await fetcher.arrived.wait()
+    (records, *_) = assignment[READ].fetched
+    yield [record.value for record in records.records(BYTES)]
+    await router.close()
+
+
+def test_seek_counts_that_comes_before_a_fetch_has_left() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            for value in (b"a", b"b"):
+                fake.append("t", batch(value))
+            async with fetched(fake, lambda all_read: all_read[READ].seek(0)) as found:
+                assert found[0] == b"a"
+
+    run(scene())
+
+
+def test_assignment_may_change_before_a_fetch_has_left() -> None:
+    def assign_anew(all_read: Assignment) -> None:
+        all_read.assign([])
+        all_read.assign([READ])
+        all_read[READ].seek(0)
+
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            fake.append("t", batch(b"a"))
+            async with fetched(fake, assign_anew) as found:
+                assert found == [b"a"]
 
     run(scene())
 

@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from cordwood.client.machine import this_machine
 from cordwood.client.tasks import Signal, Tasks
+from cordwood.core.errors import InvalidRequestError
 from tests.unit.client.fake_broker import run
 
 
@@ -19,6 +22,17 @@ def test_tasks_end_when_their_owner_closes() -> None:
         await tasks.close()
 
         assert task.cancelled()
+
+    run(scene())
+
+
+def test_task_that_comes_after_the_end_is_refused() -> None:
+    async def scene() -> None:
+        tasks = Tasks()
+        await tasks.close()
+
+        with pytest.raises(InvalidRequestError, match="closed"):
+            tasks.start(_forever())
 
     run(scene())
 
