@@ -65,6 +65,8 @@ _log = logging.getLogger(__name__)
 
 #: How long requests at work may take when the node stops.
 GRACE_MS: Final = 5_000
+#: After how long logs are tried again that could not be made.
+RETRY_MS: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ class Node:
             ground = self._take_directories()
             broker = self._make_broker(ground)
             await self._serve(broker)
-            self._look_after(ground)
+            self._look_after(ground, broker.topics)
             await self._show(broker)
         except BaseException:
             await self._opened.aclose()
@@ -226,9 +228,10 @@ class Node:
             replace(metadata.image, brokers={me.node_id: me}, epoch=metadata.image.epoch + 1)
         )
 
-    def _look_after(self, ground: _Ground) -> None:
+    def _look_after(self, ground: _Ground, topics: Topics) -> None:
         """Begin what is done to logs again and again."""
         manager, flusher, configs = ground
+        self._opened.callback(self._machine.scheduler.every(RETRY_MS, topics.retry).cancel)
         upkeep = Upkeep(manager, flusher, upkeep_settings(configs))
         self._opened.callback(upkeep.stop)
         upkeep.start()

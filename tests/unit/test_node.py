@@ -1,6 +1,7 @@
 """A node starts from nothing, comes back as it was left, and gives back what it took."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -13,9 +14,11 @@ from cordwood.broker.network import Network
 from cordwood.broker.topic_rules import NewTopic
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.settings import Source
-from cordwood.node import Machine, Node
+from cordwood.core.types import TopicPartition
+from cordwood.node import RETRY_MS, Machine, Node
 from cordwood.storage.log_directory import CHECKPOINTS
 from cordwood.testing.clock import VirtualClock
+from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
@@ -89,6 +92,23 @@ def test_topics_are_there_again_after_a_restart() -> None:
             return broker.metadata.image.topics["orders"]
 
     assert run(first()) == run(second())
+
+
+def test_logs_that_had_no_room_are_made_a_while_later() -> None:
+    files = MemoryFiles()
+
+    async def scene() -> list[list[TopicPartition]]:
+        async with started(files) as (_, broker):
+            full = Fault(on="create", path="*/orders-0/*", code=errno.ENOSPC, times=9)
+            files.script.add(full)
+            await broker.topics.create([NewTopic(name="orders", partitions=1)])
+            files.script.reset()
+            assert isinstance(broker.network.clock, VirtualClock)
+            before = broker.metadata.image.topics["orders"].leaderless()
+            broker.network.clock.advance(ms=RETRY_MS)
+            return [before, broker.metadata.image.topics["orders"].leaderless()]
+
+    assert run(scene()) == [[("orders", 0)], []]
 
 
 def test_address_is_told_in_the_metadata_once_it_is_known() -> None:

@@ -73,6 +73,22 @@ class TopicImage:
         )
         return replace(self, partitions=(*partitions,))
 
+    def with_leaders(self, led: Container[TopicPartition]) -> "TopicImage":
+        """Return the topic as it is when partitions are led, by the first of their replicas."""
+        partitions = (
+            each._replace(leader=each.replicas[0]) if name in led else each
+            for name, each in zip(self.names(), self.partitions, strict=True)
+        )
+        return replace(self, partitions=(*partitions,))
+
+    def leaderless(self) -> list[TopicPartition]:
+        """Return the partitions that nobody leads."""
+        return [
+            name
+            for name, each in zip(self.names(), self.partitions, strict=True)
+            if each.leader == NO_LEADER
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerImage:

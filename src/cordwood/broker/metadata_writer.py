@@ -67,6 +67,11 @@ class MetadataWriter:
         self._worker = worker
         self._turn = asyncio.Lock()
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        return self._turn.locked()
+
     @asynccontextmanager
     async def change(self) -> AsyncIterator[Change]:
         """Wait for all changes before, then begin one."""

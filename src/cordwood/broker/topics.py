@@ -5,7 +5,7 @@
     delete   out of the metadata first: the name is free at once, the files go a while later
 
 One change of topics is made after the other. A log that cannot be made does not undo its topic: the
-partition has no leader until the disk allows it, as after any other failure of the disk.
+partition has no leader until the disk allows it, which is tried again and again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,10 +34,11 @@ from cordwood.broker.topic_rules import (
 )
 from cordwood.broker.topic_selection import Said, Selection, select
 from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
-from cordwood.core.ids import make_uuid
+from cordwood.core.ids import Uuid, make_uuid
 from cordwood.core.metadata_nodes import topic_path
 from cordwood.core.nodes import CreateNode, DeleteNode, NodeChange, SetNode
 from cordwood.core.ports import MetadataStore, Random
+from cordwood.core.types import TopicPartition
 from cordwood.storage.log import Log
 
 
@@ -129,6 +130,19 @@ class Topics:
                     self._tools.configs.apply(topic_resource(topic.name), {})
             return selection
 
+    def retry(self) -> None:
+        """Make the logs that the disk had no room for, as far as it has by now."""
+        metadata = self._tools.metadata
+        if self._tools.writer.is_changing:
+            return  # its images would not know
+        retried = []
+        for topic in metadata.image.topics.values():
+            made = [each for each in topic.leaderless() if self._make(each, topic.topic_id)]
+            if made:
+                retried.append(topic.with_leaders(made))
+        if retried:
+            metadata.publish(metadata.image.with_topic(*retried))
+
     # -- what it comes to
 
     def _planned(self, new: Sequence[NewTopic]) -> list[Planned]:
@@ -206,6 +220,18 @@ class Topics:
             refused = dict.fromkeys(missing, error)
         served = [serve_topic(topic, hosting, refused=refused) for topic in topics]
         metadata.publish(metadata.image.with_topic(*served))
+
+    def _make(self, partition: TopicPartition, topic_id: Uuid) -> bool:
+        """Make a log, unless there is one that cannot be used; whether that was done."""
+        manager = self._tools.hosting.manager
+        try:
+            if manager.get(partition) is not None:
+                return False
+            manager.create(partition, topic_id=topic_id)
+        except KafkaStorageError:
+            return False
+        self._tools.hosting.on_event(f"{partition} could be made by now")
+        return True
 
     def _present(self, name: str) -> int:
         """Return how many partitions a topic has by now."""

@@ -24,6 +24,16 @@ def test_next_image_leaves_the_one_before_as_it_is() -> None:
     assert after.epoch == before.epoch + 2
 
 
+def test_leaders_go_and_come_again() -> None:
+    whole = topic("a", 2)
+    second = [*whole.names()][1]
+
+    lost = whole.without_leaders([second])
+
+    assert lost.leaderless() == [second]
+    assert lost.with_leaders([second]) == whole
+
+
 def test_topic_that_changes_takes_its_own_place() -> None:
     image = cluster(topic("a"), topic("b")).with_topic(topic("a", 2))
 

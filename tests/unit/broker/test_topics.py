@@ -106,6 +106,33 @@ def test_partition_whose_log_cannot_be_made_has_no_leader() -> None:
     assert any("orders-1 cannot be served" in event for event in hall.house.events)
 
 
+def test_log_is_made_once_the_disk_allows_it() -> None:
+    hall = Hall()
+    fault = Fault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
+    hall.house.files.script.add(fault)
+    create(hall, NewTopic(name="orders", partitions=2))
+    hall.broker.topics.retry()
+    refused = hall.broker.metadata.image.topics["orders"]
+
+    hall.house.files.script.reset()
+    hall.broker.topics.retry()
+
+    assert refused.leaderless() == [partition(1)]
+    assert not hall.broker.metadata.image.topics["orders"].leaderless()
+    assert hall.broker.partitions.get("orders", 1).log.bounds.log_end == 0
+
+
+def test_partitions_of_a_failed_directory_are_not_made_elsewhere() -> None:
+    hall = Hall()
+    create(hall, NewTopic(name="orders", partitions=2))
+    hall.manager.fail(hall.manager.directories[0], OSError("gone"))
+    before = hall.broker.metadata.image
+
+    hall.broker.topics.retry()
+
+    assert hall.broker.metadata.image is before
+
+
 def test_topic_has_no_leaders_when_no_directory_is_left() -> None:
     hall = Hall()
     for directory in hall.manager.directories:
