@@ -189,14 +189,17 @@ def test_seek_counts_that_comes_before_a_fetch_has_left() -> None:
 
 def test_assignment_may_change_before_a_fetch_has_left() -> None:
     def assign_anew(all_read: Assignment) -> None:
-        all_read.assign([])
         all_read.assign([READ])
         all_read[READ].seek(0)
+
+    def take_back(all_read: Assignment) -> None:
+        all_read.assign([])
+        asyncio.get_running_loop().call_soon(assign_anew, all_read)
 
     async def scene() -> None:
         async with broker(t=1) as fake:
             fake.append("t", batch(b"a"))
-            async with fetched(fake, assign_anew) as found:
+            async with fetched(fake, take_back) as found:
                 assert found == [b"a"]
 
     run(scene())
