@@ -1,7 +1,7 @@
 """One broker, put together and taken apart again: the only place that knows all of its parts.
 
     start   log directories -> metadata -> configuration -> logs -> topics -> server -> upkeep
-    stop    the same, from the end: no requests any more, then no timers, then the logs are closed
+    stop    the same, from the end: no timers any more, then no requests, then the logs are closed
 
 What has been opened when a start fails is closed again. A node runs on the event loop that it is
 started on, and stands on a `Machine`: the ports, of this machine or of one in memory.
