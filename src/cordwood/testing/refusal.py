@@ -12,6 +12,7 @@ from cordwood.core.errors import KafkaError
 from cordwood.core.ids import Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.schema import Field, ListOf, Request, Response, Struct, default_struct
+from cordwood.protocol.wire import STRING
 
 _CODE: Final = "error_code"
 _WORDS: Final = "error_message"
@@ -46,6 +47,9 @@ def topics_of(request: Struct) -> set[str | Uuid]:
     """Return the topics that a request names, by name or by id."""
     found: set[str | Uuid] = set()
     for each in _elements(request):
+        if isinstance(each, str):
+            found.add(each)
+            continue
         found.update(getattr(each, name) for name in _TOPIC_FIELDS if hasattr(each, name))
         found |= topics_of(each)
     return found
@@ -61,9 +65,13 @@ def _refuse(answer: Struct, asked: Struct, error: KafkaError) -> None:
     setattr(answer, name, [_refused(kind, part, error) for part in parts])
 
 
-def _refused(kind: type[Struct], asked: Struct, error: KafkaError) -> Struct:
+def _refused(kind: type[Struct], asked: Struct | str, error: KafkaError) -> Struct:
     """Return the part of an answer about what was asked for: under its names, with the code."""
     made = default_struct(kind)
+    if isinstance(asked, str):
+        _tell(made, error)
+        setattr(made, _name_field(kind), asked)
+        return made
     for name, otherwise in _NAMES.items():
         source = name if hasattr(asked, name) else otherwise
         if hasattr(made, name) and hasattr(asked, source):
@@ -79,12 +87,21 @@ def _tell(answer: Struct, error: KafkaError) -> None:
         setattr(answer, _WORDS, str(error) or None)
 
 
-def _elements(asked: Struct) -> list[Struct]:
-    """Return what a request asks for: the first of its lists that has structs in it."""
+def _elements(asked: Struct) -> list[Struct | str]:
+    """Return what a request asks for: the first of its lists that has structs or names in it."""
     for field in type(asked).__schema__.fields:
-        if _element(field) is not None and getattr(asked, field.name):
-            return list(getattr(asked, field.name))
+        if isinstance(field.kind, ListOf) and (elements := getattr(asked, field.name)):
+            return [each for each in elements if isinstance(each, Struct | str)]
     return []
+
+
+def _name_field(kind: type[Struct]) -> str:
+    """Return what the part of an answer calls a thing that is asked for by its name alone."""
+    return next(
+        field.name
+        for field in kind.__schema__.fields
+        if field.kind is STRING and field.name != _WORDS
+    )
 
 
 def _lists_with_codes(kind: type[Struct]) -> list[tuple[str, type[Struct]]]:

@@ -1,14 +1,24 @@
 """An answer that refuses names what was asked for, with the code where Kafka has it."""
 
+import pytest
+
+from cordwood.broker.dispatch import ROUTES
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ids import Uuid
+from cordwood.protocol.apis import APIS
+from cordwood.protocol.codec import encode
 from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from cordwood.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from cordwood.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
+)
+from cordwood.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
 )
 from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
@@ -21,9 +31,14 @@ from cordwood.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from cordwood.protocol.schema import default_struct
 from cordwood.testing.refusal import refusal, refuse_all, topics_of
 
 ERROR = KafkaStorageError("no disk")
+#: Its answers are not made of its requests.
+METADATA = 3
+#: Has no place for an error in version 4 where it asks for nothing.
+FIND_COORDINATOR = 10
 ORDERS_ID = Uuid(b"the id of orders")
 
 
@@ -72,6 +87,40 @@ def test_refusal_stands_at_the_top_when_nothing_is_named() -> None:
 
     assert isinstance(answer, InitProducerIdResponse)
     assert answer.error_code == ERROR.code
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_refusal_names_what_is_asked_for_by_name_alone(version: int) -> None:
+    request = DeleteTopicsRequest(topic_names=["orders", "more"], topics=[], timeout_ms=1)
+
+    answer = refusal(request, ERROR)
+
+    assert isinstance(answer, DeleteTopicsResponse)
+    assert [(each.name, each.error_code) for each in answer.responses] == [
+        ("orders", ERROR.code),
+        ("more", ERROR.code),
+    ]
+    assert topics_of(request) == {"orders", "more"}
+    assert encode(answer, version)
+
+
+def test_refusal_names_groups_whose_coordinator_is_asked_for() -> None:
+    answer = refusal(FindCoordinatorRequest(coordinator_keys=["readers"]), ERROR)
+
+    assert isinstance(answer, FindCoordinatorResponse)
+    assert [(each.key, each.error_code) for each in answer.coordinators] == [
+        ("readers", ERROR.code)
+    ]
+
+
+@pytest.mark.parametrize("key", sorted(ROUTES.keys() - {METADATA, FIND_COORDINATOR}))
+def test_refusal_can_be_told_in_every_version(key: int) -> None:
+    api = APIS[key]
+
+    answer = refusal(default_struct(api.request()), ERROR)
+
+    first, last = api.request().__schema__.versions
+    assert all(encode(answer, version) for version in range(first, last + 1))
 
 
 def test_refusal_is_told_beside_everything_that_an_answer_tells_of() -> None:
