@@ -49,7 +49,7 @@ def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
     with cordwood.Broker(tmp_path), pytest.raises(LogDirectoryError, match="in use"):
         cordwood.Broker(tmp_path).start()
 
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
 
 
 def test_broker_has_no_address_outside_of_its_block(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_broker_refuses_a_setting_that_nobody_knows() -> None:
 
     with pytest.raises(SettingError, match=r"num\.partitions"):
         Kafka.start(KafkaOptions(config={"num.partition": "1"}))
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
 
 
 def test_two_hundred_brokers_leave_nothing_behind() -> None:
@@ -224,4 +224,5 @@ def test_two_hundred_brokers_leave_nothing_behind() -> None:
         kafka.close()
 
     gc.collect()
-    assert (descriptors(), threading.active_count()) == before
+    assert descriptors() <= before[0]
+    assert threading.active_count() <= before[1]
