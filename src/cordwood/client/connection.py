@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Final, NamedTuple, TypeVar, cast
 
+from cordwood import __version__
 from cordwood.client.exchange import Asked, Exchange
 from cordwood.client.settings import ClientSettings
 from cordwood.client.surroundings import Surroundings
@@ -32,7 +33,6 @@ R = TypeVar("R", bound=Response)
 
 RECEIVED_BYTES: Final = 64 * 1024
 _SOFTWARE: Final = "cordwood"
-_SOFTWARE_VERSION: Final = "0.1.0"
 
 
 class _Waiting(NamedTuple):
@@ -82,7 +82,7 @@ class Connection(asyncio.BufferedProtocol):
             raise NetworkError(f"broker {self.address} cannot be reached: {error}") from error
         version: int | None = ApiVersionsRequest.__schema__.versions[1]
         request = ApiVersionsRequest(
-            client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
+            client_software_name=_SOFTWARE, client_software_version=__version__
         )
         while version is not None:
             _, answer = self._send(request, version)

@@ -67,13 +67,5 @@ UPKEEP: Final = SettingTable(
             doc="How often forgotten producers are looked for.",
             at_least=1,
         ),
-        Setting(
-            name="num.recovery.threads.per.data.dir",
-            type=SettingType.INT,
-            default=2,
-            doc="How many logs of a directory are opened or closed at a time.",
-            scope=Scope.CLUSTER,
-            at_least=1,
-        ),
     )
 )
