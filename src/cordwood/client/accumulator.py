@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from cordwood.client.partition_queue import (
     Appended,
     Identity,
-    Message,
+    NewRecord,
     PartitionQueue,
     ProducerBatch,
 )
@@ -34,19 +34,19 @@ class Accumulator:
         )
         self._queues: dict[tuple[str, int], PartitionQueue] = {}
 
-    def append(self, message: Message, partition: int, *, now_ms: float) -> Appended | None:
+    def append(self, record: NewRecord, partition: int, *, now_ms: float) -> Appended | None:
         """Add a record; None without room."""
-        size = message.size
+        size = record.size
         if size > self._settings.max_request_size:
             raise MessageTooLargeError(
-                f"{message.topic}-{partition}: a record of {size} bytes is above"
+                f"{record.topic}-{partition}: a record of {size} bytes is above"
                 f" max_request_size={self._settings.max_request_size};"
                 " raise it here, and max.message.bytes of the topic"
             )
         if self.taken and self.taken + size > self._settings.buffer_memory:
             return None
-        queue = self.queue(message.topic, partition)
-        appended = queue.append(message, now_ms)
+        queue = self.queue(record.topic, partition)
+        appended = queue.append(record, now_ms)
         self.taken += size
         return appended
 

@@ -125,10 +125,10 @@ class Producer(_Blocking, Generic[K, V]):
         headers: Sequence[Header] = NO_HEADERS,
     ) -> Delivery:
         """Take a record, waiting for its topic to be known and for room; return its delivery."""
-        message = self._producer.message(
+        record = self._producer.record(
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
-        return self._producer.offer(message) or self._thread.run(self._producer.put(message))
+        return self._producer.offer(record) or self._thread.run(self._producer.put(record))
 
     def flush(self) -> None:
         """Send what was gathered so far, and wait until it is known what became of it."""

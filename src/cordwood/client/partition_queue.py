@@ -37,8 +37,8 @@ class Identity(NamedTuple):
     epoch: int
 
 
-class Message(NamedTuple):
-    """A record to be sent; without a partition the producer chooses."""
+class NewRecord(NamedTuple):
+    """A record that is to be sent; without a partition the producer chooses one."""
 
     topic: str
     partition: int | None
@@ -98,13 +98,13 @@ class ProducerBatch:
         self.problem: KafkaError | None = None
         self.base_sequence: int | None = None
 
-    def append(self, message: Message) -> int:
+    def append(self, record: NewRecord) -> int:
         """Add a record, and return its place in the batch."""
         builder = self.builder
         place = builder.append(
-            message.key, message.value, timestamp=message.timestamp, headers=message.headers
+            record.key, record.value, timestamp=record.timestamp, headers=record.headers
         )
-        self.reserved += message.size
+        self.reserved += record.size
         self.size = builder.uncompressed_size
         return place
 
@@ -133,15 +133,15 @@ class PartitionQueue:
         self._next_acknowledged = 0
         self._is_restart_due = False
 
-    def append(self, message: Message, now_ms: float) -> Appended:
+    def append(self, record: NewRecord, now_ms: float) -> Appended:
         """Add a record."""
         last = self.waiting[-1] if self.waiting else None
-        is_new = last is None or last.is_full or last.size + message.size > self._batch_size
+        is_new = last is None or last.is_full or last.size + record.size > self._batch_size
         if last is None or is_new:
             if last is not None:
                 last.is_full = True
             last = ProducerBatch(self.partition, self._fields, number=self._made, created_ms=now_ms)
-        place = last.append(message)
+        place = last.append(record)
         last.is_full = last.size >= self._batch_size
         if is_new:
             self._made += 1

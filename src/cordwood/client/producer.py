@@ -14,7 +14,7 @@ from typing import Generic, Self, Unpack, cast
 
 from cordwood.client.deliveries import Delivery
 from cordwood.client.machine import this_machine
-from cordwood.client.partition_queue import Message, most_bytes
+from cordwood.client.partition_queue import NewRecord, most_bytes
 from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.router import Router
 from cordwood.client.sender import Sender
@@ -85,10 +85,10 @@ class Producer(Generic[K, V]):
         headers: Sequence[Header] = NO_HEADERS,
     ) -> Delivery:
         """Take a record, waiting for its topic to be known and for room; return its delivery."""
-        message = self.message(
+        record = self.record(
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
-        delivery = self.offer(message) or await self.put(message)
+        delivery = self.offer(record) or await self.put(record)
         if self._started().is_woken:  # else who sends without a pause would keep it from sending
             await Turn()
         return delivery
@@ -114,7 +114,7 @@ class Producer(Generic[K, V]):
 
     # What `send` is made of, for who is on another thread than the loop.
 
-    def message(  # tidy: allow[parameters] as send
+    def record(  # tidy: allow[parameters] as send
         self,
         topic: str,
         value: V | None,
@@ -123,32 +123,31 @@ class Producer(Generic[K, V]):
         partition: int | None,
         timestamp_ms: int | None,
         headers: Sequence[Header],
-    ) -> Message:
+    ) -> NewRecord:
         """Return a record as bytes."""
         data_key = None if key is None else self._serializers.key(key)
         data = None if value is None else self._serializers.value(value)
         when_ms = self._started().clock.now_ms() if timestamp_ms is None else timestamp_ms
         size = most_bytes(data_key, data, headers=headers)
-        return Message(topic, partition, data_key, data, when_ms, headers, size)
+        return NewRecord(topic, partition, data_key, data, when_ms, headers, size)
 
-    def offer(self, message: Message) -> Delivery | None:
+    def offer(self, record: NewRecord) -> Delivery | None:
         """Take a record on any thread; None if that has to wait: `put` does."""
-        return self._started().offer(message)
+        return self._started().offer(record)
 
-    async def put(self, message: Message) -> Delivery:
+    async def put(self, record: NewRecord) -> Delivery:
         """Take a record as soon as that is possible."""
         sender = self._started()
         assert self._router is not None, "it has been started"
         surroundings = self._router.surroundings
         deadline_ms = surroundings.now_ms() + self.settings.max_block_ms
-        while (delivery := sender.offer(message)) is None:
+        while (delivery := sender.offer(record)) is None:
             left_ms = deadline_ms - surroundings.now_ms()
             if left_ms <= 0:
                 raise RequestTimedOutError(
-                    f"{message.topic}: no room within {self.settings.max_block_ms} ms"
-                    " (max_block_ms)"
+                    f"{record.topic}: no room within {self.settings.max_block_ms} ms (max_block_ms)"
                 )
-            await sender.make_way(message, left_ms)
+            await sender.make_way(record, left_ms)
         return delivery
 
     def _started(self) -> Sender:

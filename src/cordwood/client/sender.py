@@ -14,7 +14,7 @@ from functools import partial
 from cordwood.client.accumulator import Accumulator
 from cordwood.client.connection import Connection
 from cordwood.client.deliveries import Delivery
-from cordwood.client.partition_queue import Identity, Message, PartitionQueue, ProducerBatch
+from cordwood.client.partition_queue import Identity, NewRecord, PartitionQueue, ProducerBatch
 from cordwood.client.partitioners import Partitioner, Sticky
 from cordwood.client.produce_answers import (
     SUCCESSES,
@@ -70,36 +70,36 @@ class Sender:
         self._work = router.tasks.start(self._run())
         router.on_change = self._woken.set
 
-    def offer(self, message: Message) -> Delivery | None:
+    def offer(self, record: NewRecord) -> Delivery | None:
         """Take a record; None while its topic is not known or there is no room: `make_way` then."""
-        state = self._router.cluster.topics.get(message.topic)
-        if state is None or (message.partition or 0) not in state.partitions:
+        state = self._router.cluster.topics.get(record.topic)
+        if state is None or (record.partition or 0) not in state.partitions:
             return None
         with self._lock:
             if self._is_closed:
-                raise InvalidRequestError(f"{message.topic}: the producer is closed")
-            partition = self._partition_of(message, len(state.partitions))
+                raise InvalidRequestError(f"{record.topic}: the producer is closed")
+            partition = self._partition_of(record, len(state.partitions))
             appended = self._accumulator.append(
-                message, partition, now_ms=self._surroundings.now_ms()
+                record, partition, now_ms=self._surroundings.now_ms()
             )
         if appended is None:
             return None
         if appended.is_news and not self.is_woken:
             self.is_woken = True
             self._loop.call_soon_threadsafe(self._woken.set)
-        return Delivery(appended.fate, appended.place, timestamp=message.timestamp)
+        return Delivery(appended.fate, appended.place, timestamp=record.timestamp)
 
-    async def make_way(self, message: Message, timeout_ms: float) -> None:
+    async def make_way(self, record: NewRecord, timeout_ms: float) -> None:
         """Return when a record may be offered again; an error says why it never will be taken."""
-        state = await self._router.topic(message.topic, timeout_ms=timeout_ms)
+        state = await self._router.topic(record.topic, timeout_ms=timeout_ms)
         partitions = len(state.partitions)
-        if message.partition is not None and not 0 <= message.partition < partitions:
+        if record.partition is not None and not 0 <= record.partition < partitions:
             raise InvalidRequestError(
-                f"topic {message.topic!r} has no partition {message.partition}:"
+                f"topic {record.topic!r} has no partition {record.partition}:"
                 f" choose one from 0 to {partitions - 1}"
             )
         with self._lock:
-            is_full = self._accumulator.taken + message.size > self._settings.buffer_memory
+            is_full = self._accumulator.taken + record.size > self._settings.buffer_memory
             if not is_full or not self._accumulator.taken:
                 return
             room = self._loop.create_future()
@@ -307,13 +307,13 @@ class Sender:
         if isinstance(error, OutdatedError | NetworkError | RequestTimedOutError):
             self._router.refresh_soon()
 
-    def _partition_of(self, message: Message, partitions: int) -> int:
-        if message.partition is not None:
-            return message.partition
-        key = message.key
+    def _partition_of(self, record: NewRecord, partitions: int) -> int:
+        if record.partition is not None:
+            return record.partition
+        key = record.key
         chosen = self._partitioner(None if key is None else bytes(key), partitions)
         if chosen is None:
-            chosen = self._sticky.choose(message.topic, partitions, size=message.size)
+            chosen = self._sticky.choose(record.topic, partitions, size=record.size)
         return chosen
 
     def _free(self) -> None:

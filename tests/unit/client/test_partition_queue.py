@@ -2,7 +2,7 @@
 
 from cordwood.client.partition_queue import (
     Identity,
-    Message,
+    NewRecord,
     PartitionQueue,
     ProducerBatch,
     most_bytes,
@@ -14,15 +14,15 @@ from cordwood.records.builder import BatchFields
 ME = Identity(7, 0)
 
 
-def message(value: bytes = b"v") -> Message:
-    return Message("t", None, None, value, 1, (), 40)
+def record(value: bytes = b"v") -> NewRecord:
+    return NewRecord("t", None, None, value, 1, (), 40)
 
 
 def queue_of(batches: int, *, batch_size: int = 1) -> PartitionQueue:
     """A queue with so many batches of one record."""
     queue = PartitionQueue(PARTITION, BatchFields(), batch_size=batch_size)
     for _ in range(batches):
-        queue.append(message(), 0)
+        queue.append(record(), 0)
     return queue
 
 
@@ -33,7 +33,7 @@ def numbers(*batches: ProducerBatch) -> list[tuple[int, int | None]]:
 def test_records_share_a_batch_until_it_is_full() -> None:
     queue = PartitionQueue(PARTITION, BatchFields(), batch_size=150)
 
-    news = [queue.append(message(), 0).is_news for _ in range(8)]
+    news = [queue.append(record(), 0).is_news for _ in range(8)]
 
     assert [batch.builder.count for batch in queue.waiting] == [7, 1]
     assert news == [True, *[False] * 6, True]
@@ -45,7 +45,7 @@ def test_batch_is_due_when_it_has_lingered_or_is_full() -> None:
     assert queue.due_ms(5) == 5
 
     for _ in range(200):
-        queue.append(message(), 3)
+        queue.append(record(), 3)
 
     assert queue.due_ms(5) == 0
 
@@ -55,7 +55,7 @@ def test_batch_takes_no_record_once_it_was_sent() -> None:
     sent = queue.take(None)
     queue.retry(sent, 0)
 
-    queue.append(message(), 0)
+    queue.append(record(), 0)
 
     assert [batch.builder.count for batch in queue.waiting] == [1, 1]
 
@@ -152,9 +152,9 @@ def test_new_identity_is_taken_when_nothing_carries_the_old_one() -> None:
 def test_record_never_takes_more_than_was_reserved_for_it() -> None:
     headers = [("ü" * 40, b"x" * 300)] * 3
     size = most_bytes(b"k" * 1_000, b"v" * 70_000, headers=headers)
-    huge = Message("t", None, b"k" * 1_000, b"v" * 70_000, 1 << 50, headers, size)
+    huge = NewRecord("t", None, b"k" * 1_000, b"v" * 70_000, 1 << 50, headers, size)
     queue = PartitionQueue(PARTITION, BatchFields(), batch_size=1 << 20)
-    queue.append(message(), 0)
+    queue.append(record(), 0)
     before = queue.waiting[0].size
 
     queue.append(huge, 0)

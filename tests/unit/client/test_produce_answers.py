@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.client.cluster import Cluster
-from cordwood.client.partition_queue import Identity, Message, ProducerBatch
+from cordwood.client.partition_queue import Identity, NewRecord, ProducerBatch
 from cordwood.client.places import partitions_of
 from cordwood.client.produce_answers import judge, produce_request
 from cordwood.client.settings import ProducerSettings
@@ -17,7 +17,7 @@ from cordwood.records.builder import BatchFields
 def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
     (place,) = partitions_of([(topic, partition)])
     made = ProducerBatch(place, BatchFields(), number=0, created_ms=0)
-    made.append(Message(topic, partition, None, b"v", 1, (), 40))
+    made.append(NewRecord(topic, partition, None, b"v", 1, (), 40))
     if is_numbered:
         made.number_from(Identity(7, 0), 5)
     return made
