@@ -96,6 +96,10 @@ class Accumulator:
             batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)
         ]
 
+    def unsent(self) -> list[ProducerBatch]:
+        """Return the batches that are at no broker."""
+        return [batch for queue in self._queues.values() for batch in queue.waiting]
+
     def succeed(self, batch: ProducerBatch, *, base_offset: int, log_append_time: int) -> None:
         """Note where a batch is."""
         self.queue(*batch.fate.partition).acknowledge(batch)

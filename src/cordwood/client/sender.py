@@ -218,7 +218,7 @@ class Sender:
             self._woken.set()
 
     async def _identify(self) -> None:
-        """Get a producer id; without one nothing can be sent."""
+        """Get a producer id; without one nothing can be sent, and what was sent is answered for."""
 
         async def attempt() -> InitProducerIdResponse:
             request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT32_MAX)
@@ -232,7 +232,7 @@ class Sender:
             self._accumulator.identity = Identity(answer.producer_id, answer.producer_epoch)
         except KafkaError as error:
             with self._lock:
-                for batch in self._accumulator.undone():
+                for batch in self._accumulator.unsent():
                     self._fail(batch, error)
         finally:
             self._identifying = None

@@ -91,7 +91,7 @@ def test_blocked_batch_is_looked_at_again_when_it_expires() -> None:
     assert gathered.next_due_ms(50) == 100
 
 
-def test_undone_are_those_in_flight_and_those_that_wait() -> None:
+def test_undone_are_those_in_flight_and_the_unsent_ones_that_wait() -> None:
     gathered = accumulator(linger_ms=0)
     gathered.append(record(), 0, now_ms=0)
     sent = taken(gathered)
@@ -99,3 +99,4 @@ def test_undone_are_those_in_flight_and_those_that_wait() -> None:
 
     assert len(gathered.undone()) == 2
     assert sent[0] in gathered.undone()
+    assert [batch.fate.partition.partition for batch in gathered.unsent()] == [1]
