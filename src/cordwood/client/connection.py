@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Final, NamedTuple, TypeVar, cast
 
-from cordwood import __version__
 from cordwood.client.exchange import Asked, Exchange
 from cordwood.client.settings import ClientSettings
 from cordwood.client.surroundings import Surroundings
@@ -32,6 +31,8 @@ from cordwood.protocol.schema import Request, Response
 R = TypeVar("R", bound=Response)
 
 RECEIVED_BYTES: Final = 64 * 1024
+#: The package's; a test says so, since the package's own stands above all layers.
+SOFTWARE_VERSION: Final = "0.1.0"
 _SOFTWARE: Final = "cordwood"
 
 
@@ -82,7 +83,7 @@ class Connection(asyncio.BufferedProtocol):
             raise NetworkError(f"broker {self.address} cannot be reached: {error}") from error
         version: int | None = ApiVersionsRequest.__schema__.versions[1]
         request = ApiVersionsRequest(
-            client_software_name=_SOFTWARE, client_software_version=__version__
+            client_software_name=_SOFTWARE, client_software_version=SOFTWARE_VERSION
         )
         while version is not None:
             _, answer = self._send(request, version)
