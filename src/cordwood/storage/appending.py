@@ -73,6 +73,7 @@ class _Set(NamedTuple):
     headers: tuple[BatchHeader, ...]
     max_timestamp: int
     first_offset: int | None
+    log_append_time_ms: int = _NONE
 
 
 NOTHING: Final = AppendResult(_NONE, _NONE)
@@ -101,11 +102,10 @@ def append_as_leader(
     _ensure_offsets_are_left(first_offset, first_offset + INT32_MAX)
     append = LeaderAppend(first_offset, leader_epoch, now_ms, sender.origin)
     found = validate(data, info, append=append, config=config, inspector=inspector)
-    ready = _Set(found.data, found.headers, found.max_timestamp, first_offset)
-    result = _append(state, ready, now_ms=now_ms, sender=sender)
-    if result.is_duplicate:
-        return result
-    return result._replace(log_append_time_ms=found.log_append_time_ms)
+    ready = _Set(
+        found.data, found.headers, found.max_timestamp, first_offset, found.log_append_time_ms
+    )
+    return _append(state, ready, now_ms=now_ms, sender=sender)
 
 
 def append_as_follower(
@@ -194,6 +194,7 @@ def _append(state: LogState, ready: _Set, *, now_ms: int, sender: Sender) -> App
     return AppendResult(
         ready.headers[0].base_offset,
         ready.headers[-1].last_offset,
+        ready.log_append_time_ms,
         rolled=reason,
         is_flush_due=bounds.log_end - bounds.recovery_point >= state.config.flush_messages,
     )
