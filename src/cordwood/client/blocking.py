@@ -68,7 +68,11 @@ class _Blocking:
     def __init__(self, client: _Client, let_go: Callable[[], _Closing]) -> None:
         """Start a client; `let_go` ends one that nobody has closed."""
         self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
-        self._thread.run(client.start())
+        try:
+            self._thread.run(client.start())
+        except BaseException:
+            self._thread.end(client.close)
+            raise
         self._close = client.close
         self._let_go = weakref.finalize(self, self._thread.end, let_go)
 

@@ -12,7 +12,7 @@ import pytest
 
 import cordwood
 from cordwood.client.loop_thread import LoopThread
-from cordwood.core.errors import InvalidRequestError
+from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.records.batch import RecordBatch
 from tests.unit.client.fake_broker import FakeBroker, broker
 
@@ -120,6 +120,13 @@ def test_closed_client_leaves_no_thread_and_says_that_it_is_closed() -> None:
         with pytest.raises(InvalidRequestError):
             producer.send("t", b"v")
         assert "cordwood-leaver" not in threads()
+
+
+def test_client_that_cannot_start_leaves_no_thread() -> None:
+    with pytest.raises(SettingError, match=r"bootstrap\.servers"):
+        cordwood.Producer("nowhere", client_id="stillborn")
+
+    assert "cordwood-stillborn" not in threads()
 
 
 def test_client_that_nobody_holds_ends_by_itself() -> None:
