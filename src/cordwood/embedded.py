@@ -79,6 +79,8 @@ class Broker:
 
     def start(self) -> None:
         """Serve; SettingError or LogDirectoryError if that cannot be done."""
+        if self._node is not None:
+            raise InvalidRequestError("the broker is started already")
         ensure_sound(self._given)
         self._thread = LoopThread("cordwood-broker", owner="broker")
         try:

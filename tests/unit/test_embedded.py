@@ -52,6 +52,15 @@ def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
     assert threading.active_count() <= threads
 
 
+def test_broker_that_is_started_twice_goes_on_as_it_was(tmp_path: Path) -> None:
+    with cordwood.Broker(tmp_path) as broker:
+        address = broker.address
+        with pytest.raises(InvalidRequestError, match="started already"):
+            broker.start()
+
+        assert broker.address == address
+
+
 def test_broker_has_no_address_outside_of_its_block(tmp_path: Path) -> None:
     broker = cordwood.Broker(tmp_path)
     broker.close()
