@@ -18,7 +18,7 @@ from cordwood.client.loop_thread import LoopThread
 from cordwood.config import ensure_sound
 from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingValue, Source, texts_of
 from cordwood.node import Machine, Node
 from cordwood.records import kernels
 
@@ -62,10 +62,10 @@ class Broker:
         data: "str | PathLike[str]",
         *,
         listen: str = "127.0.0.1:0",
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, SettingValue] | None = None,
     ) -> None:
         where = {"log.dirs": abspath(data), "listeners": f"PLAINTEXT://{listen}"}  # noqa: PTH100  # keeps links
-        self._given = Source("cordwood.Broker", {**where, **(config or {})})
+        self._given = Source("cordwood.Broker", {**where, **texts_of(config or {})})
         self._thread: LoopThread | None = None
         self._node: Node | None = None
         self._machine: Machine | None = None

@@ -27,7 +27,7 @@ def test_broker_keeps_records_for_the_next_one_on_the_same_data(tmp_path: Path) 
 
 
 def test_broker_is_told_settings_by_kafka_s_names(tmp_path: Path) -> None:
-    config = {"num.partitions": "3"}
+    config = {"num.partitions": 3, "auto.create.topics.enable": False}
 
     with (
         cordwood.Broker(tmp_path, config=config) as broker,

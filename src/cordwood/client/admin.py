@@ -32,7 +32,7 @@ from cordwood.client.machine import this_machine
 from cordwood.client.places import by_topic, partitions_of
 from cordwood.client.refusals import ensure_done
 from cordwood.client.router import Router
-from cordwood.client.settings import ClientOptions, ClientSettings, options_of, servers_of
+from cordwood.client.settings import ClientOptions, ClientSettings, options_of
 from cordwood.client.surroundings import Surroundings
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, SettingError, UnknownTopicOrPartitionError
@@ -100,7 +100,7 @@ class Admin:
         **options: Unpack[ClientOptions],
     ) -> None:
         if bootstrap:
-            options["bootstrap_servers"] = servers_of(bootstrap)
+            options["bootstrap_servers"] = bootstrap
         self.settings = ClientSettings(**options)
         self._tls = tls_of(self.settings, tls)
         self._surroundings = surroundings
@@ -365,7 +365,7 @@ class Admin:
 
     def _started(self) -> Router:
         if self._router is None:
-            raise InvalidRequestError("the admin client is not running: `async with` it")
+            raise InvalidRequestError("the admin client is closed, or was never started")
         return self._router
 
 

@@ -39,7 +39,6 @@ from cordwood.client.settings import (
     ConsumerOptions,
     ConsumerSettings,
     options_of,
-    servers_of,
 )
 from cordwood.client.surroundings import Surroundings
 from cordwood.client.trust import tls_of
@@ -65,7 +64,7 @@ class Consumer(Generic[ReadK, ReadV]):
         **options: Unpack[ConsumerOptions],
     ) -> None:
         if bootstrap:
-            options["bootstrap_servers"] = servers_of(bootstrap)
+            options["bootstrap_servers"] = bootstrap
         self.settings = ConsumerSettings(**options)
         self._deserializers = deserializers or cast("Deserializers[ReadK, ReadV]", BYTES)
         self._tls = tls_of(self.settings, tls)
@@ -238,6 +237,8 @@ class Consumer(Generic[ReadK, ReadV]):
         """Return a partition of which records are there; None if none come in time."""
         fetcher = self._started()
         assert self._router is not None, "it has been started"
+        if not len(self._assignment):
+            raise InvalidRequestError("nothing is assigned; call `assign` first")
         surroundings = self._router.surroundings
         until_ms = None if timeout_ms is None else surroundings.now_ms() + timeout_ms
         while (position := self._assignment.next_fetched()) is None:
@@ -296,7 +297,7 @@ class Consumer(Generic[ReadK, ReadV]):
 
     def _started(self) -> Fetcher:
         if self._fetcher is None or self._router is None:
-            raise InvalidRequestError("the consumer is not running: `async with` it, or start it")
+            raise InvalidRequestError("the consumer is closed, or was never started")
         return self._fetcher
 
 

@@ -19,7 +19,7 @@ from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.router import Router
 from cordwood.client.sender import Sender
 from cordwood.client.serializers import PLAIN, K, Serializers, V
-from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of, servers_of
+from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of
 from cordwood.client.surroundings import Surroundings, Turn
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
@@ -40,7 +40,7 @@ class Producer(Generic[K, V]):
         **options: Unpack[ProducerOptions],
     ) -> None:
         if bootstrap:
-            options["bootstrap_servers"] = servers_of(bootstrap)
+            options["bootstrap_servers"] = bootstrap
         self.settings = ProducerSettings(**options)
         self._serializers = serializers or cast("Serializers[K, V]", PLAIN)
         self._partitioner = partitioner
@@ -152,5 +152,5 @@ class Producer(Generic[K, V]):
 
     def _started(self) -> Sender:
         if self._sender is None:
-            raise InvalidRequestError("the producer is not running: `async with` it, or start it")
+            raise InvalidRequestError("the producer is closed, or was never started")
         return self._sender

@@ -7,7 +7,7 @@ Both ways end in the same frozen value, held against the same declaration. The `
 names for the type checker, which cannot take keywords from a dataclass.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final, TypedDict, cast
 
@@ -21,6 +21,7 @@ from cordwood.core.settings import (
     Source,
     Synonym,
     text_of,
+    texts_of,
 )
 from cordwood.records.compression import Codec
 
@@ -77,7 +78,7 @@ _LEVEL: Final = Setting(
 class ClientSettings:
     """What every client is told: whom to ask, and how long to wait."""
 
-    bootstrap_servers: tuple[str, ...] = cast("tuple[str, ...]", _option(_BOOTSTRAP))
+    bootstrap_servers: str | Sequence[str] = cast("tuple[str, ...]", _option(_BOOTSTRAP))
     client_id: str = _word("client.id", "cordwood", "What brokers call the client in their logs.")
     security_protocol: str = _word(
         "security.protocol",
@@ -113,6 +114,8 @@ class ClientSettings:
     )
 
     def __post_init__(self) -> None:
+        servers = _servers_of(self.bootstrap_servers)
+        object.__setattr__(self, "bootstrap_servers", servers)
         for setting in _settings(type(self)):
             value: SettingValue = getattr(self, attribute_of(setting.name))
             text = text_of(value)
@@ -132,11 +135,7 @@ def options_of(kind: type[ClientSettings], config: Mapping[str, object]) -> dict
     """Return what Kafka's names give, as options; a name that is unknown is refused."""
     table = SettingTable(_settings(kind))
     table.refuse_unknown(config)
-    texts = {
-        name: text
-        for name, value in config.items()
-        if (text := text_of(cast("SettingValue", value))) is not None
-    }
+    texts = texts_of(cast("Mapping[str, SettingValue]", config))
     resolved = table.resolve([Source("config", texts)])
     return {attribute_of(name): each.value for name, each in resolved.items()}
 
@@ -234,7 +233,7 @@ class ConsumerSettings(ClientSettings):
 class ClientOptions(TypedDict, total=False):
     """Options of every client, by keyword."""
 
-    bootstrap_servers: tuple[str, ...]
+    bootstrap_servers: str | Sequence[str]
     client_id: str
     security_protocol: str
     request_timeout_ms: int
@@ -280,9 +279,10 @@ def attribute_of(name: str) -> str:
     return name.replace(".", "_")
 
 
-def servers_of(bootstrap: str) -> tuple[str, ...]:
-    """Return the brokers of a list with commas."""
-    return tuple(part.strip() for part in bootstrap.split(",") if part.strip())
+def _servers_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the brokers of a list, which may be one text with commas."""
+    parts = given.split(",") if isinstance(given, str) else given
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _settings(kind: type[ClientSettings]) -> Iterator[Setting]:

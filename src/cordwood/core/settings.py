@@ -242,6 +242,11 @@ def text_of(value: SettingValue) -> str | None:
     return None if value is None else str(value)
 
 
+def texts_of(values: Mapping[str, SettingValue]) -> dict[str, str]:
+    """Return values as texts, for a `Source`; None is left out."""
+    return {name: text for name, value in values.items() if (text := text_of(value)) is not None}
+
+
 def _resolve(setting: Setting, sources: Sequence[Source]) -> Resolved:
     for name in setting.names():
         for source in sources:

@@ -22,7 +22,7 @@ from cordwood.client.loop_thread import LoopThread
 from cordwood.config import ensure_sound
 from cordwood.core.errors import KafkaError, UnknownTopicOrPartitionError
 from cordwood.core.ids import Uuid
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingValue, Source, texts_of
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import TimestampMs
 from cordwood.node import Machine, Node
@@ -62,7 +62,7 @@ class KafkaOptions:
     """What a test may ask of its broker; `directory` is where files go that are not in memory."""
 
     auto_create: bool = True
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, SettingValue] = field(default_factory=dict)
     directory: str | None = None
 
 
@@ -115,9 +115,9 @@ class Kafka:
         assert self._node is not None, "it serves"
         return str(next(iter(self._node.addresses.values())))
 
-    def create_topic(self, name: str, *, partitions: int = 1, **configs: object) -> None:
+    def create_topic(self, name: str, *, partitions: int = 1, **configs: SettingValue) -> None:
         """Make a topic; of the names of configs, underscores are dots: `retention_ms=1000`."""
-        texts = [(key.replace("_", "."), _text_of(value)) for key, value in configs.items()]
+        texts = [(key.replace("_", "."), text) for key, text in texts_of(configs).items()]
         new = NewTopic(name=name, partitions=partitions, configs=texts)
         (outcome,) = self._thread.run(self._serving.topics.create([new]))
         if isinstance(outcome, KafkaError):
@@ -258,15 +258,11 @@ async def _nothing() -> None:
 
 def _texts_of(options: KafkaOptions) -> dict[str, str]:
     """Return the settings of the broker: the test's own are the strongest."""
-    return {
+    given: Mapping[str, SettingValue] = {
         **SETTINGS,
         "log.dirs": options.directory or MEMORY,
         "listeners": _ANYWHERE,
-        "auto.create.topics.enable": _text_of(options.auto_create),
+        "auto.create.topics.enable": options.auto_create,
         **options.config,
     }
-
-
-def _text_of(value: object) -> str:
-    """Return a value as settings have it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return texts_of(given)

@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from cordwood.core.settings import SettingValue
     from cordwood.testing.clock import VirtualClock
     from cordwood.testing.files import MemoryFiles
     from cordwood.testing.kafka import Kafka
@@ -51,7 +52,7 @@ def kafka_broker(request: pytest.FixtureRequest) -> "Iterator[Callable[..., Kafk
         def start(
             *,
             auto_create: bool = True,
-            config: "Mapping[str, str] | None" = None,
+            config: "Mapping[str, SettingValue] | None" = None,
             files: Literal["memory", "disk"] = "memory",
         ) -> Kafka:
             directory = None

@@ -37,6 +37,16 @@ def test_poll_returns_no_more_than_asked_for() -> None:
     run(scene())
 
 
+def test_poll_is_refused_while_nothing_is_assigned() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            reader.assign([])
+            with pytest.raises(InvalidRequestError, match="call `assign` first"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
 def test_poll_returns_nothing_when_nothing_comes() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:

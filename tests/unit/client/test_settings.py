@@ -1,5 +1,6 @@
 """An option and Kafka's name for it are one setting."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import get_type_hints
 
@@ -13,7 +14,6 @@ from cordwood.client.settings import (
     ProducerOptions,
     ProducerSettings,
     options_of,
-    servers_of,
 )
 from cordwood.core.errors import SettingError
 
@@ -78,5 +78,6 @@ def test_settings_want_a_broker() -> None:
         ConsumerSettings()
 
 
-def test_servers_are_separated_by_commas() -> None:
-    assert servers_of(" a:1, b:2,") == ("a:1", "b:2")
+@pytest.mark.parametrize("servers", (" a:1, b:2,", ["a:1", "b:2"], ("a:1", "b:2")))
+def test_servers_are_a_list_or_one_text_with_commas(servers: str | Sequence[str]) -> None:
+    assert ClientSettings(bootstrap_servers=servers).bootstrap_servers == ("a:1", "b:2")

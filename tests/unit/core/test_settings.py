@@ -14,6 +14,7 @@ from cordwood.core.settings import (
     Source,
     Synonym,
     text_of,
+    texts_of,
 )
 
 
@@ -228,3 +229,9 @@ def test_table_finds_a_setting_by_each_of_its_names() -> None:
     assert TABLE.find("retention.ms") is RETENTION
     assert TABLE.find("log.retention.hours") is RETENTION
     assert TABLE.find("zzz") is None
+
+
+def test_values_become_texts_without_those_that_are_left_out() -> None:
+    values = {"log.retention.ms": 1000, "auto.create.topics.enable": False, "log.dir": None}
+
+    assert texts_of(values) == {"log.retention.ms": "1000", "auto.create.topics.enable": "false"}
