@@ -365,7 +365,7 @@ class Admin:
 
     def _started(self) -> Router:
         if self._router is None:
-            raise InvalidRequestError("the admin client is closed, or was never started")
+            raise InvalidRequestError("the admin client is closed, or not started: `async with` it")
         return self._router
 
 

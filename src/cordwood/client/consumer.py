@@ -297,7 +297,9 @@ class Consumer(Generic[ReadK, ReadV]):
 
     def _started(self) -> Fetcher:
         if self._fetcher is None or self._router is None:
-            raise InvalidRequestError("the consumer is closed, or was never started")
+            raise InvalidRequestError(
+                "the consumer is closed, or not started: `async with` it, or start it"
+            )
         return self._fetcher
 
 

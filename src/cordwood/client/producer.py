@@ -152,5 +152,7 @@ class Producer(Generic[K, V]):
 
     def _started(self) -> Sender:
         if self._sender is None:
-            raise InvalidRequestError("the producer is closed, or was never started")
+            raise InvalidRequestError(
+                "the producer is closed, or not started: `async with` it, or start it"
+            )
         return self._sender

@@ -240,7 +240,7 @@ def test_closing_tells_what_was_not_delivered() -> None:
             await sender.close(10)
             with pytest.raises(NetworkError, match="closed before"):
                 await delivery
-            with pytest.raises(InvalidRequestError, match="not running"):
+            with pytest.raises(InvalidRequestError, match="producer is closed"):
                 await sender.send("t", b"v")
 
     run(scene())
