@@ -22,6 +22,7 @@ from cordwood.core.errors import (
     RequestTimedOutError,
 )
 from cordwood.core.ports import Timer
+from cordwood.core.version import __version__
 from cordwood.protocol.codec import decode
 from cordwood.protocol.framing import FrameReader
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
@@ -31,8 +32,6 @@ from cordwood.protocol.schema import Request, Response
 R = TypeVar("R", bound=Response)
 
 RECEIVED_BYTES: Final = 64 * 1024
-#: The package's; a test says so, since the package's own stands above all layers.
-SOFTWARE_VERSION: Final = "0.1.0"
 _SOFTWARE: Final = "cordwood"
 
 
@@ -83,7 +82,7 @@ class Connection(asyncio.BufferedProtocol):
             raise NetworkError(f"broker {self.address} cannot be reached: {error}") from error
         version: int | None = ApiVersionsRequest.__schema__.versions[1]
         request = ApiVersionsRequest(
-            client_software_name=_SOFTWARE, client_software_version=SOFTWARE_VERSION
+            client_software_name=_SOFTWARE, client_software_version=__version__
         )
         while version is not None:
             _, answer = self._send(request, version)

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cordwood import __version__
-from cordwood.client.connection import SOFTWARE_VERSION, Connection
+from cordwood.client.connection import Connection
 from cordwood.client.machine import this_machine
 from cordwood.client.settings import ClientSettings
 from cordwood.core.address import Address
@@ -159,7 +158,3 @@ def test_throttled_client_keeps_still_for_so_long() -> None:
             assert connection.throttled_until_ms > this_machine().now_ms() + 1_000
 
     run(scene())
-
-
-def test_broker_is_told_the_package_s_version() -> None:
-    assert __version__ == SOFTWARE_VERSION
