@@ -54,8 +54,8 @@ class Fetcher:
         self._isolation = ISOLATIONS.index(settings.isolation_level)
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
-        self._finding: asyncio.Task[None] | None = None
-        self._locating: asyncio.Task[None] | None = None
+        self._finding: set[int | None] = set()
+        self._locating: set[str] = set()
         self._validating: asyncio.Task[None] | None = None
         self._woken = Signal(router.surroundings)
         router.on_change = self._woken.set
@@ -91,7 +91,7 @@ class Fetcher:
         state = self._router.cluster.partition(*position.partition)
         leader = self._router.cluster.leader_of(*position.partition)
         if state is None:
-            self._locating = self._locating or self._router.tasks.start(self._locate(position))
+            self._locate_soon(position.partition.topic)
             return None
         if leader is None:
             self._router.refresh_soon()
@@ -240,16 +240,24 @@ class Fetcher:
             self._report(position, OffsetOutOfRangeError(f"{text}; {_SEEK}"))
 
     def _find_positions(self, now_ms: float) -> None:
-        unknown = [
-            each
-            for each in self._assignment
-            if each.offset is None and each.problem is None and now_ms >= each.not_before_ms
-        ]
-        for position in unknown:
+        """Look up what is not known, for each leader by itself: none holds up the others."""
+        by_leader: dict[int | None, list[Position]] = {}
+        for position in self._assignment:
+            if position.offset is not None or position.problem or now_ms < position.not_before_ms:
+                continue
             if position.place is None:
                 self._begin(position)
-        if self._finding is None and any(each.place is not None for each in unknown):
-            self._finding = self._router.tasks.start(self._find(unknown))
+            if position.place is None:
+                continue
+            if self._router.cluster.partition(*position.partition) is None:
+                self._locate_soon(position.partition.topic)
+                continue
+            leader = self._router.cluster.leader_of(*position.partition)
+            by_leader.setdefault(leader, []).append(position)
+        for leader, positions in by_leader.items():
+            if leader not in self._finding:
+                self._finding.add(leader)
+                self._router.tasks.start(self._find(leader, positions))
 
     def _begin(self, position: Position) -> None:
         """Decide about a partition that nobody has sought in."""
@@ -258,7 +266,7 @@ class Fetcher:
             text = f"{position.partition} has no position"
             self._report(position, OffsetOutOfRangeError(f"{text}; {_SEEK}"))
 
-    async def _find(self, unknown: list[Position]) -> None:
+    async def _find(self, leader: int | None, unknown: list[Position]) -> None:
         wanted = {each.partition: each.place for each in unknown if each.place is not None}
         generations = {each.partition: each.generation for each in unknown}
         try:
@@ -276,22 +284,35 @@ class Fetcher:
                 if position.generation == generations[position.partition]:
                     self._report(position, error)
         finally:
-            self._finding = None
+            self._finding.discard(leader)
             self._woken.set()
             self.arrived.set()
 
-    async def _locate(self, position: Position) -> None:
-        """Learn of a topic that nobody has asked for yet."""
+    def _locate_soon(self, topic: str) -> None:
+        if topic not in self._locating:
+            self._locating.add(topic)
+            self._router.tasks.start(self._locate(topic))
+
+    async def _locate(self, topic: str) -> None:
+        """Learn of a topic that nobody has asked for yet, or of its new partitions."""
         try:
-            timeout_ms = self._settings.default_api_timeout_ms
-            await self._router.topic(position.partition.topic, timeout_ms=timeout_ms)
-            if self._router.cluster.partition(*position.partition) is None:
-                raise UnknownTopicOrPartitionError(f"there is no partition {position.partition}")
+            await self._router.topic(topic, timeout_ms=self._settings.default_api_timeout_ms)
+            if self._not_located(topic):
+                await self._router.persist(self._router.refresh)
+            for position in self._not_located(topic):
+                text = f"there is no partition {position.partition}"
+                self._report(position, UnknownTopicOrPartitionError(text))
         except KafkaError as error:
-            self._report(position, error)
+            for position in self._not_located(topic):
+                self._report(position, error)
         finally:
-            self._locating = None
+            self._locating.discard(topic)
             self._woken.set()
+
+    def _not_located(self, topic: str) -> list[Position]:
+        cluster = self._router.cluster
+        of_topic = [each for each in self._assignment if each.partition.topic == topic]
+        return [each for each in of_topic if cluster.partition(*each.partition) is None]
 
     async def _validate(self, position: Position) -> None:
         state = self._router.cluster.partition(*position.partition)

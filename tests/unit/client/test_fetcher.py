@@ -110,6 +110,26 @@ def test_unknown_topic_is_told_after_a_while() -> None:
     run(scene())
 
 
+def test_unknown_partition_is_told_at_once() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            reader.assign([("t", 7)])
+            with pytest.raises(UnknownTopicOrPartitionError, match="t-7"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_unknown_topic_does_not_hold_up_the_others() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.assign([("nowhere", 0), T0])
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
 def test_new_leader_with_a_shorter_log_brings_the_reader_back() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
