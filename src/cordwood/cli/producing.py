@@ -97,17 +97,25 @@ def produce(
     """Send all lines, and end with what became of them."""
     throttle = throttle_of(rate)
     tally = Tally()
+    with _opened(path) as (lines, advance), _begun(config, target, tally) as producer:
+        for number, line in enumerate(lines, 1):
+            tally.follow(_send(producer, target, _entry(read, line, number)))
+            throttle(1)
+            advance(len(line))
+    if tally.failed:
+        raise typer.Exit(FOUND_WRONG)
+
+
+@contextmanager
+def _begun(config: Mapping[str, object], target: Target, tally: Tally) -> Iterator[Producer]:
+    """Yield a producer, and say what was delivered once it has ended, however it did."""
+    producer = Producer.from_config(config)
     try:
-        with _opened(path) as (lines, advance), Producer.from_config(config) as producer:
-            for number, line in enumerate(lines, 1):
-                tally.follow(_send(producer, target, _entry(read, line, number)))
-                throttle(1)
-                advance(len(line))
+        with producer:
+            yield producer
     finally:
         tally.settle()
         tell(f"{target.topic}: {tally.delivered} records delivered{_failures(tally)}")
-    if tally.failed:
-        raise typer.Exit(FOUND_WRONG)
 
 
 def _unhindered(_count: int) -> None:

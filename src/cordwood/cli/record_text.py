@@ -57,7 +57,8 @@ class LineForm:
             return Entry(None, self._or_null(line))
         key, found, value = line.partition(self.separator)
         if not found:
-            raise LineError(f"no key separator {self.separator!r}")
+            separator = self.separator.decode(errors="backslashreplace")
+            raise LineError(f"no key separator {separator!r}")
         return Entry(self._or_null(key), self._or_null(value))
 
     def write(self, record: Consumed) -> bytes:

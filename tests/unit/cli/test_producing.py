@@ -36,7 +36,10 @@ def test_file_is_read_instead_of_the_standard_input(command: Command, tmp_path: 
 
 
 def test_missing_file_is_out_of_reach(command: Command) -> None:
-    assert command("produce", "a", "--file", "/nowhere").code == 3
+    said = command("produce", "a", "--file", "/nowhere")
+
+    assert said.code == 3
+    assert len(said.err.splitlines()) == 1
 
 
 def test_line_that_is_no_record_ends_it_behind_what_came_before(command: Command) -> None:

@@ -34,7 +34,7 @@ def test_marker_stands_for_null_in_both_directions() -> None:
 
 
 def test_line_without_the_separator_is_no_record() -> None:
-    with pytest.raises(LineError, match="no key separator"):
+    with pytest.raises(LineError, match="no key separator ':'"):
         PAIRS.read(b"a\n")
 
 
