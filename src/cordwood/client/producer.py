@@ -125,6 +125,8 @@ class Producer(Generic[K, V]):
         headers: Sequence[Header],
     ) -> NewRecord:
         """Return a record as bytes."""
+        if isinstance(headers, dict):
+            raise TypeError("headers are a list of pairs, [('from', b'web')] say, and no dict")
         data_key = None if key is None else self._serializers.key(key)
         data = None if value is None else self._serializers.value(value)
         when_ms = self._started().clock.now_ms() if timestamp_ms is None else timestamp_ms

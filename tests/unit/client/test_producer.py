@@ -130,6 +130,15 @@ def test_kafkas_names_make_a_producer() -> None:
         Producer.from_config({"batch.sizes": "1"})
 
 
+def test_headers_as_a_dict_are_refused() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, Producer(fake.address) as producer:
+            with pytest.raises(TypeError, match="list of pairs"):
+                await producer.send("t", b"v", headers={"h": b"x"})  # type: ignore[arg-type]  # wrong on purpose
+
+    run(scene())
+
+
 def test_producer_that_was_not_started_says_so() -> None:
     async def scene() -> None:
         with pytest.raises(InvalidRequestError, match="async with"):
