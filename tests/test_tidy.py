@@ -1,11 +1,16 @@
 """The tree keeps its budgets; `scripts/tidy.py` holds them, and `test_gates.py` sees them bite."""
 
+import subprocess
+import sys
 from pathlib import Path
-
-from scripts import tidy
 
 
 def test_tree_keeps_every_budget() -> None:
-    found = tidy.check_tree(Path(__file__).parent.parent)
+    """A process of its own: after a deep recursion CPython 3.11 may refuse to parse in this one."""
+    root = Path(__file__).parent.parent
 
-    assert not found, "\n" + "\n".join(map(str, found))
+    done = subprocess.run(
+        [sys.executable, "scripts/tidy.py"], cwd=root, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
