@@ -4,8 +4,9 @@
     meta.properties        cluster, node and directory id; made where there is none
     bootstrap.checkpoint   topics, partitions and settings, from which Kafka begins its metadata
 
-Logs, indexes and checkpoints are Kafka's already. All is checked before anything is written, and
-the checkpoint comes last: what dies before it can be done again. The lock is held meanwhile.
+Topics are configured as `cordwood.metadata` has it, where that is there, but for what the owner
+says. Logs, indexes and checkpoints are Kafka's already. All is checked before anything is written,
+and the checkpoint comes last: what dies before it can be done again. The lock is held meanwhile.
 """
 
 import json
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.ids import Uuid, format_uuid, make_uuid
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.core.ports import Files, Random
 from cordwood.storage.atomic import write_atomically
 from cordwood.storage.checkpoints import LEADER_EPOCHS, read_epoch_checkpoint
@@ -32,7 +34,7 @@ from cordwood.storage.partition_metadata import (
 from cordwood.storage.reader_place import partition_of, partition_paths
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.workbench.locked import locked
-from cordwood.workbench.metadata_found import METADATA_LOG
+from cordwood.workbench.metadata_found import METADATA_LOG, FoundMetadata, find_metadata
 from cordwood.workbench.metadata_written import TopicToTell, bootstrap_checkpoint
 
 BOOTSTRAP = "bootstrap.checkpoint"
@@ -40,7 +42,10 @@ BOOTSTRAP = "bootstrap.checkpoint"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Whose directory it is to be, and its topics' settings. Without a cluster id one is made."""
+    """Whose directory it is to be, and settings of its topics that are to be others than they were.
+
+    Without a cluster id one is made.
+    """
 
     node_id: int = 1
     cluster_id: str | None = None
@@ -73,7 +78,11 @@ def adopt(files: Files, path: str, *, owner: Owner, random: Random, now_ms: int)
     _refuse_unknown(owner, found)
     with locked(files, path):
         _refuse_metadata(files, path)
-        topics = [_topic(files, name, paths, owner, random) for name, paths in found.items()]
+        kept = find_metadata(files, path)
+        topics = [
+            _topic(files, name, paths, _configs(name, kept, owner), random)
+            for name, paths in found.items()
+        ]
         meta = _meta(files, path, owner, random)
         assert meta.directory_id is not None, "it has been given one"
         assert meta.node_id is not None, "it has been given one"
@@ -136,8 +145,14 @@ def _refuse_metadata(files: Files, path: str) -> None:
             )
 
 
+def _configs(topic: str, kept: FoundMetadata | None, owner: Owner) -> Mapping[str, str]:
+    """Return how a topic is configured: as our own metadata have it, and as the owner says."""
+    configured = {} if kept is None else kept.config_of(TOPIC, topic)
+    return {**configured, **owner.configs.get(topic, {})}
+
+
 def _topic(
-    files: Files, name: str, paths: Mapping[int, str], owner: Owner, random: Random
+    files: Files, name: str, paths: Mapping[int, str], configs: Mapping[str, str], random: Random
 ) -> TopicToTell:
     """Return what is told of a topic; partitions without a log count, up to the last."""
     topic_id: Uuid | None = None
@@ -150,7 +165,7 @@ def _topic(
     for number, each in paths.items():
         entries = read_epoch_checkpoint(files, f"{each}/{LEADER_EPOCHS}")
         epochs[number] = max([0, *(entry.epoch for entry in entries)])
-    return TopicToTell(name, topic_id or make_uuid(random), epochs, owner.configs.get(name, {}))
+    return TopicToTell(name, topic_id or make_uuid(random), epochs, configs)
 
 
 def _meta(files: Files, path: str, owner: Owner, random: Random) -> MetaProperties:

@@ -11,8 +11,11 @@ from cordwood.core.errors import (
     SettingError,
 )
 from cordwood.core.ids import Uuid
+from cordwood.core.metadata_nodes import TOPIC, config_path, encode_texts
+from cordwood.core.nodes import Node
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.meta_properties import read_meta_properties
+from cordwood.storage.metadata_lines import encode_line
 from cordwood.storage.partition_metadata import (
     read_partition_metadata,
     write_partition_metadata,
@@ -65,6 +68,20 @@ def test_what_is_known_already_stays() -> None:
     assert (report.cluster_id, report.node_id) == ("mine", 9)
     assert read_partition_metadata(files, "/logs/t-0") == T
     assert bytes((0, 0, 0, 3)) in read_whole(files, f"/logs/{BOOTSTRAP}")
+
+
+def test_topic_is_configured_as_the_metadata_have_it_but_for_what_the_owner_says() -> None:
+    files = directory("t-0")
+    kept = encode_texts({"retention.ms": "7", "segment.ms": "8"})
+    nodes = {config_path(TOPIC, "t"): Node(kept)}
+    files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+    run(files, Owner(configs={"t": {"retention.ms": "9"}}))
+
+    told = read_whole(files, f"/logs/{BOOTSTRAP}")
+    assert b"retention.ms\x029" in told
+    assert b"segment.ms\x028" in told
+    assert b"retention.ms\x027" not in told
 
 
 def test_partitions_without_a_log_are_told() -> None:
