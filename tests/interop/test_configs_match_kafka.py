@@ -7,10 +7,11 @@ from typing import Final
 import pytest
 
 from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.config_entries import TYPE_CODES, ConfigEntry
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType, topic_resource
+from cordwood.broker.config_entries import ConfigEntry
+from cordwood.broker.config_resources import ALL_BROKERS, Resource, topic_resource
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.settings.ignored import why_ignored
+from cordwood.core.config_codes import TYPE_CODES, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.properties import parse_properties
 from cordwood.core.settings import Source

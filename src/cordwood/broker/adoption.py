@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType, topic_resource
+from cordwood.broker.config_resources import ALL_BROKERS, Resource, topic_resource
 from cordwood.broker.kept_configs import known_texts
 from cordwood.broker.metadata_file import MetadataFile
 from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, format_block
 from cordwood.broker.topic_nodes import KeptTopic, encode_topic, folders
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ids import Uuid, make_uuid
 from cordwood.core.metadata_nodes import encode_texts, topic_path

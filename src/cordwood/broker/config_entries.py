@@ -6,10 +6,10 @@ synonyms    everything that was said, the strongest first, the defaults last
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
+from cordwood.core.config_codes import TYPE_CODES, ConfigSource
 from cordwood.core.settings import (
     DEFAULT_SOURCE,
     Resolved,
@@ -21,18 +21,6 @@ from cordwood.core.settings import (
     text_of,
 )
 
-
-class ConfigSource(IntEnum):
-    """Whence a value is, by Kafka's numbers."""
-
-    DYNAMIC_TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    DYNAMIC_BROKER_LOGGER = 6
-
-
 #: The names of the sources that may change; all others were read at the start.
 TOPIC_SOURCE: Final = "topic"
 BROKER_SOURCE: Final = "dynamic broker"
@@ -43,19 +31,6 @@ _CODES: Final = MappingProxyType(
         BROKER_SOURCE: ConfigSource.DYNAMIC_BROKER,
         ALL_BROKERS_SOURCE: ConfigSource.DYNAMIC_DEFAULT_BROKER,
         DEFAULT_SOURCE: ConfigSource.DEFAULT,
-    }
-)
-TYPE_CODES: Final = MappingProxyType(
-    {
-        SettingType.BOOLEAN: 1,
-        SettingType.STRING: 2,
-        SettingType.INT: 3,
-        SettingType.SHORT: 4,
-        SettingType.LONG: 5,
-        SettingType.DOUBLE: 6,
-        SettingType.LIST: 7,
-        SettingType.CLASS: 8,
-        SettingType.PASSWORD: 9,
     }
 )
 

@@ -6,19 +6,14 @@ or groups.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import InvalidRequestError
 from cordwood.core.metadata_nodes import config_path
 
-
-class ResourceType(IntEnum):
-    """Kafka's numbers."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
+#: The others that Kafka knows have none here.
+CONFIGURED: Final = frozenset({ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ def topic_resource(topic: str) -> Resource:
 
 def resource_asked_for(type_code: int, name: str, *, node_id: int) -> Resource:
     """Return what a request speaks of, if this broker may answer for it."""
-    if type_code not in set(ResourceType):
+    if type_code not in CONFIGURED:
         raise InvalidRequestError(f"Unsupported resource type: {type_code}")
     resource = Resource(ResourceType(type_code), name)
     if resource.is_topic and not name:

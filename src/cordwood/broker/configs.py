@@ -30,10 +30,10 @@ from cordwood.broker.config_entries import (
 from cordwood.broker.config_resources import (
     ALL_BROKERS,
     Resource,
-    ResourceType,
 )
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, UNSHOWN, declared
 from cordwood.broker.settings.topic_defaults import FALLBACKS, TOPIC_DEFAULTS
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import Password, Resolved, SettingTable, SettingValue, Source
 from cordwood.storage.log_config import LogConfig

@@ -26,6 +26,8 @@ from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.storage.epochs import EpochEnd
 from cordwood.storage.reading import Isolation, LogRead
 
+_READ_COMMITTED: Final = 1
+
 
 class Wanted(NamedTuple):
     """From where one partition is to be read; `source` is the error where it cannot be."""
@@ -69,6 +71,11 @@ class Found(NamedTuple):
 
 
 _UNREAD: Final = Found()
+
+
+def isolation_of(level: int) -> Isolation:
+    """Return how far a consumer may see that asks with Kafka's number for it."""
+    return Isolation.COMMITTED if level == _READ_COMMITTED else Isolation.HIGH_WATERMARK
 
 
 async def fetch(

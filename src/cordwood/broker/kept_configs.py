@@ -7,8 +7,9 @@ told and passed over, and stays in the node until the configuration is changed.
 from collections.abc import Callable, Mapping
 
 from cordwood.broker.alterations import check_texts
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType, topic_resource
+from cordwood.broker.config_resources import ALL_BROKERS, Resource, topic_resource
 from cordwood.broker.configs import BrokerConfigs
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.metadata_nodes import decode_texts, encode_texts
 from cordwood.core.nodes import CreateNode, DeleteNode, NodeChange, SetNode

@@ -7,7 +7,8 @@ above it, which the root of this package does not have.
 from collections.abc import Iterable, Sequence
 
 from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.config_entries import ConfigEntry, ConfigSource
+from cordwood.broker.config_entries import ConfigEntry
+from cordwood.core.config_codes import ConfigSource
 from cordwood.core.errors import InvalidConfigError, InvalidRequestError
 from cordwood.observability.logs import LEVELS, ROOT, levels, set_level
 

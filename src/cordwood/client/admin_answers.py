@@ -1,5 +1,7 @@
 """From the answers to an admin client to the values that it returns."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from cordwood.client.cluster import TopicState
@@ -17,6 +19,7 @@ from cordwood.client.described import (
 )
 from cordwood.client.places import partitions_of
 from cordwood.client.refusals import ensure_done
+from cordwood.core.config_codes import TYPE_CODES, ConfigSource, ResourceType
 from cordwood.core.errors import error_for_code
 from cordwood.core.ids import format_uuid
 from cordwood.core.types import TopicPartition
@@ -29,36 +32,22 @@ from cordwood.protocol.messages.describe_configs import (
 )
 from cordwood.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
 
-RESOURCE_TYPES: Final = {
-    "topic": 2,
-    "broker": 4,
-    "broker_logger": 8,
-    "client_metrics": 16,
-    "group": 32,
-}
+RESOURCE_TYPES: Final = {each.name.lower(): each.value for each in ResourceType}
 _TYPE_NAMES: Final = {number: name for name, number in RESOURCE_TYPES.items()}
-_SOURCES: Final = {
-    1: "topic",
-    2: "broker",
-    3: "all brokers",
-    4: "server.properties",
-    5: "default",
-    6: "logger",
-    7: "client metrics",
-    8: "group",
-}
-_TYPES: Final = (
-    "unknown",
-    "boolean",
-    "string",
-    "int",
-    "short",
-    "long",
-    "double",
-    "list",
-    "class",
-    "password",
+_SOURCES: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        ConfigSource.DYNAMIC_TOPIC: "topic",
+        ConfigSource.DYNAMIC_BROKER: "broker",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER: "all brokers",
+        ConfigSource.STATIC_BROKER: "server.properties",
+        ConfigSource.DEFAULT: "default",
+        ConfigSource.DYNAMIC_BROKER_LOGGER: "logger",
+        ConfigSource.DYNAMIC_CLIENT_METRICS: "client metrics",
+        ConfigSource.DYNAMIC_GROUP: "group",
+    }
 )
+_TYPES: Final = {code: kind.value for kind, code in TYPE_CODES.items()}
+_UNKNOWN: Final = "unknown"
 
 
 def topic_of(state: TopicState) -> TopicDescription:
@@ -155,14 +144,14 @@ def _entry(told: DescribeConfigsResourceResult) -> ConfigEntry:
     return ConfigEntry(
         name=told.name,
         value=told.value,
-        source=_SOURCES.get(told.config_source, "unknown"),
-        type=_TYPES[told.config_type] if told.config_type < len(_TYPES) else "unknown",
+        source=_SOURCES.get(told.config_source, _UNKNOWN),
+        type=_TYPES.get(told.config_type, _UNKNOWN),
         is_read_only=told.read_only,
         is_sensitive=told.is_sensitive,
         documentation=told.documentation,
         synonyms=tuple(
             ConfigSynonym(
-                name=each.name, value=each.value, source=_SOURCES.get(each.source, "unknown")
+                name=each.name, value=each.value, source=_SOURCES.get(each.source, _UNKNOWN)
             )
             for each in told.synonyms
         ),

@@ -13,10 +13,11 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import DamagedFileError
 
-TOPIC: Final = 2
-BROKER: Final = 4
+TOPIC: Final = ResourceType.TOPIC
+BROKER: Final = ResourceType.BROKER
 ALL_BROKERS: Final = ""
 
 TOPICS: Final = "/brokers/topics"
@@ -25,7 +26,7 @@ FOLDERS: Final = ("/brokers", TOPICS, "/config", "/config/topics", "/config/brok
 
 _VERSION: Final = 1
 _DEFAULT: Final = "<default>"
-_CONFIGS: Final = {TOPIC: "/config/topics", BROKER: "/config/brokers"}
+_CONFIGS: Final[Mapping[int, str]] = {TOPIC: "/config/topics", BROKER: "/config/brokers"}
 
 
 def topic_path(topic: str) -> str:

@@ -6,7 +6,8 @@ from types import MappingProxyType
 import pytest
 
 from cordwood.broker.alterations import Alteration, Operation, plan_alteration, plan_replacement
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType, topic_resource
+from cordwood.broker.config_resources import ALL_BROKERS, Resource, topic_resource
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import ClientFaultError, InvalidConfigError, InvalidRequestError
 
 TOPIC = topic_resource("orders")

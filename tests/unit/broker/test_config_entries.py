@@ -1,6 +1,7 @@
 """What is shown of one setting."""
 
-from cordwood.broker.config_entries import ConfigSource, ConfigSynonym, entry, said
+from cordwood.broker.config_entries import ConfigSynonym, entry, said
+from cordwood.core.config_codes import ConfigSource
 from cordwood.core.settings import Resolved, Scope, Setting, SettingType, Source
 
 RATIO = Setting(

@@ -2,10 +2,10 @@
 
 from cordwood.broker.config_resources import (
     ALL_BROKERS,
-    ResourceType,
     resource_asked_for,
     topic_resource,
 )
+from cordwood.core.config_codes import ResourceType
 
 
 def test_resource_is_kept_where_kafka_kept_it() -> None:

@@ -3,15 +3,15 @@
 import pytest
 
 from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.config_entries import ConfigEntry, ConfigSource, ConfigSynonym
+from cordwood.broker.config_entries import ConfigEntry, ConfigSynonym
 from cordwood.broker.config_resources import (
     ALL_BROKERS,
     Resource,
-    ResourceType,
     resource_asked_for,
     topic_resource,
 )
 from cordwood.broker.configs import BrokerConfigs
+from cordwood.core.config_codes import ConfigSource, ResourceType
 from cordwood.core.errors import InvalidConfigError, InvalidRequestError, SettingError
 from cordwood.core.settings import Source
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cordwood.broker.fetching import Found, Limits, Wanted, fetch, release
+from cordwood.broker.fetching import Found, Limits, Wanted, fetch, isolation_of, release
 from cordwood.broker.partition import Partition
 from cordwood.core.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from cordwood.storage.log_config import LogConfig
@@ -292,3 +292,10 @@ def test_what_is_handed_out_is_counted() -> None:
     scene(hall, wanted(orders), wanted(orders, 1), limits=NO_WAIT)
 
     assert orders.traffic._bytes_out.value == SIZE  # noqa: SLF001 - what the figures show
+
+
+def test_consumers_see_what_is_committed_only_when_they_ask_for_it() -> None:
+    assert [isolation_of(level) for level in (0, 1)] == [
+        Isolation.HIGH_WATERMARK,
+        Isolation.COMMITTED,
+    ]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.config_entries import ConfigSource
 from cordwood.broker.loggers import apply_levels, check_levels, describe_loggers
+from cordwood.core.config_codes import ConfigSource
 from cordwood.core.errors import ClientFaultError
 
 NAME = "cordwood.test.loggers"

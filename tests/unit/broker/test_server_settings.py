@@ -1,10 +1,11 @@
 """What a server is told by a broker's settings."""
 
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, ResourceType
+from cordwood.broker.config_resources import ALL_BROKERS, Resource
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.limits import ServerSettings
 from cordwood.broker.listeners import listeners_of
 from cordwood.broker.server_settings import live_server_settings, server_listeners, server_settings
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.settings import Source
 from tests.unit.broker.conftest import Identity
 

@@ -14,10 +14,11 @@ from cordwood.broker.alterations import Alteration, Operation
 from cordwood.broker.answer_errors import code_of, words_of
 from cordwood.broker.broker import Broker
 from cordwood.broker.config_entries import ConfigEntry
-from cordwood.broker.config_resources import ResourceType, resource_asked_for
+from cordwood.broker.config_resources import resource_asked_for
 from cordwood.broker.loggers import apply_levels, check_levels, describe_loggers
 from cordwood.broker.request import RequestContext
 from cordwood.broker.topic_rules import missing_topic
+from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import InvalidRequestError, KafkaError, UnsupportedVersionError
 from cordwood.protocol.messages.alter_configs import (
     AlterConfigsRequest,
@@ -47,8 +48,6 @@ from cordwood.protocol.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 
-#: Kafka knows configurations of these, too; here they have none.
-_WITHOUT: Final = frozenset({16, 32})
 _FIRST_WITH_TYPES: Final = 1
 
 R = TypeVar("R", ReplacedResource, AlteredResource)
@@ -83,7 +82,7 @@ async def list_config_resources(
     broker: Broker, context: RequestContext, request: ListConfigResourcesRequest
 ) -> ListConfigResourcesResponse:
     """Tell what has settings, by type."""
-    known = {*ResourceType, *_WITHOUT}
+    known = {*ResourceType}
     asked = {*request.resource_types} or known
     if context.api_version < _FIRST_WITH_TYPES:
         asked = set()

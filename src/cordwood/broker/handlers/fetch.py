@@ -12,7 +12,7 @@ from typing import Final
 from cordwood.broker import fetching
 from cordwood.broker.broker import Broker
 from cordwood.broker.fetch_sessions import Answer, Key
-from cordwood.broker.fetching import Found, Limits, Wanted
+from cordwood.broker.fetching import Found, Limits, Wanted, isolation_of
 from cordwood.broker.partition import Partition
 from cordwood.broker.partitions import TopicRef
 from cordwood.broker.request import RequestContext
@@ -28,10 +28,8 @@ from cordwood.protocol.messages.fetch import (
 )
 from cordwood.records import chunk
 from cordwood.records.compression import Codec
-from cordwood.storage.reading import Isolation
 
 _FIRST_WITH_ZSTD: Final = 10
-_READ_COMMITTED: Final = 1
 _NONE: Final = -1
 
 
@@ -69,12 +67,11 @@ def refused(
 
 def _limits(broker: Broker, request: FetchRequest) -> Limits:
     max_bytes = min(request.max_bytes, broker.configs.integer("fetch.max.bytes"))
-    is_committed = request.isolation_level == _READ_COMMITTED
     return Limits(
         max_bytes=max_bytes,
         min_bytes=min(request.min_bytes, max_bytes),
         max_wait_ms=request.max_wait_ms,
-        isolation=Isolation.COMMITTED if is_committed else Isolation.HIGH_WATERMARK,
+        isolation=isolation_of(request.isolation_level),
     )
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cordwood.broker.broker import Broker
+from cordwood.broker.fetching import isolation_of
 from cordwood.broker.internal_topics import INTERNAL_TOPICS
 from cordwood.broker.request import RequestContext
 from cordwood.core.errors import (
@@ -61,7 +62,6 @@ _NOTHING_SO_LATE: Final = TimestampAndOffset(-1, -1)
 _FIRST_WITH_EPOCH: Final = 4
 _CONSUMER: Final = -1
 _NONE: Final = -1
-_READ_COMMITTED: Final = 1
 
 
 async def list_offsets(
@@ -168,8 +168,7 @@ async def offset_for_leader_epoch(
 def _isolation(request: ListOffsetsRequest) -> Isolation:
     if request.replica_id != _CONSUMER:
         return Isolation.LOG_END
-    is_committed = request.isolation_level == _READ_COMMITTED
-    return Isolation.COMMITTED if is_committed else Isolation.HIGH_WATERMARK
+    return isolation_of(request.isolation_level)
 
 
 def _ensure_asked_once(asked: Counter[tuple[str, int]], topic: str, *, index: int) -> None:

@@ -1,0 +1,45 @@
+"""Kafka's numbers for configurations: of what they are, whence a value is, and of which type."""
+
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final
+
+from cordwood.core.settings import SettingType
+
+
+class ResourceType(IntEnum):
+    """What has a configuration."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigSource(IntEnum):
+    """Whence a value is."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+    DYNAMIC_CLIENT_METRICS = 7
+    DYNAMIC_GROUP = 8
+
+
+TYPE_CODES: Final = MappingProxyType(
+    {
+        SettingType.BOOLEAN: 1,
+        SettingType.STRING: 2,
+        SettingType.INT: 3,
+        SettingType.SHORT: 4,
+        SettingType.LONG: 5,
+        SettingType.DOUBLE: 6,
+        SettingType.LIST: 7,
+        SettingType.CLASS: 8,
+        SettingType.PASSWORD: 9,
+    }
+)
