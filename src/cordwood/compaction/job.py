@@ -1,0 +1,78 @@
+"""A pass as it is given to somebody else, and what comes back.
+
+Whoever runs it reads segments and writes `.cleaned` ones beside them, synced, and changes nothing
+that was there: the swap is the owner's. A pass that was stopped, or has failed, leaves no file.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from cordwood.compaction.certificate import Certificate
+from cordwood.compaction.plan import CleaningPlan
+from cordwood.core.errors import CordwoodError
+
+
+class CleaningStoppedError(CordwoodError):
+    """The pass was asked to stop, and nothing has been changed."""
+
+
+class CleaningFailedError(CordwoodError):
+    """The pass has come to nothing; the words say why, and nothing has been changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleaningJob:
+    """A plan, where its segments are, and what the pass may use.
+
+    `memory_bytes` bounds marks and key map together. `bytes_per_second` counts what is read and
+    written; None: as fast as it goes.
+    """
+
+    directory: str
+    plan: CleaningPlan
+    memory_bytes: int
+    io_buffer_bytes: int
+    bytes_per_second: float | None = None
+    is_verified: bool = False
+
+
+class CleanedSegment(NamedTuple):
+    """A new segment, under `.cleaned`, and how large it is."""
+
+    base_offset: int
+    size: int
+
+
+class CleanedGroup(NamedTuple):
+    """The segments, of which there is at least one, that take the place of `replaced`."""
+
+    replaced: tuple[int, ...]
+    cleaned: tuple[CleanedSegment, ...]
+
+
+class Cleaning(NamedTuple):
+    """What a pass has made; `end` is the first dirty offset once it is swapped in."""
+
+    groups: tuple[CleanedGroup, ...]
+    end: int
+    certificate: Certificate
+
+
+class PassControl(Protocol):
+    """How the one who asked for a pass goes along with it."""
+
+    def is_stopped(self) -> bool:
+        """Whether it is to end at once."""
+
+    def on_bytes(self, count: int) -> None:
+        """So many bytes were read or written: may wait, so that there are not too many a second."""
+
+
+class CleanerRunner(Protocol):
+    """Runs passes, each in one blocking call: in another process, or here."""
+
+    def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
+        """Return what was made; CleaningStoppedError or CleaningFailedError if nothing was."""
+
+    def close(self) -> None:
+        """End what it runs in."""

@@ -1,0 +1,19 @@
+"""What the parts of the engine tell each other."""
+
+from array import array
+
+from cordwood.compaction.engine import HASHES, Chunk, Counts
+
+
+def test_hashes_are_those_of_64_bits() -> None:
+    assert HASHES - 1 == 0xFFFF_FFFF_FFFF_FFFF
+
+
+def test_chunk_carries_the_fates_of_its_batches() -> None:
+    chunk = Chunk(b"", 0, 0, array("q", [61]), array("b", [1]), 0)
+
+    assert dict(zip(chunk.positions, chunk.fates, strict=True)) == {61: 1}
+
+
+def test_counts_begin_at_nothing() -> None:
+    assert Counts() == Counts(batches_read=0, stream=0)
