@@ -30,6 +30,7 @@ from cordwood.storage.log_state import LogState
 from cordwood.storage.producers import ProducerStates
 from cordwood.storage.reading import Isolation, LogRead
 from cordwood.storage.retention import RetentionPlan, SegmentFacts, plan_retention
+from cordwood.storage.segment import Segment
 from cordwood.storage.segment_reads import TimestampAndOffset
 from cordwood.storage.tail_recovery import RecoveryReport
 
@@ -95,6 +96,11 @@ class Log:
     def size(self) -> int:
         """The bytes of its records."""
         return self._state.segments.size
+
+    @property
+    def each_segment(self) -> tuple[Segment, ...]:
+        """Its segments, oldest first; to be looked at, not to be changed."""
+        return tuple(self._state.segments)
 
     @property
     def segments(self) -> tuple[SegmentFacts, ...]:

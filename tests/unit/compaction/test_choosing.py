@@ -1,0 +1,311 @@
+"""Which logs are cleaned, from where up to where, and what holds the rest back."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cordwood.compaction.choosing import (
+    FirstDirty,
+    Hold,
+    LogFacts,
+    SegmentSeen,
+    assess,
+    choose,
+    find_first_dirty,
+    holds_of,
+)
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
+
+NOW = 1_000_000
+HOUR = 3_600_000
+COMPACTED = LogConfig(cleanup_policy=frozenset({COMPACT}))
+TENS = tuple(SegmentSeen(base, 100) for base in (0, 10, 20, 30))
+
+
+def log(
+    segments: Sequence[SegmentSeen] = TENS,
+    config: LogConfig = COMPACTED,
+    *,
+    checkpoint: int | None = None,
+    start: int = 0,
+    stable: int = 40,
+    high_watermark: int = 40,
+) -> LogFacts:
+    """Facts of a log that ends at 40; of four segments, where nothing else is said."""
+    return LogFacts(
+        partition=TopicPartition(TopicName("orders"), PartitionId(0)),
+        config=config,
+        segments=tuple(segments),
+        log_start=start,
+        log_end=40,
+        high_watermark=high_watermark,
+        last_stable=min(stable, high_watermark),
+        checkpoint=checkpoint,
+    )
+
+
+def aged(*ages: int) -> list[SegmentSeen]:
+    """Segments of ten records, whose times are these before now."""
+    return [SegmentSeen(10 * at, 100, NOW - age, NOW - age) for at, age in enumerate(ages)]
+
+
+# -- where a log is dirty
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "start", "expected"),
+    ((None, 0, 0), (None, 7, 7), (0, 0, 0), (7, 7, 7), (25, 0, 25), (40, 0, 40)),
+)
+def test_log_is_dirty_from_its_checkpoint_on(
+    checkpoint: int | None, start: int, expected: int
+) -> None:
+    facts = log(checkpoint=checkpoint, start=start)
+
+    assert find_first_dirty(facts) == FirstDirty(expected)
+
+
+def test_checkpoint_beyond_the_end_is_reset_to_the_start() -> None:
+    found = find_first_dirty(log(checkpoint=200))
+
+    assert (found.offset, found.is_reset) == (0, True)
+    assert found.warning == (
+        "the cleaner's checkpoint has orders-0 cleaned up to 200, beyond the log's end 40: "
+        "it counts as dirty from 0 on"
+    )
+
+
+def test_checkpoint_below_the_start_is_reset_to_it() -> None:
+    found = find_first_dirty(log(checkpoint=0, start=10))
+
+    assert (found.offset, found.is_reset) == (10, True)
+    assert found.warning is not None
+    assert "below the log's start 10" in found.warning
+
+
+def test_nobody_is_warned_of_a_start_that_retention_has_moved() -> None:
+    config = LogConfig(cleanup_policy=frozenset({COMPACT, DELETE}))
+
+    found = find_first_dirty(log(config=config, checkpoint=0, start=10))
+
+    assert found == FirstDirty(10, is_reset=True)
+
+
+def test_checkpoint_is_reset_of_a_log_that_is_not_chosen() -> None:
+    config = replace(COMPACTED, min_cleanable_dirty_ratio=1.0)
+
+    found = assess(log(config=config, checkpoint=15, start=20), NOW)
+
+    assert not found.is_due
+    assert (found.first_dirty.offset, found.first_dirty.is_reset) == (20, True)
+
+
+# -- up to where it may be cleaned
+
+
+@pytest.mark.parametrize("offset", (30, 31, 35, 40))
+def test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment(
+    offset: int,
+) -> None:
+    for facts in (log(start=offset), log(checkpoint=offset)):
+        found = assess(facts, NOW)
+
+        assert (found.cleanable_bytes, found.dirty_ratio, found.is_due) == (0, 0.0, False)
+
+
+def test_active_segment_is_not_cleaned() -> None:
+    found = assess(log(), NOW)
+
+    assert (found.first_uncleanable, found.end) == (30, 30)
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    ((0, (0, 0)), (9, (9, 0)), (10, (10, 10)), (29, (29, 20)), (30, (30, 30)), (31, (30, 30))),
+)
+def test_high_watermark_and_last_stable_offset_bound_whole_segments(
+    bound: int, expected: tuple[int, int]
+) -> None:
+    for facts in (log(high_watermark=bound), log(stable=bound)):
+        found = assess(facts, NOW)
+
+        assert (found.first_uncleanable, found.end) == expected
+
+
+@pytest.mark.parametrize(
+    ("ages", "expected"),
+    (
+        ((2 * HOUR, 2 * HOUR, HOUR - 1, 0), 20),
+        ((2 * HOUR, HOUR - 1, 2 * HOUR, 0), 10),
+        ((HOUR, HOUR, HOUR, 0), 30),
+        ((0, 0, 0, 0), 0),
+    ),
+)
+def test_first_young_segment_and_all_behind_it_are_not_cleaned(
+    ages: tuple[int, ...], expected: int
+) -> None:
+    found = assess(log(aged(*ages), replace(COMPACTED, min_compaction_lag_ms=HOUR)), NOW)
+
+    assert (found.first_uncleanable, found.end) == (expected, expected)
+
+
+def test_young_segment_that_is_clean_holds_nothing() -> None:
+    config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
+
+    found = assess(log(aged(0, HOUR, HOUR, 0), config, checkpoint=10), NOW)
+
+    assert found.end == 30
+
+
+def test_records_of_an_undecided_transaction_are_not_cleaned_until_it_is_over() -> None:
+    """The bounds of Kafka's own test: data at 0 to 2, an abort at 3, and a segment that follows."""
+    config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
+    ages = (HOUR - 1, HOUR - 1, HOUR - 1, 0)
+    segments = [
+        SegmentSeen(base, 100, 0, NOW - age) for base, age in zip((0, 3, 4, 5), ages, strict=True)
+    ]
+
+    assert assess(log(segments, config, stable=0), NOW).end == 0
+    assert assess(log(segments, config, stable=5), NOW).end == 0
+    assert assess(log(segments, config, stable=4), NOW + 1).end == 4
+
+
+# -- how dirty it is
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "clean", "cleanable"),
+    ((0, 0, 300), (10, 100, 200), (15, 200, 200), (20, 200, 100), (29, 300, 100), (30, 300, 0)),
+)
+def test_bytes_are_those_of_whole_segments(checkpoint: int, clean: int, cleanable: int) -> None:
+    """A segment that is clean in part counts on both sides."""
+    found = assess(log(checkpoint=checkpoint), NOW)
+
+    assert (found.clean_bytes, found.cleanable_bytes) == (clean, cleanable)
+    assert found.dirty_ratio == cleanable / (clean + cleanable)
+
+
+@pytest.mark.parametrize(("ratio", "is_due"), ((0.49, True), (0.5, False), (0.51, False)))
+def test_log_is_cleaned_when_more_of_it_is_dirty_than_the_ratio(
+    ratio: float, *, is_due: bool
+) -> None:
+    config = replace(COMPACTED, min_cleanable_dirty_ratio=ratio)
+    segments = [SegmentSeen(0, 100), SegmentSeen(10, 100), SegmentSeen(20, 0)]
+
+    assert assess(log(segments, config, checkpoint=10), NOW).is_due is is_due
+
+
+def test_log_that_is_not_compacted_is_not_cleaned() -> None:
+    assert not assess(log(config=LogConfig()), NOW).is_due
+
+
+def test_empty_log_is_not_cleaned() -> None:
+    assert not assess(log([SegmentSeen(0, 0)]), NOW).is_due
+
+
+@pytest.mark.parametrize(("lag", "overdue"), ((4999, 1), (5000, 0), (5001, 0)))
+def test_log_is_cleaned_when_a_dirty_segment_has_waited_for_too_long(
+    lag: int, overdue: int
+) -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=lag, min_cleanable_dirty_ratio=1.0)
+    segments = aged(9000, 200, 5000, 0)
+
+    found = assess(log(segments, config, checkpoint=10), NOW)
+
+    assert (found.overdue_ms, found.is_due) == (overdue, overdue > 0)
+
+
+def test_segment_without_times_waits_for_nothing() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=0, min_cleanable_dirty_ratio=1.0)
+
+    found = assess(log(config=config), NOW)
+
+    assert (found.overdue_ms, found.is_roll_due) == (0, False)
+
+
+def test_log_that_has_waited_and_may_not_be_cleaned_is_not_due() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=1)
+
+    assert not assess(log(aged(9, 9, 9, 9), config, stable=5), NOW).is_due
+
+
+@pytest.mark.parametrize(
+    ("age", "size", "since", "expected"),
+    (
+        (1001, 5, 0, True),
+        (1000, 5, 0, False),
+        (1001, 0, 0, False),
+        (9000, 5, NOW - 1001, True),
+        (9000, 5, NOW - 1000, False),
+    ),
+)
+def test_active_segment_that_has_waited_and_is_not_written_to_is_rolled(
+    age: int, size: int, since: int, *, expected: bool
+) -> None:
+    facts = LogFacts(
+        partition=TopicPartition(TopicName("orders"), PartitionId(0)),
+        config=replace(COMPACTED, max_compaction_lag_ms=1000),
+        segments=(SegmentSeen(0, size, NOW - age),),
+        log_start=0,
+        log_end=9,
+        high_watermark=9,
+        last_stable=9,
+        active_since_ms=since,
+    )
+
+    assert assess(facts, NOW).is_roll_due is expected
+
+
+# -- which comes first
+
+
+def test_dirtiest_log_that_is_due_comes_first() -> None:
+    config = replace(COMPACTED, min_cleanable_dirty_ratio=0.4)
+    found = [assess(log(config=config, checkpoint=offset), NOW) for offset in (15, 10, 0, 20)]
+
+    assert [each.first_dirty.offset for each in choose(found)] == [0, 10, 15]
+
+
+def test_log_that_has_waited_is_chosen_and_takes_its_turn() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=1, min_cleanable_dirty_ratio=0.9)
+    waiting = assess(log(aged(0, 0, 9, 0), config, checkpoint=20), NOW)
+    dirty = assess(log(), NOW)
+
+    assert choose([waiting, dirty]) == [dirty, waiting]
+
+
+# -- what holds segments back
+
+
+def test_each_segment_is_told_what_holds_it() -> None:
+    config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
+    facts = log(aged(HOUR, 0, HOUR, 0), config, stable=25, high_watermark=35)
+
+    assert holds_of(facts, NOW) == [
+        (),
+        (Hold.MIN_COMPACTION_LAG,),
+        (Hold.LAST_STABLE_OFFSET, Hold.OLDER_SEGMENT),
+        (Hold.ACTIVE_SEGMENT, Hold.HIGH_WATERMARK, Hold.LAST_STABLE_OFFSET, Hold.OLDER_SEGMENT),
+    ]
+
+
+@given(
+    ages=st.lists(st.integers(0, 2 * HOUR), min_size=4, max_size=4),
+    checkpoint=st.integers(0, 40),
+    stable=st.integers(0, 40),
+    high_watermark=st.integers(0, 40),
+)
+def test_pass_ends_where_something_holds_a_segment(
+    ages: list[int], checkpoint: int, stable: int, high_watermark: int
+) -> None:
+    config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
+    facts = log(
+        aged(*ages), config, checkpoint=checkpoint, stable=stable, high_watermark=high_watermark
+    )
+
+    found = zip(facts.segments, holds_of(facts, NOW), strict=True)
+
+    assert assess(facts, NOW).end == next(each.base_offset for each, holds in found if holds)
