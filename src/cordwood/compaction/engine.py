@@ -5,17 +5,43 @@ is always that of the log. Every batch's checksum and every record that is looke
 `BadRecordsError` of the chunk ends the pass, and nothing has been changed.
 """
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from cordwood.compaction.marks import Marks
+from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.binary import Buffer
+from cordwood.records.stride import Striders, no_strider
 
 if TYPE_CHECKING:
     from array import array
 
 #: One behind the largest hash of a key.
 HASHES: Final = 1 << 64
+
+
+class Sighting(NamedTuple):
+    """What the whole batches say that a buffer begins with; `size` bytes are theirs.
+
+    `records` is how many are numbered (`marks`). `noted` are the positions of those batches that
+    may have a fate: of control batches, of transactions, of those asked for.
+    """
+
+    size: int
+    batches: int
+    records: int
+    noted: "array[int]"
+
+
+class Surveyor(Protocol):
+    """Looks at headers alone, but that it opens a wrapper of the old formats to count in it."""
+
+    def look(self, data: Buffer) -> Sighting:
+        """Go over the whole batches that `data` begins with; none if the first is cut off.
+
+        A BadRecordsError where no batch can begin, or where it counts less than no records.
+        """
 
 
 class Chunk(NamedTuple):
@@ -45,25 +71,37 @@ class KeyMap(Protocol):
         """Forget all keys; take those from this hash on, up to where memory ends."""
 
     def learn(self, chunk: Chunk, *, first_offset: int) -> None:
-        """Remember the records from `first_offset` on, and mark tombstones.
+        """Remember the records from `first_offset` on, and mark their tombstones.
 
         When memory is full the range is made smaller, and what lies outside is forgotten.
         """
 
     def look_up(self, chunk: Chunk, *, end_offset: int) -> None:
-        """Mark records below `end_offset` as latest, in the range, whose keys were not learnt."""
+        """Mark records below `end_offset` as latest, in the range, whose keys were not learnt.
+
+        Their tombstones are marked too.
+        """
 
     def settle(self) -> int:
         """Mark what was learnt, and return the hash to begin the next range at."""
 
     @property
     def keys(self) -> int:
-        """How many keys were learnt, over all ranges that are settled."""
+        """How many keys were learnt, over all ranges that are settled; not those erased."""
+
+    @property
+    def unkeyed(self) -> int:
+        """How many of the records that were learnt or looked up have no key, each counted once."""
 
 
 @dataclass(slots=True)
 class Counts:
     """What a rewrite saw and left; all are sums, but `stream`.
+
+    Records are those that are numbered, markers the records of control batches. Of the batches kept
+    some are copied, some emptied, the others written anew. `superseded` have a later record of
+    their key, or a key that is erased. `unkeyed` the key map counts, for the marks do not tell: a
+    rewrite takes them for superseded.
 
     `stream` is a hash over offset, time, key, value and headers of every record kept, in order: it
     does not depend on how they are batched or compressed.
@@ -88,7 +126,26 @@ class Counts:
 
 
 class Rewriter(Protocol):
-    """Leaves of each batch what is kept; batches that are kept whole are copied, byte for byte."""
+    """Leaves of each batch what is kept; batches that are kept whole are copied, byte for byte.
+
+    What it writes is v2: batches of the old formats are converted.
+    """
 
     def rewrite(self, chunk: Chunk, marks: Marks, *, counts: Counts) -> Buffer:
         """Return the batches that stay, to be used before the next call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """How the parts of a pass are made: plainly, or of kernels.
+
+    surveyor    of the last offsets of batches that are to be noted, whatever they are
+    key_map     of the marks to be set, the bytes of memory it may take, and the erased keys
+    rewriter    of the plan
+    striders    for the indexes of what is written
+    """
+
+    surveyor: Callable[[Collection[int]], Surveyor]
+    key_map: Callable[[Marks, int, frozenset[bytes]], KeyMap]
+    rewriter: Callable[[CleaningPlan], Rewriter]
+    striders: Striders = no_strider

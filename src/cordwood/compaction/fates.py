@@ -29,17 +29,30 @@ class Fate(IntFlag):
 class SegmentSurvey:
     """What one segment's headers say: batches by their positions in it, increasing.
 
-    `first_number` is the number of its first record, and `records` how many are numbered in it.
-    `aborted` goes into the transaction index of the segment that takes its place.
+    `size` is the bytes of its batches, `first_number` the number of its first record, and `records`
+    how many are numbered in it. It is read in chunks, which begin at `chunk_positions`, each with
+    the record of `chunk_numbers`. `aborted` goes into the transaction index of the segment that
+    takes its place.
     """
 
     base_offset: int
     first_number: int = 0
+    size: int = 0
     records: int = 0
     batches: int = 0
+    chunk_positions: "array[int]" = field(default_factory=lambda: array("q"))
+    chunk_numbers: "array[int]" = field(default_factory=lambda: array("q"))
     positions: "array[int]" = field(default_factory=lambda: array("q"))
     fates: "array[int]" = field(default_factory=lambda: array("b"))
     aborted: list[AbortedEntry] = field(default_factory=list)
+
+    def add_chunk(self, *, size: int, batches: int, records: int) -> None:
+        """Write down a chunk, which lies behind those that were."""
+        self.chunk_positions.append(self.size)
+        self.chunk_numbers.append(self.first_number + self.records)
+        self.size += size
+        self.batches += batches
+        self.records += records
 
     def add(self, position: int, fate: Fate) -> None:
         """Write down a batch, which lies behind those that were."""

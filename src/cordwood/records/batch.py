@@ -193,24 +193,33 @@ class RecordBatch(BatchView):
 
         Records before a fault are yielded first. The checksum is the caller's to check.
         """
+        data = self.uncompressed(limit=limit)
+        common = self._common()
+        for record in self.raw_records(data):
+            yield _as_record(record, common)
+
+    def uncompressed(self, *, limit: int = DEFAULT_LIMIT) -> Buffer:
+        """Return the bytes of the records, of a batch whose offsets can be right."""
         place, codec = self.place, self.codec
-        last_delta, count = self.last_offset_delta, self.count
-        if self.base_offset < 0 or last_delta < 0 or self.last_offset > INT64_MAX:
+        if self.base_offset < 0 or self.last_offset_delta < 0 or self.last_offset > INT64_MAX:
             raise place.invalid(
                 "offsets that cannot be right",
                 expected=f"0 <= base <= last <= {INT64_MAX}",
-                found=f"{self.base_offset} + {last_delta}",
+                found=f"{self.base_offset} + {self.last_offset_delta}",
             )
-        data: Buffer = self.payload
-        if codec is not Codec.NONE:
-            data = place.decompress(codec, self.payload, magic=MAGIC, limit=limit)
+        if codec is Codec.NONE:
+            return self.payload
+        return place.decompress(codec, self.payload, magic=MAGIC, limit=limit)
+
+    def raw_records(self, data: Buffer) -> Iterator[V2Record]:
+        """Yield what the records say by themselves; `data` is what `uncompressed` has returned."""
+        place, last_delta, count = self.place, self.last_offset_delta, self.count
         if not 0 <= count <= len(data) // SMALLEST_RECORD:
             raise place.invalid(
                 "a record count that cannot be right",
                 expected=f"0 to {len(data) // SMALLEST_RECORD} in {len(data)} bytes",
                 found=count,
             )
-        common = self._common()
         at, lowest = 0, 0
         for index in range(count):
             record = _read_in_place(data, at, index, place=place)
@@ -221,7 +230,7 @@ class RecordBatch(BatchView):
                     found=record.offset_delta,
                 )
             at, lowest = record.end, record.offset_delta + 1
-            yield _as_record(record, common)
+            yield record
         if at != len(data):
             raise place.invalid(f"bytes remain after {count} records", expected=at, found=len(data))
 

@@ -3,8 +3,8 @@ in front. The layout is drawn in `batch` and `v2_record`.
 
 The base timestamp is the first record's, or the delete horizon once there is one. A batch that
 loses records to compaction keeps its base offset, its last offset and its sequences, so that the
-producer's next batch still follows: `build(last_offset=...)`, and `empty_batch` for one that has
-lost them all.
+producer's next batch still follows: `build(last_offset=...)`, `filtered` where the records that
+stay are copied as they lie, and `empty_batch` for one that has lost them all.
 """
 
 from collections.abc import Sequence
@@ -269,6 +269,35 @@ def emptied(batch: RecordBatch) -> bytearray:
     return empty_batch(
         BatchFields.of(batch), last_offset=batch.last_offset, max_timestamp=batch.max_timestamp
     )
+
+
+def filtered(
+    batch: RecordBatch,
+    raw: Buffer,
+    *,
+    count: int,
+    max_timestamp: int,
+    new_horizon_ms: int | None = None,
+) -> bytearray:
+    """Return a batch with fewer records: `raw` is theirs, uncompressed, with all their deltas.
+
+    The base timestamp stays, unless there is a new delete horizon: then time deltas are to that.
+    """
+    fields = BatchFields.of(batch)
+    base_timestamp = batch.base_timestamp
+    if new_horizon_ms is not None:
+        fields = fields._replace(delete_horizon_ms=new_horizon_ms)
+        base_timestamp = new_horizon_ms
+    out = bytearray(HEADER_SIZE)
+    out += raw if fields.codec is Codec.NONE else compress(fields.codec, raw)
+    _write_header(
+        out,
+        fields,
+        last_offset=batch.last_offset,
+        timestamps=(base_timestamp, max_timestamp),
+        count=count,
+    )
+    return out
 
 
 def _write_header(

@@ -19,14 +19,14 @@ they could not read, is refused. Writing down would lose what a producer relies 
 `ensure_can_be_written` refuses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cordwood.core.errors import (
     InvalidRecordError,
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.builder import BatchBuilder, BatchFields, empty_batch
 from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.legacy import LegacyBatch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
@@ -39,16 +39,29 @@ def up_convert(batch: LegacyBatch, *, limit: int = DEFAULT_LIMIT) -> bytearray:
 
     Records that no builder writes are refused; see the module.
     """
-    records = list(batch.records(limit=limit))
+    return up_convert_kept(batch, list(batch.records(limit=limit)))
+
+
+def up_convert_kept(
+    batch: LegacyBatch, records: Sequence[Record], *, delete_horizon_ms: int | None = None
+) -> bytearray:
+    """Return the same with some of the records, of which there is at least one."""
     fields = BatchFields(
         base_offset=records[0].offset,
         codec=batch.codec,
         log_append_time_ms=_log_append_time(batch),
+        delete_horizon_ms=delete_horizon_ms,
     )
     builder = BatchBuilder(fields)
     for record in records:
         builder.append_record(record)
     return builder.build()
+
+
+def up_convert_emptied(batch: LegacyBatch, *, base_offset: int) -> bytearray:
+    """Return a v2 batch without records for the offsets of an old one."""
+    fields = BatchFields(base_offset=base_offset, log_append_time_ms=_log_append_time(batch))
+    return empty_batch(fields, last_offset=batch.last_offset, max_timestamp=batch.max_timestamp)
 
 
 def up_convert_produced(

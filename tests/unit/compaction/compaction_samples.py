@@ -1,0 +1,163 @@
+"""What compaction works on, for tests: records written as text, in batches, chunks and plans.
+
+A word is a record: a key of one letter, then its value; `a-` is a tombstone, `-1` has no key.
+"""
+
+from array import array
+from collections.abc import Mapping
+
+from cordwood.compaction.engine import Chunk
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.marks import Marks, set_bit
+from cordwood.compaction.plan import CleaningPlan, LastBatch, SourceSegment
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import NO_FIELDS, BatchBuilder, BatchFields, emptied
+from cordwood.records.compression import Codec
+from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
+from cordwood.records.stream import AnyBatch, batches
+from cordwood.storage.log_config import LogConfig
+
+PARTITION = TopicPartition(TopicName("t"), PartitionId(0))
+NOW = 1_700_000_000_000
+RETENTION = 1000
+HORIZON = NOW + RETENTION
+
+
+def words(text: str) -> list[tuple[bytes | None, bytes | None]]:
+    """Return keys and values."""
+    return [
+        (
+            None if word[0] == "-" else word[:1].encode(),
+            None if word[1:] == "-" else word[1:].encode(),
+        )
+        for word in text.split()
+    ]
+
+
+def batch(at: int, text: str, *, fields: BatchFields = NO_FIELDS, time: int = NOW) -> bytes:
+    """Return a batch of these records from an offset on, a millisecond apart."""
+    builder = BatchBuilder(fields._replace(base_offset=at))
+    for step, (key, value) in enumerate(words(text)):
+        builder.append(key, value, timestamp=time + step)
+    return bytes(builder.build())
+
+
+def sent(at: int, text: str, *, producer: int = 1, is_transactional: bool = True) -> bytes:
+    """Return a batch of a producer, as a part of a transaction if it is not said otherwise."""
+    fields = BatchFields(
+        producer_id=producer,
+        producer_epoch=0,
+        base_sequence=at,
+        is_transactional=is_transactional,
+    )
+    return batch(at, text, fields=fields)
+
+
+def marker(at: int, *, producer: int = 1, is_commit: bool, epoch: int = 0) -> bytes:
+    """Return the batch that ends a transaction."""
+    fields = BatchFields(base_offset=at, producer_id=producer, producer_epoch=epoch)
+    return bytes(control_batch(EndTransaction(is_commit, 0), fields, timestamp=NOW))
+
+
+def with_horizon(data: bytes, horizon_ms: int = HORIZON) -> bytes:
+    """Return a batch that has a delete horizon, otherwise the same."""
+    old = RecordBatch(data)
+    fields = BatchFields.of(old)._replace(delete_horizon_ms=horizon_ms)
+    builder = BatchBuilder(fields)
+    for record in old.records():
+        builder.append_record(record)
+    return bytes(builder.build(last_offset=old.last_offset))
+
+
+def empty(data: bytes) -> bytes:
+    """Return a batch without its records."""
+    return bytes(emptied(RecordBatch(data)))
+
+
+def old(at: int, text: str, *, magic: LegacyMagic = 1, codec: Codec = Codec.NONE) -> bytes:
+    """Return messages of an old format, or the wrapper over them."""
+    builder = LegacyBuilder(magic, base_offset=at, codec=codec)
+    for step, (key, value) in enumerate(words(text)):
+        builder.append(key, value, timestamp=NOW + step if magic else -1)
+    return bytes(builder.build())
+
+
+def chunk(
+    *parts: bytes,
+    fates: Mapping[int, Fate] | None = None,
+    first_number: int = 0,
+    modified_ms: int = 0,
+) -> Chunk:
+    """Return batches as a chunk; fates are given by the batch's number."""
+    starts = [sum(map(len, parts[:number])) for number in range(len(parts))]
+    given = sorted((fates or {}).items())
+    return Chunk(
+        b"".join(parts),
+        0,
+        first_number,
+        array("q", [starts[number] for number, _ in given]),
+        array("b", [fate for _, fate in given]),
+        modified_ms,
+    )
+
+
+def marks(text: str) -> Marks:
+    """Return marks: `x` goes, `o` stays, `t` is the latest and a tombstone."""
+    found = Marks(len(text))
+    for number, letter in enumerate(text):
+        set_bit(found.latest, number, value=letter != "x")
+        set_bit(found.tombstones, number, value=letter == "t")
+    return found
+
+
+def marked(found: Marks) -> str:
+    """Return marks in letters; `d` for a tombstone that is not the latest."""
+    letters = {(False, False): "x", (True, False): "o", (True, True): "t", (False, True): "d"}
+    return "".join(
+        letters[found.is_latest(number), found.is_tombstone(number)]
+        for number in range(found.count)
+    )
+
+
+def plan(
+    *,
+    first_dirty: int = 0,
+    end: int = 1 << 40,
+    now_ms: int = NOW,
+    last_batches: Mapping[int, LastBatch] | None = None,
+    legacy_horizon_ms: int = 0,
+    groups: tuple[tuple[SourceSegment, ...], ...] = (),
+) -> CleaningPlan:
+    return CleaningPlan(
+        partition=PARTITION,
+        groups=groups,
+        first_dirty=first_dirty,
+        end=end,
+        now_ms=now_ms,
+        legacy_horizon_ms=legacy_horizon_ms,
+        config=LogConfig(delete_retention_ms=RETENTION),
+        last_batches=last_batches or {},
+    )
+
+
+def texts(data: bytes | bytearray | memoryview) -> list[str]:
+    """Return the records of batches as words, each with its offset in front."""
+    return [
+        f"{record.offset}:{(record.key or b'-').decode()}{_said(record.value)}"
+        for each in batches(data)
+        if not each.is_control
+        for record in each.records()
+    ]
+
+
+def only(data: bytes | bytearray | memoryview) -> AnyBatch:
+    """Return the one batch of what was written."""
+    (found,) = batches(data)
+    found.ensure_valid()
+    return found
+
+
+def _said(value: bytes | None) -> str:
+    return "-" if value is None else value.decode()

@@ -1,0 +1,124 @@
+"""The last record of each key is marked, exactly, in as many ranges as memory takes."""
+
+import pytest
+
+from cordwood.compaction.engine import HASHES, Chunk
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.keymap import KEY_COST, PlainKeyMap
+from cordwood.compaction.marks import Marks
+from cordwood.core.binary import Buffer
+from cordwood.records.compression import Codec
+from tests.unit.compaction.compaction_samples import batch, chunk, marked, marker, old, sent
+
+ROOM = 1 << 20
+ONE_KEY = KEY_COST + 1
+
+
+def passed(key_map: PlainKeyMap, data: Chunk, first_dirty: int = 0) -> int:
+    """Go through all ranges, and return how many that took."""
+    begin = ranges = 0
+    while begin < HASHES:
+        key_map.begin(begin)
+        key_map.learn(data, first_offset=first_dirty)
+        key_map.look_up(data, end_offset=first_dirty)
+        begin, ranges = key_map.settle(), ranges + 1
+    return ranges
+
+
+def test_last_record_of_each_key_is_marked() -> None:
+    marks = Marks(5)
+
+    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "a1 b2 a3"), batch(3, "c- b-")))
+
+    assert marked(marks) == "xxott"
+
+
+def test_clean_record_is_marked_when_its_key_is_not_dirty() -> None:
+    marks = Marks(4)
+
+    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "a1 b- "), batch(2, "a3 c4")), first_dirty=2)
+
+    assert marked(marks) == "xtoo"
+
+
+def test_dirty_range_may_begin_within_a_batch() -> None:
+    marks = Marks(3)
+
+    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "a1 a2 b3")), first_dirty=1)
+
+    assert marked(marks) == "xoo"
+
+
+def test_records_without_a_key_are_counted_once_and_never_marked() -> None:
+    marks = Marks(3)
+    key_map = PlainKeyMap(marks, ONE_KEY)
+
+    passed(key_map, chunk(batch(0, "-1 a2 b3")))
+
+    assert (marked(marks), key_map.unkeyed, key_map.keys) == ("xoo", 1, 2)
+
+
+def test_control_and_dropped_batches_never_enter() -> None:
+    marks = Marks(2)
+    data = chunk(
+        batch(0, "a1"),
+        sent(1, "a2"),
+        marker(2, is_commit=False),
+        fates={1: Fate.DROPPED, 2: Fate.CONTROL},
+    )
+
+    passed(PlainKeyMap(marks, ROOM), data)
+
+    assert marked(marks) == "ox"
+
+
+def test_records_of_erased_keys_are_not_marked() -> None:
+    marks = Marks(4)
+    key_map = PlainKeyMap(marks, ROOM, frozenset({b"a"}))
+
+    passed(key_map, chunk(batch(0, "a1 b2"), batch(2, "a3 c4")), first_dirty=2)
+
+    assert (marked(marks), key_map.keys) == ("xoxo", 1)
+
+
+@pytest.mark.parametrize("room", (1, ONE_KEY, 2 * ONE_KEY, 5 * ONE_KEY))
+def test_marks_are_the_same_however_little_memory_there_is(room: int) -> None:
+    data = chunk(batch(0, "a1 b2 c3 d4"), batch(4, "e5 a6 f- b8"), batch(8, "g9 g-"))
+    plenty, little = Marks(10), Marks(10)
+
+    passed(PlainKeyMap(plenty, ROOM), data, first_dirty=4)
+    ranges = passed(PlainKeyMap(little, room), data, first_dirty=4)
+
+    assert (little.latest, little.tombstones) == (plenty.latest, plenty.tombstones)
+    assert ranges > 1 or room == 5 * ONE_KEY
+
+
+def test_keys_are_counted_over_all_ranges() -> None:
+    key_map = PlainKeyMap(Marks(5), ONE_KEY)
+
+    ranges = passed(key_map, chunk(batch(0, "a1 b2 c3 a4 d5")))
+
+    assert (key_map.keys, ranges > 1) == (4, True)
+
+
+def test_keys_of_one_hash_are_all_kept() -> None:
+    """No hash stands for a key, and what cannot be told apart by hashes is held together."""
+
+    def same(_: Buffer) -> int:
+        return HASHES - 1
+
+    marks = Marks(3)
+
+    passed(PlainKeyMap(marks, ONE_KEY, hash_of=same), chunk(batch(0, "a1 b2 a3")))
+
+    assert marked(marks) == "xoo"
+
+
+@pytest.mark.parametrize("codec", (Codec.NONE, Codec.GZIP))
+def test_old_formats_are_learnt(codec: Codec) -> None:
+    marks = Marks(4)
+
+    data = chunk(old(0, "a1", magic=0), old(1, "a2 b- a4", codec=codec))
+    passed(PlainKeyMap(marks, ROOM), data)
+
+    assert marked(marks) == "xxto"
