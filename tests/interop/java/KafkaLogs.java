@@ -3,6 +3,7 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -23,14 +24,20 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.Cleaner;
+import org.apache.kafka.storage.internals.log.CleanerStats;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogCleanerManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
+import org.apache.kafka.storage.internals.log.LogToClean;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.RecordValidationException;
+import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.internals.utils.Throttler;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /**
@@ -134,6 +141,9 @@ public final class KafkaLogs {
             case "flush":
                 log.flush(false);
                 break;
+            case "clean":
+                clean(log, question, answer);
+                break;
             case "close":
                 log.flush(true);
                 log.close();
@@ -149,6 +159,48 @@ public final class KafkaLogs {
     private static void place(LogAppendInfo info, Map<String, Object> answer) {
         answer.put("first_offset", info.firstOffset());
         answer.put("last_offset", info.lastOffset());
+    }
+
+    /** One pass of Kafka's cleaner, if it would choose the log for what there is to clean. */
+    private static void clean(UnifiedLog log, Map<String, Object> question, Map<String, Object> answer)
+            throws Exception {
+        LogToClean chosen = chosen(log, question);
+        answer.put("first_dirty", chosen.firstDirtyOffset());
+        answer.put("first_uncleanable", chosen.firstUncleanableOffset());
+        answer.put("clean_bytes", chosen.cleanBytes());
+        answer.put("cleanable_bytes", chosen.cleanableBytes());
+        answer.put("end", chosen.firstDirtyOffset());
+        if (chosen.cleanableBytes() == 0) {
+            return;
+        }
+        int ioBytes = (int) number(question, "io_bytes");
+        Throttler unbounded = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", new Standing());
+        Cleaner cleaner = new Cleaner(0, new SkimpyOffsetMap((int) number(question, "map_bytes")), ioBytes, ioBytes,
+            0.9, unbounded, new Standing(), partition -> { });
+        Map.Entry<Long, CleanerStats> done = cleaner.doClean(chosen, nowMs);
+        answer.put("end", done.getKey());
+        answer.put("records_read", done.getValue().messagesRead());
+        answer.put("records_kept", done.getValue().messagesWritten());
+        answer.put("unkeyed", done.getValue().invalidMessagesRead());
+        answer.put("bytes_read", done.getValue().bytesRead());
+        answer.put("bytes_kept", done.getValue().bytesWritten());
+        answer.put("seconds", done.getValue().elapsedSecs());
+    }
+
+    /** What Kafka decides of bounds, from the checkpoint of the last pass: a negative one if there is none. */
+    private static LogToClean chosen(UnifiedLog log, Map<String, Object> question) throws Exception {
+        long checkpoint = number(question, "checkpoint");
+        Method decide = LogCleanerManager.class.getDeclaredMethod(
+            "cleanableOffsets", UnifiedLog.class, Optional.class, long.class);
+        decide.setAccessible(true);
+        Object offsets = decide.invoke(null, log, checkpoint < 0 ? Optional.empty() : Optional.of(checkpoint), nowMs);
+        return new LogToClean(log, of(offsets, "firstDirtyOffset"), of(offsets, "firstUncleanableDirtyOffset"), true);
+    }
+
+    private static long of(Object offsets, String name) throws Exception {
+        Method field = offsets.getClass().getDeclaredMethod(name);
+        field.setAccessible(true);
+        return (Long) field.invoke(offsets);
     }
 
     private static MemoryRecords records(Map<String, Object> question) {

@@ -6,8 +6,9 @@ The same seed tells the same life to whoever answers alike. A step is a question
 
 import random
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
@@ -18,7 +19,7 @@ from tests.interop.kafka_harness.spec import Json
 Step = tuple[str, dict[str, Json]]
 
 START_MS: Final = 1_700_000_000_000
-_WEIGHTS: Final = {
+WEIGHTS: Final = {
     "append": 40,
     "produce": 30,
     "end": 12,
@@ -45,11 +46,16 @@ class _Producer:
 class Life:
     """One log's life from its first opening on; its settings have Kafka's names."""
 
+    #: How often each kind of step comes.
+    weights: ClassVar[Mapping[str, int]] = WEIGHTS
+    #: How many coordinators end transactions; the older ones are refused.
+    coordinators: ClassVar[int] = 2
+
     def __init__(
         self, seed: int, config: dict[str, str], *, without: frozenset[str] = frozenset()
     ) -> None:
         self.seed = seed
-        self._weights = {kind: each for kind, each in _WEIGHTS.items() if kind not in without}
+        self._weights = {kind: each for kind, each in self.weights.items() if kind not in without}
         self.config = config
         self._chance = random.Random(seed)
         self._now_ms = START_MS
@@ -149,7 +155,9 @@ class Life:
             producer.epoch += 1
             producer.sequence = 0
         fields = BatchFields(producer_id=producer_id, producer_epoch=producer.epoch)
-        end = EndTransaction(is_commit=chance.random() < 0.5, coordinator_epoch=chance.randrange(2))
+        end = EndTransaction(
+            is_commit=chance.random() < 0.5, coordinator_epoch=chance.randrange(self.coordinators)
+        )
         return [self._lead(control_batch(end, fields, timestamp=self._now_ms), "COORDINATOR")]
 
     def _follow(self) -> list[Step]:
