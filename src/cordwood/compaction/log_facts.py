@@ -16,7 +16,7 @@ from cordwood.compaction.choosing import (
     count_clean,
 )
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
-from cordwood.compaction.planning import Wishes, last_batches_of, make_plan
+from cordwood.compaction.planning import NO_WISHES, Wishes, last_batches_of, make_plan
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.storage.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
 from cordwood.storage.log import Log
@@ -50,7 +50,7 @@ def plan_of(
     assessment: Assessment,
     *,
     now_ms: int,
-    wishes: Wishes = Wishes(),  # noqa: B008 - a value that cannot change
+    wishes: Wishes = NO_WISHES,
 ) -> CleaningPlan | None:
     """Return the plan of a pass over the log as it is, None where no segment may be cleaned."""
     return make_plan(

@@ -7,6 +7,7 @@ from being made, for tombstones and markers go when their time has come, and era
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from cordwood.compaction.choosing import Assessment
 from cordwood.compaction.grouping import group_segments
@@ -27,13 +28,16 @@ class Wishes:
     erased_keys: frozenset[bytes] = field(default_factory=frozenset)
 
 
+NO_WISHES: Final = Wishes()
+
+
 def make_plan(
     assessment: Assessment,
     sources: Sequence[SourceSegment],
     *,
     last_batches: Mapping[int, LastBatch],
     now_ms: int,
-    wishes: Wishes = Wishes(),
+    wishes: Wishes = NO_WISHES,
 ) -> CleaningPlan | None:
     """Return the plan over the segments below the assessment's end, None where there are none.
 

@@ -99,6 +99,16 @@ def read_beside(files: Files, path: str) -> Beside:
     )
 
 
+def read_high_watermark(files: Files, path: str) -> int | None:
+    """Return what the checkpoint beside a partition's directory says; None where it says nothing.
+
+    It may be seconds old.
+    """
+    partition = partition_of(path)
+    known = read_offset_checkpoint(files, f"{directory_of(path)}/{HIGH_WATERMARKS}")
+    return None if partition is None else known.get(partition)
+
+
 def _offset(files: Files, path: str, partition: TopicPartition) -> int:
     try:
         return max(0, read_offset_checkpoint(files, path).get(partition, 0))

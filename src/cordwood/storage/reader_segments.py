@@ -83,6 +83,11 @@ class ReaderSegment(NamedTuple):
         except BadRecordsError as error:
             raise located(error, self.log_path) from error
 
+    def largest_timestamp(self) -> int:
+        """Return the latest time of a batch, or else the file's last change."""
+        latest = self.view.latest_timestamp().timestamp
+        return latest if latest >= 0 else self.source.stat(self.log_name).modified_ms
+
     def cut_off(self, position: int, next_offset: int) -> BadRecordsError:
         """Return the error that says that the segment does not end where a batch does."""
         error = CorruptMessageError(

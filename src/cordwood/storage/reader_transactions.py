@@ -19,12 +19,12 @@ from typing import Final, NamedTuple
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import DamagedFileError
 from cordwood.storage.index import ABORTED_ENTRY_SIZE, AbortedEntry, TransactionIndex
-from cordwood.storage.names import SNAPSHOT, TXN_INDEX
-from cordwood.storage.producer_snapshot import decode_snapshot
+from cordwood.storage.names import TXN_INDEX
 from cordwood.storage.producer_state import ProducedBatch
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_indexes import open_entries
 from cordwood.storage.reader_listing import ListedSegment, snapshot_offsets
+from cordwood.storage.reader_producers import read_snapshot
 
 #: The first offset of each producer's open transaction.
 Undecided = Mapping[int, int]
@@ -146,12 +146,8 @@ class ReaderTransactions:
 
     def _snapshot(self, offset: int) -> Undecided | None:
         """Return the open transactions of a producer snapshot that can be read."""
-        source = self._reader.source
-        name = ListedSegment(offset).name(SNAPSHOT)
-        try:
-            data = source.read(name, source.stat(name).size, 0)
-            states = decode_snapshot(data, path=f"{source.path}/{name}")
-        except (DamagedFileError, FileNotFoundError):
+        states = read_snapshot(self._reader, offset)
+        if states is None:
             return None
         return {
             state.producer_id: state.transaction_first_offset

@@ -11,10 +11,8 @@ from typing import Final
 
 from cordwood.core.ports import Files
 from cordwood.core.settings import Resolved
-from cordwood.storage.atomic import directory_of
-from cordwood.storage.checkpoints import HIGH_WATERMARKS, read_offset_checkpoint
 from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_place import open_reader, partition_of
+from cordwood.storage.reader_place import open_reader, read_high_watermark
 from cordwood.storage.reader_segments import ReaderSegment
 from cordwood.storage.retention import Deletion, Kept, SegmentFacts, plan_retention
 from cordwood.workbench.settings_found import FoundSettings
@@ -84,10 +82,11 @@ def explain(files: Files, path: str, *, found: FoundSettings, now_ms: int) -> Ex
     reader = open_reader(files, path)
     try:
         bounds = reader.offsets()
-        facts = [_facts(reader, each, log_end=bounds.log_end) for each in _segments(reader)]
+        facts = [_facts(each, log_end=bounds.log_end) for each in _segments(reader)]
     finally:
         reader.close()
-    high_watermark = _high_watermark(files, path, log_end=bounds.log_end)
+    replicated = read_high_watermark(files, path)
+    high_watermark = bounds.log_end if replicated is None else min(replicated, bounds.log_end)
     plan = plan_retention(
         facts,
         log_start_offset=bounds.log_start,
@@ -116,24 +115,10 @@ def _segments(reader: PartitionReader) -> list[tuple[ReaderSegment, int | None]]
     return list(zip(opened, (*bases, None)[1:], strict=True))
 
 
-def _facts(
-    reader: PartitionReader, segment: tuple[ReaderSegment, int | None], *, log_end: int
-) -> SegmentFacts:
+def _facts(segment: tuple[ReaderSegment, int | None], *, log_end: int) -> SegmentFacts:
     opened, following = segment
-    largest = opened.view.latest_timestamp().timestamp
-    if largest < 0:
-        largest = reader.source.stat(opened.log_name).modified_ms
     end = log_end if following is None else following
-    return SegmentFacts(opened.base_offset, end, opened.view.size, largest)
-
-
-def _high_watermark(files: Files, path: str, *, log_end: int) -> int:
-    """Return the checkpoint's, or the log's end where there is none."""
-    partition = partition_of(path)
-    known = read_offset_checkpoint(files, f"{directory_of(path)}/{HIGH_WATERMARKS}")
-    if partition is None or partition not in known:
-        return log_end
-    return min(known[partition], log_end)
+    return SegmentFacts(opened.base_offset, end, opened.view.size, opened.largest_timestamp())
 
 
 def _gone(deletion: Deletion) -> SegmentFate:

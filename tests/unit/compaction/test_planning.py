@@ -5,6 +5,7 @@ import pytest
 from cordwood.compaction.choosing import LogFacts, SegmentSeen, assess
 from cordwood.compaction.plan import CleaningPlan, LastBatch, SourceSegment
 from cordwood.compaction.planning import (
+    NO_WISHES,
     Wishes,
     last_batches_of,
     legacy_horizon_ms,
@@ -15,12 +16,11 @@ from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.producer_state import ProducerState, WrittenBatch
 
 NOW = 1_000_000
-ALL = Wishes()
 CONFIG = LogConfig(cleanup_policy=frozenset({COMPACT}), delete_retention_ms=100)
 SOURCES = [SourceSegment(base, base + 10, 100, 8, 12, NOW + base) for base in (0, 10, 20)]
 
 
-def planned(checkpoint: int = 0, wishes: Wishes = ALL) -> CleaningPlan | None:
+def planned(checkpoint: int = 0, wishes: Wishes = NO_WISHES) -> CleaningPlan | None:
     """Plan a pass over a log of three closed segments, up to 30."""
     facts = LogFacts(
         partition=TopicPartition(TopicName("orders"), PartitionId(0)),
