@@ -5,6 +5,8 @@
     log end          the next offset to be written
     recovery point   the first offset that is not known to be on disk
     first unstable   the first offset of an undecided transaction, or None
+    cleaned to       the first offset that the cleaner has not come to; None if it has never come.
+                     It is the cleaner's checkpoint as it stands, be it of another log's life
     cuts             how often the end has moved back: who looked before may know other records
 
 Always: log start <= high watermark <= log end, and recovery point <= log end. The last stable
@@ -18,6 +20,7 @@ class OffsetBounds:
     """The present bounds of one log. Every change leaves them in order."""
 
     __slots__ = (
+        "cleaned_to",
         "cuts",
         "first_unstable",
         "high_watermark",
@@ -34,6 +37,7 @@ class OffsetBounds:
         self.high_watermark = Offset(min(max(high_watermark, log_start), log_end))
         self.recovery_point = Offset(min(recovery_point, log_end))
         self.first_unstable: Offset | None = None
+        self.cleaned_to: Offset | None = None
         self.cuts = 0
         self._ensure_in_order()
 
@@ -69,6 +73,11 @@ class OffsetBounds:
         self.recovery_point = Offset(max(self.recovery_point, min(offset, self.log_end)))
         self._ensure_in_order()
 
+    def cleaned(self, offset: int) -> None:
+        """The cleaner has come to `offset`."""
+        assert self.log_start <= offset <= self.log_end, "what is cleaned is in the log"
+        self.cleaned_to = Offset(offset)
+
     def started_at(self, log_start: int) -> bool:
         """Raise the start, and the high watermark with it; say whether it moved."""
         if log_start <= self.log_start:
@@ -87,6 +96,7 @@ class OffsetBounds:
         self.recovery_point = Offset(min(self.recovery_point, log_end))
         self.high_watermark = Offset(min(self.high_watermark, log_end))
         self.log_start = Offset(min(self.log_start, log_end))
+        self._cut_cleaned(log_end)
         self._ensure_in_order()
 
     def restarted_at(self, offset: int, *, log_start: int | None = None) -> None:
@@ -99,7 +109,12 @@ class OffsetBounds:
         self.log_end = self.high_watermark = Offset(offset)
         self.recovery_point = Offset(min(self.recovery_point, offset))
         self.first_unstable = None
+        self._cut_cleaned(offset)
         self._ensure_in_order()
+
+    def _cut_cleaned(self, log_end: int) -> None:
+        if self.cleaned_to is not None:
+            self.cleaned_to = Offset(min(self.cleaned_to, log_end))
 
     def _ensure_in_order(self) -> None:
         assert 0 <= self.log_start <= self.high_watermark <= self.log_end, repr(self)

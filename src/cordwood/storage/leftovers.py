@@ -61,6 +61,16 @@ def remove_orphans(files: Files, directory: str) -> tuple[str, ...]:
     return tuple(map(_name, orphans))
 
 
+def cleaned_names(files: Files, directory: str) -> list[SegmentName]:
+    """Return what lies there as .cleaned."""
+    return [each for each in _parsed(files, directory) if each.suffix == names.CLEANED]
+
+
+def remove_cleaned(files: Files, directory: str) -> None:
+    """Remove what a cleaner has written that comes to nothing; nobody is swapping meanwhile."""
+    _remove(files, directory, cleaned_names(files, directory))
+
+
 def segment_bases(files: Files, directory: str) -> list[int]:
     """Return the base offsets of the segments there are."""
     return sorted(
@@ -88,7 +98,7 @@ def _replaced(
     logs = [each.base_offset for each in swaps if each.extension == names.LOG]
     if not logs:
         return []
-    first, end = min(logs), max(map(swap_next_offset, logs))
+    first, end = min(logs), max(max(logs) + 1, *map(swap_next_offset, logs))
     return [each for each in found if not each.suffix and first <= each.base_offset < end]
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from cordwood.core.errors import CorruptMessageError, DamagedFileError
 from cordwood.core.ports import Random
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import Offset, TopicPartition
 from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.bounds import OffsetBounds
@@ -58,6 +58,7 @@ class LogPlace:
     recovery_point: int = 0
     log_start: int = 0
     high_watermark: int = 0
+    cleaned_to: Offset | None = None
     producers: ProducerSettings = field(default_factory=ProducerSettings)
 
 
@@ -186,6 +187,7 @@ def _settle(state: LogState, place: LogPlace, *, log_end: int) -> None:
         high_watermark=place.high_watermark,
         recovery_point=recovery_point,
     )
+    state.bounds.cleaned_to = place.cleaned_to
     state.epochs.truncate_from_end(log_end)
     state.epochs.truncate_from_start(max(0, place.log_start))
 

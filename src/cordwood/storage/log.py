@@ -1,6 +1,6 @@
 """One partition's log, put together: every rule lives in a module of its own, here they meet.
 
-    appending   reading   truncating   rolling   flushing   retention   loading
+    appending   reading   truncating   replacing   rolling   flushing   retention   loading
 
 A log has one owner, who calls it from one thread; nothing here waits for a disk but `flush` and
 `close`. What blocks longer is handed out as a value (`begin_flush`) and its end is told
@@ -16,7 +16,7 @@ from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.ports import Clock
 from cordwood.core.types import TopicPartition
 from cordwood.records.inspect import Inspector
-from cordwood.storage import appending, flushing, loading, reading, rolling, truncating
+from cordwood.storage import appending, flushing, loading, reading, replacing, rolling, truncating
 from cordwood.storage.appending import AppendResult, Sender
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.bounds import OffsetBounds
@@ -29,6 +29,7 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_state import LogState
 from cordwood.storage.producers import ProducerStates
 from cordwood.storage.reading import Isolation, LogRead
+from cordwood.storage.replacing import Replacement, Swap
 from cordwood.storage.retention import RetentionPlan, SegmentFacts, plan_retention
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_reads import TimestampAndOffset
@@ -38,13 +39,14 @@ from cordwood.storage.tail_recovery import RecoveryReport
 class Log:
     """A log that is written to. `lease` says who may work on it beside its owner."""
 
-    __slots__ = ("_clock", "_state", "lease", "report")
+    __slots__ = ("_clock", "_state", "_swap", "lease", "report")
 
     def __init__(self, state: LogState, clock: Clock, report: RecoveryReport) -> None:
         self._state = state
         self._clock = clock
         self.report = report
         self.lease: Lease = FREE
+        self._swap: Swap | None = None
 
     @classmethod
     def open(cls, place: loading.LogPlace, tools: loading.LogTools, *, clock: Clock) -> Self:
@@ -183,10 +185,12 @@ class Log:
 
     def truncate_to(self, offset: int) -> bool:
         """Drop the records from `offset` on; say whether there were any."""
+        self.settle()
         return truncating.truncate_to(self._state, offset, now_ms=self._clock.now_ms())
 
     def truncate_fully(self, offset: int, *, log_start: int | None = None) -> None:
         """Drop all records and go on at `offset`."""
+        self.settle()
         now_ms = self._clock.now_ms()
         truncating.truncate_fully(self._state, offset, now_ms=now_ms, log_start=log_start)
 
@@ -224,6 +228,26 @@ class Log:
             truncating.delete_segments(self._state, doomed, log_start=plan.log_start_offset)
         return plan
 
+    # -- segments in the place of others
+
+    def begin_replacing(self, replacement: Replacement) -> Swap:
+        """Return what puts .cleaned segments in, for its owner to drive; one runs at a time.
+
+        SwapRefusedError if the log is not any more what it was when they were written.
+        """
+        self.settle()
+        self._swap = replacing.begin(self._state, replacement, now_ms=self._clock.now_ms())
+        return self._swap
+
+    def settle(self) -> None:
+        """Bring a replacement that is under way to its end: the log is going to change otherwise.
+
+        It is a few renames and syncs, and waited for.
+        """
+        if self._swap is not None:
+            self._swap.finish()
+            self._swap = None
+
     # -- durability
 
     def begin_flush(self) -> FlushJob | None:
@@ -253,6 +277,7 @@ class Log:
 
     def close(self) -> None:
         """Leave the directory as a clean stop leaves it, durable; the log is not used again."""
+        self.settle()
         state = self._state
         state.segments.active.ensure_index_files()
         for segment in state.segments:
@@ -270,6 +295,7 @@ class Log:
         When that is refused nothing has changed, unless the log is torn by it: then nobody knows
         which name a crash would leave.
         """
+        self.settle()
         state, former = self._state, self._state.directory
         state.table.forget_under(former)
         state.table.files.rename(former, directory)

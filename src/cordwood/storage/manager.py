@@ -20,12 +20,17 @@ from cordwood.core.ids import Uuid
 from cordwood.core.ports import Pending
 from cordwood.core.types import TopicName, TopicPartition
 from cordwood.storage import making, moving
-from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from cordwood.storage.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
 from cordwood.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.log_directory import CHECKPOINTS, LogDirectory
 from cordwood.storage.new_logs import NewLogs
 from cordwood.storage.starting import FILES_OF_ONE, load_all
 from cordwood.storage.stock import ManagerSettings, ManagerTools, OnLost, Stock
@@ -164,17 +169,19 @@ class LogManager:
         Nothing may be appended before all that is returned is done: until then a crash may believe
         new records to be on disk that are where old ones were.
         """
-        sunk: dict[str, LogDirectory] = {}
+        sunk: dict[tuple[str, str], LogDirectory] = {}
         for partition, offset in offsets.items():
             log = self._stock.current.existing(partition)
-            before = log.bounds.recovery_point
+            bounds, directory = log.bounds, self.directory_of(log)
+            recovery_point, cleaned_to = bounds.recovery_point, bounds.cleaned_to
             log.lease = log.lease.abort()
             with self.using(log):
                 log.truncate_to(offset)
-            if log.bounds.recovery_point < before:
-                directory = self.directory_of(log)
-                sunk[directory.path] = directory
-        return [self._write(directory, RECOVERY_POINTS) for directory in sunk.values()]
+            if bounds.recovery_point != recovery_point:
+                sunk[directory.path, RECOVERY_POINTS] = directory
+            if bounds.cleaned_to != cleaned_to:
+                sunk[directory.path, CLEANER_OFFSETS] = directory
+        return [self._write(directory, name) for (_, name), directory in sunk.items()]
 
     # -- checkpoints
 
@@ -189,6 +196,11 @@ class LogManager:
     def write_high_watermarks(self) -> list[Pending[None]]:
         """Say of each log up to where it is on all replicas."""
         return self._write_all(HIGH_WATERMARKS)
+
+    def cleaned(self, log: Log, offset: int) -> Pending[None]:
+        """Say of a log that the cleaner has come to `offset`, or has to begin there again."""
+        log.bounds.cleaned(offset)
+        return self._write(self.directory_of(log), CLEANER_OFFSETS)
 
     def _write_all(self, name: str) -> list[Pending[None]]:
         return [self._write(each, name) for each in self._stock.online if each.is_loaded]
@@ -229,7 +241,7 @@ class LogManager:
     def _write_last(self, directory: LogDirectory) -> None:
         """Write the checkpoints of a directory, after all that has been asked for before."""
         if directory.is_loaded:
-            for name in (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS):
+            for name in CHECKPOINTS:
                 offsets = self._stock.checkpoint(directory, name)
                 self._stock.checkpointer.write_now(directory, name, offsets=offsets)
 

@@ -49,6 +49,7 @@ def promote(stock: Stock, partition: TopicPartition) -> Log:
     _flush(stock, future)
     if current is not None:
         future.set_high_watermark(current.bounds.high_watermark)
+        future.bounds.cleaned_to = current.bounds.cleaned_to
         _move_away(stock, current, rename=names.stray_directory_name)
     home = stock.home_of(future.directory)
     try:

@@ -183,11 +183,19 @@ class SegmentFiles:
 
     def change_suffix(self, suffix: str) -> None:
         """Rename all files that there are."""
+        self.rename_log(suffix)
+        self.rename_indexes()
+
+    def rename_log(self, suffix: str) -> None:
+        """Rename the log file; the indexes are to follow."""
         path = replace(self.path, suffix=suffix)
         self.table.rename(self.log_path, path.of(names.LOG))
-        for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
-            entries.rename(path.of(extension))
         self.path = path
+
+    def rename_indexes(self) -> None:
+        """Rename the indexes that there are, as the log file has been."""
+        for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
+            entries.rename(self.path.of(extension))
 
     def use(self, table: FileTable) -> None:
         """Open the files through another table from now on."""

@@ -164,6 +164,10 @@ class SnapshotFiles:
             return None
         return f"{path}{DELETED}"
 
+    def release(self, offset: int) -> str | None:
+        """Know of a snapshot no more, and return its path: the file is the caller's to remove."""
+        return self.path_of(offset) if self._forget(offset) else None
+
     def _read(self, offset: int) -> list[ProducerState]:
         file = self.files.open(self.path_of(offset))
         try:

@@ -1,17 +1,9 @@
 """A segment that is too wide for its indexes, split into several with the same bytes.
 
 An index has 31 bits for an offset's distance from the base. Where batches lie further apart than
-that, which Kafka's cleaner once made of several segments, the segment is split, and a crash at any
-point leaves the one or the others:
-
-    1. write      the parts as .cleaned, synced          a crash: worthless, they are removed
-    2. decide     they become .swap, the first one last  a crash: while one is .cleaned all go
-    3. set aside  the segment becomes .deleted           a crash: all are .swap, `leftovers` goes on
-    4. replace    .swap is taken off, lowest first       a crash: the same
-
-The directory is synced between the steps, and between the renames of the last one, since a crash
-may keep a later rename and lose an earlier one. The first part keeps the base offset, even if no
-batch has a place in it: so what is .swap covers the segment, and its snapshot stays true.
+that, which Kafka's cleaner once made of several segments, the segment is split: its parts are
+written as .cleaned and take its place, as `replacing` has it. The first part keeps the base offset,
+even if no batch has a place in it.
 
 The parts have no indexes. Whoever splits recovers them next, and if a crash comes between, loading
 does. Bytes that are no batches stay where they are, at the end of the last part, for recovery to
@@ -25,10 +17,11 @@ from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import Files, OpenFile
 from cordwood.records.batch import MAGIC
 from cordwood.records.header import BatchHeader
+from cordwood.storage import replacing
 from cordwood.storage.index import is_within_reach
 from cordwood.storage.log_state import LogState
-from cordwood.storage.names import CLEANED, DELETED, LOG, SWAP
-from cordwood.storage.roll import draw_jitter_ms
+from cordwood.storage.names import CLEANED, LOG
+from cordwood.storage.replacing import Replacement
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_files import SegmentPath
@@ -65,21 +58,11 @@ def parts_of(segment: Segment) -> list[Part]:
 
 def split(state: LogState, segment: Segment, *, parts: list[Part], now_ms: int) -> list[Segment]:
     """Replace a segment of the log by its parts, which are to be recovered."""
-    files, directory = state.table.files, state.directory
-    paths = [SegmentPath(directory, part.base_offset) for part in parts]
-    _write(files, segment, list(zip(parts, paths, strict=True)))
-    for step in (paths[:0:-1], paths[:1]):
-        for path in step:
-            _rename(files, path, CLEANED, SWAP)
-        files.sync_directory(directory)
-    state.segments.remove(segment)
-    segment.change_suffix(DELETED)
-    files.sync_directory(directory)
-    for path in paths:
-        _rename(files, path, SWAP, "")
-        files.sync_directory(directory)
-    state.deletions.remove_later(segment.paths(), delay_ms=state.config.file_delete_delay_ms)
-    return [_opened(state, path, now_ms) for path in paths]
+    bases = tuple(part.base_offset for part in parts)
+    _write(state.table.files, segment, parts)
+    replacement = Replacement((segment.base_offset,), bases, state.bounds.cuts)
+    replacing.begin(state, replacement, now_ms=now_ms).finish()
+    return [each for each in state.segments if each.base_offset in bases]
 
 
 def _base_for(header: BatchHeader, last_offset: int) -> int:
@@ -91,12 +74,14 @@ def _base_for(header: BatchHeader, last_offset: int) -> int:
     return max(last_offset + 1, lowest)
 
 
-def _write(files: Files, segment: Segment, parts: list[tuple[Part, SegmentPath]]) -> None:
+def _write(files: Files, segment: Segment, parts: list[Part]) -> None:
     """Write the parts; when that fails, for want of space say, none is left."""
+    directory = segment.files.path.directory
     written: list[str] = []
     try:
-        for part, path in parts:
-            target = files.create(_suffixed(path, CLEANED))
+        for part in parts:
+            path = SegmentPath(directory, part.base_offset, CLEANED)
+            target = files.create(path.of(LOG))
             written.append(target.path)
             _copy(segment, target, part=part)
             files.set_modified(target.path, files.stat(segment.files.log_path).modified_ms)
@@ -104,7 +89,7 @@ def _write(files: Files, segment: Segment, parts: list[tuple[Part, SegmentPath]]
         for each in written:
             files.remove(each)
         raise
-    files.sync_directory(segment.files.path.directory)
+    files.sync_directory(directory)
 
 
 def _copy(segment: Segment, target: OpenFile, *, part: Part) -> None:
@@ -115,23 +100,3 @@ def _copy(segment: Segment, target: OpenFile, *, part: Part) -> None:
         target.sync()
     finally:
         target.close()
-
-
-def _opened(state: LogState, path: SegmentPath, now_ms: int) -> Segment:
-    segment = Segment.open(
-        state.table,
-        path,
-        config=state.config,
-        now_ms=now_ms,
-        jitter_ms=draw_jitter_ms(state.random, state.config),
-    )
-    state.segments.add(segment)
-    return segment
-
-
-def _rename(files: Files, path: SegmentPath, suffix: str, new_suffix: str) -> None:
-    files.rename(_suffixed(path, suffix), _suffixed(path, new_suffix))
-
-
-def _suffixed(path: SegmentPath, suffix: str) -> str:
-    return f"{path.of(LOG)}{suffix}"

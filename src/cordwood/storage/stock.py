@@ -20,7 +20,12 @@ from cordwood.core.types import Offset, TopicName, TopicPartition
 from cordwood.records.stride import Striders, no_strider
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpointer import CallSoon, Checkpointer
-from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from cordwood.storage.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
 from cordwood.storage.deletions import ScheduledDeletions
 from cordwood.storage.disk_errors import NO_DESCRIPTORS, described, is_of_a_name, is_of_disk
 from cordwood.storage.file_table import FileTable
@@ -132,6 +137,7 @@ class Stock:
             recovery_point=known.get(RECOVERY_POINTS, {}).get(partition, 0),
             log_start=known.get(LOG_START_OFFSETS, {}).get(partition, 0),
             high_watermark=known.get(HIGH_WATERMARKS, {}).get(partition, 0),
+            cleaned_to=known.get(CLEANER_OFFSETS, {}).get(partition),
             producers=self.settings.producers,
         )
 
@@ -174,6 +180,7 @@ class Stock:
         directory.fail(error)
         lost = [*self.current.lose(directory), *self.futures.lose(directory)]
         for log in lost:
+            log.lease = log.lease.abort()
             with suppress(OSError):
                 log.forget_files()
         self.tools.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
@@ -239,8 +246,13 @@ def _high_watermark(log: Log) -> Offset:
     return log.bounds.high_watermark
 
 
+def _cleaned_to(log: Log) -> Offset | None:
+    return log.bounds.cleaned_to
+
+
 _CHECKPOINTED: Final[dict[str, Callable[[Log], Offset | None]]] = {
     RECOVERY_POINTS: _recovery_point,
     LOG_START_OFFSETS: _start_to_remember,
     HIGH_WATERMARKS: _high_watermark,
+    CLEANER_OFFSETS: _cleaned_to,
 }

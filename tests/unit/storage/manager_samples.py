@@ -29,22 +29,41 @@ def partition(number: int = 0, topic: str = "orders") -> TopicPartition:
     return TopicPartition(TopicName(topic), PartitionId(number))
 
 
+class Held(Future[T]):
+    """A call that is made when somebody waits for it, if the worker has not gone on before."""
+
+    def __init__(self, call: Callable[[], T]) -> None:
+        super().__init__()
+        self._call: Callable[[], T] | None = call
+
+    def run(self) -> None:
+        """Make the call, once."""
+        call, self._call = self._call, None
+        if call is None:
+            return
+        try:
+            self.set_result(call())
+        except Exception as error:  # noqa: BLE001 - who waits gets it
+            self.set_exception(error)
+
+    def result(self, timeout: float | None = None) -> T:
+        self.run()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self.run()
+        return super().exception(timeout)
+
+
 class HeldWorker:
-    """A worker that does its work when it is told to."""
+    """A worker that does its work when it is told to, or waited for."""
 
     def __init__(self) -> None:
         self.held: list[Callable[[], None]] = []
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        pending: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                pending.set_result(call())
-            except Exception as error:  # noqa: BLE001 - who waits gets it
-                pending.set_exception(error)
-
-        self.held.append(run)
+        pending = Held(call)
+        self.held.append(pending.run)
         return pending
 
     def sync(self, file: OpenFile) -> Future[None]:

@@ -99,3 +99,31 @@ def test_bounds_count_how_often_the_end_moved_back() -> None:
     log.restarted_at(50)
 
     assert (before, log.cuts) == (0, 2)
+
+
+def test_what_is_cleaned_ends_where_the_log_is_cut() -> None:
+    bounds = OffsetBounds(log_start=0, log_end=9)
+    bounds.cleaned(7)
+
+    bounds.truncated(8)
+    before = bounds.cleaned_to
+    bounds.truncated(5)
+
+    assert (before, bounds.cleaned_to) == (7, 5)
+
+
+def test_what_is_cleaned_ends_where_the_log_begins_anew() -> None:
+    bounds = OffsetBounds(log_start=0, log_end=9)
+    bounds.cleaned(7)
+
+    bounds.restarted_at(3)
+
+    assert bounds.cleaned_to == 3
+
+
+def test_nothing_is_cleaned_before_a_cleaner_has_come() -> None:
+    bounds = OffsetBounds(log_start=0, log_end=9)
+
+    bounds.truncated(5)
+
+    assert bounds.cleaned_to is None

@@ -5,7 +5,13 @@ import random
 import pytest
 
 from cordwood.core.types import Offset
-from cordwood.storage.leftovers import Leftovers, clear_leftovers, remove_orphans, segment_bases
+from cordwood.storage.leftovers import (
+    Leftovers,
+    clear_leftovers,
+    remove_cleaned,
+    remove_orphans,
+    segment_bases,
+)
 from cordwood.storage.names import segment_name
 from cordwood.testing.faults import PowerLoss
 from cordwood.testing.files import MemoryFiles
@@ -166,3 +172,19 @@ def test_segments_are_found_by_their_logs() -> None:
     files = directory("100.log", "20.log", "0.index", "7.log.deleted", "9.log.swap")
 
     assert segment_bases(files, DIRECTORY) == [20, 100]
+
+
+def test_empty_swap_replaces_the_indexes_of_its_own_base() -> None:
+    files = directory("0.log", "0.txnindex", "100.log", "0.log.swap")
+
+    clear_leftovers(files, DIRECTORY, swap_next_offset=lambda base: base)
+
+    assert contents(files) == {"0.log": "0.log.swap", "100.log": "100.log"}
+
+
+def test_cleaned_files_are_removed_and_nothing_else() -> None:
+    files = directory("0.log", "0.log.cleaned", "0.index.cleaned", "100.log.deleted")
+
+    remove_cleaned(files, DIRECTORY)
+
+    assert list(contents(files)) == ["0.log", "100.log.deleted"]

@@ -7,6 +7,7 @@ import pytest
 from cordwood.core.errors import KafkaStorageError, LogDirectoryError
 from cordwood.core.types import TopicName
 from cordwood.storage.checkpoints import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
@@ -20,7 +21,14 @@ from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.stock import ManagerSettings
 from cordwood.testing.faults import Fault
 from tests.unit.storage.log_samples import batch, filled, lead
-from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker, House, made, partition
+from tests.unit.storage.manager_samples import (
+    ORDERS_ID,
+    OTHER_ID,
+    HeldWorker,
+    House,
+    made,
+    partition,
+)
 
 COMPACTED = LogConfig(cleanup_policy=frozenset({COMPACT}))
 
@@ -339,3 +347,57 @@ def test_logs_that_a_directory_takes_along_are_told_once() -> None:
     manager.fail(manager.directory_of(first), OSError(errno.EIO, "gone"))
 
     assert (told, manager.has(second)) == ([first], True)
+
+
+def test_manager_keeps_how_far_a_log_is_clean() -> None:
+    house = House("/a")
+    manager = house.load()
+    log = filled(made(manager)[0], 5)
+
+    manager.cleaned(log, 3)
+    manager.close()
+
+    assert house.load().logs[partition()].bounds.cleaned_to == 3
+
+
+def test_truncation_cuts_how_far_a_log_is_clean_on_disk_too() -> None:
+    house = House("/a")
+    manager = house.load()
+    manager.cleaned(filled(made(manager)[0], 5), 4)
+
+    manager.truncate({partition(): 2})
+
+    at = f"/a/{CLEANER_OFFSETS}"
+    assert read_offset_checkpoint(house.files, at) == {partition(): 2}
+
+
+def test_deleted_log_leaves_nothing_for_the_next_one_of_its_name() -> None:
+    house = House("/a")
+    manager = house.load()
+    manager.cleaned(filled(made(manager)[0], 5), 4)
+
+    manager.delete(partition())
+    log = manager.create(partition(), topic_id=OTHER_ID)
+
+    assert log.bounds.cleaned_to is None
+    assert read_offset_checkpoint(house.files, f"/a/{CLEANER_OFFSETS}") == {}
+
+
+def test_copy_is_as_clean_as_the_log_that_it_replaces() -> None:
+    manager = House().load()
+    log = filled(made(manager)[0], 5)
+    manager.cleaned(log, 4)
+    other = next(each for each in manager.directories if each is not manager.directory_of(log))
+    filled(manager.create_future(partition(), other), 5)
+
+    assert manager.promote(partition()).bounds.cleaned_to == 4
+
+
+def test_cleaner_of_a_log_has_to_stop_when_its_directory_fails() -> None:
+    manager = House("/a").load()
+    log = made(manager)[0]
+    log.lease = log.lease.take(Stage.CLEANING, "cleaner")
+
+    manager.fail(manager.directories[0], OSError("gone"))
+
+    assert log.lease.is_revoked

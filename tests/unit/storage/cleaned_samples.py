@@ -1,0 +1,61 @@
+"""Segments as a cleaner leaves them, for logs in memory: chosen batches, synced, under .cleaned."""
+
+from collections.abc import Collection
+
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.log import Log
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import CLEANED
+from cordwood.storage.reading import Isolation
+from cordwood.storage.replacing import Replacement
+from cordwood.storage.scan import headers
+from cordwood.storage.segment import Segment
+from cordwood.storage.segment_files import SegmentPath
+from cordwood.testing.files import MemoryFiles
+
+CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
+
+
+def batches_of(log: Log) -> dict[int, bytes]:
+    """Return what a follower reads from the log's start on, by base offset."""
+    found: dict[int, bytes] = {}
+    offset: int = log.bounds.log_start
+    while offset < log.bounds.log_end:
+        part = log.read(offset, max_bytes=1, isolation=Isolation.LOG_END, min_one=True)
+        if part.slice is None:
+            break
+        data = bytes(part.slice.read())
+        part.slice.release()
+        found[part.base_offset] = data
+        offset = part.base_offset + int.from_bytes(data[23:27]) + 1
+    return found
+
+
+def write_cleaned(files: MemoryFiles, directory: str, base_offset: int, *batches: bytes) -> None:
+    """Write a segment, durably."""
+    table = FileTable(files, 8)
+    path = SegmentPath(directory, base_offset, CLEANED)
+    segment = Segment.create(table, path, config=CONFIG, now_ms=0)
+    for data in batches:
+        found = list(headers(lambda length, at, data=data: data[at : at + length], 0, len(data)))
+        segment.append(data, found)
+    segment.ensure_index_files()
+    segment.become_inactive()
+    for each in segment.paths():
+        table.opened(each, writable=True).sync()
+    table.close()
+    files.sync_directory(directory)
+
+
+def cleaned(
+    files: MemoryFiles, log: Log, replaced: tuple[int, ...], *, without: Collection[int]
+) -> Replacement:
+    """Write one segment in the place of these, of all their batches but some."""
+    end = next((each for each in log.base_offsets if each > replaced[-1]), log.bounds.log_end)
+    kept = [
+        data
+        for base, data in batches_of(log).items()
+        if replaced[0] <= base < end and base not in without
+    ]
+    write_cleaned(files, log.directory, replaced[0], *kept)
+    return Replacement(replaced, (replaced[0],), log.bounds.cuts)
