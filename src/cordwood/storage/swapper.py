@@ -5,7 +5,7 @@ changes a log meanwhile brings the replacement at work to its end, and the next 
 the log is another one then.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -13,17 +13,16 @@ from cordwood.core.errors import CordwoodError, KafkaStorageError
 from cordwood.core.ports import Pending
 from cordwood.storage.log import Log
 from cordwood.storage.manager import LogManager
-from cordwood.storage.replacing import Replacement, Swap
+from cordwood.storage.replacing import Replacement, Submit
 from cordwood.storage.waiting import settle
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """What is left to be done to a log, and what is done when nothing is."""
+    """What is left to be done to a log, begun one by one, and what is done when nothing is left."""
 
     log: Log
-    replacements: Iterator[Replacement]
-    swap: Swap | None = None
+    jobs: Iterator[Pending[None]]
     done: Future[None] = field(default_factory=Future)
 
 
@@ -33,13 +32,13 @@ class Swapper:
     def __init__(self, manager: LogManager) -> None:
         self._manager = manager
 
-    def swap(self, log: Log, replacements: Sequence[Replacement]) -> Pending[None]:
+    def swap(self, log: Log, replacements: Iterable[Replacement]) -> Pending[None]:
         """Return what is done when all are in, in their order.
 
         SwapRefusedError or KafkaStorageError if the log has changed, or gone: then those that come
         first may be in, each as a whole.
         """
-        run = _Run(log, iter(replacements))
+        run = _Run(log, _jobs(log, replacements, submit=self._manager.tools.worker.submit))
         self._go_on(run)
         return run.done
 
@@ -58,17 +57,17 @@ class Swapper:
 
     def _next_job(self, run: _Run) -> Pending[None] | None:
         """Begin the next job, of the next replacement if need be; None when all is done."""
-        manager, log = self._manager, run.log
-        if not manager.has(log):
-            raise KafkaStorageError(f"the log of {log.partition} is offline or deleted")
-        with manager.using(log):
-            while True:
-                if run.swap is None:
-                    replacement = next(run.replacements, None)
-                    if replacement is None:
-                        return None
-                    run.swap = log.begin_replacing(replacement)
-                job = run.swap.go_on(manager.tools.worker.submit)
-                if job is not None:
-                    return job
-                run.swap = None
+        if not self._manager.has(run.log):
+            raise KafkaStorageError(f"the log of {run.log.partition} is offline or deleted")
+        with self._manager.using(run.log):
+            return next(run.jobs, None)
+
+
+def _jobs(
+    log: Log, replacements: Iterable[Replacement], *, submit: Submit
+) -> Iterator[Pending[None]]:
+    """Yield each job that has begun; the one before has ended when the next is asked for."""
+    for replacement in replacements:
+        swap = log.begin_replacing(replacement)
+        while (job := swap.go_on(submit)) is not None:
+            yield job

@@ -8,10 +8,10 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import CLEANED
 from cordwood.storage.reading import Isolation
 from cordwood.storage.replacing import Replacement
-from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_files import SegmentPath
 from cordwood.testing.files import MemoryFiles
+from tests.unit.storage.log_samples import headers_of
 
 CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
@@ -37,8 +37,7 @@ def write_cleaned(files: MemoryFiles, directory: str, base_offset: int, *batches
     path = SegmentPath(directory, base_offset, CLEANED)
     segment = Segment.create(table, path, config=CONFIG, now_ms=0)
     for data in batches:
-        found = list(headers(lambda length, at, data=data: data[at : at + length], 0, len(data)))
-        segment.append(data, found)
+        segment.append(data, headers_of(data))
     segment.ensure_index_files()
     segment.become_inactive()
     for each in segment.paths():
