@@ -5,6 +5,7 @@ that was there: the swap is the owner's. A pass that was stopped, or has failed,
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple, Protocol
 
 from cordwood.compaction.certificate import Certificate
@@ -20,6 +21,14 @@ class CleaningFailedError(CordwoodError):
     """The pass has come to nothing; the words say why, and nothing has been changed."""
 
 
+class Verify(Enum):
+    """Whether what was made is proven right before it counts; a sample is one of the keys."""
+
+    ALWAYS = "always"
+    SAMPLE = "sample"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningJob:
     """A plan, where its segments are, and what the pass may use.
@@ -33,7 +42,7 @@ class CleaningJob:
     memory_bytes: int
     io_buffer_bytes: int
     bytes_per_second: float | None = None
-    is_verified: bool = False
+    verify: Verify = Verify.NEVER
 
 
 class CleanedSegment(NamedTuple):
