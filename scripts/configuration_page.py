@@ -6,7 +6,7 @@ python scripts/configuration_page.py
 from collections.abc import Iterator
 from pathlib import Path
 
-from cordwood.broker.settings.catalogue import TABLES, TO_COME
+from cordwood.broker.settings.catalogue import IN_USE_ALREADY, TABLES, TO_COME
 from cordwood.broker.settings.ignored import ignored
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.settings import Scope, Setting, SettingTable, text_of
@@ -31,7 +31,8 @@ nobody knows is refused, with the nearest that is known. `listener.name.<listene
 of `ssl.`, of `sasl.` or of connections for one listener, whose name is in lower case there.
 
 A value changes *at the start* only, or while a broker runs: for *one broker*, for *all brokers* (or
-one of them), for *one topic*. Settings under *still to come* are accepted with a warning.
+one of them), for *one topic*. Settings under *still to come* are accepted with a warning, but for
+those that say they are in use already.
 """
 REACH = {
     Scope.STATIC: "at the start",
@@ -69,7 +70,8 @@ def _cells(setting: Setting) -> Iterator[str]:
     text = text_of(setting.default)
     yield LARGEST.get(text, f"`{text}`") if text else "empty" if text == "" else "none"
     yield REACH[setting.scope]
-    yield setting.doc.replace("|", "\\|")
+    in_use = " In use already." if setting.name in IN_USE_ALREADY else ""
+    yield setting.doc.replace("|", "\\|") + in_use
 
 
 def _ignored() -> Iterator[str]:

@@ -10,7 +10,11 @@ from cordwood.storage.stock import ManagerSettings
 from cordwood.storage.upkeep import UpkeepSettings
 
 # Those of a manager's settings that change while a broker runs, besides what topics inherit.
-_CHANGING: Final = ("producer.id.expiration.ms", "transaction.partition.verification.enable")
+_CHANGING: Final = (
+    "num.recovery.threads.per.data.dir",
+    "producer.id.expiration.ms",
+    "transaction.partition.verification.enable",
+)
 
 
 def producer_settings(configs: BrokerConfigs) -> ProducerSettings:
@@ -28,6 +32,7 @@ def manager_settings(configs: BrokerConfigs) -> ManagerSettings:
         config_for=configs.config_for,
         producers=producer_settings(configs),
         delete_delay_ms=configs.integer("log.segment.delete.delay.ms"),
+        threads_per_directory=configs.integer("num.recovery.threads.per.data.dir"),
     )
 
 

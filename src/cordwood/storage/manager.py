@@ -1,6 +1,6 @@
 """All logs of all log directories: loaded, found, made, deleted, and taken offline with their disk.
 
-    load      the directories' logs, several at a time; a directory that fails goes offline, alone
+    load      the directories' logs, a few at a time; a directory that fails goes offline, alone
     create    in the directory with the fewest logs; its topic id is on disk before the first record
     delete    the directory gets another name at once and goes a while later
     promote   a copy that was made in another directory takes the place of the log
@@ -20,6 +20,7 @@ from cordwood.core.ids import Uuid
 from cordwood.core.ports import Pending
 from cordwood.core.types import TopicName, TopicPartition
 from cordwood.storage import making, moving
+from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -28,6 +29,7 @@ from cordwood.storage.checkpoints import (
 )
 from cordwood.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH
 from cordwood.storage.file_table import FileTable
+from cordwood.storage.lanes import Task, outcomes
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import CHECKPOINTS, LogDirectory
@@ -228,15 +230,14 @@ class LogManager:
 
     def _close_logs(self) -> None:
         """Close the logs on the worker, each with files of its own."""
-        stock, submit = self._stock, self.tools.worker.submit
-        closing = []
-        for log in stock.all_logs():
+        stock, logs = self._stock, self.all_logs()
+        for log in logs:
             log.use(FileTable(stock.tools.files, FILES_OF_ONE))
-            closing.append((log, submit(log.close)))
-        for log, pending in closing:
-            error = pending.exception()
-            if error is not None:
-                stock.not_closed(log, error)
+        tasks = [Task(directory_of(log.directory), log.close) for log in logs]
+        closed = outcomes(self.tools.worker, tasks, lanes=stock.settings.threads_per_directory)
+        for log, outcome in zip(logs, closed, strict=True):
+            if isinstance(outcome, Exception):
+                stock.not_closed(log, outcome)
 
     def _write_last(self, directory: LogDirectory) -> None:
         """Write the checkpoints of a directory, after all that has been asked for before."""

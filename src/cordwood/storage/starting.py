@@ -1,4 +1,4 @@
-"""Every log of every directory is opened, several at a time.
+"""Every log of every directory is opened, a few at a time.
 
 1. the directories are listed; a partition that is in two of them stops it here, untouched
 2. what was deleted is to go, what was set aside stays, the rest is loaded on the worker
@@ -11,10 +11,11 @@ touch nothing that logs share, but for what any thread may.
 from functools import partial
 from typing import Final, NamedTuple
 
-from cordwood.core.ports import Pending
+from cordwood.storage.atomic import directory_of
 from cordwood.storage.deletions import GatheredDeletions
 from cordwood.storage.disk_errors import described, is_of_disk
 from cordwood.storage.file_table import FileTable
+from cordwood.storage.lanes import Task, outcomes
 from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_directory import LogDirectory
@@ -44,11 +45,12 @@ def load_all(stock: Stock) -> None:
             _look_into(stock, directory, found, doomed)
     for path in doomed:
         stock.deletions.remove_tree_later(path, delay_ms=stock.settings.delete_delay_ms)
-    pendings = [stock.tools.worker.submit(partial(_load, stock, loading)) for loading in found]
-    for pending in pendings:
-        pending.exception()
-    for loading, pending in zip(found, pendings, strict=True):
-        _put(stock, loading, pending)
+    tasks = [
+        Task(directory_of(each.place.directory), partial(_load, stock, each)) for each in found
+    ]
+    loaded = outcomes(stock.tools.worker, tasks, lanes=stock.settings.threads_per_directory)
+    for loading, outcome in zip(found, loaded, strict=True):
+        _put(stock, loading, outcome)
     for directory in stock.online:
         directory.is_loaded = True
 
@@ -85,24 +87,22 @@ def _load(stock: Stock, loading: _Loading) -> Log:
     return log
 
 
-def _put(stock: Stock, loading: _Loading, pending: Pending[Log]) -> None:
+def _put(stock: Stock, loading: _Loading, outcome: Log | Exception) -> None:
     """Let a log be found, now that it is loaded."""
     directory = stock.home_of(loading.place.directory)
     if not directory.is_online:
         return
-    error = pending.exception()
-    if error is not None:
-        _refuse(stock, loading, error)
+    if isinstance(outcome, Exception):
+        _refuse(stock, loading, outcome)
         return
-    log = pending.result()
-    log.use(stock.tools.table, stock.deletions)
+    outcome.use(stock.tools.table, stock.deletions)
     loading.deletions.hand_over(stock.deletions)
-    if log.report.is_worth_telling:
-        stock.tools.on_event(f"{log.directory}: {log.report}")
-    loading.shelf.put(log, directory)
+    if outcome.report.is_worth_telling:
+        stock.tools.on_event(f"{outcome.directory}: {outcome.report}")
+    loading.shelf.put(outcome, directory)
 
 
-def _refuse(stock: Stock, loading: _Loading, error: BaseException) -> None:
+def _refuse(stock: Stock, loading: _Loading, error: Exception) -> None:
     """Let a log be offline that could not be loaded, or the disk that it is on."""
     directory = stock.home_of(loading.place.directory)
     words = f"{loading.place.directory} cannot be loaded: {described(error)}"

@@ -67,11 +67,15 @@ class ManagerTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerSettings:
-    """`config_for` gives a topic's values; `delete_delay_ms` is the broker's own."""
+    """`config_for` gives a topic's values; the others are the broker's own.
+
+    `threads_per_directory` open and close the logs of a directory.
+    """
 
     config_for: ConfigFor
     producers: ProducerSettings = field(default_factory=ProducerSettings)
     delete_delay_ms: int = 60_000
+    threads_per_directory: int = 2
 
 
 class Stock:

@@ -50,6 +50,20 @@ TABLES: Final = MappingProxyType(
 TO_COME: Final = frozenset(
     {"Compaction", "Replication", "Consumer groups", "Transactions", "Quotas", "Access"}
 )
+# What internal topics are made by, and what logs know of transactions, counts before that.
+IN_USE_ALREADY: Final = frozenset(
+    {
+        "offsets.topic.num.partitions",
+        "offsets.topic.replication.factor",
+        "offsets.topic.segment.bytes",
+        "transaction.max.timeout.ms",
+        "transaction.partition.verification.enable",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
+        "transaction.state.log.segment.bytes",
+    }
+)
 BROKER_SETTINGS: Final = SettingTable(each for table in TABLES.values() for each in table)
 
 # Kafka has these for its tests and does not show them; here they are as good as any.
@@ -65,7 +79,7 @@ ONLY_OF_LISTENERS: Final = frozenset(
 _OF_LISTENERS: Final = frozenset(
     {"connections.max.reauth.ms", "max.connections", "max.connection.creation.rate"}
 )
-_EARLY: Final = frozenset(each.name for title in TO_COME for each in TABLES[title])
+_EARLY: Final = frozenset(each.name for title in TO_COME for each in TABLES[title]) - IN_USE_ALREADY
 _LISTENER_KEY: Final = re.compile(r"(listener\.name\.[^.]+\.)(.+)")
 
 

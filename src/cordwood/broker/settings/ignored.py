@@ -25,9 +25,6 @@ _BY_REASON: Final = {
         "unclean.leader.election.interval.ms",
     ),
     "one node keeps its own metadata": ("zookeeper.",),
-    "logs are opened and closed on all of the broker's threads": (
-        "num.recovery.threads.per.data.dir",
-    ),
     "classes of the JVM are not loaded": (
         "alter.config.policy.",
         "client.quota.callback.",

@@ -1,4 +1,4 @@
-"""When a broker looks after its logs: retention, checkpoints, flushes, producers."""
+"""When a broker looks after its logs, and how: retention, checkpoints, flushes, producers."""
 
 from typing import Final
 
@@ -7,6 +7,14 @@ from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
 
 UPKEEP: Final = SettingTable(
     (
+        Setting(
+            name="num.recovery.threads.per.data.dir",
+            type=SettingType.INT,
+            default=2,
+            doc="How many logs of a directory are opened at a time, or closed.",
+            scope=Scope.CLUSTER,
+            at_least=1,
+        ),
         Setting(
             name="log.retention.check.interval.ms",
             type=SettingType.LONG,

@@ -4,7 +4,9 @@ import pytest
 
 from cordwood.broker.settings.catalogue import (
     BROKER_SETTINGS,
+    IN_USE_ALREADY,
     TABLES,
+    TO_COME,
     declared,
     refuse_unknown,
     why_without_effect,
@@ -59,6 +61,8 @@ def test_unknown_key_is_refused_with_the_nearest() -> None:
     ("key", "reason"),
     (
         ("num.partitions", None),
+        ("offsets.topic.num.partitions", None),
+        ("transaction.max.timeout.ms", None),
         ("group.max.size", "what it speaks of is still to come"),
         ("listener.name.in.sasl.enabled.mechanisms", "what it speaks of is still to come"),
         ("zookeeper.connect", "one node keeps its own metadata"),
@@ -66,3 +70,9 @@ def test_unknown_key_is_refused_with_the_nearest() -> None:
 )
 def test_key_without_effect_has_a_reason(key: str, reason: str | None) -> None:
     assert why_without_effect(key) == reason
+
+
+def test_in_use_already_is_only_what_would_be_to_come() -> None:
+    to_come = {each.name for title in TO_COME for each in TABLES[title]}
+
+    assert to_come >= IN_USE_ALREADY
