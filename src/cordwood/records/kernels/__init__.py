@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
 
 __all__ = [
+    "PARTS",
     "KernelDecoder",
+    "can_load",
     "decoder",
     "inspector",
     "is_warm",
@@ -37,6 +39,12 @@ __all__ = [
     "sweeper",
     "warm",
 ]
+
+#: The modules that have kernels: those that one process compiles, and those of the other one.
+PARTS: Final = (
+    ("fill",),
+    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect"),
+)
 
 #: In plain Python so many batches take as long as strides over them: by loading numba, or without.
 STRIDES_PAY_FROM: Final = 100_000
@@ -57,7 +65,7 @@ def decoder() -> Decoder:
     Whatever lies in the cache, nothing is compiled here: where a file turns out to be damaged, the
     cache is cold from then on and `warm` compiles again.
     """
-    if not _can_load("kernel_decoder"):
+    if not can_load(f"{__name__}.kernel_decoder"):
         from cordwood.records.plain import PlainDecoder  # noqa: PLC0415  # numpy: 0.1 s
 
         return PlainDecoder()
@@ -68,7 +76,7 @@ def decoder() -> Decoder:
 
 def inspector() -> Inspector:
     """Return an inspector for one thread: the fast one when it is warm, else the plain one."""
-    if not _can_load("inspect"):
+    if not can_load(f"{__name__}.inspect"):
         return PlainInspector()
     from cordwood.records.kernels.inspect import KernelInspector  # noqa: PLC0415  # numba: 0.3 s
 
@@ -77,7 +85,7 @@ def inspector() -> Inspector:
 
 def line_writer() -> LineWriter:
     """Return a writer of lines for one thread: the fast one when it is warm, else the plain one."""
-    if not _can_load("lines"):
+    if not can_load(f"{__name__}.lines"):
         return PlainLineWriter()
     from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
 
@@ -86,7 +94,7 @@ def line_writer() -> LineWriter:
 
 def sweeper() -> Sweeper:
     """Return a sweeper for one thread: the fast one when it is warm, else the plain one."""
-    if not _can_load("sweep"):
+    if not can_load(f"{__name__}.sweep"):
         return PlainSweeper()
     from cordwood.records.kernels.sweep import KernelSweeper  # noqa: PLC0415  # numba: 0.3 s
 
@@ -97,21 +105,24 @@ def strider(batches: int) -> Strider | None:
     """Return a strider for one thread where it is warm and pays; see `Striders`."""
     is_loaded = f"{__name__}.stride" in sys.modules
     least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
-    if batches < least or not _can_load("stride"):
+    if batches < least or not can_load(f"{__name__}.stride"):
         return None
     from cordwood.records.kernels.stride import KernelStrider  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelStrider()
 
 
-def _can_load(name: str) -> bool:
-    """Load a module of kernels, once a process, from what has been compiled; say if that went."""
+def can_load(module: str) -> bool:
+    """Load a module of kernels, once a process, from what has been compiled; say if that went.
+
+    The module is named whole: packages of kernels above this one load theirs by this too.
+    """
     place = cache.folder()
     if not _has_jit() or not cache.is_ready(place):
         return False
     try:
         with _loading:
-            _load(f"{__name__}.{name}", place)
+            _load(module, place)
     except cache.ColdError:
         cache.distrust(place)
         return False

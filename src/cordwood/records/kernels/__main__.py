@@ -3,8 +3,10 @@
     python -m cordwood.records.kernels FOLDER               all of them, in two processes
     python -m cordwood.records.kernels --part MADE NAME...  these modules, for the process above
 
-Compiling takes a processor about ten seconds, and half of it waits for nothing of the other half.
-More processes would each compile again what their kernels have in common, the reading of a record.
+Compiling takes a processor a quarter of a minute, and half of it waits for nothing of the other
+half. More processes would each compile again what their kernels have in common, the reading of a
+record. Every package of kernels says in `PARTS` what each process compiles of it; which packages
+there are is found where they lie, so this one need not know those above it.
 """
 
 import subprocess
@@ -12,36 +14,43 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Final
 
 from cordwood.records import kernels
 from cordwood.records.kernels import cache
-
-#: The modules that have kernels, as each process compiles them.
-OWN_PART: Final = ("fill",)
-OTHER_PART: Final = ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect")
 
 
 def main(place: Path) -> None:
     """Compile every part beside the others, and let the marker be written last."""
     if cache.is_sound(place):
         return  # another process was faster
+    own, others = parts()
     with cache.generation(place) as made:
-        command = [sys.executable, "-m", kernels.__name__, "--part", str(made), *OTHER_PART]
+        command = [sys.executable, "-m", kernels.__name__, "--part", str(made), *others]
         other = subprocess.Popen(command)  # noqa: S603  # ourselves
         try:
-            compile_part(made, OWN_PART)
+            compile_part(made, own)
         finally:
             status = other.wait()
         if status:
-            sys.exit(f"the kernels of {', '.join(OTHER_PART)} could not be compiled")
+            sys.exit(f"the kernels of {', '.join(others)} could not be compiled")
 
 
-def compile_part(made: Path, names: Iterable[str]) -> None:
+def parts() -> tuple[list[str], list[str]]:
+    """Name the modules that have kernels, as each process compiles them."""
+    own: list[str] = []
+    others: list[str] = []
+    for folder in cache.packages():
+        package = import_module(f"cordwood.{folder.parent.name}.{folder.name}")
+        for modules, names in zip((own, others), package.PARTS, strict=True):
+            modules += [f"{package.__name__}.{name}" for name in names]
+    return own, others
+
+
+def compile_part(made: Path, modules: Iterable[str]) -> None:
     """Import what is decorated, which compiles it."""
     with cache.compiling(made):
-        for name in names:
-            import_module(f"{kernels.__name__}.{name}")
+        for module in modules:
+            import_module(module)
         from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
         if not IS_COMPILED:

@@ -1,9 +1,9 @@
 """Where compiled kernels lie, and when they may be used.
 
-The folder's name carries a hash of every kernel source, of the versions of numba and Python and of
-the processor: numba itself does not notice an edited callee in another module. It carries the
-sources' place and time too, because numba compiles again, silently, when one of those is not what
-it has seen.
+The folder's name carries a hash of the sources of all packages of kernels, of the versions of numba
+and Python and of the processor: numba itself does not notice an edited callee in another module. It
+carries the sources' place and time too, because numba compiles again, silently, when one of those
+is not what it has seen.
 
     kernels-<fingerprint>/
         ready                  the marker: a generation, then size, SHA-256 and name of each file
@@ -100,11 +100,17 @@ def _resolved(path: str) -> Path:
     return Path(path).resolve()
 
 
+def packages() -> list[Path]:
+    """Every package of kernels: `kernels` in the packages that have any, this one among them."""
+    return sorted(Path(__file__).resolve().parents[2].glob("*/kernels"))
+
+
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
     """A hash of everything that machine code depends on."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).resolve().parent.glob("*.py")):
+    sources = (source for package in packages() for source in sorted(package.glob("*.py")))
+    for source in sources:
         written = f"{source}\0{source.stat().st_mtime_ns}\0"
         digest.update(written.encode() + source.read_bytes() + b"\0")
     versions = [f"{vendor} {version(vendor)}" for vendor in _VENDORS]

@@ -2,6 +2,7 @@
 
 import sys
 import zlib
+from typing import Literal
 
 from cordwood.records.kernels.door import Bytes
 from cordwood.records.kernels.layout import WIDE
@@ -14,10 +15,12 @@ def _load(source: Bytes, at: int, size: int) -> int:
     return int.from_bytes(source[at : at + size].tobytes(), "big", signed=True)
 
 
-def _store(slab: Bytes, at: int, value: int, size: int) -> None:
+def _store(
+    slab: Bytes, at: int, value: int, size: int, order: Literal["big", "little"] = sys.byteorder
+) -> None:
     assert 0 <= at <= len(slab) - size, "a store outside the slab"
     low = int(value) & ((1 << 8 * size) - 1)
-    slab[at : at + size] = memoryview(low.to_bytes(size, sys.byteorder))
+    slab[at : at + size] = memoryview(low.to_bytes(size, order))
 
 
 def byte_at(source: Bytes, at: int) -> int:
@@ -72,6 +75,21 @@ def store_64(slab: Bytes, at: int, value: int) -> None:
     _store(slab, at, value, 8)
 
 
+def store_big_16(slab: Bytes, at: int, value: int) -> None:
+    """The low 16 bits of a number, big-endian."""
+    _store(slab, at, value, 2, "big")
+
+
+def store_big_32(slab: Bytes, at: int, value: int) -> None:
+    """The low 32 bits of a number, big-endian."""
+    _store(slab, at, value, 4, "big")
+
+
+def store_big_64(slab: Bytes, at: int, value: int) -> None:
+    """The low 64 bits of a number, big-endian."""
+    _store(slab, at, value, 8, "big")
+
+
 def copy(slab: Bytes, to: int, source: Bytes, at: int, size: int) -> None:
     """Bytes of one array into another."""
     assert 0 <= at <= len(source) - size, "a load outside the source"
@@ -90,7 +108,22 @@ def soon_written(slab: Bytes, to: int) -> None:
 
 def wrapping_sum(left: int, right: int) -> int:
     """A sum as a machine with 64 bits sees it."""
-    return ((int(left) + int(right) + (1 << 63)) & _ALL) - (1 << 63)
+    return _signed(int(left) + int(right))
+
+
+def wrapping_product(left: int, right: int) -> int:
+    """A product as a machine with 64 bits sees it."""
+    return _signed(int(left) * int(right))
+
+
+def folded_product(left: int, right: int) -> int:
+    """Both halves of the product of two words without sign, the one xor the other."""
+    product = (int(left) & _ALL) * (int(right) & _ALL)
+    return _signed(product >> 64 ^ product & _ALL)
+
+
+def _signed(number: int) -> int:
+    return ((number + (1 << 63)) & _ALL) - (1 << 63)
 
 
 def crc32(source: Bytes, position: int, end: int) -> int:

@@ -58,8 +58,8 @@ def _loader(bits: int, *, is_big: bool = True) -> "Callable[[Bytes, int], int]":
     return intrinsic(load)  # type: ignore[no-any-return]  # numba has no types
 
 
-def _storer(bits: int) -> "Callable[[Bytes, int, int], None]":
-    """Make the store of the low bits of a number, in the machine's order."""
+def _storer(bits: int, *, is_big: bool = False) -> "Callable[[Bytes, int, int], None]":
+    """Make the store of the low bits of a number, in the machine's order or big-endian."""
     word = ir.IntType(bits)
 
     def store(
@@ -70,6 +70,8 @@ def _storer(bits: int) -> "Callable[[Bytes, int, int], None]":
         ) -> ir.Value:
             address = _address(context, builder, signature.args[0], (args[0], args[1]))
             low = args[2] if bits == 64 else builder.trunc(args[2], word)
+            if is_big and _IS_LITTLE:
+                low = builder.bswap(low)
             builder.store(low, builder.bitcast(address, word.as_pointer()), align=1)
             return context.get_dummy_value()  # type: ignore[attr-defined]  # numba has no types
 
@@ -165,12 +167,47 @@ def _wrapping_sum(
     return types.int64(types.int64, types.int64), generate
 
 
+@intrinsic
+def _wrapping_product(
+    _typing: "Typing", _left: types.Type, _right: types.Type
+) -> tuple["Signature", object]:
+    """The lower half of a product, likewise."""
+
+    def generate(
+        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        return builder.mul(args[0], args[1])
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def _folded_product(
+    _typing: "Typing", _left: types.Type, _right: types.Type
+) -> tuple["Signature", object]:
+    """Both halves of the product of two words without sign, the one xor the other."""
+    wide = ir.IntType(128)
+
+    def generate(
+        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
+    ) -> ir.Value:
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        upper = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+        return builder.xor(upper, builder.trunc(product, ir.IntType(64)))
+
+    return types.int64(types.int64, types.int64), generate
+
+
 Load: TypeAlias = Callable[[Bytes, int], int]
 Store: TypeAlias = Callable[[Bytes, int, int], None]
 Copy: TypeAlias = Callable[[Bytes, int, Bytes, int, int], None]
 CopyWide: TypeAlias = Callable[[Bytes, int, Bytes, int], None]
 
-wrapping_sum: Callable[[int, int], int] = _wrapping_sum if IS_COMPILED else interpreted.wrapping_sum
+Combine: TypeAlias = Callable[[int, int], int]
+
+wrapping_sum: Combine = _wrapping_sum if IS_COMPILED else interpreted.wrapping_sum
+wrapping_product: Combine = _wrapping_product if IS_COMPILED else interpreted.wrapping_product
+folded_product: Combine = _folded_product if IS_COMPILED else interpreted.folded_product
 byte_at: Load = _byte_at if IS_COMPILED else interpreted.byte_at
 load_8: Load = _loader(8) if IS_COMPILED else interpreted.load_8
 load_16: Load = _loader(16) if IS_COMPILED else interpreted.load_16
@@ -181,6 +218,9 @@ store_8: Store = _storer(8) if IS_COMPILED else interpreted.store_8
 store_16: Store = _storer(16) if IS_COMPILED else interpreted.store_16
 store_32: Store = _storer(32) if IS_COMPILED else interpreted.store_32
 store_64: Store = _storer(64) if IS_COMPILED else interpreted.store_64
+store_big_16: Store = _storer(16, is_big=True) if IS_COMPILED else interpreted.store_big_16
+store_big_32: Store = _storer(32, is_big=True) if IS_COMPILED else interpreted.store_big_32
+store_big_64: Store = _storer(64, is_big=True) if IS_COMPILED else interpreted.store_big_64
 soon_written: Callable[[Bytes, int], None] = (
     _soon_written if IS_COMPILED else interpreted.soon_written
 )

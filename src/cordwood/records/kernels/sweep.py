@@ -21,7 +21,6 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import ARENA_BYTES, read_only
 from cordwood.records.kernels.castagnoli import first_wrong
 from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
-from cordwood.records.kernels.intrinsics import byte_at
 from cordwood.records.kernels.record import (
     R_HEADERS,
     R_KEY_SIZE,
@@ -31,6 +30,7 @@ from cordwood.records.kernels.record import (
     read_record,
 )
 from cordwood.records.kernels.scan import scan
+from cordwood.records.kernels.usual import usual_record
 from cordwood.records.stream import AnyBatch, batch_at
 from cordwood.records.sweep import (
     Survey,
@@ -70,48 +70,6 @@ V_WORDS = V_CODECS + 3 * 8
 
 IS_CUT = -2
 
-#: At least as many bytes as are looked at before a record's end is known.
-NUMBERS = 16
-
-#: Where it ends, or -1; offset delta, sizes of key and value.
-Usual: TypeAlias = tuple[int, int, int, int]
-
-
-@inlined
-def _short(source: Bytes, position: int) -> tuple[int, int, int]:
-    """A number of one or two bytes, the position after it, and 0x80 if it is a longer one."""
-    byte = byte_at(source, position)
-    if byte < 0x80:
-        return (byte >> 1) ^ -(byte & 1), position + 1, 0
-    second = byte_at(source, position + 1)
-    byte = byte & 0x7F | second << 7
-    return (byte >> 1) ^ -(byte & 1), position + 2, second & 0x80
-
-
-@inlined
-def _usual(source: Bytes, position: int, end: int) -> Usual:
-    """Read a record without headers, of short numbers; -1: let `read_record` see what it is.
-
-    Nothing is compared on the way, for the end is right only if all before it was.
-    """
-    if end - position < NUMBERS:
-        return -1, 0, 0, 0
-    length, at_attributes, longer = _short(source, position)
-    stop = at_attributes + length
-    _, place, more = _short(source, at_attributes + 1)
-    longer |= more
-    offset, place, more = _short(source, place)
-    longer |= more
-    key_size, place, more = _short(source, place)
-    place += max(key_size, 0)
-    if longer | more or stop > end or place + 2 > stop:
-        return -1, 0, 0, 0
-    value_size, place, more = _short(source, place)
-    tail = place + max(value_size, 0)
-    if more or tail + 1 != stop or byte_at(source, tail) != 0:
-        return -1, 0, 0, 0
-    return stop, offset, key_size, value_size
-
 
 @inlined
 def _walk(
@@ -120,7 +78,7 @@ def _walk(
     """Read every record of a batch: where they end, -1 when one is not sound, and five sums."""
     lowest = keyless = tombstones = key_bytes = value_bytes = headers = 0
     for _ in range(count):
-        stop, offset, key_size, value_size = _usual(source, position, end)
+        stop, _, offset, key_size, _, value_size = usual_record(source, position, end)
         if stop < 0:
             record = read_record(source, position, end)
             stop, offset = record[R_STOP], record[R_OFFSET]

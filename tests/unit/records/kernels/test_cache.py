@@ -134,11 +134,13 @@ def test_cache_is_warm_when_the_spare_folder_is_and_no_other_can_be_written(
 def test_fingerprint_changes_when_a_source_is_written_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "fill.py").write_text("one", encoding="utf-8")
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+    (tmp_path / "compaction" / "kernels").mkdir(parents=True)
+    source = tmp_path / "compaction" / "kernels" / "fill.py"
+    source.write_text("one", encoding="utf-8")
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "records" / "kernels" / "cache.py"))
 
     before = cache.fingerprint.__wrapped__()
-    os.utime(tmp_path / "fill.py", ns=(1, 1))
+    os.utime(source, ns=(1, 1))
 
     assert cache.fingerprint.__wrapped__() not in {before, cache.fingerprint()}
 

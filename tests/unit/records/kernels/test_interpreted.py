@@ -50,6 +50,21 @@ def test_store_keeps_the_low_bits(store: Callable[[Bytes, int, int], None], size
     assert np.count_nonzero(slab) == size
 
 
+@pytest.mark.parametrize(
+    ("store", "size"),
+    ((interpreted.store_big_16, 2), (interpreted.store_big_32, 4), (interpreted.store_big_64, 8)),
+)
+def test_big_endian_store_is_what_a_load_reads(
+    store: Callable[[Bytes, int, int], None], size: int
+) -> None:
+    slab = np.zeros(10, np.uint8)
+
+    store(slab, 1, -2)
+
+    assert slab.tobytes()[1 : 1 + size] == (-2).to_bytes(size, "big", signed=True)
+    assert np.count_nonzero(slab) == size
+
+
 @pytest.mark.parametrize(("store", "size"), STORES)
 def test_store_refuses_to_leave_the_slab(
     store: Callable[[Bytes, int, int], None], size: int
@@ -98,6 +113,22 @@ def test_wide_copy_moves_a_whole_vector() -> None:
 )
 def test_sum_wraps_as_64_bits_do(left: int, right: int, expected: int) -> None:
     assert interpreted.wrapping_sum(left, right) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    ((3, -5, -15), (1 << 32, 1 << 31, INT64_MIN), (INT64_MAX, INT64_MAX, 1)),
+)
+def test_product_wraps_as_64_bits_do(left: int, right: int, expected: int) -> None:
+    assert interpreted.wrapping_product(left, right) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    ((3, 5, 15), (INT64_MIN, 2, 1), (-1, -1, -1), (1 << 40, 1 << 40, 1 << 16)),
+)
+def test_product_without_sign_is_folded(left: int, right: int, expected: int) -> None:
+    assert interpreted.folded_product(left, right) == expected
 
 
 def test_crc_is_that_of_a_stretch() -> None:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
+from cordwood.records.kernels import interpreted
 from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
     copy_wide,
+    folded_product,
     load_8,
     load_16,
     load_32,
@@ -20,7 +22,11 @@ from cordwood.records.kernels.intrinsics import (
     store_16,
     store_32,
     store_64,
+    store_big_16,
+    store_big_32,
+    store_big_64,
     word_at,
+    wrapping_product,
     wrapping_sum,
 )
 from cordwood.records.kernels.layout import WIDE
@@ -45,6 +51,18 @@ def store_all(slab: Bytes, at: int, value: int) -> None:
     store_16(slab, at + 1, value)
     store_32(slab, at + 3, value)
     store_64(slab, at + 7, value)
+
+
+@inlined
+def store_all_big(slab: Bytes, at: int, value: int) -> None:
+    store_big_16(slab, at, value)
+    store_big_32(slab, at + 2, value)
+    store_big_64(slab, at + 6, value)
+
+
+@inlined
+def products(left: int, right: int) -> tuple[int, int]:
+    return wrapping_product(left, right), folded_product(left, right)
 
 
 @inlined
@@ -92,6 +110,25 @@ def test_stores_keep_the_low_bits(value: int) -> None:
 
     low = [(value & ((1 << 8 * size) - 1)).to_bytes(size, ORDER) for size in (1, 2, 4, 8)]
     assert slab.tobytes() == b"\xaa" + b"".join(low) + b"\xaa"
+
+
+@pytest.mark.parametrize("value", (0x1122334455667788, -2, 0, INT64_MIN))
+def test_big_endian_stores_keep_the_low_bits(value: int) -> None:
+    slab = np.full(16, 0xAA, np.uint8)
+
+    store_all_big(slab, 1, value)
+
+    low = [(value & ((1 << 8 * size) - 1)).to_bytes(size, "big") for size in (2, 4, 8)]
+    assert slab.tobytes() == b"\xaa" + b"".join(low) + b"\xaa"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), ((3, 5), (-3, 5), (INT64_MIN, 3), (0x123456789ABCDEF, -0xFEDCBA987654321))
+)
+def test_products_are_those_of_their_twins(left: int, right: int) -> None:
+    expected = interpreted.wrapping_product(left, right), interpreted.folded_product(left, right)
+
+    assert products(left, right) == expected
 
 
 def test_copies_move_what_they_say() -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import cordwood
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
 from cordwood.records.inspect import PlainInspector
 from cordwood.records.kernels import cache
-from cordwood.records.kernels.__main__ import OTHER_PART, OWN_PART
+from cordwood.records.kernels.__main__ import parts
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.lines import PlainLineWriter
 from cordwood.records.plain import PlainDecoder
@@ -267,11 +268,23 @@ def test_kernels_have_no_other_name() -> None:
 
 
 def test_parts_name_every_module_with_kernels_once() -> None:
-    sources = Path(kernels.__file__).parent.glob("*.py")
+    root = Path(cordwood.__file__).parent
+    found = [
+        f"cordwood.{source.relative_to(root).with_suffix('').as_posix().replace('/', '.')}"
+        for source in root.glob("**/kernels/*.py")
+        if "@kernel(" in source.read_text("utf-8")
+    ]
 
-    found = [source.stem for source in sources if "@kernel(" in source.read_text("utf-8")]
+    own, others = parts()
 
-    assert sorted(OWN_PART + OTHER_PART) == sorted(found)
+    assert sorted(own + others) == sorted(found)
+
+
+def test_modules_of_kernels_have_names_that_their_files_in_the_cache_can_share() -> None:
+    own, others = parts()
+
+    names = [module.rpartition(".")[2] for module in own + others]
+    assert len(set(names)) == len(names)
 
 
 def test_strider_is_none_when_there_are_few_batches(warm: Path) -> None:
