@@ -1,0 +1,41 @@
+"""The log as a DataFrame: a source and a sink for PySpark, work beside the bytes, and jobs.
+
+    cordwood.spark.register(spark)
+    spark.read.format("cordwood").option("subscribe", "orders").load("kafka-logs")
+
+No JAR, and no code of ours in the JVM. Options and columns are those of spark-sql-kafka, so that who
+comes from there changes one word. This is the one package that knows pyspark.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ("read", "register")
+
+
+def register(spark: "SparkSession") -> None:
+    """Make `format("cordwood")` known to a session, for reading and for writing."""
+    from cordwood.spark.source import source_for  # noqa: PLC0415  # pyspark: 0.5 s
+
+    spark.dataSource.register(source_for(spark))
+
+
+def read(
+    spark: "SparkSession",
+    path: str | None = None,
+    *,
+    columns: list[str] | None = None,
+    **options: str,
+) -> "DataFrame":
+    """Return records as a DataFrame; with `columns` no others are read or moved.
+
+    `path` is a log directory, or a partition's. Options that have a dot in their names go in as
+    `**{"kafka.bootstrap.servers": ...}`.
+    """
+    register(spark)
+    reader = spark.read.format("cordwood").options(**options)
+    if columns is not None:
+        reader = reader.option("columns", ",".join(columns))
+    return reader.load(path) if path is not None else reader.load()

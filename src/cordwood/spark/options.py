@@ -1,0 +1,358 @@
+"""The options of the source, by spark-sql-kafka's names, read into one value.
+
+Spark hands options over with their names in small letters, so case means nothing. An option that is
+unknown is refused with the nearest known one, and so are two that contradict each other: which of
+them counts is never guessed.
+
+    where      path (log directories, or partitions'), kafka.bootstrap.servers, or both
+    what       subscribe, subscribePattern or assign; a path alone means all topics in it
+    from, to   …Offsets, …OffsetsByTimestamp or …Timestamp, of starting and of ending
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from cordwood.core.errors import SettingError
+from cordwood.core.types import TopicPartition
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+
+ISOLATIONS: Final = ("read_uncommitted", "read_committed")
+GAPS: Final = ("fail", "record", "refill")
+
+_CLIENT: Final = "kafka."
+_SERVERS: Final = "kafka.bootstrap.servers"
+
+#: Every option, with its spelling.
+NAMES: Final = (
+    "path",
+    "paths",
+    _SERVERS,
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingOffsets",
+    "startingOffsetsByTimestamp",
+    "startingTimestamp",
+    "endingOffsets",
+    "endingOffsetsByTimestamp",
+    "endingTimestamp",
+    "isolation.level",
+    "includeHeaders",
+    "columns",
+    "failOnDataLoss",
+    "gap",
+    "gapTable",
+    "refillPath",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "splitBytes",
+)
+#: What other uses of the source take, and this one has no use for.
+STREAMING: Final = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "groupId",
+    "groupIdPrefix",
+)
+_SPELLING: Final = {name.lower(): name for name in NAMES}
+
+#: Bytes that one task reads, if nothing else is said.
+SPLIT_BYTES: Final = 64 << 20
+
+Offsets: TypeAlias = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicChoice:
+    """Which partitions are read: of one of the three, or all but internal topics' without any."""
+
+    names: frozenset[str] | None = None
+    pattern: str | None = None
+    assigned: frozenset[TopicPartition] | None = None
+
+    def has(self, partition: TopicPartition) -> bool:
+        """Whether a partition that there is is one of them."""
+        if self.assigned is not None:
+            return partition in self.assigned
+        if self.names is not None:
+            return partition.topic in self.names
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, partition.topic) is not None
+        return not partition.topic.startswith("__")
+
+
+class Bound(NamedTuple):
+    """Where a reading begins or ends: offsets, or times in milliseconds that stand for offsets.
+
+    What is given of a partition beats `default`, which holds for all.
+    """
+
+    is_time: bool
+    default: int
+    given: Offsets = MappingProxyType({})
+
+    def of(self, partition: TopicPartition) -> int:
+        """Return what was said of a partition."""
+        return self.given.get(partition, self.default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """What is to be read, from where, and how."""
+
+    paths: tuple[str, ...] = ()
+    servers: str = ""
+    client: Mapping[str, str] = field(default_factory=dict)
+    topics: TopicChoice = field(default_factory=TopicChoice)
+    starting: Bound = Bound(is_time=False, default=EARLIEST)
+    ending: Bound = Bound(is_time=False, default=LATEST)
+    is_committed: bool = False
+    has_headers: bool = False
+    columns: tuple[str, ...] | None = None
+    gap: str = "fail"
+    gap_table: str | None = None
+    refill_path: str | None = None
+    min_partitions: int | None = None
+    max_records: int | None = None
+    split_bytes: int = SPLIT_BYTES
+
+
+def parse_options(given: Mapping[str, str]) -> SourceOptions:
+    """Return the value of Spark's options; SettingError names what cannot be used."""
+    texts = {name.lower(): text for name, text in given.items()}
+    _refuse_unknown(texts)
+    paths, servers = _paths(texts), texts.get(_SERVERS, "")
+    if not paths and not servers:
+        raise _wrong("path", "nothing is given to read from", "give path, kafka.bootstrap.servers")
+    return SourceOptions(
+        paths=paths,
+        servers=servers,
+        client=_client_options(texts),
+        topics=_topics(texts, needs_choice=bool(servers)),
+        starting=_bound(texts, "starting", default=EARLIEST),
+        ending=_bound(texts, "ending", default=LATEST),
+        is_committed=_isolation(texts) == "read_committed",
+        has_headers=_flag(texts, "includeHeaders", default=False),
+        columns=_columns(texts),
+        gap=_gap(texts),
+        gap_table=texts.get("gaptable"),
+        refill_path=texts.get("refillpath"),
+        min_partitions=_count(texts, "minPartitions"),
+        max_records=_count(texts, "maxRecordsPerPartition"),
+        split_bytes=_count(texts, "splitBytes") or SPLIT_BYTES,
+    )
+
+
+# -- names
+
+
+def _refuse_unknown(texts: Mapping[str, str]) -> None:
+    for name in texts:
+        if name in _SPELLING or (name.startswith(_CLIENT) and name != _CLIENT):
+            continue
+        if name in {each.lower() for each in STREAMING}:
+            raise _wrong(name, f"option {name} is for streams", "leave it out of a batch reading")
+        near = get_close_matches(name, _SPELLING, n=1)
+        remedy = f"did you mean {_SPELLING[near[0]]}?" if near else f"known are {', '.join(NAMES)}"
+        raise _wrong(name, f"option {name} is unknown", remedy)
+
+
+def _wrong(key: str, problem: str, remedy: str) -> SettingError:
+    return SettingError(problem, key=key, remedy=remedy)
+
+
+def _one_of(texts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """Return the one of these options that is given; two of them contradict each other."""
+    given = [name for name in names if name.lower() in texts]
+    if len(given) > 1:
+        raise _wrong(
+            given[1], f"{' and '.join(given)} contradict each other", "keep one of them"
+        )
+    return given[0] if given else None
+
+
+# -- where, and what
+
+
+def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
+    _one_of(texts, ("path", "paths"))
+    if "paths" in texts:
+        return tuple(str(path) for path in _json(texts, "paths", list))
+    return (texts["path"],) if texts.get("path") else ()
+
+
+def _client_options(texts: Mapping[str, str]) -> dict[str, str]:
+    own = {_SERVERS, f"{_CLIENT}isolation.level"}
+    return {
+        name.removeprefix(_CLIENT): text
+        for name, text in texts.items()
+        if name.startswith(_CLIENT) and name not in own
+    }
+
+
+def _topics(texts: Mapping[str, str], *, needs_choice: bool) -> TopicChoice:
+    given = _one_of(texts, ("subscribe", "subscribePattern", "assign"))
+    match given:
+        case "subscribe":
+            names = frozenset(filter(None, map(str.strip, texts["subscribe"].split(","))))
+            if not names:
+                raise _wrong(given, "subscribe names no topic", "name topics with commas between")
+            return TopicChoice(names=names)
+        case "subscribePattern":
+            return TopicChoice(pattern=_pattern(texts["subscribepattern"]))
+        case "assign":
+            return TopicChoice(assigned=_assigned(texts))
+        case _ if needs_choice:
+            raise _wrong(
+                "subscribe", "no topic is given", "give subscribe, subscribePattern or assign"
+            )
+        case _:
+            return TopicChoice()
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise _wrong(
+            "subscribePattern", f"{text!r} is no pattern: {error}", "write a regular expression"
+        ) from error
+    return text
+
+
+def _assigned(texts: Mapping[str, str]) -> frozenset[TopicPartition]:
+    parsed = _json(texts, "assign", dict)
+    if not all(isinstance(numbers, list) for numbers in parsed.values()):
+        raise _wrong("assign", "assign is no list of partitions a topic", 'as {"orders": [0, 1]}')
+    return frozenset(
+        _partition("assign", topic, number)
+        for topic, numbers in parsed.items()
+        for number in numbers
+    )
+
+
+# -- from, and to
+
+
+def _bound(texts: Mapping[str, str], side: str, *, default: int) -> Bound:
+    names = (f"{side}Offsets", f"{side}OffsetsByTimestamp", f"{side}Timestamp")
+    given = _one_of(texts, names)
+    if given is None:
+        return Bound(is_time=False, default=default)
+    text = texts[given.lower()].strip()
+    if given.endswith("OffsetsByTimestamp"):
+        return Bound(is_time=True, default=default, given=_by_partition(texts, given))
+    if given.endswith("Timestamp"):
+        return Bound(is_time=True, default=_whole(given, text, least=0))
+    return _offsets_bound(texts, given, text=text, default=default)
+
+
+def _offsets_bound(texts: Mapping[str, str], given: str, *, text: str, default: int) -> Bound:
+    word = text.lower()
+    forbidden = "latest" if default == EARLIEST else "earliest"
+    if word == forbidden:
+        raise _wrong(given, f"{given} = {word} leaves nothing to read", "leave it out, or use JSON")
+    if word in ("earliest", "latest"):
+        return Bound(is_time=False, default=default)
+    offsets = _by_partition(texts, given)
+    odd = LATEST if default == EARLIEST else EARLIEST
+    for partition, offset in offsets.items():
+        if offset == odd or offset < EARLIEST:
+            raise _wrong(
+                given, f"{given} has {offset} for {partition}", "use offsets, -2 earliest, -1 latest"
+            )
+    return Bound(is_time=False, default=default, given=offsets)
+
+
+def _by_partition(texts: Mapping[str, str], name: str) -> dict[TopicPartition, int]:
+    parsed = _json(texts, name, dict)
+    found: dict[TopicPartition, int] = {}
+    for topic, numbers in parsed.items():
+        if not isinstance(numbers, dict):
+            raise _wrong(name, f"{name} has no partitions for {topic}", 'as {"orders": {"0": 23}}')
+        for number, value in numbers.items():
+            found[_partition(name, topic, number)] = _whole(name, str(value), least=EARLIEST)
+    return found
+
+
+def _partition(name: str, topic: str, number: object) -> TopicPartition:
+    parsed = _whole(name, str(number), least=0)
+    return TopicPartition(*(topic, parsed))  # type: ignore[arg-type]  # names of plain values
+
+
+# -- the rest
+
+
+def _isolation(texts: Mapping[str, str]) -> str:
+    name = _one_of(texts, ("isolation.level", f"{_CLIENT}isolation.level"))
+    level = texts[name.lower()] if name is not None else "read_uncommitted"
+    if level not in ISOLATIONS:
+        raise _wrong(
+            "isolation.level", f"there is no isolation {level!r}", f"use {' or '.join(ISOLATIONS)}"
+        )
+    return level
+
+
+def _gap(texts: Mapping[str, str]) -> str:
+    is_failing = _flag(texts, "failOnDataLoss", default=True)
+    gap = texts.get("gap", "fail" if is_failing else "record")
+    if gap not in GAPS:
+        raise _wrong("gap", f"gap = {gap!r} is no policy", f"use one of {', '.join(GAPS)}")
+    if gap == "fail" and not is_failing:
+        raise _wrong(
+            "gap", "gap = fail and failOnDataLoss = false contradict each other", "keep one of them"
+        )
+    if gap == "record" and "gaptable" not in texts:
+        raise _wrong(
+            "gapTable",
+            "missing records are to be told of, and nobody says where",
+            "give gapTable, a folder for Parquet files, or let gap be fail",
+        )
+    return gap
+
+
+def _columns(texts: Mapping[str, str]) -> tuple[str, ...] | None:
+    if "columns" not in texts:
+        return None
+    return tuple(filter(None, map(str.strip, texts["columns"].split(","))))
+
+
+def _flag(texts: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = texts.get(name.lower(), str(default)).strip().lower()
+    if text not in ("true", "false"):
+        raise _wrong(name, f"{name} = {text!r} is neither true nor false", "use one of the two")
+    return text == "true"
+
+
+def _count(texts: Mapping[str, str], name: str) -> int | None:
+    text = texts.get(name.lower())
+    return None if text is None else _whole(name, text, least=1)
+
+
+def _whole(name: str, text: str, *, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise _wrong(name, f"{name} has {text!r}", f"use a whole number, at least {least}")
+    return number
+
+
+def _json(texts: Mapping[str, str], name: str, kind: type) -> Any:
+    """Return an option's JSON, of this kind."""
+    try:
+        parsed = json.loads(texts[name.lower()])
+    except json.JSONDecodeError as error:
+        raise _wrong(name, f"{name} is no JSON: {error}", "write it as a JSON object") from error
+    if not isinstance(parsed, kind):
+        raise _wrong(name, f"{name} is no JSON {kind.__name__}", "see the page on the source")
+    return parsed

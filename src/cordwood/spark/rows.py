@@ -1,0 +1,100 @@
+"""The columns of the source: spark-sql-kafka's, in its order, made of the columns of records.
+
+    key, value       binary
+    topic            string
+    partition        int
+    offset           long
+    timestamp        timestamp; where a producer gave none, one millisecond before 1970
+    timestampType    int: -1 none, 0 CreateTime, 1 LogAppendTime
+    headers          array<struct<key: string, value: binary>>, null where there are none;
+                     only with `includeHeaders`
+
+Spark takes a batch only if its Arrow types are exactly those of the schema.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cordwood.core.types import TopicPartition
+
+HEADERS: Final = "headers"
+COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+
+_HEADER: Final = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+
+_TYPES: Final = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestampType": pa.int32(),
+    HEADERS: pa.list_(_HEADER),
+}
+
+_SQL_TYPES: Final = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "long",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+    HEADERS: "array<struct<key: string, value: binary>>",
+}
+
+#: What of a record each column is made of; those of a partition are made of nothing.
+_SOURCES: Final = {
+    "key": "key",
+    "value": "value",
+    "offset": "offset",
+    "timestamp": "timestamp",
+    "timestampType": "timestamp_type",
+    HEADERS: "headers",
+}
+
+
+def ddl(columns: Sequence[str]) -> str:
+    """Return the schema of these columns as Spark is told it."""
+    return ", ".join(f"{name} {_SQL_TYPES[name]}" for name in columns)
+
+
+def arrow_schema(columns: Sequence[str]) -> pa.Schema:
+    """Return the schema that batches of these columns have."""
+    return pa.schema([pa.field(name, _TYPES[name]) for name in columns])
+
+
+def record_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of records that these are made of; at least one, to count rows by."""
+    wanted = tuple(_SOURCES[name] for name in columns if name in _SOURCES)
+    return wanted or ("offset",)
+
+
+def rows_of(
+    batch: pa.RecordBatch, partition: TopicPartition, *, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Return the rows of records of one partition."""
+    arrays = [_array(batch, partition, name=field.name) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(batch: pa.RecordBatch, partition: TopicPartition, *, name: str) -> pa.Array:
+    if name == "topic":
+        return pa.repeat(pa.scalar(partition.topic, pa.string()), batch.num_rows)
+    if name == "partition":
+        return pa.repeat(pa.scalar(partition.partition, pa.int32()), batch.num_rows)
+    array = batch.column(_SOURCES[name])
+    if name == HEADERS:
+        return _headers(array)
+    return array if array.type == _TYPES[name] else array.cast(_TYPES[name])
+
+
+def _headers(array: pa.ListArray) -> pa.ListArray:
+    """Return lists that are null where they were empty."""
+    pairs = array.values.cast(_HEADER)
+    is_empty = pc.equal(pc.list_value_length(array), 0)
+    return pa.ListArray.from_arrays(array.offsets, pairs, type=_TYPES[HEADERS], mask=is_empty)
