@@ -5,13 +5,14 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SLOW := crash or interop or fuzz or robustness or bench
+SLOW := crash or interop or fuzz or robustness or spark or bench
 FAST := not ($(SLOW))
 ARGS ?=
 
 # The lock files decide what is installed; pyproject.toml decides what `import cordwood` is.
 DEV := $(VENV)/.dev.stamp
 INSTALLED := $(VENV)/.installed.stamp
+SPARK := $(VENV)/.spark.stamp
 PEERS := $(VENV)/.peers.stamp
 
 .PHONY: help demo test test-all bench bench-kafka soak check gates format tidy lock setup clean
@@ -27,7 +28,11 @@ $(INSTALLED): $(DEV) pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(PEERS): requirements/peers.txt $(INSTALLED)
+$(SPARK): requirements/spark.txt $(INSTALLED)
+	@scripts/setup-venv $(VENV) requirements/spark.txt
+	@touch $@
+
+$(PEERS): requirements/peers.txt $(SPARK)
 	@scripts/setup-venv $(VENV) requirements/peers.txt
 	@touch $@
 
@@ -67,7 +72,7 @@ soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh cl
 
 check: gates test ## format, lint, types, contracts, budgets, fast tests
 
-gates: $(INSTALLED) ## the same without the tests
+gates: $(SPARK) ## the same without the tests
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy

@@ -3,7 +3,7 @@
     cordwood.spark.register(spark)
     spark.read.format("cordwood").option("subscribe", "orders").load("kafka-logs")
 
-No JAR, and no code of ours in the JVM. Options and columns are those of spark-sql-kafka, so that who
+No JAR, and no code of ours in the JVM. Options and columns are those of spark-sql-kafka: whoever
 comes from there changes one word. This is the one package that knows pyspark.
 """
 
@@ -17,9 +17,9 @@ __all__ = ("read", "register")
 
 def register(spark: "SparkSession") -> None:
     """Make `format("cordwood")` known to a session, for reading and for writing."""
-    from cordwood.spark.source import source_for  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
 
-    spark.dataSource.register(source_for(spark))
+    spark.dataSource.register(CordwoodSource)
 
 
 def read(

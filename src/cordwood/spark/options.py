@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from cordwood.core.errors import SettingError
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -67,6 +67,8 @@ _SPELLING: Final = {name.lower(): name for name in NAMES}
 #: Bytes that one task reads, if nothing else is said.
 SPLIT_BYTES: Final = 64 << 20
 
+T = TypeVar("T")
+
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 
 
@@ -104,6 +106,10 @@ class Bound(NamedTuple):
         return self.given.get(partition, self.default)
 
 
+FROM_EARLIEST: Final = Bound(is_time=False, default=EARLIEST)
+TO_LATEST: Final = Bound(is_time=False, default=LATEST)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
     """What is to be read, from where, and how."""
@@ -112,8 +118,8 @@ class SourceOptions:
     servers: str = ""
     client: Mapping[str, str] = field(default_factory=dict)
     topics: TopicChoice = field(default_factory=TopicChoice)
-    starting: Bound = Bound(is_time=False, default=EARLIEST)
-    ending: Bound = Bound(is_time=False, default=LATEST)
+    starting: Bound = FROM_EARLIEST
+    ending: Bound = TO_LATEST
     is_committed: bool = False
     has_headers: bool = False
     columns: tuple[str, ...] | None = None
@@ -173,9 +179,7 @@ def _one_of(texts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     """Return the one of these options that is given; two of them contradict each other."""
     given = [name for name in names if name.lower() in texts]
     if len(given) > 1:
-        raise _wrong(
-            given[1], f"{' and '.join(given)} contradict each other", "keep one of them"
-        )
+        raise _wrong(given[1], f"{' and '.join(given)} contradict each other", "keep one of them")
     return given[0] if given else None
 
 
@@ -267,7 +271,9 @@ def _offsets_bound(texts: Mapping[str, str], given: str, *, text: str, default: 
     for partition, offset in offsets.items():
         if offset == odd or offset < EARLIEST:
             raise _wrong(
-                given, f"{given} has {offset} for {partition}", "use offsets, -2 earliest, -1 latest"
+                given,
+                f"{given} has {offset} for {partition}",
+                "use offsets, -2 earliest, -1 latest",
             )
     return Bound(is_time=False, default=default, given=offsets)
 
@@ -285,7 +291,7 @@ def _by_partition(texts: Mapping[str, str], name: str) -> dict[TopicPartition, i
 
 def _partition(name: str, topic: str, number: object) -> TopicPartition:
     parsed = _whole(name, str(number), least=0)
-    return TopicPartition(*(topic, parsed))  # type: ignore[arg-type]  # names of plain values
+    return TopicPartition(TopicName(topic), PartitionId(parsed))
 
 
 # -- the rest
@@ -347,7 +353,7 @@ def _whole(name: str, text: str, *, least: int) -> int:
     return number
 
 
-def _json(texts: Mapping[str, str], name: str, kind: type) -> Any:
+def _json(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
     """Return an option's JSON, of this kind."""
     try:
         parsed = json.loads(texts[name.lower()])

@@ -38,7 +38,7 @@ def find_logs(files: Files, options: SourceOptions) -> Mapping[TopicPartition, s
     return dict(sorted(found.items()))
 
 
-def resolve(reader: PartitionReader, partition: TopicPartition, options: SourceOptions) -> Range:
+def resolve(reader: PartitionReader, partition: TopicPartition, *, options: SourceOptions) -> Range:
     """Return the offsets that are wanted of a log and that it has, as it is now."""
     bounds = reader.offsets()
     end = bounds.log_end

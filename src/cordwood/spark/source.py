@@ -1,15 +1,11 @@
 """`format("cordwood")`: what Spark calls, and nothing decided here.
 
-    driver   options ──► partitions found, offsets fixed ──► splits
-    task     a split ──► batches of records ──► rows
-
-A reader that takes filters fails to start while Spark's setting for that is off, which it is unless
-somebody switches it on. So there are two sources, and `source_for` picks the one that a session can
-use.
+driver   options ──► partitions found, offsets fixed ──► splits
+task     a split ──► batches of records ──► rows
 """
 
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -24,9 +20,6 @@ from cordwood.spark.splits import Split, cut_log, limit_records
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
-
-PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
 class SplitPartition(InputPartition):
@@ -75,11 +68,6 @@ class CordwoodReader(DataSourceReader):
             yield from read_split(partition.value, self._columns, options=self._options)
 
 
-def source_for(spark: "SparkSession") -> type[DataSource]:
-    """Return the source that a session can use."""
-    return CordwoodSource
-
-
 def columns_of(options: SourceOptions) -> tuple[str, ...]:
     """Return the columns of a reading."""
     if options.columns is not None:
@@ -92,7 +80,7 @@ def plan(options: SourceOptions) -> list[Split]:
     files, ranges = SystemFiles(), []
     for partition, path in find_logs(files, options).items():
         with open_log(files, path) as reader:
-            ranges.append((path, resolve(reader, partition, options)))
+            ranges.append((path, resolve(reader, partition, options=options)))
     splits: list[Split] = []
     for path, wanted in ranges:
         with open_log(files, path) as reader:

@@ -1,0 +1,55 @@
+"""Logs cut into ranges of much the same bytes."""
+
+from itertools import pairwise
+
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.splits import Range, Split, cut_log, limit_records
+from cordwood.storage.reader import PartitionReader
+from tests.unit.storage.log_samples import filled
+from tests.unit.storage.reader_samples import logged, reader
+
+PARTITION = TopicPartition(TopicName("orders"), PartitionId(0))
+RECORDS = 40
+
+
+def _reader() -> PartitionReader:
+    """Return a log of single records, three a segment, each of them indexed."""
+    place, log = logged()
+    filled(log, RECORDS)
+    return reader(place.files)
+
+
+def _cut(start: int, end: int, *, split_bytes: int) -> list[Split]:
+    return cut_log(_reader(), Range(PARTITION, start, end), split_bytes=split_bytes)
+
+
+def test_splits_follow_each_other_without_gap_or_overlap() -> None:
+    splits = _cut(5, 33, split_bytes=300)
+
+    assert len(splits) > 3
+    assert (splits[0].range.start, splits[-1].range.end) == (5, 33)
+    assert all(left.range.end == right.range.start for left, right in pairwise(splits))
+
+
+def test_splits_have_much_the_same_bytes() -> None:
+    splits = _cut(0, RECORDS, split_bytes=300)
+
+    assert all(300 <= split.size <= 300 + 80 for split in splits[:-1])
+
+
+def test_log_that_fits_one_task_is_one_split() -> None:
+    (split,) = _cut(0, RECORDS, split_bytes=1 << 20)
+
+    assert split.range == Range(PARTITION, 0, RECORDS)
+
+
+def test_empty_range_has_no_splits() -> None:
+    assert _cut(7, 7, split_bytes=300) == []
+
+
+def test_splits_can_be_limited_by_records_too() -> None:
+    split = Split(Range(PARTITION, 0, 25), 1000, "/d")
+
+    limited = limit_records([split], 10)
+
+    assert [(each.range.start, each.range.end) for each in limited] == [(0, 10), (10, 20), (20, 25)]
