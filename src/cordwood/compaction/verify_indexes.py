@@ -1,0 +1,143 @@
+"""The indexes of a cleaned segment, held against its batches as these come by.
+
+.index       an entry names the last offset of a batch and where that begins; no stretch longer
+             than the interval goes without one, as long as the index has room
+.timeindex   an entry names the latest time so far and the last offset of the batch that brought
+             it; the last one is the segment's latest time, for retention and rolls ask it
+.txnindex    read here; which entries there have to be is known once the log has been judged
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from cordwood.compaction.verify_reading import SegmentFile
+from cordwood.core.ports import SegmentSource
+from cordwood.records.header import BatchHeader
+from cordwood.storage.index import (
+    ABORTED_ENTRY_SIZE,
+    OFFSET_ENTRY_SIZE,
+    TIME_ENTRY_SIZE,
+    AbortedEntry,
+    HeldEntries,
+    OffsetEntry,
+    OffsetIndex,
+    TimeEntry,
+    TimeIndex,
+    TransactionIndex,
+)
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import INDEX, TIME_INDEX, TXN_INDEX
+
+_NO_BATCH: Final = "an entry that no batch has"
+
+
+class IndexFault(NamedTuple):
+    """What is wrong with an index, and which of a segment's files it is."""
+
+    extension: str
+    what: str
+    expected: str = ""
+    found: str = ""
+
+
+class IndexesSeen:
+    """Takes the batches of one segment, in order, and gathers what its indexes say wrongly."""
+
+    __slots__ = (
+        "_entered_at",
+        "_interval_bytes",
+        "_latest",
+        "_offsets",
+        "_offsets_read",
+        "_room",
+        "_times",
+        "_times_read",
+        "faults",
+    )
+
+    def __init__(self, source: SegmentSource, file: SegmentFile, *, config: LogConfig) -> None:
+        self.faults: list[IndexFault] = []
+        self._interval_bytes = config.index_interval_bytes
+        self._room = config.segment_index_bytes // OFFSET_ENTRY_SIZE
+        offsets = self._held(source, file, INDEX, entry_size=OFFSET_ENTRY_SIZE)
+        times = self._held(source, file, TIME_INDEX, entry_size=TIME_ENTRY_SIZE)
+        offset_index = OffsetIndex(file.base_offset, offsets)
+        time_index = TimeIndex(file.base_offset, times)
+        self._offsets = [offset_index.entry(number) for number in range(offsets.count)]
+        self._times = [time_index.entry(number) for number in range(times.count)]
+        self._offsets_read = self._times_read = 0
+        self._entered_at = 0
+        self._latest = TimeEntry(-1, file.base_offset)
+
+    def see(self, header: BatchHeader) -> None:
+        """Take the next batch."""
+        if header.max_timestamp > self._latest.timestamp:
+            self._latest = TimeEntry(header.max_timestamp, header.last_offset)
+        self._see_offsets(header)
+        self._see_times(header)
+
+    def finish(self) -> list[IndexFault]:
+        """Return what is wrong, once all batches have come by."""
+        for entry in self._offsets[self._offsets_read :]:
+            self._fault(INDEX, _NO_BATCH, found=entry)
+        for each in self._times[self._times_read :]:
+            self._fault(TIME_INDEX, _NO_BATCH, found=each)
+        last = self._times[-1] if self._times else TimeEntry(-1, self._latest.offset)
+        if last.timestamp != self._latest.timestamp:
+            what = "the last entry is not the latest time"
+            self._fault(TIME_INDEX, what, expected=self._latest, found=last)
+        return self.faults
+
+    def _see_offsets(self, header: BatchHeader) -> None:
+        expected = OffsetEntry(header.last_offset, header.position)
+        is_due = header.position - self._entered_at > self._interval_bytes
+        entry = next(iter(self._offsets[self._offsets_read : self._offsets_read + 1]), None)
+        if entry is not None and entry.position <= header.position:
+            self._offsets_read += 1
+            self._entered_at = header.position
+            if entry != expected:
+                self._fault(INDEX, _NO_BATCH, expected=expected, found=entry)
+        elif is_due and self._offsets_read < self._room:
+            self._entered_at = header.position
+            self._fault(INDEX, "a batch has no entry", expected=expected, found=entry)
+
+    def _see_times(self, header: BatchHeader) -> None:
+        for entry in self._times[self._times_read :]:
+            if entry.offset > header.last_offset:
+                break
+            self._times_read += 1
+            if entry != self._latest:
+                self._fault(TIME_INDEX, _NO_BATCH, expected=self._latest, found=entry)
+
+    def _held(  # tidy: allow[positional] a source, what is read of it, and which part
+        self, source: SegmentSource, file: SegmentFile, extension: str, *, entry_size: int
+    ) -> HeldEntries:
+        entries = _held(source, file, extension, entry_size=entry_size)
+        if entries.size % entry_size:
+            self._fault(extension, "a part of an entry", found=f"{entries.size} bytes")
+        return entries
+
+    def _fault(
+        self, extension: str, what: str, *, expected: object = "", found: object = ""
+    ) -> None:
+        self.faults.append(IndexFault(extension, what, str(expected), str(found)))
+
+
+def aborted_entries(source: SegmentSource, file: SegmentFile) -> Iterator[AbortedEntry]:
+    """Yield what a segment's transaction index says; DamagedFileError if that cannot be read."""
+    entries = _held(source, file, TXN_INDEX, entry_size=ABORTED_ENTRY_SIZE)
+    index = TransactionIndex(file.base_offset, entries)
+    index.check()
+    yield from index.read()
+
+
+def _held(  # tidy: allow[positional] a source, what is read of it, and which part
+    source: SegmentSource, file: SegmentFile, extension: str, *, entry_size: int
+) -> HeldEntries:
+    """Return all entries of an index; none if there is no file."""
+    name = file.sibling(extension)
+    try:
+        data = source.read(name, source.stat(name).size, 0)
+    except FileNotFoundError:
+        data = b""
+    return HeldEntries(data, entry_size, path=f"{source.path}/{name}")

@@ -1,0 +1,102 @@
+"""What a cleaning has left, looked at alone: sound batches, in order, each where it belongs.
+
+Every checksum and every record is checked. Offsets increase from batch to batch through all of the
+segments, which hold them by their own names, within 31 bits; none is at or above the end. Indexes
+are held against the batches. All this comes first, for the rest relies on the order.
+"""
+
+from dataclasses import dataclass, field
+
+from cordwood.compaction.verify_indexes import IndexesSeen, aborted_entries
+from cordwood.compaction.verify_reading import Found, Reading, SegmentFile, batches_of
+from cordwood.compaction.verify_records import Judge
+from cordwood.compaction.verify_transactions import marker_of
+from cordwood.compaction.violations import Violation, Violations
+from cordwood.core.errors import BadRecordsError, DamagedFileError
+from cordwood.records.batch import RecordBatch
+from cordwood.records.control import ControlType
+from cordwood.storage.index import AbortedEntry, is_within_reach
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import TXN_INDEX
+
+
+@dataclass(slots=True)
+class LeftLog:
+    """What was seen of the cleaned segments: sums, and their aborted transactions by marker."""
+
+    batches: int = 0
+    bytes: int = 0
+    aborted: dict[int, AbortedEntry] = field(default_factory=dict)
+
+
+class LeftReader:
+    """Reads the cleaned segments, and lets a judge learn their data."""
+
+    __slots__ = ("_config", "_end", "_last_offset", "_reading", "_violations", "seen")
+
+    def __init__(
+        self, reading: Reading, violations: Violations, *, config: LogConfig, end: int
+    ) -> None:
+        self.seen = LeftLog()
+        self._reading = reading
+        self._violations = violations
+        self._config = config
+        self._end = end
+        self._last_offset = -1
+
+    def read(self, file: SegmentFile, judge: Judge) -> None:
+        """Read the next segment."""
+        indexes = IndexesSeen(self._reading.source, file, config=self._config)
+        markers: set[int] = set()
+        try:
+            for found in batches_of(self._reading, file):
+                self._see(found)
+                indexes.see(found.header)
+                if not found.header.is_control:
+                    judge.learn(found)
+                elif _is_abort(found):
+                    markers.add(found.header.last_offset)
+        except BadRecordsError as error:
+            self._violations.add(Violation(f"a batch is damaged: {error}", file.name))
+            return
+        for fault in indexes.finish():
+            name = file.sibling(fault.extension)
+            self._violations.add(Violation(fault.what, name, -1, -1, fault.expected, fault.found))
+        self._see_aborted(file, markers)
+
+    def _see(self, found: Found) -> None:
+        """Take note of a batch, and say what is wrong with its place."""
+        header, file = found.header, found.file
+        self.seen.batches += 1
+        self.seen.bytes += header.size
+        what = None
+        if header.base_offset <= self._last_offset or header.last_offset < header.base_offset:
+            what = "offsets go back"
+        elif header.base_offset < file.base_offset:
+            what = "a batch lies in a segment that begins behind it"
+        elif not is_within_reach(header.last_offset, file.base_offset):
+            what = "a batch is out of the reach of its segment's indexes"
+        elif header.last_offset >= self._end:
+            what = "a batch lies at or above the end of the pass"
+        if what is not None:
+            place = (header.base_offset, header.position)
+            self._violations.add(Violation(what, file.name, *place))
+        self._last_offset = max(self._last_offset, header.last_offset)
+
+    def _see_aborted(self, file: SegmentFile, markers: set[int]) -> None:
+        """Take a segment's transaction index, which speaks of markers of this segment alone."""
+        name = file.sibling(TXN_INDEX)
+        try:
+            for entry in aborted_entries(self._reading.source, file):
+                self.seen.aborted[entry.last_offset] = entry
+                if entry.last_offset not in markers:
+                    what = "an aborted transaction without its marker"
+                    self._violations.add(Violation(what, name, entry.last_offset))
+        except DamagedFileError as error:
+            self._violations.add(Violation(str(error), name))
+
+
+def _is_abort(found: Found) -> bool:
+    batch = found.batch
+    assert isinstance(batch, RecordBatch), "old formats have no control batches"
+    return batch.count > 0 and marker_of(batch) is ControlType.ABORT

@@ -1,0 +1,127 @@
+"""A verification from its beginning to its end."""
+
+from dataclasses import replace
+
+import pytest
+
+from cordwood.compaction.verify import verify_alone
+from cordwood.compaction.verify_keys import ENTRY_BYTES, Scope
+from cordwood.storage.index import AbortedEntry
+from cordwood.storage.names import LOG
+from tests.unit.compaction.cleaned_logs import CleanedLog, without
+from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
+
+WAS = [batch(0, "a1 b1 c1 d1"), batch(4, "a2 b2 e- -x")]
+LEFT = [without(WAS[0], 0, 1), with_horizon(without(WAS[1], 7))]
+LATER = "a record is left although a later one of its key is left, too"
+LOST = "the last record of a key is gone"
+
+
+def log(*left: bytes) -> CleanedLog:
+    """Return a log of which these batches are left."""
+    return CleanedLog({0: WAS}, {0: left or LEFT}, end=8)
+
+
+def test_verify_finds_nothing_wrong_with_what_is_right() -> None:
+    assert log().wrongs() == []
+
+
+def test_verify_says_what_a_certificate_has_to_say() -> None:
+    seen = log().verified().seen
+    assert seen is not None
+
+    cleaning = log().cleaning()._replace(certificate=seen)
+
+    assert log().verified(cleaning=cleaning).violations == ()
+    assert (seen.keys, seen.counts.superseded, seen.counts.unkeyed) == (5, 2, 1)
+
+
+def test_verify_names_the_segment_of_a_lost_record() -> None:
+    (violation,) = log(without(WAS[0], 0, 1, 3), LEFT[1]).verified().violations
+
+    assert (violation.what, violation.offset) == (LOST, 3)
+    assert violation.file == "00000000000000000000.log"
+
+
+@pytest.mark.parametrize("keys", (1, 2, 3))
+def test_verify_looks_at_all_keys_in_whatever_memory(keys: int) -> None:
+    memory_bytes = keys * (ENTRY_BYTES + 1)
+
+    assert log().wrongs(memory_bytes=memory_bytes) == []
+    assert log(without(WAS[0], 0), LEFT[1]).wrongs(memory_bytes=memory_bytes) == [LATER]
+    assert log().verified(memory_bytes=memory_bytes).seen == log().verified().seen
+
+
+def test_a_sample_looks_at_one_class_of_keys() -> None:
+    wrong = log(without(WAS[0], 0, 1, 3), LEFT[1])
+
+    found = [wrong.wrongs(scope=Scope(1, 16, chosen)) for chosen in range(16)]
+
+    assert sorted(found) == [[]] * 15 + [[LOST]]
+
+
+def test_a_sample_looks_at_everything_else() -> None:
+    wrong = log(LEFT[0], batch(4, "a2 b3 e-"))
+
+    assert all(wrong.wrongs(scope=Scope(1, 16, chosen)) for chosen in range(16))
+
+
+def test_a_pass_that_erases_is_looked_at_whole() -> None:
+    left = [without(WAS[0], 0, 1, 2), LEFT[1]]
+
+    found = log(*left).planned(erased_keys=frozenset({b"c"})).verified(scope=Scope(1, 16, 3))
+
+    assert found.how == "all keys"
+    assert found.seen is not None
+
+
+def test_an_erased_key_may_not_be_left() -> None:
+    erasing = log().planned(erased_keys=frozenset({b"c"}))
+
+    assert erasing.wrongs() == ["a record of an erased key is still there"]
+
+
+def test_verify_holds_the_transaction_index_against_the_markers() -> None:
+    before = [sent(0, "a1"), marker(1, is_commit=False), batch(2, "b1")]
+    entry = AbortedEntry(1, 0, 1, 2)
+    right = CleanedLog({0: before}, {0: before[1:]}, end=3, aborted=[entry])
+    wrong = CleanedLog({0: before}, {0: before[1:]}, end=3)
+    wrong.write(0, before, aborted=[entry])
+
+    assert right.wrongs() == []
+    assert wrong.wrongs() == ["an aborted transaction is not in the transaction index as it was"]
+
+
+def test_verify_lets_an_index_alone_that_is_of_a_log_by_itself() -> None:
+    batches = [with_horizon(marker(1, is_commit=False)), batch(2, "b1")]
+    cleaned = CleanedLog({0: batches}, {}, end=3, aborted=[AbortedEntry(1, 0, 1, 2)])
+
+    assert cleaned.verified_alone() == []
+
+
+def test_verify_notices_what_was_damaged_before() -> None:
+    damaged = log()
+    damaged.put(0, LOG, b"".join(WAS)[:-1] + b"\1", suffix="")
+
+    (violation,) = damaged.verified().violations
+
+    assert violation.what.startswith("a batch was damaged: the checksum is wrong")
+
+
+def test_verify_looks_no_further_when_files_are_wrong() -> None:
+    cleaning = log().cleaning()
+
+    found = log().verified(cleaning=cleaning._replace(end=5))
+
+    assert found.total == 1
+    assert found.seen is None
+
+
+def test_verify_alone_says_how_it_has_looked() -> None:
+    left = CleanedLog({0: LEFT}, {}, end=8)
+
+    found = verify_alone(
+        left.reading, replace(left.plan), scope=Scope(1, 16, 3), memory_bytes=1 << 20
+    )
+
+    assert (found.violations, found.how) == ((), "a sample of the keys")

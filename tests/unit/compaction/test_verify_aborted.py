@@ -1,0 +1,56 @@
+"""Transaction indexes held against markers."""
+
+import pytest
+
+from cordwood.compaction.verify_aborted import aborted_before, aborted_faults
+from cordwood.compaction.verify_reading import SegmentFile
+from cordwood.compaction.verify_transactions import Aborted
+from cordwood.storage.index import AbortedEntry
+from cordwood.storage.names import TXN_INDEX
+from tests.unit.compaction.cleaned_logs import CleanedLog
+from tests.unit.compaction.compaction_samples import marker
+
+TOLD = Aborted(1, 5, 9)
+ENTRY = AbortedEntry(1, 4, 9, 10)
+
+
+def test_an_entry_is_right_when_it_is_as_it_was() -> None:
+    assert list(aborted_faults({9: TOLD}, {9: ENTRY}, before={9: ENTRY})) == []
+
+
+@pytest.mark.parametrize(
+    "left", ({}, {9: ENTRY._replace(first_offset=5)}, {9: ENTRY._replace(last_stable_offset=9)})
+)
+def test_an_entry_that_is_not_as_it_was_is_noticed(left: dict[int, AbortedEntry]) -> None:
+    (wrong,) = aborted_faults({9: TOLD}, left, before={9: ENTRY})
+
+    assert wrong.what == "an aborted transaction is not in the transaction index as it was"
+
+
+@pytest.mark.parametrize(
+    ("left", "wrongs"),
+    (
+        (ENTRY, 0),
+        (ENTRY._replace(first_offset=6), 1),
+        (ENTRY._replace(producer_id=2), 1),
+    ),
+)
+def test_an_entry_that_no_index_had_begins_where_its_data_do(
+    left: AbortedEntry, wrongs: int
+) -> None:
+    assert len(list(aborted_faults({9: TOLD}, {9: left}, before={}))) == wrongs
+
+
+def test_an_entry_that_no_marker_needs_is_noticed() -> None:
+    (wrong,) = aborted_faults({}, {9: ENTRY}, before={})
+
+    assert wrong.what == "an aborted transaction without data is in the transaction index"
+
+
+def test_aborted_before_passes_over_an_index_that_cannot_be_read() -> None:
+    batches = {0: [marker(9, is_commit=False)], 10: []}
+    log = CleanedLog(batches, {}, end=11, aborted=[ENTRY])
+    log.put(10, TXN_INDEX, b"\0", suffix="")
+    files = [SegmentFile(base, "", 0, 0, 0) for base in batches]
+
+    assert aborted_before(log.reading.source, files) == {9: ENTRY}

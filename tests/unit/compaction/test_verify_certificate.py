@@ -1,0 +1,45 @@
+"""Certificates held against what was seen."""
+
+from dataclasses import replace
+
+from cordwood.compaction.engine import Counts
+from cordwood.compaction.verify_certificate import certificate_faults
+from tests.unit.compaction.cleaned_logs import certificate
+
+SEEN = certificate(Counts(superseded=5, tombstones_dropped=2, stream=7))
+
+
+def wrongs(counts: Counts, *, is_sample: bool = False) -> list[str]:
+    found = certificate_faults(certificate(counts), SEEN, is_sample=is_sample)
+    return sorted(each.what for each in found)
+
+
+def test_a_certificate_is_right_when_it_says_what_was_seen() -> None:
+    assert wrongs(replace(SEEN.counts)) == []
+
+
+def test_a_certificate_is_wrong_in_what_it_says_otherwise() -> None:
+    assert wrongs(replace(SEEN.counts, stream=8)) == ["the certificate's stream was seen otherwise"]
+
+
+def test_a_certificate_of_all_keys_tells_expired_from_superseded() -> None:
+    assert wrongs(replace(SEEN.counts, superseded=4, tombstones_dropped=3)) == [
+        "the certificate's superseded was seen otherwise",
+        "the certificate's tombstones dropped was seen otherwise",
+    ]
+
+
+def test_a_sample_tells_their_sum_alone() -> None:
+    same = replace(SEEN.counts, superseded=4, tombstones_dropped=3)
+    other = replace(SEEN.counts, superseded=4)
+
+    assert wrongs(same, is_sample=True) == []
+    assert wrongs(other, is_sample=True) == [
+        "the certificate's superseded or expired was seen otherwise"
+    ]
+
+
+def test_a_certificate_is_not_asked_how_it_came_about() -> None:
+    said = replace(SEEN, ranges=3, verified="all keys", erased_keys=("k",))
+
+    assert list(certificate_faults(said, SEEN, is_sample=False)) == []

@@ -1,0 +1,53 @@
+"""Reading for a verification: whole batches, whatever the size of what is read at a time."""
+
+import pytest
+
+from cordwood.compaction.verify_reading import Reading, SegmentFile, batches_of
+from cordwood.core.errors import CorruptMessageError
+from cordwood.storage.source import DirectorySource
+from cordwood.testing.files import MemoryFiles
+from tests.unit.compaction.compaction_samples import batch
+
+DATA = batch(0, "a1 b1") + batch(2, "c1") + batch(3, "d1 e1 f1")
+
+
+def read(data: bytes, *, io_bytes: int, size: int | None = None) -> tuple[list[int], list[int]]:
+    """Return where batches were found, and how many bytes were read each time."""
+    files = MemoryFiles()
+    files.make_directory("/t-0")
+    file = SegmentFile(0, "", len(data) if size is None else size, 0, 0)
+    files.create(f"/t-0/{file.name}").append(data)
+    told: list[int] = []
+    reading = Reading(DirectorySource(files, "/t-0"), io_bytes, told.append)
+    return [found.header.position for found in batches_of(reading, file)], told
+
+
+@pytest.mark.parametrize("io_bytes", (17, 100, 160, 1 << 20))
+def test_batches_of_finds_each_batch_whatever_is_read_at_a_time(io_bytes: int) -> None:
+    positions, told = read(DATA, io_bytes=io_bytes)
+
+    assert positions == [0, len(batch(0, "a1 b1")), len(batch(0, "a1 b1") + batch(2, "c1"))]
+    assert sum(told) >= len(DATA)
+
+
+def test_batches_of_finds_nothing_in_an_empty_file() -> None:
+    assert read(b"", io_bytes=64) == ([], [])
+
+
+@pytest.mark.parametrize("cut", (1, 40, len(batch(3, "d1 e1 f1")) - 5))
+def test_batches_of_refuses_a_last_batch_that_is_cut_off(cut: int) -> None:
+    with pytest.raises(CorruptMessageError, match="cut off"):
+        read(DATA[:-cut], io_bytes=64)
+
+
+def test_batches_of_refuses_a_file_that_is_shorter_than_it_was() -> None:
+    with pytest.raises(CorruptMessageError, match="cut off"):
+        read(DATA, io_bytes=64, size=len(DATA) + 1)
+
+
+def test_batches_of_refuses_a_wrong_checksum() -> None:
+    damaged = bytearray(DATA)
+    damaged[-1] ^= 1
+
+    with pytest.raises(CorruptMessageError, match="checksum"):
+        read(bytes(damaged), io_bytes=1 << 20)

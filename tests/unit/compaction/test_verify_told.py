@@ -1,0 +1,72 @@
+"""Headers read before all else: transactions, and what the plan says of producers."""
+
+from cordwood.compaction.plan import LastBatch
+from cordwood.compaction.verify_reading import SegmentFile
+from cordwood.compaction.verify_told import HeadersRead
+from cordwood.compaction.verify_transactions import Aborted
+from cordwood.compaction.violations import Violations
+from tests.unit.compaction.cleaned_logs import CleanedLog
+from tests.unit.compaction.compaction_samples import batch, marker, sent
+
+
+def read(
+    before: dict[int, list[bytes]], *, end: int, behind: list[bytes], **plan: object
+) -> tuple[HeadersRead, list[str]]:
+    """Return what was told by segments and by one behind them, and what is wrong."""
+    log = CleanedLog(before, {}, end=end).planned(**plan)
+    log.write(end, behind)
+    violations = Violations()
+    found = HeadersRead(log.reading.source, log.plan, violations=violations)
+    found.read([SegmentFile(each.base_offset, "", each.size, 0, 0) for each in log.plan.segments])
+    found.read_beyond(end)
+    return found, [violation.what for violation in violations.kept]
+
+
+def test_transactions_are_told_of_over_segments() -> None:
+    before = {0: [sent(0, "a1")], 1: [batch(1, "b1"), marker(2, is_commit=False)]}
+
+    found, wrongs = read(before, end=3, behind=[])
+
+    assert found.told.aborted(1, 0) == Aborted(1, 0, 2)
+    assert wrongs == []
+
+
+def test_a_transaction_may_end_beyond_the_pass() -> None:
+    found, wrongs = read({0: [sent(0, "a1")]}, end=1, behind=[marker(1, is_commit=False)])
+
+    assert found.told.aborted(1, 0) == Aborted(1, 0, 1)
+    assert wrongs == []
+
+
+def test_a_transaction_that_is_open_may_not_be_cleaned() -> None:
+    _, wrongs = read({0: [sent(0, "a1")]}, end=1, behind=[batch(1, "b1")])
+
+    assert wrongs == ["data of a transaction that is open lie below the end"]
+
+
+def test_a_later_batch_of_a_producer_than_planned_is_noticed() -> None:
+    before = {0: [sent(0, "a1"), sent(1, "a2"), marker(2, is_commit=True)]}
+
+    _, wrongs = read(before, end=3, behind=[], last_batches={1: LastBatch(0, 0)})
+
+    assert wrongs == ["a producer has a later batch than the plan says"]
+
+
+def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
+    before = {0: [sent(0, "a1"), marker(1, is_commit=True)]}
+    last = {1: LastBatch(0, 7), 2: LastBatch(0, None)}
+
+    assert read(before, end=2, behind=[], last_batches=last)[1] == []
+
+
+def test_a_batch_that_was_damaged_is_noticed() -> None:
+    damaged = batch(0, "a1")[:16] + b"\7" + batch(0, "a1")[17:]
+    log = CleanedLog({0: [batch(0, "a1")]}, {}, end=1)
+    log.put(0, ".log", damaged, suffix="")
+    violations = Violations()
+
+    HeadersRead(log.reading.source, log.plan, violations=violations).read(
+        [SegmentFile(0, "", len(damaged), 0, 0)]
+    )
+
+    assert violations.kept[0].what.startswith("a batch was damaged: unknown magic")
