@@ -9,6 +9,7 @@ Fates are bits that may come together. Hardly any batch has one, so only those a
 """
 
 from array import array
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import IntFlag
 
@@ -58,3 +59,8 @@ class SegmentSurvey:
         """Write down a batch, which lies behind those that were."""
         self.positions.append(position)
         self.fates.append(fate)
+
+    def between(self, start: int, end: int) -> "tuple[array[int], array[int]]":
+        """Return the batches of a stretch, by their positions in it, and their fates."""
+        first, stop = bisect_left(self.positions, start), bisect_left(self.positions, end)
+        return array("q", [at - start for at in self.positions[first:stop]]), self.fates[first:stop]

@@ -37,6 +37,11 @@ class Marks:
         return is_set(self.tombstones, number)
 
 
+def most_records(memory_bytes: int) -> int:
+    """Return of how many records the marks surely fit."""
+    return memory_bytes // 2 * _BITS
+
+
 def is_set(bits: bytearray, number: int) -> bool:
     """Return one bit."""
     return bool(bits[number // _BITS] >> number % _BITS & 1)

@@ -14,3 +14,24 @@ def test_survey_keeps_batches_with_their_fates() -> None:
         Fate.DROPPED,
         Fate.CONTROL | Fate.KEPT_IF_EMPTY,
     ]
+
+
+def test_survey_numbers_records_from_chunk_to_chunk() -> None:
+    survey = SegmentSurvey(base_offset=0, first_number=5)
+
+    survey.add_chunk(size=100, batches=2, records=7)
+    survey.add_chunk(size=50, batches=1, records=1)
+
+    assert list(survey.chunk_positions) == [0, 100]
+    assert list(survey.chunk_numbers) == [5, 12]
+    assert (survey.size, survey.batches, survey.records) == (150, 3, 8)
+
+
+def test_survey_tells_the_fates_of_a_stretch_by_their_positions_in_it() -> None:
+    survey = SegmentSurvey(base_offset=0)
+    for position in (0, 70, 140, 210):
+        survey.add(position, Fate(position // 70))
+
+    positions, fates = survey.between(70, 210)
+
+    assert (list(positions), list(fates)) == ([0, 70], [1, 2])

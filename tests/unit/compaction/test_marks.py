@@ -1,6 +1,6 @@
 """Bits of records."""
 
-from cordwood.compaction.marks import Marks, set_bit
+from cordwood.compaction.marks import Marks, most_records, set_bit
 
 
 def test_marks_take_two_bits_a_record() -> None:
@@ -21,3 +21,10 @@ def test_marks_change_one_record_alone() -> None:
     set_bit(marks.latest, 11, value=False)
 
     assert [number for number in range(20) if not marks.is_latest(number)] == [11]
+
+
+def test_most_records_are_those_whose_marks_fit() -> None:
+    for memory in range(1, 40):
+        most = most_records(memory)
+
+        assert Marks(most).size <= memory < Marks(most + 9).size + 2

@@ -1,0 +1,115 @@
+"""Segments are read in chunks of whole batches, the same ones each time."""
+
+import pytest
+
+from cordwood.compaction.chunks import ChunkReader
+from cordwood.compaction.engine import Chunk
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.job import CleaningFailedError, CleaningStoppedError
+from cordwood.compaction.plan import SourceSegment
+from cordwood.compaction.sighting import PlainSurveyor
+from cordwood.compaction.survey import Survey
+from cordwood.testing.files import MemoryFiles
+from tests.unit.compaction.cleaning import Watched
+from tests.unit.compaction.compaction_samples import batch, chunk, plan
+
+DIRECTORY = "/t-0"
+SIZE = len(batch(0, "a1"))
+BATCHES = tuple(batch(at, "a1") for at in range(5))
+
+
+def holding(data: bytes) -> MemoryFiles:
+    files = MemoryFiles()
+    files.make_directory(DIRECTORY)
+    files.create(f"{DIRECTORY}/{0:020}.log").append(data)
+    return files
+
+
+class Read:
+    """A segment, surveyed; chunks are kept as bytes, for the buffer is used again."""
+
+    def __init__(
+        self, data: bytes, *, buffer: int = 1 << 10, control: Watched | None = None
+    ) -> None:
+        self.chunks: list[Chunk] = []
+        self.control = control or Watched()
+        source = SourceSegment(0, 5, len(data), 0, 0, modified_ms=77)
+        self.survey = Survey(plan(end=5), list)
+        reader = ChunkReader(holding(data), DIRECTORY, io_buffer_bytes=buffer, control=self.control)
+        reader.survey(source, PlainSurveyor(self.survey.last_offsets), survey=self.survey)
+        reader.visit(source, self.survey.segments[0], on_chunk=self._keep)
+
+    def _keep(self, found: Chunk) -> None:
+        self.chunks.append(found._replace(data=bytes(found.data)))
+
+
+def test_chunks_are_whole_batches_that_fit_the_buffer() -> None:
+    read = Read(b"".join(BATCHES), buffer=2 * SIZE + 5)
+
+    assert [each.data for each in read.chunks] == [
+        BATCHES[0] + BATCHES[1],
+        BATCHES[2] + BATCHES[3],
+        BATCHES[4],
+    ]
+    assert [(each.position, each.first_number) for each in read.chunks] == [
+        (0, 0),
+        (2 * SIZE, 2),
+        (4 * SIZE, 4),
+    ]
+
+
+def test_chunk_has_the_fates_of_its_batches_and_the_segments_time() -> None:
+    read = Read(b"".join(BATCHES), buffer=2 * SIZE)
+
+    fated = chunk(BATCHES[4], fates={0: Fate.KEPT_IF_EMPTY}, first_number=4, modified_ms=77)
+    assert read.chunks[-1] == fated._replace(position=4 * SIZE)
+    assert not read.chunks[0].positions
+
+
+def test_buffer_grows_for_a_batch_that_is_larger() -> None:
+    large = batch(1, " ".join(["a" + "x" * 100] * 9))
+
+    read = Read(BATCHES[0] + large + BATCHES[4], buffer=SIZE + 20)
+
+    assert [len(each.data) for each in read.chunks] == [SIZE, len(large), SIZE]
+
+
+def test_buffer_takes_a_header_however_small_it_is_wanted() -> None:
+    assert len(Read(b"".join(BATCHES), buffer=1).chunks) == 5
+
+
+def test_empty_segment_has_no_chunks() -> None:
+    read = Read(b"")
+
+    assert (read.chunks, read.survey.segments[0].size) == ([], 0)
+
+
+def test_all_that_is_read_is_told() -> None:
+    assert Read(b"".join(BATCHES)).control.bytes == 2 * 5 * SIZE
+
+
+def test_reading_ends_when_it_is_stopped() -> None:
+    with pytest.raises(CleaningStoppedError):
+        Read(b"".join(BATCHES), control=Watched(stop_after=1))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    (
+        (b"".join(BATCHES)[:-1], f"log: the last batch is cut off.*position {4 * SIZE}"),
+        (BATCHES[0] + bytes(100), f"log: a batch size that cannot be.*position {SIZE}"),
+        (BATCHES[0] + BATCHES[1][:16] + b"\7" + BATCHES[1][17:], f"magic.*position {SIZE}"),
+        (BATCHES[0] + BATCHES[1][:30], f"log: the last batch is cut off.*position {SIZE}"),
+    ),
+)
+def test_damage_is_told_with_file_and_position(data: bytes, words: str) -> None:
+    with pytest.raises(CleaningFailedError, match=words):
+        Read(data, buffer=SIZE + 20)
+
+
+def test_segment_that_is_shorter_than_it_was_is_refused() -> None:
+    source = SourceSegment(0, 5, 3 * SIZE, 0, 0, modified_ms=0)
+    reader = ChunkReader(holding(BATCHES[0]), DIRECTORY, io_buffer_bytes=1 << 10, control=Watched())
+
+    with pytest.raises(CleaningFailedError, match="shorter than it was"):
+        reader.survey(source, PlainSurveyor(), survey=Survey(plan(), list))

@@ -1,0 +1,112 @@
+"""What is written is a segment as any other: indexes, time, transactions, and all of it on disk."""
+
+from cordwood.compaction.cleaned import CleanedWriter
+from cordwood.compaction.job import CleanedSegment
+from cordwood.core.binary import INT32_MAX
+from cordwood.records.builder import BatchFields
+from cordwood.storage.file_table import FileTable
+from cordwood.storage.index import AbortedEntry
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.names import CLEANED
+from cordwood.storage.segment import Segment
+from cordwood.storage.segment_files import SegmentPath
+from cordwood.testing.files import MemoryFiles
+from tests.unit.compaction.compaction_samples import NOW, batch
+from tests.unit.storage.segment_samples import filled, headers_of
+
+DIRECTORY = "/t-0"
+CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=100)
+BATCHES = [batch(at, "a1 b2", time=NOW - 7 * at) for at in range(3, 40, 3)]
+FAR = INT32_MAX + 10
+
+
+def directory() -> MemoryFiles:
+    files = MemoryFiles()
+    files.make_directory(DIRECTORY)
+    files.sync_directory("/")
+    return files
+
+
+def written(
+    files: MemoryFiles, *parts: bytes, aborted: tuple[AbortedEntry, ...] = ()
+) -> tuple[CleanedSegment, ...]:
+    writer = CleanedWriter(files, DIRECTORY, config=CONFIG)
+    writer.begin(0)
+    for part in parts:
+        writer.append(part)
+    return writer.finish(aborted, modified_ms=NOW)
+
+
+def opened(files: MemoryFiles, base: int = 0, suffix: str = CLEANED) -> Segment:
+    path = SegmentPath(DIRECTORY, base, suffix)
+    return Segment.open(FileTable(files, 8), path, config=CONFIG, now_ms=0)
+
+
+def content(files: MemoryFiles, suffix: str) -> dict[str, bytes]:
+    names = [name for name in files.list(DIRECTORY) if name.endswith(suffix)]
+    found = {name: files.open(f"{DIRECTORY}/{name}") for name in names}
+    return {name.removesuffix(suffix): file.pread(file.size, 0) for name, file in found.items()}
+
+
+def test_segment_has_the_files_that_appends_would_have_made() -> None:
+    mine, theirs = directory(), directory()
+    made = Segment.create(FileTable(theirs, 8), SegmentPath(DIRECTORY, 0), config=CONFIG, now_ms=0)
+
+    written(mine, b"".join(BATCHES[:5]), b"".join(BATCHES[5:]))
+    filled(made, BATCHES).become_inactive()
+
+    assert content(mine, CLEANED) == content(theirs, "")
+    assert len(content(mine, CLEANED)) == 3
+
+
+def test_segment_has_the_time_of_what_it_replaces() -> None:
+    written(files := directory(), *BATCHES)
+
+    assert opened(files).files.table.files.stat(opened(files).files.log_path).modified_ms == NOW
+
+
+def test_group_of_nothing_is_an_empty_segment() -> None:
+    found = written(files := directory())
+
+    assert found == (CleanedSegment(0, 0),)
+    assert content(files, CLEANED)[f"{0:020}.log"] == b""
+
+
+def test_segment_is_rolled_before_an_offset_that_has_no_place_in_it() -> None:
+    near, far, last = batch(5, "a1"), batch(FAR, "b2"), batch(FAR + 1, "c3")
+
+    found = written(files := directory(), near + far, last)
+
+    assert [each.base_offset for each in found] == [0, FAR]
+    assert content(files, CLEANED)[f"{FAR:020}.log"] == far + last
+
+
+def test_segment_is_rolled_before_a_position_that_has_no_place_in_it() -> None:
+    writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
+    writer.begin(0)
+    full = batch(3, "a1", fields=BatchFields())
+    writer.append(full)
+    writer.last.size = INT32_MAX - 10
+    writer.append(batch(9, "b2"))
+
+    assert [name[:20] for name in content(files, ".log" + CLEANED)] == [f"{0:020}", f"{9:020}"]
+
+
+def test_aborted_transactions_lie_beside_their_markers() -> None:
+    early, late = AbortedEntry(1, 2, 5, 6), AbortedEntry(1, 8, FAR + 1, FAR + 2)
+
+    written(files := directory(), batch(5, "a1") + batch(FAR + 1, "b2"), aborted=(early, late))
+
+    entries = [list(opened(files, base).files.transaction_index.read()) for base in (0, FAR + 1)]
+    assert entries == [[early], [late]]
+
+
+def test_all_is_on_disk_but_the_names() -> None:
+    written(files := directory(), *BATCHES)
+    files.sync_directory(DIRECTORY)
+
+    files.crash()
+
+    assert [each.base_offset for each in headers_of(content(files, CLEANED)[f"{0:020}.log"])] == [
+        each.base_offset for each in headers_of(b"".join(BATCHES))
+    ]

@@ -1,0 +1,169 @@
+"""A pass leaves new segments beside the old ones, or nothing at all."""
+
+import errno
+
+import pytest
+
+from cordwood.compaction.job import (
+    CleanedGroup,
+    CleanedSegment,
+    CleaningFailedError,
+    CleaningStoppedError,
+)
+from cordwood.compaction.passes import InlineRunner, run_pass
+from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.plan import CleaningPlan
+from cordwood.compaction.planning import Wishes
+from cordwood.testing.faults import Fault
+from tests.unit.compaction.cleaning import CleanedLog, Watched
+from tests.unit.compaction.compaction_samples import batch
+from tests.unit.storage.log_samples import DIRECTORY
+
+
+def filled() -> tuple[CleanedLog, CleaningPlan]:
+    """Return a log of three segments to be cleaned and an active one, and the plan for it."""
+    cleaned = CleanedLog()
+    for text in ("a1 b2", "a3 -4", "c5 b-", "d6"):
+        cleaned.put(batch(0, text), is_rolled=text != "d6")
+    plan = cleaned.plan()
+    assert plan is not None
+    return cleaned, plan
+
+
+def test_pass_writes_one_segment_a_group_and_changes_nothing_that_was_there() -> None:
+    cleaned, plan = filled()
+    before = cleaned.data
+
+    cleaning = cleaned.run(plan)
+
+    assert [group.replaced for group in cleaning.groups] == [(0, 2, 4)]
+    assert cleaned.data == before
+    assert cleaned.place.names(".cleaned") == [
+        f"0.{kind}.cleaned" for kind in ("index", "log", "timeindex")
+    ]
+
+
+def test_certificate_says_what_was_done() -> None:
+    cleaned, plan = filled()
+
+    said = cleaned.run(plan).certificate
+
+    assert (said.partition, said.first_dirty, said.end) == ("t-0", 0, 6)
+    assert (said.segments_before, said.segments_after, said.keys, said.ranges) == (3, 1, 3, 1)
+    assert (said.counts.records_read, said.counts.records_kept) == (6, 3)
+    assert (said.counts.superseded, said.counts.unkeyed) == (2, 1)
+
+
+def test_pass_tells_of_all_bytes_that_it_reads_and_writes() -> None:
+    cleaned, plan = filled()
+    watched = Watched()
+
+    said = cleaned.run(plan, watched).certificate.counts
+
+    assert watched.bytes == 3 * said.bytes_read + said.bytes_kept
+
+
+def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:
+    cleaned, plan = filled()
+    plenty = cleaned.run(plan).certificate
+    cleaned.memory_bytes = 200
+
+    little = cleaned.run(plan).certificate
+
+    assert little.ranges > plenty.ranges == 1
+    assert (little.counts, little.keys) == (plenty.counts, plenty.keys)
+
+
+def test_pass_ends_earlier_when_the_marks_of_all_records_take_too_much() -> None:
+    cleaned, _ = filled()
+    cleaned.memory_bytes = 4
+    cleaned.put(batch(0, "e1 e2 e3 e4"), is_rolled=True)
+    longer = cleaned.plan()
+    assert longer is not None
+
+    cleaning = cleaned.run(longer)
+
+    assert (longer.end, cleaning.end, cleaning.certificate.end) == (11, 6, 6)
+
+
+def test_pass_fails_when_memory_is_too_little_for_any_dirty_segment() -> None:
+    cleaned, plan = filled()
+    cleaned.memory_bytes = 1
+
+    with pytest.raises(CleaningFailedError, match=r"raise log\.cleaner\.dedupe\.buffer\.size"):
+        cleaned.run(plan)
+
+
+def test_pass_that_is_stopped_leaves_nothing() -> None:
+    for steps in range(9):
+        cleaned, plan = filled()
+
+        with pytest.raises(CleaningStoppedError):
+            cleaned.run(plan, Watched(stop_after=steps))
+
+        assert cleaned.place.names(".cleaned") == []
+
+
+@pytest.mark.parametrize("call", ("append", "pread", "pwrite", "sync", "sync_directory", "create"))
+def test_pass_that_fails_leaves_nothing_and_says_why(call: str) -> None:
+    cleaned, plan = filled()
+    cleaned.place.files.script.add(Fault(on=call, path="/d/t-0*", code=errno.ENOSPC))
+
+    with pytest.raises(CleaningFailedError, match="No space left"):
+        cleaned.run(plan)
+
+    assert cleaned.place.names(".cleaned") == []
+
+
+def test_pass_fails_on_records_that_are_damaged() -> None:
+    cleaned, plan = filled()
+    path = f"{DIRECTORY}/{2:020}.log"
+    cleaned.place.files.open(path, writable=True).pwrite(b"?", 70)
+
+    with pytest.raises(CleaningFailedError, match=r"2\.log: the checksum is wrong \(position 0"):
+        cleaned.run(plan)
+
+
+def test_pass_removes_what_one_before_has_left() -> None:
+    cleaned, plan = filled()
+    cleaned.place.files.create(f"{DIRECTORY}/{0:020}.log.cleaned").append(b"half")
+    cleaned.place.files.create(f"{DIRECTORY}/{2:020}.log.cleaned")
+
+    cleaned.run(plan)
+
+    assert "2.log.cleaned" not in cleaned.place.names()
+
+
+def test_pass_keeps_away_from_segments_that_are_being_replaced() -> None:
+    cleaned, plan = filled()
+    cleaned.place.files.create(f"{DIRECTORY}/{2:020}.log.swap")
+    cleaned.place.files.create(f"{DIRECTORY}/{0:020}.log.cleaned")
+
+    with pytest.raises(CleaningFailedError, match="being replaced"):
+        cleaned.run(plan)
+
+    assert "0.log.cleaned" in cleaned.place.names()
+
+
+def test_erased_keys_go_wherever_they_are_and_are_certified() -> None:
+    cleaned, _ = filled()
+    cleaned.clean()
+
+    said = cleaned.clean(Wishes(erased_keys=frozenset({b"c"}))).certificate
+
+    assert cleaned.texts == ["2:a3", "5:b-", "6:d6"]
+    assert said.erased_keys == ("63",)
+
+
+def test_inline_runner_runs_passes_where_it_is_called() -> None:
+    cleaned, plan = filled()
+    runner = InlineRunner(cleaned.place.files, PLAIN)
+
+    cleaning = runner.run(cleaned.job(plan), Watched())
+    runner.close()
+
+    again = run_pass(cleaned.job(plan), cleaned.place.files, engine=PLAIN, control=Watched())
+    assert cleaning == again
+    assert cleaning.groups == (
+        CleanedGroup((0, 2, 4), (CleanedSegment(0, cleaning.certificate.counts.bytes_kept),)),
+    )
