@@ -16,7 +16,7 @@ from typing import Final
 from cordwood.broker.settings.catalogue import declared, refuse_unknown, why_without_effect
 from cordwood.broker.settings.ignored import why_ignored
 from cordwood.core.errors import BytesError, DamagedFileError, SettingError
-from cordwood.core.properties import parse_properties
+from cordwood.core.properties import read_properties
 from cordwood.core.settings import Source
 
 COMMAND_LINE: Final = "--set"
@@ -53,10 +53,11 @@ def read_given(
         Source(COMMAND_LINE, _read_overrides(overrides)),
         Source(ENVIRONMENT, dict(_read_environment(environment, warnings))),
     ]
-    if file is not None:
-        sources.append(Source(file.path, _read_file(file)))
     for source in sources:
         ensure_sound(source)
+    if file is not None:
+        sources.append(_read_file(file))
+    for source in sources:
         warnings += _of_no_effect(source)
     return Given(tuple(sources), tuple(warnings))
 
@@ -66,9 +67,10 @@ def environment_name(key: str) -> str:
     return _PREFIX + key.removeprefix(_OWN).replace(".", "_").upper()
 
 
-def _read_file(file: PropertiesFile) -> dict[str, str]:
+def _read_file(file: PropertiesFile) -> Source:
+    """Return what a file gives, every line sound that counts: of a key, the last one."""
     try:
-        return parse_properties(file.content)
+        entries = {each.key: each for each in read_properties(file.content)}
     except BytesError as error:
         raise DamagedFileError(
             error.what,
@@ -78,6 +80,9 @@ def _read_file(file: PropertiesFile) -> dict[str, str]:
             expected=error.expected,
             found=error.found,
         ) from error
+    for line, key, text in entries.values():
+        ensure_sound(Source(f"{file.path}, line {line}", {key: text}))
+    return Source(file.path, {key: each.value for key, each in entries.items()})
 
 
 def _read_overrides(overrides: Sequence[str]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class Broker:
         return str(next(iter(self._node.addresses.values())))
 
     def start(self) -> None:
-        """Serve; SettingError or LogDirectoryError if that cannot be done."""
+        """Serve; SettingError, LogDirectoryError or ListenError if that cannot be done."""
         if self._node is not None:
             raise InvalidRequestError("the broker is started already")
         ensure_sound(self._given)

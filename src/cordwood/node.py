@@ -1,6 +1,7 @@
 """One broker, put together and taken apart again: the only place that knows all of its parts.
 
-    start   log directories -> metadata -> configuration -> logs -> topics -> server -> upkeep
+    start   log directories -> metadata -> configuration -> logs -> topics -> pages -> server
+            -> upkeep
     stop    the same, from the end: no timers any more, then no requests, then the logs are closed
 
 What has been opened when a start fails is closed again. A node runs on the event loop that it is
@@ -53,7 +54,7 @@ from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.directories import Owner, give_back, open_directories
+from cordwood.storage.directories import FIRST_NODE_ID, Owner, give_back, open_directories
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.flusher import Flusher
 from cordwood.storage.log_directory import LogDirectory
@@ -122,9 +123,9 @@ class Node:
         try:
             ground = self._take_directories()
             broker = self._make_broker(ground)
+            await self._show(broker)
             await self._serve(broker)
             self._look_after(ground, broker.topics)
-            await self._show(broker)
         except BaseException:
             await self._opened.aclose()
             raise
@@ -142,6 +143,7 @@ class Node:
 
     def _take_directories(self) -> _Ground:
         """Lock the log directories, and make who looks after their logs; none is opened yet."""
+        _ensure_listeners(self._given)
         machine, resolved = self._machine, BROKER_SETTINGS.resolve(self._given)
         paths, node_id = resolved["log.dirs"].value, resolved["node.id"]
         if not isinstance(paths, tuple) or not paths:
@@ -217,10 +219,10 @@ class Node:
         settings = live_server_settings(configs, listeners)
         server = Server(handle, settings, network=self._machine.network, metrics=self.metrics)
         self._opened.push_async_callback(server.stop, GRACE_MS)
-        self.addresses = await server.start(server_listeners(configs, listeners))
+        bound = await server.start(server_listeners(configs, listeners))
+        self.addresses = MappingProxyType({**bound, **self.addresses})
         endpoints = {
-            each.name: _endpoint(each, self.addresses[each.name], self._machine.host)
-            for each in listeners
+            each.name: _endpoint(each, bound[each.name], self._machine.host) for each in listeners
         }
         rack = configs.text("broker.rack") or None
         me = BrokerImage(configs.node_id, MappingProxyType(endpoints), rack)
@@ -246,7 +248,11 @@ class Node:
         log_slow_call(took_ms, place)
 
     async def _show(self, broker: Broker) -> None:
-        """Let others see how the broker is, if a place for that was named."""
+        """Let others see how the broker is, if a place for that was named.
+
+        One that cannot be had ends the start before a client has been answered. Nobody is shown a
+        page before the broker serves: the loop has no turn until it does.
+        """
         configs = broker.configs
         _feed(self.metrics, broker, started_ms=self._machine.network.clock.now_ms())
         where = page_address(configs.text(METRICS_LISTENER))
@@ -258,8 +264,14 @@ class Node:
         }
         server = StatusServer(pages, self._machine.network)
         self._opened.callback(server.stop)
-        bound = await server.start(where)
-        self.addresses = MappingProxyType({**self.addresses, "metrics": bound})
+        self.addresses = MappingProxyType({"metrics": await server.start(where)})
+
+
+def _ensure_listeners(given: Sequence[Source]) -> None:
+    """Refuse what cannot be listened on while no directory has been touched."""
+    configs = BrokerConfigs(FIRST_NODE_ID, given)
+    listeners_of(configs)
+    page_address(configs.text(METRICS_LISTENER))
 
 
 def _feed(metrics: Metrics, broker: Broker, *, started_ms: int) -> None:

@@ -34,9 +34,13 @@ def test_broker_may_be_given_nothing() -> None:
 @pytest.mark.parametrize(
     ("file", "overrides", "told"),
     (
-        (b"log.retention.mss=1", (), f"^{PATH}: .*mss is unknown; did you mean log.retention.ms"),
+        (
+            b"# ours\n\nlog.retention.mss=1",
+            (),
+            f"^{PATH}, line 3: .*mss is unknown; did you mean log.retention.ms",
+        ),
         (b"", ("num.partition=1",), r"^--set: .*did you mean num.partitions\?"),
-        (b"num.partitions=x", (), f"^{PATH}: .*'x', which is not of type int"),
+        (b"num.partitions=x", (), f"^{PATH}, line 1: .*'x', which is not of type int"),
         (b"", ("num.partitions",), "gives no value; write --set key=value"),
         (b"listener.name.in.num.partitions=1", (), "is unknown"),
     ),
@@ -46,6 +50,12 @@ def test_what_makes_no_sense_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(SettingError, match=told):
         read(file, *overrides)
+
+
+def test_line_that_a_later_one_takes_the_place_of_is_not_looked_at() -> None:
+    given = read(b"num.partitions=x\nnum.partitions=3\n")
+
+    assert BrokerConfigs(1, given.sources).integer("num.partitions") == 3
 
 
 def test_damaged_file_is_refused_with_its_line() -> None:

@@ -12,7 +12,7 @@ from cordwood.broker.broker import Broker
 from cordwood.broker.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.network import Network
 from cordwood.broker.topic_rules import NewTopic
-from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
 from cordwood.core.settings import Source
 from cordwood.core.types import TopicPartition
 from cordwood.node import RETRY_MS, Machine, Node
@@ -149,10 +149,35 @@ def test_failed_start_leaves_the_directory_as_it_was(given: dict[str, str]) -> N
 
     run(start())
     before = files.list("/logs")
-    with pytest.raises(SettingError):
+    with pytest.raises((SettingError, ListenError)):
         run(start(**given))
     assert files.list("/logs") == before
     run(start())
+
+
+@pytest.mark.parametrize("key", ("listeners", "cordwood_metrics_listener"))
+def test_start_touches_no_directory_for_an_address_that_is_none(key: str) -> None:
+    files = MemoryFiles()
+
+    async def scene() -> None:
+        async with started(files, **{key: "PLAINTEXT://127.0.0.1:99999"}):
+            pass
+
+    with pytest.raises(SettingError):
+        run(scene())
+    assert files.list("/") == []
+
+
+def test_pages_that_cannot_be_served_end_the_start_before_anybody_can_connect() -> None:
+    nowhere = "203.0.113.1:1"
+
+    async def scene() -> None:
+        given = {"cordwood_metrics_listener": nowhere, "listeners": f"PLAINTEXT://{nowhere}"}
+        async with started(MemoryFiles(), **given):
+            pass
+
+    with pytest.raises(ListenError, match="pages cannot be served"):
+        run(scene())
 
 
 def test_topic_whose_settings_contradict_the_broker_s_keeps_nobody_from_starting() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cordwood.core.address import Address
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import ListenError
 
 #: How many are accepted before other connections get their turn.
 _AT_ONCE: Final = 64
@@ -48,12 +48,12 @@ class ListeningSocket:
         self._is_listened_to = False
 
     def open(self) -> Address:
-        """Listen and return the address that was bound. SettingError if that cannot be."""
+        """Listen and return the address that was bound. ListenError if that cannot be."""
         try:
             self._socket = _bound(self._listener)
         except OSError as error:
             where = Address(self._listener.host or "*", self._listener.port)
-            raise SettingError(
+            raise ListenError(
                 f"listener {self._listener.name} cannot listen on {where}: {error.strerror}",
                 key="listeners",
                 remedy="choose an address of this machine and a port that nobody has",

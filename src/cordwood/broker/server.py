@@ -67,7 +67,7 @@ class Server:
         self._ids = itertools.count(1)
 
     async def start(self, listeners: Sequence[Listener]) -> dict[str, Address]:
-        """Listen, and return what was bound by the listeners' names; all of it or SettingError."""
+        """Listen, and return what was bound by the listeners' names; all of it or ListenError."""
         bound: dict[str, Address] = {}
         try:
             for listener in listeners:

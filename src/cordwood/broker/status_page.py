@@ -3,20 +3,26 @@
     /metrics   what Prometheus reads
     /healthz   200 while the broker serves, 503 while it does not
 
-A page is asked for its text each time. Who sends too much, or nothing for a while, is cut off.
+A page is asked for its text each time. Who sends too much, or nothing for a while, is cut off, and
+so is who comes while all that may be here at a time are.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network import Network
 from cordwood.core.address import Address
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import ListenError
+
+if TYPE_CHECKING:
+    from cordwood.core.ports import Timer
 
 _LARGEST_REQUEST: Final = 8192
 _PATIENCE_MS: Final = 5_000
+#: So many connections at a time; whoever watches needs one.
+MOST_VISITS: Final = 64
 _END_OF_REQUEST: Final = b"\r\n\r\n"
 _PLAIN: Final = "text/plain; charset=utf-8"
 
@@ -43,15 +49,16 @@ class StatusServer:
         self._pages = pages
         self._network = network
         self._server: asyncio.Server | None = None
+        self._visits: set[asyncio.BaseTransport] = set()
 
     async def start(self, where: Address) -> Address:
-        """Listen and return what was bound. SettingError if that cannot be."""
+        """Listen and return what was bound. ListenError if that cannot be."""
         loop = asyncio.get_running_loop()
-        visit = partial(_Visit, self._pages, self._network)
+        visit = partial(_Visit, self._pages, self._network, self._visits)
         try:
             self._server = await loop.create_server(visit, *where)
         except OSError as error:
-            raise SettingError(
+            raise ListenError(
                 f"pages cannot be served on {where}: {error.strerror}",
                 key="cordwood.metrics.listener",
                 remedy="choose an address of this machine and a port that nobody has",
@@ -68,19 +75,27 @@ class StatusServer:
 class _Visit(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, pages: Pages, network: Network) -> None:
+    def __init__(self, pages: Pages, network: Network, visits: set[asyncio.BaseTransport]) -> None:
         self._pages = pages
         self._network = network
+        self._visits = visits
         self._request = b""
+        self._timer: Timer | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is of no such class
+        if len(self._visits) >= MOST_VISITS:
+            self._transport.abort()
+            return
+        self._visits.add(transport)
         deadline_ms = self._network.clock.monotonic_ms() + _PATIENCE_MS
         self._timer = self._network.scheduler.call_at(deadline_ms, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._timer.cancel()
+        self._visits.discard(self._transport)
+        if self._timer is not None:
+            self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._transport.is_closing():

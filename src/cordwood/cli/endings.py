@@ -14,6 +14,7 @@ from cordwood.cli.output import tell
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     CordwoodError,
+    ListenError,
     LogDirectoryError,
     NetworkError,
     RequestTimedOutError,
@@ -27,6 +28,7 @@ UNREACHABLE: Final = 3
 INTERRUPTED: Final = 130
 
 _OUT_OF_REACH: Final = (
+    ListenError,
     LogDirectoryError,
     NetworkError,
     RequestTimedOutError,

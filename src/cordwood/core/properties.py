@@ -11,7 +11,7 @@ A key given twice has its last value. A comment line cannot be continued.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.core.errors import BytesError
 
@@ -26,15 +26,26 @@ _BY_CHARACTER: Final = {char: f"\\{letter}" for letter, char in _BY_LETTER.items
 }
 
 
+class Property(NamedTuple):
+    """An entry, and the number of the line that it begins on."""
+
+    line: int
+    key: str
+    value: str
+
+
 def parse_properties(text: bytes) -> dict[str, str]:
     """Return the entries of `text`; a `BytesError` has the number of the line as its position."""
-    entries = {}
+    return {each.key: each.value for each in read_properties(text)}
+
+
+def read_properties(text: bytes) -> Iterator[Property]:
+    """Yield every entry of `text`, those too that a later one takes the place of."""
     for number, line in _logical_lines(text.decode("iso-8859-1")):
         found = _ENTRY.fullmatch(line)
         assert found is not None, "a logical line ends in whole escapes, so it has a key and a rest"
         key, value = (_unescape(part, number) for part in found.groups())
-        entries[key] = value
-    return entries
+        yield Property(number, key, value)
 
 
 def format_properties(values: Mapping[str, str], comment: str = "") -> bytes:

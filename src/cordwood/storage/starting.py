@@ -4,6 +4,9 @@
 2. what was deleted is to go, what was set aside stays, the rest is loaded on the worker
 3. a log that is damaged is offline, alone; a disk that fails takes its directory offline
 
+A log that the disk has no room for, as its indexes have to be written, stays offline until the next
+start: which epoch it is led in and whose it is are settled before anybody is served.
+
 Whatever comes out of the loading of one log is the end of that log alone: the worker's threads
 touch nothing that logs share, but for what any thread may.
 """
@@ -13,7 +16,7 @@ from typing import Final, NamedTuple
 
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.deletions import GatheredDeletions
-from cordwood.storage.disk_errors import described, is_of_disk
+from cordwood.storage.disk_errors import NO_ROOM, described, is_of_disk
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.lanes import Task, outcomes
 from cordwood.storage.loading import LogPlace, LogTools
@@ -106,6 +109,8 @@ def _refuse(stock: Stock, loading: _Loading, error: Exception) -> None:
     """Let a log be offline that could not be loaded, or the disk that it is on."""
     directory = stock.home_of(loading.place.directory)
     words = f"{loading.place.directory} cannot be loaded: {described(error)}"
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        words += "; make room, and start again"
     stock.tools.on_event(words)
     if is_of_disk(error):
         stock.fail(directory, error)

@@ -9,7 +9,7 @@ import pytest
 
 from cordwood.broker.listening import Listener, ListeningSocket
 from cordwood.core.address import Address
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import ListenError
 from tests.unit.broker.server_samples import Run, turn
 
 
@@ -70,7 +70,7 @@ def test_host_that_is_not_of_this_machine_is_refused() -> None:
     async def scene() -> None:
         Door().listening("192.0.2.1").open()
 
-    with pytest.raises(SettingError, match=r"listener A cannot listen on 192\.0\.2\.1:0"):
+    with pytest.raises(ListenError, match=r"listener A cannot listen on 192\.0\.2\.1:0"):
         asyncio.run(scene())
 
 

@@ -9,7 +9,7 @@ import pytest
 from cordwood.broker.limits import ServerSettings
 from cordwood.broker.listening import Listener
 from cordwood.broker.request import RequestContext
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import ListenError
 from cordwood.observability.logs import LOGFMT, EventFormatter
 from cordwood.protocol.primitives import Chunk
 from tests.unit.broker.server_samples import Run, echo, request, serving, turn
@@ -32,7 +32,7 @@ def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
             async with serving(listeners=(taken,)):
                 pass
 
-    with pytest.raises(SettingError, match=r"listener B cannot listen .*; choose an address"):
+    with pytest.raises(ListenError, match=r"listener B cannot listen .*; choose an address"):
         run(scene())
 
 

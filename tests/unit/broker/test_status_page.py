@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from cordwood.broker.network import Network
-from cordwood.broker.status_page import Page, StatusServer
+from cordwood.broker.status_page import MOST_VISITS, Page, StatusServer
 from cordwood.core.address import Address
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import ListenError
 from cordwood.testing.clock import VirtualClock
 from tests.unit.broker.server_samples import Run, turn
 
@@ -92,6 +92,30 @@ def test_visitor_who_says_nothing_is_cut_off(run: Run) -> None:
     assert run(scene()) == b""
 
 
+def test_visitors_beyond_the_most_are_turned_away_until_one_has_left(run: Run) -> None:
+    async def shown(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        with suppress(ConnectionResetError):
+            writer.write(b"HEAD /metrics HTTP/1.1\r\n\r\n")
+            return (await reader.read())[:15]
+        return b""
+
+    async def scene() -> list[bytes]:
+        clock = VirtualClock()
+        server = StatusServer(PAGES, Network(clock, clock))
+        address = await server.start(Address("127.0.0.1", 0))
+        visits = [await asyncio.open_connection(*address) for _ in range(MOST_VISITS + 1)]
+        answers = [await shown(*visits[-1]), await shown(*visits[0])]
+        visits.append(await asyncio.open_connection(*address))
+        answers.append(await shown(*visits[-1]))
+        for _, writer in visits:
+            writer.transport.abort()
+        server.stop()
+        await turn()
+        return answers
+
+    assert run(scene()) == [b"", b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
+
+
 def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
     clock = VirtualClock()
 
@@ -103,5 +127,5 @@ def test_address_that_is_taken_is_refused_with_a_remedy(run: Run) -> None:
         finally:
             first.stop()
 
-    with pytest.raises(SettingError, match=r"cannot be served on .*; choose an address"):
+    with pytest.raises(ListenError, match=r"cannot be served on .*; choose an address"):
         run(scene())

@@ -6,6 +6,7 @@ from cordwood.cli.endings import FOUND_WRONG, UNREACHABLE, USAGE, ending
 from cordwood.core.errors import (
     BrokerNotAvailableError,
     CorruptMessageError,
+    ListenError,
     LogDirectoryError,
     NetworkError,
     RequestTimedOutError,
@@ -28,6 +29,7 @@ from cordwood.core.errors import (
             UNREACHABLE,
             "No: /x; run this as somebody who has the right to it",
         ),
+        (ListenError("taken", key="listeners", remedy="choose"), UNREACHABLE, "taken; choose"),
         (LogDirectoryError("no", path="/x", remedy="yes"), UNREACHABLE, "/x: no; yes"),
         (NetworkError("no broker"), UNREACHABLE, "no broker"),
         (RequestTimedOutError("no answer"), UNREACHABLE, "no answer"),

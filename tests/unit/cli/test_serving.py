@@ -90,6 +90,21 @@ def test_serve_refuses_what_it_cannot_use(
     assert "Traceback" not in told
 
 
+def test_serve_makes_no_directory_for_what_it_cannot_listen_on(tmp_path: Path) -> None:
+    code, told = refused(tmp_path, "--listen", "127.0.0.1:99999")
+
+    assert (code, [*tmp_path.iterdir()]) == (2, [])
+    assert "with a port from 0 to 65535" in told
+
+
+def test_serve_cannot_reach_an_address_that_somebody_has(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, told = refused(tmp_path, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+
+    assert code == 3
+    assert "choose an address of this machine and a port that nobody has" in told
+
+
 def test_serve_reads_server_properties_below_the_command_line(tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text("log.dirs=from-file\nnode.id=7\nprocess.roles=broker\n")

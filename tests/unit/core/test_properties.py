@@ -6,7 +6,7 @@ What the lines mean was asked of `java.util.Properties` itself.
 import pytest
 
 from cordwood.core.errors import BytesError
-from cordwood.core.properties import format_properties, parse_properties
+from cordwood.core.properties import Property, format_properties, parse_properties, read_properties
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,12 @@ from cordwood.core.properties import format_properties, parse_properties
 )
 def test_line_is_a_key_a_separator_and_a_value(text: bytes, entries: dict[str, str]) -> None:
     assert parse_properties(text) == entries
+
+
+def test_entry_has_the_number_of_the_line_that_it_begins_on() -> None:
+    text = b"# c\na=1\\\n2\n\na=3\n"
+
+    assert [*read_properties(text)] == [Property(2, "a", "12"), Property(5, "a", "3")]
 
 
 @pytest.mark.parametrize("comment", (b"# a=1", b"!a=1", b"  \t# a=1 \\", b"", b"   ", b"\f"))

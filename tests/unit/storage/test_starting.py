@@ -235,6 +235,7 @@ def test_log_that_finds_no_space_while_it_is_loaded_is_offline_alone() -> None:
 
     assert list(manager.logs) == [partition(1)]
     assert [event.partition(":")[0] for event in house.events] == ["/a/orders-0 cannot be loaded"]
+    assert house.events[0].endswith("; make room, and start again")
 
 
 def test_directory_that_cannot_be_listed_is_offline() -> None:

@@ -3,6 +3,7 @@
 - `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
 - `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
   cannot be used as it is.
+- `ListenError`: an address that cannot be had.
 - `MetadataConflictError`: a change that the metadata do not allow, as they are by now.
 - `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
   with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
@@ -168,6 +169,7 @@ from cordwood.core.errors.tree import (
     CordwoodError,
     DamagedFileError,
     KafkaError,
+    ListenError,
     LogDirectoryError,
     MetadataConflictError,
     OutdatedError,
@@ -248,6 +250,7 @@ __all__ = [
     "KafkaError",
     "KafkaStorageError",
     "LeaderNotAvailableError",
+    "ListenError",
     "ListenerNotFoundError",
     "LogDirNotFoundError",
     "LogDirectoryError",

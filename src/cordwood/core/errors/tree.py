@@ -96,6 +96,23 @@ class LogDirectoryError(CordwoodError):
         return f"{self.path}: {self.problem}; {self.remedy}"
 
 
+class ListenError(CordwoodError):
+    """An address cannot be listened on: another has it, or it is none of this machine's.
+
+    `key` is the setting that gave it.
+    """
+
+    def __init__(self, problem: str, *, key: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.key = key
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the problem, then the remedy."""
+        return f"{self.problem}; {self.remedy}"
+
+
 class MetadataConflictError(CordwoodError):
     """A change of the metadata cannot be made: a node is there, is not, or is not as it was."""
 

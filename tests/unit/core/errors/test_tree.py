@@ -11,6 +11,7 @@ from cordwood.core.errors import (
     CorruptMessageError,
     DamagedFileError,
     KafkaError,
+    ListenError,
     LogDirectoryError,
     SettingError,
 )
@@ -23,6 +24,7 @@ ERRORS = [
     DamagedFileError("no version", path="/d/x", remedy="remove it", position=1, expected="0"),
     DamagedFileError("empty", path="/d/x", remedy="remove it"),
     LogDirectoryError("is locked", path="/d", remedy="stop the broker"),
+    ListenError("1.2.3.4:5 is taken", key="listeners", remedy="choose another"),
 ]
 
 
@@ -52,8 +54,12 @@ def test_bad_records_error_names_what_is_known() -> None:
 
 
 def test_file_errors_name_the_path_and_the_remedy() -> None:
-    assert [str(error) for error in ERRORS[4:]] == [
+    assert [str(error) for error in ERRORS[4:7]] == [
         "/d/x: no version (position 1, expected 0); remove it",
         "/d/x: empty; remove it",
         "/d: is locked; stop the broker",
     ]
+
+
+def test_listen_error_names_the_remedy() -> None:
+    assert str(ERRORS[7]) == "1.2.3.4:5 is taken; choose another"
