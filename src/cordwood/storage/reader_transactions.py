@@ -77,12 +77,16 @@ class ReaderTransactions:
                     found.append(entry)
                 if entry.last_stable_offset >= end_offset:
                     return tuple(found)
-            undecided = self._known_at(number + 1)
-            if undecided is not None and min(undecided.values(), default=INT64_MAX) >= end_offset:
+            if self._end_of(number) >= end_offset and self._is_over(number + 1, end_offset):
                 break
         return tuple(found)
 
     # -- a segment
+
+    def _is_over(self, number: int, end_offset: int) -> bool:
+        """Whether no transaction from before an offset is known to go on where a segment begins."""
+        undecided = self._known_at(number)
+        return undecided is not None and min(undecided.values(), default=INT64_MAX) >= end_offset
 
     def _aborted_in(self, number: int) -> tuple[AbortedEntry, ...]:
         entries = self._aborted.get(number)

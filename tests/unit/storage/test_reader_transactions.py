@@ -115,6 +115,18 @@ def test_aborted_transactions_are_found_whatever_tells_of_them(
     assert transactions.aborted_between(first, end) == found
 
 
+def test_aborted_transactions_are_found_when_nothing_is_open_between_them() -> None:
+    place, log = logged(CONFIG)
+    for sequence in (0, 2):
+        lead(log, transactional(sequence, 1))
+        lead(log, abort(1), origin=Origin.COORDINATOR)
+        log.roll()
+
+    found = ReaderTransactions(reader(place.files)).aborted_between(0, log.bounds.log_end)
+
+    assert [entry.first_offset for entry in found] == [0, 3]
+
+
 def test_last_stable_offset_is_where_the_oldest_open_transaction_begins(
     transactions: ReaderTransactions,
 ) -> None:
