@@ -16,10 +16,11 @@ What `delete` adds to `compact` is retention's: whoever cleans runs `storage.ret
 It moves the log's start beyond the checkpoint again and again, so that nobody is warned of it.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from math import floor
 from typing import NamedTuple
 
 from cordwood.core.types import NO_TIMESTAMP, TopicPartition
@@ -111,6 +112,15 @@ class Assessment:
         is_dirty = self.dirty_ratio > config.min_cleanable_dirty_ratio or self.overdue_ms > 0
         return config.is_compacted and self.cleanable_bytes > 0 and is_dirty
 
+    @property
+    def missing_bytes(self) -> int | None:
+        """How many more bytes would have to be cleanable for the ratio; None if it can never be."""
+        ratio = self.facts.config.min_cleanable_dirty_ratio
+        if ratio >= 1:
+            return None
+        excess = ratio * self.clean_bytes / (1 - ratio) - self.cleanable_bytes
+        return max(0, floor(excess) + 1)
+
 
 def choose(assessments: Iterable[Assessment]) -> list[Assessment]:
     """Return the logs that are to be cleaned now, the dirtiest first."""
@@ -180,6 +190,17 @@ def holds_of(facts: LogFacts, now_ms: int) -> list[tuple[Hold, ...]]:
     return found
 
 
+def when_due(facts: LogFacts, now_ms: int) -> int | None:
+    """Return when the log is to be cleaned, if nobody writes to it; None if that is never.
+
+    As time passes more may be cleaned, and never less: so the first moment is searched for at which
+    the log is due among those at which something changes.
+    """
+    moments = sorted({now_ms, *(each for each in _moments(facts) if each > now_ms)})
+    first = bisect_left(moments, True, key=lambda moment: _is_due_at(facts, moment))  # noqa: FBT003 - what is searched for
+    return moments[first] if first < len(moments) else None
+
+
 def count_clean(facts: LogFacts) -> int:
     """Return how many segments, of the oldest ones, hold no dirty record."""
     first_dirty = find_first_dirty(facts).offset
@@ -189,6 +210,23 @@ def count_clean(facts: LogFacts) -> int:
 def asks_for_times(config: LogConfig) -> bool:
     """Whether a setting looks at the times of dirty segments."""
     return config.min_compaction_lag_ms > 0 or config.max_compaction_lag_ms != NEVER
+
+
+def _moments(facts: LogFacts) -> Iterator[int]:
+    """Yield when segments become old enough for one lag or the other."""
+    config, active = facts.config, facts.segments[-1]
+    for segment in facts.segments[count_clean(facts) :]:
+        yield segment.largest_timestamp + config.min_compaction_lag_ms
+        yield segment.first_timestamp + config.max_compaction_lag_ms + 1
+    yield max(active.first_timestamp, facts.active_since_ms) + config.max_compaction_lag_ms + 1
+
+
+def _is_due_at(facts: LogFacts, now_ms: int) -> bool:
+    found = assess(facts, now_ms)
+    if found.is_roll_due:
+        rolled = (*facts.segments, SegmentSeen(facts.log_end, 0))
+        found = assess(replace(facts, segments=rolled), now_ms)
+    return found.is_due
 
 
 def _base(segment: SegmentSeen) -> int:

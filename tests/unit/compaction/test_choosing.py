@@ -16,6 +16,7 @@ from cordwood.compaction.choosing import (
     choose,
     find_first_dirty,
     holds_of,
+    when_due,
 )
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
@@ -275,6 +276,55 @@ def test_log_that_has_waited_is_chosen_and_takes_its_turn() -> None:
     dirty = assess(log(), NOW)
 
     assert choose([waiting, dirty]) == [dirty, waiting]
+
+
+# -- when it is cleaned
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "ratio", "missing"),
+    ((0, 0.5, 0), (10, 0.5, 0), (20, 0.5, 101), (30, 0.5, 301), (30, 0.0, 1), (0, 1.0, None)),
+)
+def test_log_tells_how_much_more_has_to_be_dirty(
+    checkpoint: int, ratio: float, missing: int | None
+) -> None:
+    config = replace(COMPACTED, min_cleanable_dirty_ratio=ratio)
+
+    assert assess(log(config=config, checkpoint=checkpoint), NOW).missing_bytes == missing
+
+
+def test_log_that_is_due_is_so_now() -> None:
+    assert when_due(log(), NOW) == NOW
+
+
+def test_log_that_is_clean_enough_is_never_due_unless_it_is_written_to() -> None:
+    assert when_due(log(checkpoint=20), NOW) is None
+
+
+def test_log_is_due_when_enough_of_it_is_old_enough() -> None:
+    """Of 100 clean bytes and 300 dirty ones more than half is due when two segments are old."""
+    config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
+    segments = [*aged(HOUR, 9, 7), SegmentSeen(30, 100, NOW, NOW), SegmentSeen(40, 0)]
+
+    found = when_due(log(segments, config, checkpoint=10), NOW)
+
+    assert found == NOW - 7 + HOUR
+
+
+def test_log_is_due_when_a_segment_has_waited_for_the_compaction_lag() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=HOUR)
+
+    found = when_due(log(aged(9, 8, 7, 6), config, checkpoint=20), NOW)
+
+    assert found == NOW - 7 + HOUR + 1
+
+
+def test_log_that_is_idle_is_due_when_its_active_segment_has_waited() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=HOUR)
+
+    found = when_due(log([SegmentSeen(0, 100, NOW - 5, NOW)], config), NOW)
+
+    assert found == NOW - 5 + HOUR + 1
 
 
 # -- what holds segments back
