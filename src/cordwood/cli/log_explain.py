@@ -1,5 +1,6 @@
-"""`cordwood log explain`: what retention does to a partition, when, and what holds it back."""
+"""`cordwood log explain`: what retention and cleaning do to a log, when, and what holds it back."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,11 +12,19 @@ from cordwood.cli.paths import absolute
 from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
 
 if TYPE_CHECKING:
+    from cordwood.core.ports import Files
     from cordwood.workbench.explain import Explanation, SegmentFate
+    from cordwood.workbench.explain_cleaning import CleaningOutlook, Horizon, SegmentOutlook
 
 EXAMPLE: Final = "Example: cordwood log explain kafka-logs/orders-0 --config retention.ms=3600000"
 
-Directory = Annotated[str, typer.Argument(help="The partition's directory.")]
+Where = Annotated[str, typer.Argument(help="A partition's directory, or a topic's name.")]
+Data = Annotated[
+    list[str] | None, typer.Option("--data", help="A log directory of the topic; may come again.")
+]
+Horizons = Annotated[
+    bool, typer.Option("--horizons", help="Tell when tombstones and markers may go, by batch.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 _LATEST_MS: Final = 253_402_300_799_999  # the year 9999
@@ -27,24 +36,52 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    directory: Directory,
+    where: Where,
     *,
+    data: Data = None,
     config: Config = None,
     broker_config: BrokerConfig = None,
+    horizons: Horizons = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which segments go now, when the others do, and what holds each of them back."""
+    """Say what retention and cleaning do to a log, when, and what holds each segment back."""
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.storage.reader_place import partition_of  # noqa: PLC0415  # as above
     from cordwood.workbench import explain as work  # noqa: PLC0415  # as above
 
-    path, files = absolute(directory), SystemFiles()
-    partition = partition_of(path)
-    topic = None if partition is None else partition.topic
+    files, now_ms = SystemFiles(), SystemClock().now_ms()
     finder = finder_of(files, config=config, broker_config=broker_config)
-    found = finder.of(str(Path(path).parent), topic)
-    told = work.explain(files, path, found=found, now_ms=SystemClock().now_ms())
-    say(told.to_json() if as_json else "\n".join(lines_of(told)))
+    explained, paths = [], _paths(files, where, data)
+    for path in paths:
+        partition = partition_of(path)
+        topic = None if partition is None else partition.topic
+        found = finder.of(str(Path(path).parent), topic)
+        explained.append(
+            work.explain(files, path, found=found, now_ms=now_ms, has_horizons=horizons)
+        )
+    if as_json:
+        say(_json(explained, is_topic=paths != [absolute(where)]))
+    else:
+        say("\n".join(line for told in explained for line in lines_of(told)))
+
+
+def _paths(files: "Files", where: str, data: list[str] | None) -> list[str]:
+    """Return the directories of the partitions that are meant; a topic may stand for one too."""
+    from cordwood.core.errors import LogDirectoryError  # noqa: PLC0415  # help needs none
+    from cordwood.workbench.places import paths_of  # noqa: PLC0415  # as above
+
+    if data is not None:
+        return paths_of(files, where, log_directories=[absolute(each) for each in data])
+    path = Path(absolute(where))
+    if not path.exists():
+        with suppress(LogDirectoryError):
+            return paths_of(files, path.name, log_directories=[str(path.parent)])
+    return [str(path)]
+
+
+def _json(explained: "list[Explanation]", *, is_topic: bool) -> str:
+    texts = [told.to_json() for told in explained]
+    return f'{{"partitions": [{", ".join(texts)}]}}' if is_topic else texts[0]
 
 
 def lines_of(told: "Explanation") -> list[str]:
@@ -60,7 +97,12 @@ def lines_of(told: "Explanation") -> list[str]:
         lines.append("all of it goes: an empty segment is begun first")
     if told.new_log_start > told.log_start:
         lines.append(f"the log starts at {told.new_log_start} after that")
-    return [*lines, *(_segment(each) for each in told.segments)]
+    if told.cleaning is None:
+        return [*lines, *(_segment(each) for each in told.segments)]
+    lines += lines_of_cleaning(told.cleaning)
+    segments = zip(told.segments, told.cleaning.segments, strict=False)
+    lines += [f"{_segment(fate)}; {outlook_of(outlook)}" for fate, outlook in segments]
+    return [*lines, *map(_horizon, told.cleaning.horizons or ())]
 
 
 def _segment(fate: "SegmentFate") -> str:
@@ -73,6 +115,60 @@ def _segment(fate: "SegmentFate") -> str:
     if fate.until_bytes is not None:
         until.append(f"goes by size after {fate.until_bytes} more bytes")
     return f"{where}: stays: {'; '.join((*fate.holds, *until))}"
+
+
+def lines_of_cleaning(told: "CleaningOutlook") -> list[str]:
+    """Return in lines what of a log is dirty, and when it is cleaned."""
+    dirty, total = told.cleanable_bytes, told.clean_bytes + told.cleanable_bytes
+    lines = [] if told.warning is None else [told.warning]
+    lines.append(
+        f"dirty from {told.first_dirty} on: {dirty} of the {total} bytes below {told.end}, "
+        f"{told.dirty_ratio:.1%}; more than {told.min_ratio:.1%} have to be"
+    )
+    if told.undecided is not None:
+        lines.append(
+            f"producer {told.undecided.producer_id} has not decided what it began at "
+            f"{told.undecided.first_offset}"
+        )
+    return [*lines, f"cleaned {_when_due(told)}"]
+
+
+def outlook_of(told: "SegmentOutlook") -> str:
+    """Return what the cleaner does to a segment."""
+    state = "clean" if told.is_clean else "dirty"
+    if not told.holds:
+        return state if told.is_clean else "dirty, may be cleaned"
+    more = []
+    if told.until_ms is not None:
+        more.append(f"not before {_moment(told.until_ms)}")
+    if told.rolls_after_bytes is not None:
+        more.append(_when_rolled(told))
+    return f"{state}, not cleaned: {'; '.join((*told.holds, *more))}"
+
+
+def _when_due(told: "CleaningOutlook") -> str:
+    if told.is_due:
+        return "when the cleaner has its next turn"
+    by_bytes = f"once {told.missing_bytes} more bytes are dirty and may be cleaned"
+    if told.due_ms is None:
+        return "never by its ratio" if told.missing_bytes is None else by_bytes
+    by_time = f"at {_moment(told.due_ms)}"
+    return by_time if told.missing_bytes is None else f"{by_time}, or {by_bytes}"
+
+
+def _when_rolled(told: "SegmentOutlook") -> str:
+    by_bytes = f"it rolls after {told.rolls_after_bytes} more bytes"
+    if told.rolls_after_ms is None:
+        return by_bytes
+    return f"{by_bytes}, or with a record later than {_moment(told.rolls_after_ms)}"
+
+
+def _horizon(told: "Horizon") -> str:
+    what = "marker goes" if told.is_control else "tombstones go"
+    return (
+        f"offsets {told.base_offset} to {told.last_offset}: {what} with a pass from "
+        f"{_moment(told.horizon_ms)} on ({told.path}, position {told.position})"
+    )
 
 
 def _moment(timestamp_ms: int) -> str:

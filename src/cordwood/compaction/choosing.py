@@ -215,10 +215,13 @@ def asks_for_times(config: LogConfig) -> bool:
 def _moments(facts: LogFacts) -> Iterator[int]:
     """Yield when segments become old enough for one lag or the other."""
     config, active = facts.config, facts.segments[-1]
-    for segment in facts.segments[count_clean(facts) :]:
-        yield segment.largest_timestamp + config.min_compaction_lag_ms
-        yield segment.first_timestamp + config.max_compaction_lag_ms + 1
-    yield max(active.first_timestamp, facts.active_since_ms) + config.max_compaction_lag_ms + 1
+    dirty = facts.segments[count_clean(facts) :]
+    if config.min_compaction_lag_ms > 0:
+        yield from (each.largest_timestamp + config.min_compaction_lag_ms for each in dirty)
+    if config.max_compaction_lag_ms != NEVER:
+        since_ms = max(active.first_timestamp, facts.active_since_ms)
+        waiting = (*(each.first_timestamp for each in dirty), since_ms)
+        yield from (each + config.max_compaction_lag_ms + 1 for each in waiting)
 
 
 def _is_due_at(facts: LogFacts, now_ms: int) -> bool:

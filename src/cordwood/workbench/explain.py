@@ -1,11 +1,12 @@
-"""What retention does to a log, when, and what holds each segment back.
+"""What retention does to a log, when, and what holds each segment back; and what the cleaner does.
 
 It is the broker's own rule (`storage.retention`), over what can be seen from outside: segments by
 their files, the high watermark by its checkpoint, which may be seconds old, or else the log's end;
-and settings from where they are found. Compaction is told by its settings alone.
+and settings from where they are found. Of compacted logs there is more to say (`explain_cleaning`).
 """
 
 import json
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -15,6 +16,7 @@ from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_place import open_reader, read_high_watermark
 from cordwood.storage.reader_segments import ReaderSegment
 from cordwood.storage.retention import Deletion, Kept, SegmentFacts, plan_retention
+from cordwood.workbench.explain_cleaning import CleaningOutlook, outlook
 from cordwood.workbench.settings_found import FoundSettings
 
 #: The settings that decide what goes, which are told with where they were found.
@@ -60,7 +62,10 @@ class SettingTold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What one pass of retention would do now, and what it would not."""
+    """What one pass of retention would do now, and what it would not.
+
+    `cleaning` is None where the log is not compacted.
+    """
 
     path: str
     now_ms: int
@@ -71,21 +76,30 @@ class Explanation:
     is_rolling: bool
     segments: tuple[SegmentFate, ...]
     settings: tuple[SettingTold, ...]
+    cleaning: CleaningOutlook | None = None
 
     def to_json(self) -> str:
         """Return the same as a JSON object."""
         return json.dumps(asdict(self))
 
 
-def explain(files: Files, path: str, *, found: FoundSettings, now_ms: int) -> Explanation:
-    """Return what retention does to a partition; LogDirectoryError where there is none."""
-    reader = open_reader(files, path)
-    try:
+def explain(
+    files: Files, path: str, *, found: FoundSettings, now_ms: int, has_horizons: bool = False
+) -> Explanation:
+    """Return what becomes of a partition's log; LogDirectoryError where there is none."""
+    replicated = read_high_watermark(files, path)
+    with closing(open_reader(files, path)) as reader:
         bounds = reader.offsets()
         facts = [_facts(each, log_end=bounds.log_end) for each in _segments(reader)]
-    finally:
-        reader.close()
-    replicated = read_high_watermark(files, path)
+        cleaning = None
+        if found.config.is_compacted:
+            cleaning = outlook(
+                reader,
+                config=found.config,
+                high_watermark=replicated,
+                now_ms=now_ms,
+                has_horizons=has_horizons,
+            )
     high_watermark = bounds.log_end if replicated is None else min(replicated, bounds.log_end)
     plan = plan_retention(
         facts,
@@ -105,6 +119,7 @@ def explain(files: Files, path: str, *, found: FoundSettings, now_ms: int) -> Ex
         is_rolling=plan.is_rolling,
         segments=fates,
         settings=tuple(_told(name, found.resolved[name]) for name in DECIDING),
+        cleaning=cleaning,
     )
 
 

@@ -148,12 +148,18 @@ class PartitionView:
         return verify.verify(self._files, [self.path], settings=finder, sweeper=sweeper())
 
     def explain(
-        self, *, config: Mapping[str, str] | None = None, broker_config: str | None = None
+        self,
+        *,
+        config: Mapping[str, str] | None = None,
+        broker_config: str | None = None,
+        horizons: bool = False,
     ) -> "Explanation":
         """Return which segments retention takes now, when it takes the others, and by what setting.
 
-        `config` gives settings of the topic; what it does not give is looked for in the
-        metadata beside the log and in `broker_config`, a file of broker settings.
+        Of a compacted log also what the cleaner does; with `horizons` from when on it may take
+        tombstones and markers, batch by batch. `config` gives settings of the topic; what it does
+        not give is looked for in the metadata beside the log and in `broker_config`, a file of
+        broker settings.
         """
         from cordwood.workbench import explain  # noqa: PLC0415  # numpy: 0.1 s
         from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
@@ -161,7 +167,13 @@ class PartitionView:
         finder = SettingsFinder(self._files, given=config, broker_config=broker_config)
         topic = None if self.partition is None else self.partition.topic
         found = finder.of(directory_of(self.path), topic)
-        return explain.explain(self._files, self.path, found=found, now_ms=self._clock.now_ms())
+        return explain.explain(
+            self._files,
+            self.path,
+            found=found,
+            now_ms=self._clock.now_ms(),
+            has_horizons=horizons,
+        )
 
 
 def open_partition(files: Files, path: str, *, clock: Clock) -> PartitionView:

@@ -3,9 +3,10 @@
 directory of a partition   that one
 log directory              all that are in it
 file of a segment          of its partition that segment alone
+topic                      all that log directories have of it; one of them, with its number
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cordwood.core.errors import LogDirectoryError
@@ -13,7 +14,13 @@ from cordwood.core.ports import Files, Kind
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.names import parse_segment_name
 from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_place import has_logs, open_reader, partition_paths, reader_of
+from cordwood.storage.reader_place import (
+    has_logs,
+    open_reader,
+    partition_of,
+    partition_paths,
+    reader_of,
+)
 
 
 class Place(NamedTuple):
@@ -46,3 +53,19 @@ def is_log_directory(files: Files, path: str) -> bool:
     if not files.stat(path).is_directory:
         return False
     return not has_logs(files, path)
+
+
+def paths_of(files: Files, name: str, *, log_directories: Sequence[str]) -> list[str]:
+    """Return the directories of a topic's partitions, or of the one partition with that name."""
+    found = {}
+    for path in (each for parent in log_directories for each in partition_paths(files, parent)):
+        partition = partition_of(path)
+        if partition is not None and name in {partition.topic, str(partition)}:
+            found[partition] = path
+    if not found:
+        raise LogDirectoryError(
+            f"has no partition of {name}",
+            path=", ".join(log_directories),
+            remedy="check the topic's name, and whether the partition is in another log directory",
+        )
+    return [path for _, path in sorted(found.items())]
