@@ -102,7 +102,7 @@ def lines_of(told: "Explanation") -> list[str]:
     lines += lines_of_cleaning(told.cleaning)
     segments = zip(told.segments, told.cleaning.segments, strict=False)
     lines += [f"{_segment(fate)}; {outlook_of(outlook)}" for fate, outlook in segments]
-    return [*lines, *map(_horizon, told.cleaning.horizons or ())]
+    return [*lines, *map(line_of_horizon, told.cleaning.horizons or ())]
 
 
 def _segment(fate: "SegmentFate") -> str:
@@ -163,7 +163,8 @@ def _when_rolled(told: "SegmentOutlook") -> str:
     return f"{by_bytes}, or with a record later than {_moment(told.rolls_after_ms)}"
 
 
-def _horizon(told: "Horizon") -> str:
+def line_of_horizon(told: "Horizon") -> str:
+    """Return when what a batch has may go."""
     what = "marker goes" if told.is_control else "tombstones go"
     return (
         f"offsets {told.base_offset} to {told.last_offset}: {what} with a pass from "

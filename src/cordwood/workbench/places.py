@@ -3,7 +3,7 @@
 directory of a partition   that one
 log directory              all that are in it
 file of a segment          of its partition that segment alone
-topic                      all that log directories have of it; one of them, with its number
+topic                      all that log directories have of it, or the one that has its number too
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,15 +57,14 @@ def is_log_directory(files: Files, path: str) -> bool:
 
 def paths_of(files: Files, name: str, *, log_directories: Sequence[str]) -> list[str]:
     """Return the directories of a topic's partitions, or of the one partition with that name."""
-    found = {}
-    for path in (each for parent in log_directories for each in partition_paths(files, parent)):
-        partition = partition_of(path)
-        if partition is not None and name in {partition.topic, str(partition)}:
-            found[partition] = path
-    if not found:
+    paths = (each for parent in log_directories for each in partition_paths(files, parent))
+    found = {partition: path for path in paths if (partition := partition_of(path)) is not None}
+    of_topic = sorted(partition for partition in found if partition.topic == name)
+    meant = of_topic or [partition for partition in found if str(partition) == name]
+    if not meant:
         raise LogDirectoryError(
             f"has no partition of {name}",
             path=", ".join(log_directories),
             remedy="check the topic's name, and whether the partition is in another log directory",
         )
-    return [path for _, path in sorted(found.items())]
+    return [found[partition] for partition in meant]
