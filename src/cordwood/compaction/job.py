@@ -33,15 +33,13 @@ class Verify(Enum):
 class CleaningJob:
     """A plan, where its segments are, and what the pass may use.
 
-    `memory_bytes` bounds marks and key map together. `bytes_per_second` counts what is read and
-    written; None: as fast as it goes.
+    `memory_bytes` bounds marks and key map together.
     """
 
     directory: str
     plan: CleaningPlan
     memory_bytes: int
     io_buffer_bytes: int
-    bytes_per_second: float | None = None
     verify: Verify = Verify.NEVER
 
 

@@ -14,6 +14,7 @@ Logs have one owner: all of it, but for what the worker does, runs on one thread
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
+from typing import Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ids import Uuid
@@ -30,12 +31,15 @@ from cordwood.storage.checkpoints import (
 from cordwood.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.lanes import Task, outcomes
+from cordwood.storage.lease import Stage
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import CHECKPOINTS, LogDirectory
 from cordwood.storage.new_logs import NewLogs
 from cordwood.storage.starting import FILES_OF_ONE, load_all
 from cordwood.storage.stock import ManagerSettings, ManagerTools, OnLost, Stock
+
+_RETENTION: Final = "retention"
 
 
 class LogManager:
@@ -164,6 +168,17 @@ class LogManager:
         for log in self.all_logs():
             log.producers.settings = settings.producers
             _configure(log, settings.config_for(log.partition.topic))
+
+    def retain(self, log: Log) -> None:
+        """Remove what retention lets go of a log, unless somebody is at work on it."""
+        if not log.lease.is_free:
+            return
+        log.lease = log.lease.take(Stage.RETENTION, _RETENTION)
+        try:
+            with self.using(log):
+                log.delete_old_segments()
+        finally:
+            log.lease = log.lease.release(_RETENTION)
 
     def truncate(self, offsets: Mapping[TopicPartition, int]) -> list[Pending[None]]:
         """Drop the records of logs from these offsets on; whoever works on them has to stop.

@@ -8,26 +8,18 @@
     producers        the idle ones are forgotten
 
 As in Kafka the first four have their first turn a while after the start, and from then on one every
-interval. Logs whose policy has compact are left to the cleaner, deletion included. A pass over all
-logs is made a few at a time, so that it keeps nobody waiting; what fails is told, and is no reason
-not to look after the others.
+interval. Logs whose policy has compact are left to the cleaner, deletion included.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final
 
-from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Timer
 from cordwood.storage.flusher import Flusher
-from cordwood.storage.lease import Stage
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import NEVER
 from cordwood.storage.manager import LogManager
-
-_HOLDER: Final = "retention"
-_AT_ONCE: Final = 20
+from cordwood.storage.rounds import Rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +44,7 @@ class Upkeep:
         self._settings = settings
         self._scheduler = manager.tools.scheduler
         self._timers = list[Timer]()
-        self._is_over = False
+        self._rounds = Rounds(manager)
 
     def start(self) -> None:
         """Begin."""
@@ -70,7 +62,7 @@ class Upkeep:
 
     def stop(self) -> None:
         """Make no call any more."""
-        self._is_over = True
+        self._rounds.stop()
         for timer in self._timers:
             timer.cancel()
 
@@ -92,14 +84,8 @@ class Upkeep:
         self._for_each(Log.expire_producers)
 
     def _delete_old_segments(self, log: Log) -> None:
-        if log.config.is_compacted or not log.lease.is_free:
-            return
-        log.lease = log.lease.take(Stage.RETENTION, _HOLDER)
-        try:
-            with self._manager.using(log):
-                log.delete_old_segments()
-        finally:
-            log.lease = log.lease.release(_HOLDER)
+        if not log.config.is_compacted:
+            self._manager.retain(log)
 
     def _flush_if_due(self, log: Log) -> None:
         if log.is_flush_due():
@@ -121,19 +107,4 @@ class Upkeep:
             self._timers.append(self._scheduler.every(interval_ms, call))
 
     def _for_each(self, call: Callable[[Log], object]) -> None:
-        """Make a call for every log, the first few here and the others soon."""
-        self._go_on(iter(self._manager.all_logs()), call)
-
-    def _go_on(self, logs: Iterator[Log], call: Callable[[Log], object]) -> None:
-        some = [] if self._is_over else list(islice(logs, _AT_ONCE))
-        for log in some:
-            if self._manager.has(log):
-                self._do(call, log)
-        if len(some) == _AT_ONCE:
-            self._scheduler.call_at(0, lambda: self._go_on(logs, call))
-
-    def _do(self, call: Callable[[Log], object], log: Log) -> None:
-        try:
-            call(log)
-        except KafkaError as error:
-            self._manager.tools.on_event(f"{log.partition} could not be looked after: {error}")
+        self._rounds.go(call, then=lambda: None)
