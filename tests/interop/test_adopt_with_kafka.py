@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.metadata_nodes import TOPIC
+from cordwood.core.metadata_nodes import ALL_BROKERS, BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.nodes import Node
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.inspect import PlainInspector
@@ -16,6 +17,7 @@ from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory
+from cordwood.storage.metadata_lines import encode_line
 from cordwood.workbench.adopt import Owner, adopt
 from cordwood.workbench.metadata_found import read_metadata
 from cordwood.workbench.salvage import SalvageTools, salvage
@@ -61,11 +63,21 @@ def _write(path: str) -> None:
     home.close(broker_epoch=-1)
 
 
+def _set_while_running(logs: Path) -> None:
+    """Let our metadata say what was set of the broker, and of all of them."""
+    nodes = {
+        config_path(BROKER, "1"): Node(encode_texts({"log.retention.ms": "87654321"})),
+        config_path(BROKER, ALL_BROKERS): Node(encode_texts({"log.segment.bytes": "7654321"})),
+    }
+    (logs / "cordwood.metadata").write_bytes(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+
 @pytest.fixture
 def adopted(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> Iterator[Broker]:
     broker = kraft_broker(kafka43_jars, tmp_path, kafka43)
     shutil.rmtree(broker.logs)
     _write(str(broker.logs))
+    _set_while_running(broker.logs)
     owner = Owner(configs={"orders": {"retention.bytes": "123456789"}})
     adopt(
         SystemFiles(),
@@ -89,6 +101,9 @@ def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: B
     said = read_metadata(SystemFiles(), str(adopted.logs))
     assert said is not None
     assert said.config_of(TOPIC, "orders") == {"retention.bytes": "123456789"}
+    entries = adopted.oracle.describe_configs(adopted.bootstrap, kind="TOPIC", name=TOPICS[1])
+    values = {each["name"]: each["value"] for each in entries}
+    assert (values["retention.ms"], values["segment.bytes"]) == ("87654321", "7654321")
 
 
 def test_kafka_serves_what_was_salvaged(

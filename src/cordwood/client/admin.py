@@ -32,7 +32,7 @@ from cordwood.client.machine import this_machine
 from cordwood.client.places import by_topic, partitions_of
 from cordwood.client.refusals import ensure_done
 from cordwood.client.router import Router
-from cordwood.client.settings import ClientOptions, ClientSettings, options_of
+from cordwood.client.settings import ClientOptions, ClientSettings, options_of, settings_of
 from cordwood.client.surroundings import Surroundings
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, SettingError, UnknownTopicOrPartitionError
@@ -101,7 +101,7 @@ class Admin:
     ) -> None:
         if bootstrap:
             options["bootstrap_servers"] = bootstrap
-        self.settings = ClientSettings(**options)
+        self.settings = settings_of(ClientSettings, options, beside=("tls",))
         self._tls = tls_of(self.settings, tls)
         self._surroundings = surroundings
         self._router: Router | None = None

@@ -39,6 +39,7 @@ from cordwood.client.settings import (
     ConsumerOptions,
     ConsumerSettings,
     options_of,
+    settings_of,
 )
 from cordwood.client.surroundings import Surroundings
 from cordwood.client.trust import tls_of
@@ -65,7 +66,7 @@ class Consumer(Generic[ReadK, ReadV]):
     ) -> None:
         if bootstrap:
             options["bootstrap_servers"] = bootstrap
-        self.settings = ConsumerSettings(**options)
+        self.settings = settings_of(ConsumerSettings, options, beside=("deserializers", "tls"))
         self._deserializers = deserializers or cast("Deserializers[ReadK, ReadV]", BYTES)
         self._tls = tls_of(self.settings, tls)
         self._surroundings = surroundings

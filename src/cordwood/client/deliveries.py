@@ -29,17 +29,18 @@ class Delivery:
         """Say whether it is known what became of the record."""
         return self._fate.is_known
 
-    def result(self, timeout_ms: float | None = None) -> DeliveryReport:
+    def result(self, timeout: float | None = None) -> DeliveryReport:
         """Wait on this thread, which is no event loop's, and return the report or raise the error.
 
-        RequestTimedOutError after so long; the record is on its way all the same.
+        RequestTimedOutError after so many seconds, as Python's futures count them; the record is on
+        its way all the same.
         """
         if not self._fate.is_known:
             known = threading.Event()
             self._fate.watch(known.set)
-            if not known.wait(None if timeout_ms is None else timeout_ms / 1000):
+            if not known.wait(timeout):
                 raise RequestTimedOutError(
-                    f"{self._fate.partition}: not known after {timeout_ms} ms, still under way"
+                    f"{self._fate.partition}: not known after {timeout} s, still under way"
                 )
         return self._outcome()
 

@@ -19,7 +19,7 @@ from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.router import Router
 from cordwood.client.sender import Sender
 from cordwood.client.serializers import PLAIN, K, Serializers, V
-from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of
+from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of, settings_of
 from cordwood.client.surroundings import Surroundings, Turn
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
@@ -41,7 +41,9 @@ class Producer(Generic[K, V]):
     ) -> None:
         if bootstrap:
             options["bootstrap_servers"] = bootstrap
-        self.settings = ProducerSettings(**options)
+        self.settings = settings_of(
+            ProducerSettings, options, beside=("serializers", "partitioner", "tls")
+        )
         self._serializers = serializers or cast("Serializers[K, V]", PLAIN)
         self._partitioner = partitioner
         self._tls = tls_of(self.settings, tls)

@@ -9,7 +9,8 @@ names for the type checker, which cannot take keywords from a dataclass.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Final, TypedDict, cast
+from difflib import get_close_matches
+from typing import Final, TypedDict, TypeVar, cast
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import SettingError
@@ -129,6 +130,23 @@ class ClientSettings:
             raise SettingError(
                 "no broker is given", key="bootstrap.servers", remedy="name one as host:port"
             )
+
+
+S = TypeVar("S", bound=ClientSettings)
+
+
+def settings_of(kind: type[S], options: Mapping[str, object], *, beside: Sequence[str]) -> S:
+    """Return the settings of a client's keywords, which also has those `beside`.
+
+    TypeError for a keyword that is none, as Python has it, with the nearest that is one.
+    """
+    known = [attribute_of(setting.name) for setting in _settings(kind)]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, sorted({*known, *beside}), n=1)
+            remedy = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(f"there is no option {name!r}{remedy}")
+    return kind(**cast("ClientOptions", options))
 
 
 def options_of(kind: type[ClientSettings], config: Mapping[str, object]) -> dict[str, object]:

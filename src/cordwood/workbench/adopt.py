@@ -4,9 +4,10 @@
     meta.properties        cluster, node and directory id; made where there is none
     bootstrap.checkpoint   topics, partitions and settings, from which Kafka begins its metadata
 
-Topics are configured as `cordwood.metadata` has it, where that is there, but for what the owner
-says. Logs, indexes and checkpoints are Kafka's already. All is checked before anything is written,
-and the checkpoint comes last: what dies before it can be done again. The lock is held meanwhile.
+Topics and brokers are configured as `cordwood.metadata` has it, where that is there, but for what
+the owner says of topics. Logs, indexes and checkpoints are Kafka's already. All is checked before
+anything is written, and the checkpoint comes last: what dies before it can be done again. The lock
+is held meanwhile.
 """
 
 import json
@@ -15,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.ids import Uuid, format_uuid, make_uuid
-from cordwood.core.metadata_nodes import TOPIC
+from cordwood.core.metadata_nodes import ALL_BROKERS, BROKER, TOPIC
 from cordwood.core.ports import Files, Random
 from cordwood.storage.atomic import write_atomically
 from cordwood.storage.checkpoints import LEADER_EPOCHS, read_epoch_checkpoint
@@ -92,7 +93,11 @@ def adopt(files: Files, path: str, *, owner: Owner, random: Random, now_ms: int)
                 write_partition_metadata(files, each, topic_id=topic.topic_id)
         write_meta_properties(files, path, meta=meta)
         data = bootstrap_checkpoint(
-            topics, node_id=meta.node_id, directory_id=meta.directory_id, now_ms=now_ms
+            topics,
+            _of_brokers(kept, meta.node_id),
+            node_id=meta.node_id,
+            directory_id=meta.directory_id,
+            now_ms=now_ms,
         )
         write_atomically(files, f"{path}/{BOOTSTRAP}", data=data)
     return AdoptReport(
@@ -149,6 +154,12 @@ def _configs(topic: str, kept: FoundMetadata | None, owner: Owner) -> Mapping[st
     """Return how a topic is configured: as our own metadata have it, and as the owner says."""
     configured = {} if kept is None else kept.config_of(TOPIC, topic)
     return {**configured, **owner.configs.get(topic, {})}
+
+
+def _of_brokers(kept: FoundMetadata | None, node_id: int) -> dict[str, Mapping[str, str]]:
+    """Return what our own metadata have that was set while brokers ran: of all, and of this one."""
+    names = (ALL_BROKERS, str(node_id))
+    return {} if kept is None else {name: kept.config_of(BROKER, name) for name in names}
 
 
 def _topic(

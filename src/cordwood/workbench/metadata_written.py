@@ -1,7 +1,7 @@
 """The metadata from which a cluster of Apache Kafka 4 begins: `bootstrap.checkpoint`.
 
     batch    control: snapshot header
-    batch    feature levels, then topics, each with its partitions and configs
+    batch    feature levels, topics, each with its partitions and configs, configs of brokers
     batch    control: snapshot footer
 
     record   unsigned varints: frame 1, kind, version, then the fields, then a count of tagged ones
@@ -14,11 +14,11 @@
 A partition has one replica, in sync, and no leader yet: the broker becomes it, in the next epoch.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from cordwood.core.ids import Uuid
-from cordwood.core.metadata_nodes import TOPIC
+from cordwood.core.metadata_nodes import BROKER, TOPIC
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.control import SnapshotFooter, SnapshotHeader, control_batch
 from cordwood.records.flexible import FlexibleWriter
@@ -42,9 +42,14 @@ class TopicToTell(NamedTuple):
 
 
 def bootstrap_checkpoint(
-    topics: Iterable[TopicToTell], *, node_id: int, directory_id: Uuid, now_ms: int
+    topics: Iterable[TopicToTell],
+    brokers: Mapping[str, Mapping[str, str]],
+    *,
+    node_id: int,
+    directory_id: Uuid,
+    now_ms: int,
 ) -> bytes:
-    """Return the bytes of the file."""
+    """Return the bytes of the file; `brokers` are configs by id, or by nothing for all brokers."""
     values = [_feature(name, level) for name, level in FEATURES.items()]
     for topic in topics:
         values.append(_topic(topic))
@@ -52,7 +57,9 @@ def bootstrap_checkpoint(
             _partition(topic, number, node_id=node_id, directory_id=directory_id)
             for number in range(len(topic.epochs))
         ]
-        values += [_config(topic.name, key, value) for key, value in topic.configs.items()]
+        values += _configs(TOPIC, topic.name, topic.configs)
+    for name, configs in brokers.items():
+        values += _configs(BROKER, name, configs)
     out = control_batch(
         SnapshotHeader(now_ms), BatchFields(partition_leader_epoch=0), timestamp=now_ms
     )
@@ -107,9 +114,10 @@ def _partition(topic: TopicToTell, number: int, *, node_id: int, directory_id: U
     return _ended(out)
 
 
-def _config(topic: str, key: str, value: str) -> bytes:
-    out = _begun(4, 0)
-    out.data.append(TOPIC)
-    for text in (topic, key, value):
-        out.string(text)
-    return _ended(out)
+def _configs(kind: int, name: str, configs: Mapping[str, str]) -> Iterator[bytes]:
+    for key, value in configs.items():
+        out = _begun(4, 0)
+        out.data.append(kind)
+        for text in (name, key, value):
+            out.string(text)
+        yield _ended(out)

@@ -85,6 +85,14 @@ def test_help_has_an_example_and_ends_well(
     assert "Example: cordwood log dump" in capsys.readouterr().out
 
 
+def test_package_can_be_run_as_the_command() -> None:
+    done = subprocess.run(
+        (sys.executable, "-m", "cordwood", "--version"), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == f"cordwood {__version__}\n"
+
+
 def test_version_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

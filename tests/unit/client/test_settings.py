@@ -14,6 +14,7 @@ from cordwood.client.settings import (
     ProducerOptions,
     ProducerSettings,
     options_of,
+    settings_of,
 )
 from cordwood.core.errors import SettingError
 
@@ -28,6 +29,19 @@ KINDS = [
 def test_options_repeat_the_settings(settings: type[ClientSettings], options: type) -> None:
     assert get_type_hints(options) == get_type_hints(settings)
     assert {each.name for each in fields(settings)} == set(get_type_hints(options))
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "told"),
+    (
+        ("linger", r"'linger'; did you mean linger_ms\?$"),
+        ("serializer", r"'serializer'; did you mean serializers\?$"),
+        ("xyz", "'xyz'$"),
+    ),
+)
+def test_keyword_that_is_none_is_refused_with_the_nearest(misspelt: str, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        settings_of(ProducerSettings, {misspelt: 1}, beside=("serializers",))
 
 
 def test_kafkas_names_give_the_same_settings() -> None:

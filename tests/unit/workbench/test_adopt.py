@@ -11,7 +11,7 @@ from cordwood.core.errors import (
     SettingError,
 )
 from cordwood.core.ids import Uuid
-from cordwood.core.metadata_nodes import TOPIC, config_path, encode_texts
+from cordwood.core.metadata_nodes import BROKER, TOPIC, config_path, encode_texts
 from cordwood.core.nodes import Node
 from cordwood.storage.atomic import read_whole
 from cordwood.storage.meta_properties import read_meta_properties
@@ -82,6 +82,22 @@ def test_topic_is_configured_as_the_metadata_have_it_but_for_what_the_owner_says
     assert b"retention.ms\x029" in told
     assert b"segment.ms\x028" in told
     assert b"retention.ms\x027" not in told
+
+
+def test_brokers_are_configured_as_the_metadata_have_it() -> None:
+    files = directory("t-0")
+    nodes = {
+        config_path(BROKER, name): Node(encode_texts({key: "7"}))
+        for name, key in (("", "log.retention.ms"), ("1", "log.segment.bytes"), ("2", "not.ours"))
+    }
+    files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+    run(files, Owner(node_id=1))
+
+    told = read_whole(files, f"/logs/{BOOTSTRAP}")
+    assert b"\x04\x01\x11log.retention.ms\x027" in told
+    assert b"\x04\x021\x12log.segment.bytes\x027" in told
+    assert b"not.ours" not in told
 
 
 def test_partitions_without_a_log_are_told() -> None:

@@ -1,7 +1,7 @@
 """The metadata from which a Kafka cluster begins."""
 
 from cordwood.core.ids import Uuid
-from cordwood.core.metadata_nodes import TOPIC
+from cordwood.core.metadata_nodes import ALL_BROKERS, BROKER, TOPIC
 from cordwood.records.batch import RecordBatch
 from cordwood.records.stream import batches
 from cordwood.workbench.metadata_records import ClusterMetadata
@@ -15,8 +15,9 @@ T = Uuid(bytes(range(16)))
 D = Uuid(b"d" * 16)
 
 
-def written(*topics: TopicToTell) -> list[RecordBatch]:
-    data = bootstrap_checkpoint(topics, node_id=1, directory_id=D, now_ms=5)
+def written(*topics: TopicToTell, **of_all_brokers: str) -> list[RecordBatch]:
+    brokers = {ALL_BROKERS: of_all_brokers}
+    data = bootstrap_checkpoint(topics, brokers, node_id=1, directory_id=D, now_ms=5)
     return [batch for batch in batches(data) if isinstance(batch, RecordBatch)]
 
 
@@ -32,12 +33,13 @@ def test_checkpoint_is_records_between_a_header_and_a_footer() -> None:
 def test_topics_partitions_and_configs_are_told() -> None:
     topic = TopicToTell("t", T, (3, 0), {"retention.ms": "5"})
 
-    values = [record.value for record in written(topic)[1].records()][3:]
+    values = [record.value for record in written(topic, priority="6")[1].records()][3:]
 
     metadata = ClusterMetadata()
     metadata.learn_all(values)
     assert metadata.topics == {"t": T}
     assert metadata.config_of(TOPIC, "t") == {"retention.ms": "5"}
+    assert metadata.config_of(BROKER, ALL_BROKERS) == {"priority": "6"}
     one = b"\x02\x00\x00\x00\x01"
     said = b"\x01\x03\x01" + bytes(4) + T + one + one + b"\x01\x01" + b"\xff" * 4
     assert values[1] == said + bytes((0, 0, 0, 3)) + bytes(4) + b"\x02" + D + b"\x00"
