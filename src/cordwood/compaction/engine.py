@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from cordwood.compaction.marks import Marks
 from cordwood.compaction.plan import CleaningPlan
+from cordwood.compaction.verify_records import Judges, PlainJudge
 from cordwood.core.binary import Buffer
 from cordwood.records.stride import Striders, no_strider
 
@@ -143,9 +144,11 @@ class Engine:
     key_map     of the marks to be set, the bytes of memory it may take, and the erased keys
     rewriter    of the plan
     striders    for the indexes of what is written
+    judges      for the proof that it is right
     """
 
     surveyor: Callable[[Collection[int]], Surveyor]
     key_map: Callable[[Marks, int, frozenset[bytes]], KeyMap]
     rewriter: Callable[[CleaningPlan], Rewriter]
     striders: Striders = no_strider
+    judges: Judges = PlainJudge

@@ -33,7 +33,8 @@ class Verify(Enum):
 class CleaningJob:
     """A plan, where its segments are, and what the pass may use.
 
-    `memory_bytes` bounds marks and key map together.
+    `memory_bytes` bounds marks and key map together. `seed` is chance: it says which keys a sample
+    has.
     """
 
     directory: str
@@ -41,6 +42,7 @@ class CleaningJob:
     memory_bytes: int
     io_buffer_bytes: int
     verify: Verify = Verify.NEVER
+    seed: int = 0
 
 
 class CleanedSegment(NamedTuple):

@@ -5,6 +5,7 @@
                ones looked up
     rewrite    group after group, into `.cleaned` files
     names      synced last: whoever swaps finds all files, or none that count
+    proof      if the job asks for it: both sides are read again, by other means (`verify`)
 
 Marks and key map share the memory of the job. Where the marks of all records would take more than
 half of it, the pass ends with an earlier segment; that is the one case in which it does.
@@ -33,6 +34,7 @@ from cordwood.compaction.job import (
 )
 from cordwood.compaction.marks import Marks, most_records
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
+from cordwood.compaction.proving import prove
 from cordwood.compaction.survey import Survey
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files
@@ -55,7 +57,8 @@ def run_pass(job: CleaningJob, files: Files, *, engine: Engine, control: PassCon
         under_way = _Pass(
             job=job, files=files, engine=engine, control=control, plan=job.plan, reader=reader
         )
-        return under_way.run()
+        cleaning = under_way.run()
+        return prove(job, cleaning, files=files, judges=engine.judges, control=control)
     except BaseException as error:
         with suppress(OSError):
             remove_cleaned(files, job.directory)

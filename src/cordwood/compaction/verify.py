@@ -12,9 +12,8 @@ Where more keys are left than memory takes they are looked at in several walks, 
 each. A sample looks at one class, and at everything else.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.engine import Counts
@@ -25,16 +24,13 @@ from cordwood.compaction.verify_certificate import certificate_faults
 from cordwood.compaction.verify_keys import ALL, KeysFullError, Scope
 from cordwood.compaction.verify_left import LeftLog, LeftReader
 from cordwood.compaction.verify_reading import Reading, batches_of
-from cordwood.compaction.verify_records import Judge, PlainJudge
+from cordwood.compaction.verify_records import Judge, Judges, PlainJudge
 from cordwood.compaction.verify_segments import FilesSeen, files_as_they_are, files_of
 from cordwood.compaction.verify_told import HeadersRead
 from cordwood.compaction.verify_transactions import TransactionsTold
 from cordwood.compaction.verify_walk import Walk
 from cordwood.compaction.violations import Violation, Violations
 from cordwood.core.errors import BadRecordsError
-
-#: Makes a judge of a scope of keys, which reports to what is given.
-Judges: TypeAlias = Callable[[CleaningPlan, Scope, Violations, int], Judge]
 
 
 class Verified(NamedTuple):

@@ -8,8 +8,9 @@
 It is what faster judges are held to, and it finds the words where one of them stumbles.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from cordwood.compaction.key_hash import record_hash, stream_with
 from cordwood.compaction.plan import CleaningPlan
@@ -72,6 +73,10 @@ class Judge(Protocol):
 
     def judge(self, before: Found, after: Found | None, *, ruling: Ruling) -> Judged:
         """Hold a data batch against what is left of it, and report what is wrong."""
+
+
+#: Makes a judge of a plan and a scope, which reports to what is given, and may take some memory.
+Judges: TypeAlias = Callable[[CleaningPlan, Scope, Violations, int], Judge]
 
 
 class PlainJudge:

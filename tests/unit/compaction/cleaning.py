@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from cordwood.compaction.choosing import assess
 from cordwood.compaction.engine import Engine
-from cordwood.compaction.job import Cleaning, CleaningJob
+from cordwood.compaction.job import Cleaning, CleaningJob, Verify
 from cordwood.compaction.log_facts import facts_of, plan_of
 from cordwood.compaction.passes import run_pass
 from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.planning import Wishes
+from cordwood.compaction.proving import prove
 from cordwood.records.stream import AnyBatch, batches
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.origin import Origin
@@ -45,7 +46,7 @@ class Watched:
 
 
 class CleanedLog:
-    """A log, the cleaner's checkpoint, and how it is cleaned."""
+    """A log, the cleaner's checkpoint, and how it is cleaned: verified, if nothing else is said."""
 
     def __init__(self, config: LogConfig = CONFIG, *, engine: Engine = PLAIN) -> None:
         self.place = Place()
@@ -54,6 +55,7 @@ class CleanedLog:
         self.first_dirty: int | None = None
         self.memory_bytes = MEMORY
         self.io_buffer_bytes = IO_BUFFER
+        self.verify = Verify.ALWAYS
 
     def put(self, *sets: bytes, is_rolled: bool = False, origin: Origin = Origin.CLIENT) -> None:
         """Append sets as a leader; if it is rolled, what follows begins a segment."""
@@ -83,6 +85,7 @@ class CleanedLog:
             plan=plan,
             memory_bytes=self.memory_bytes,
             io_buffer_bytes=self.io_buffer_bytes,
+            verify=self.verify,
         )
 
     def clean(self, wishes: Wishes = Wishes()) -> Cleaning:  # noqa: B008 - cannot change
@@ -99,8 +102,22 @@ class CleanedLog:
 
     def run(self, plan: CleaningPlan, control: Watched | None = None) -> Cleaning:
         """Do a pass, and swap nothing in."""
-        return run_pass(
-            self.job(plan), self.place.files, engine=self.engine, control=control or Watched()
+        return self.run_job(self.job(plan), control)
+
+    def run_job(self, job: CleaningJob, control: Watched | None = None) -> Cleaning:
+        """Do what a job says, and swap nothing in."""
+        return run_pass(job, self.place.files, engine=self.engine, control=control or Watched())
+
+    def prove(
+        self, job: CleaningJob, cleaning: Cleaning, *, control: Watched | None = None
+    ) -> Cleaning:
+        """Prove what a pass has made."""
+        return prove(
+            job,
+            cleaning,
+            files=self.place.files,
+            judges=self.engine.judges,
+            control=control or Watched(),
         )
 
     def reopened(self) -> None:
