@@ -11,6 +11,7 @@ import java.util.Base64;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Delayed;
@@ -30,6 +31,7 @@ import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogCleanerManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogSegment;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.LogToClean;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
@@ -141,6 +143,9 @@ public final class KafkaLogs {
             case "flush":
                 log.flush(false);
                 break;
+            case "choose":
+                choose(log, question, answer);
+                break;
             case "clean":
                 clean(log, question, answer);
                 break;
@@ -165,19 +170,12 @@ public final class KafkaLogs {
     private static void clean(UnifiedLog log, Map<String, Object> question, Map<String, Object> answer)
             throws Exception {
         LogToClean chosen = chosen(log, question);
-        answer.put("first_dirty", chosen.firstDirtyOffset());
-        answer.put("first_uncleanable", chosen.firstUncleanableOffset());
-        answer.put("clean_bytes", chosen.cleanBytes());
-        answer.put("cleanable_bytes", chosen.cleanableBytes());
+        tell(chosen, answer);
         answer.put("end", chosen.firstDirtyOffset());
         if (chosen.cleanableBytes() == 0) {
             return;
         }
-        int ioBytes = (int) number(question, "io_bytes");
-        Throttler unbounded = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", new Standing());
-        Cleaner cleaner = new Cleaner(0, new SkimpyOffsetMap((int) number(question, "map_bytes")), ioBytes, ioBytes,
-            0.9, unbounded, new Standing(), partition -> { });
-        Map.Entry<Long, CleanerStats> done = cleaner.doClean(chosen, nowMs);
+        Map.Entry<Long, CleanerStats> done = cleaner(question).doClean(chosen, nowMs);
         answer.put("end", done.getKey());
         answer.put("records_read", done.getValue().messagesRead());
         answer.put("records_kept", done.getValue().messagesWritten());
@@ -185,6 +183,37 @@ public final class KafkaLogs {
         answer.put("bytes_read", done.getValue().bytesRead());
         answer.put("bytes_kept", done.getValue().bytesWritten());
         answer.put("seconds", done.getValue().elapsedSecs());
+    }
+
+    /** What a pass would be about, and in which groups of segments. */
+    private static void choose(UnifiedLog log, Map<String, Object> question, Map<String, Object> answer)
+            throws Exception {
+        LogToClean chosen = chosen(log, question);
+        tell(chosen, answer);
+        Method delay = LogCleanerManager.class.getDeclaredMethod(
+            "maxCompactionDelay", UnifiedLog.class, long.class, long.class);
+        delay.setAccessible(true);
+        answer.put("overdue_ms", delay.invoke(null, log, chosen.firstDirtyOffset(), nowMs));
+        List<List<LogSegment>> groups = cleaner(question).groupSegmentsBySize(
+            List.copyOf(log.logSegments(0, chosen.firstUncleanableOffset())),
+            (int) number(question, "segment_bytes"), (int) number(question, "index_bytes"),
+            chosen.firstUncleanableOffset());
+        answer.put("groups", groups.stream()
+            .map(group -> group.stream().map(LogSegment::baseOffset).toList()).toList());
+    }
+
+    private static void tell(LogToClean chosen, Map<String, Object> answer) {
+        answer.put("first_dirty", chosen.firstDirtyOffset());
+        answer.put("first_uncleanable", chosen.firstUncleanableOffset());
+        answer.put("clean_bytes", chosen.cleanBytes());
+        answer.put("cleanable_bytes", chosen.cleanableBytes());
+    }
+
+    private static Cleaner cleaner(Map<String, Object> question) throws Exception {
+        int ioBytes = (int) number(question, "io_bytes");
+        Throttler unbounded = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", new Standing());
+        return new Cleaner(0, new SkimpyOffsetMap((int) number(question, "map_bytes")), ioBytes, ioBytes,
+            0.9, unbounded, new Standing(), partition -> { });
     }
 
     /** What Kafka decides of bounds, from the checkpoint of the last pass: a negative one if there is none. */

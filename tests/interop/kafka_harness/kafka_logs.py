@@ -6,13 +6,15 @@ The clock of the process is the one that comes with each call.
 import json
 import subprocess
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 from tests.interop.kafka_harness.jars import INTEROP, Jars
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Json
 
 PROGRAM: Final = INTEROP / "java" / "KafkaLogs.java"
+
+_CLEANER: Final[dict[str, Json]] = {"map_bytes": 1 << 20, "io_bytes": 1 << 20}
 
 
 class Answer(NamedTuple):
@@ -43,6 +45,17 @@ class KafkaPass(NamedTuple):
     seconds: float = 0
 
 
+class Choice(NamedTuple):
+    """What a pass would be about; the groups of its segments, by their base offsets."""
+
+    first_dirty: int
+    first_uncleanable: int
+    clean_bytes: int
+    cleanable_bytes: int
+    overdue_ms: int
+    groups: list[list[int]]
+
+
 class KafkaLogs:
     """The process; logs go by their directories."""
 
@@ -62,11 +75,17 @@ class KafkaLogs:
 
     def clean(self, directory: Path, question: dict[str, Json]) -> KafkaPass:
         """Clean an open log once, as far as Kafka would."""
-        room: dict[str, Json] = {"map_bytes": 1 << 20, "io_bytes": 1 << 20}
-        answer = self._answer("clean", directory, {**room, **question})
+        answer = self._answer("clean", directory, {**_CLEANER, **question})
         assert answer["code"] == 0, answer
         known = {name: answer[name] for name in KafkaPass._fields if name in answer}
         return KafkaPass(**known)
+
+    def choose(self, directory: Path, question: dict[str, Json]) -> Choice:
+        """Return what Kafka would clean of an open log."""
+        answer = self._answer("choose", directory, {**_CLEANER, **question})
+        assert answer["code"] == 0, answer
+        groups = cast("list[list[int]]", answer.pop("groups"))
+        return Choice(*(answer[name] for name in Choice._fields[:-1]), groups)
 
     def _answer(self, asked: str, directory: Path, question: dict[str, Json]) -> dict[str, int]:
         stdin = _pipe(self._process.stdin)

@@ -2,9 +2,13 @@
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from cordwood.compaction.choosing import LogFacts, assess
+from cordwood.compaction.grouping import group_segments
+from cordwood.compaction.log_facts import facts_of, sources_of
 from cordwood.core.errors import KafkaError
 from cordwood.core.settings import Source
 from cordwood.core.system import SystemFiles
@@ -19,7 +23,7 @@ from cordwood.storage.origin import Origin
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.topic_settings import TOPIC_SETTINGS, config_from
 from cordwood.testing.random import SeededRandom
-from tests.interop.kafka_harness.kafka_logs import Answer
+from tests.interop.kafka_harness.kafka_logs import Answer, Choice
 from tests.interop.kafka_harness.spec import Json
 
 
@@ -77,6 +81,29 @@ class OurLogs:
             bounds.log_end,
         )
 
+    def choose(self, directory: Path, question: dict[str, Json]) -> Choice:
+        """Return what we would clean of an open log."""
+        numbers = cast("dict[str, int]", question)
+        log, checkpoint = self._logs[directory], numbers["checkpoint"]
+        facts = facts_of(log, checkpoint=None if checkpoint < 0 else checkpoint)
+        found = assess(facts, numbers["now_ms"])
+        # Kafka says of a log that is dirty from beyond there that nothing of it may be cleaned.
+        end = found.end if found.cleanable_bytes else _base_of(facts, found.first_dirty.offset)
+        limits = replace(
+            log.config,
+            segment_bytes=numbers["segment_bytes"],
+            segment_index_bytes=numbers["index_bytes"],
+        )
+        groups = group_segments(sources_of(log, end), limits)
+        return Choice(
+            found.first_dirty.offset,
+            end,
+            found.clean_bytes,
+            found.cleanable_bytes,
+            found.overdue_ms,
+            [[segment.base_offset for segment in group] for group in groups],
+        )
+
     def _opened(self, directory: Path, question: dict[str, Json]) -> Log:
         numbers = cast("dict[str, int]", question)
         place = LogPlace(
@@ -92,6 +119,11 @@ class OurLogs:
         table = FileTable(SystemFiles(), 8)
         tools = LogTools(table=table, random=SeededRandom(1), deletions=_KeptDeletions())
         return Log.open(place, tools, clock=self._clock)
+
+
+def _base_of(facts: LogFacts, offset: int) -> int:
+    """Return the base of the segment that an offset is in."""
+    return max(each.base_offset for each in facts.segments if each.base_offset <= offset)
 
 
 def _act(log: Log, asked: str, question: dict[str, Json]) -> AppendResult | None:
