@@ -84,8 +84,14 @@ class KafkaLogs:
         """Return what Kafka would clean of an open log."""
         answer = self._answer("choose", directory, {**_CLEANER, **question})
         assert answer["code"] == 0, answer
-        groups = cast("list[list[int]]", answer.pop("groups"))
-        return Choice(*(answer[name] for name in Choice._fields[:-1]), groups)
+        return Choice(
+            answer["first_dirty"],
+            answer["first_uncleanable"],
+            answer["clean_bytes"],
+            answer["cleanable_bytes"],
+            answer["overdue_ms"],
+            cast("list[list[int]]", answer["groups"]),
+        )
 
     def _answer(self, asked: str, directory: Path, question: dict[str, Json]) -> dict[str, int]:
         stdin = _pipe(self._process.stdin)
