@@ -1,7 +1,5 @@
 """A log in memory that is cleaned again and again, with the swap of its owner."""
 
-from collections.abc import Mapping
-
 from cordwood.compaction.choosing import assess
 from cordwood.compaction.engine import Engine
 from cordwood.compaction.job import Cleaning, CleaningJob, Verify
@@ -11,13 +9,22 @@ from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.planning import Wishes
 from cordwood.compaction.proving import prove
+from cordwood.core.types import Offset
 from cordwood.records.stream import AnyBatch, batches
+from cordwood.storage.appending import AppendResult
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.origin import Origin
 from cordwood.storage.replacing import Replacement
-from tests.unit.compaction.compaction_samples import marker, texts
-from tests.unit.storage.cleaned_samples import batches_of
-from tests.unit.storage.log_samples import DIRECTORY, Place, lead
+from tests.unit.compaction.compaction_samples import marker, sent, texts
+from tests.unit.storage.log_samples import (
+    DIRECTORY,
+    Place,
+    bytes_of,
+    follow,
+    headers_of,
+    lead,
+    read,
+)
 
 #: Of a topic that is not compacted yet: so records without a key are taken, too.
 CONFIG = LogConfig(
@@ -53,6 +60,7 @@ class CleanedLog:
         self.log = self.place.open(config)
         self.engine = engine
         self.first_dirty: int | None = None
+        self._sequences: dict[int, int] = {}
         self.memory_bytes = MEMORY
         self.io_buffer_bytes = IO_BUFFER
         self.verify = Verify.ALWAYS
@@ -63,6 +71,30 @@ class CleanedLog:
         self.log.set_high_watermark(self.log.bounds.log_end)
         if is_rolled:
             self.log.roll()
+
+    def send(self, text: str, *, producer: int = 1, is_transactional: bool = True) -> AppendResult:
+        """Append a batch of a producer, with the sequence that comes next."""
+        sequence = self._sequences.get(producer, 0)
+        self._sequences[producer] = sequence + len(text.split())
+        return self.send_again(
+            text, producer=producer, sequence=sequence, is_transactional=is_transactional
+        )
+
+    def send_again(
+        self, text: str, *, producer: int = 1, sequence: int, is_transactional: bool = True
+    ) -> AppendResult:
+        """Append a batch of a producer."""
+        data = sent(
+            0, text, producer=producer, sequence=sequence, is_transactional=is_transactional
+        )
+        result = lead(self.log, data)
+        self.log.set_high_watermark(self.log.bounds.log_end)
+        return result
+
+    def follow(self, *data: bytes) -> None:
+        """Append batches as they are, with the offsets that they have."""
+        follow(self.log, *data)
+        self.log.set_high_watermark(self.log.bounds.log_end)
 
     def end(self, producer: int, *, is_commit: bool, is_rolled: bool = False) -> None:
         """End a producer's transaction."""
@@ -128,7 +160,12 @@ class CleanedLog:
 
     @property
     def data(self) -> bytes:
-        return b"".join(batches_of(self.log).values())
+        """All batches, as a follower reads them."""
+        data, offset = b"", self.log.bounds.log_start
+        while (part := bytes_of(read(self.log, offset))) != b"":
+            data += part
+            offset = Offset(headers_of(part)[-1].next_offset)
+        return data
 
     @property
     def batches(self) -> list[AnyBatch]:
@@ -138,12 +175,6 @@ class CleanedLog:
     def texts(self) -> list[str]:
         """The records as words, each with its offset in front."""
         return texts(self.data)
-
-    @property
-    def values(self) -> Mapping[str, str]:
-        """What a reader of everything has in the end: the last word of each key."""
-        words = (text.partition(":")[2] for text in self.texts)
-        return {word[0]: word[1:] for word in words}
 
     @property
     def last_offsets(self) -> list[int]:

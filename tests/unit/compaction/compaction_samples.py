@@ -44,12 +44,19 @@ def batch(at: int, text: str, *, fields: BatchFields = NO_FIELDS, time: int = NO
     return bytes(builder.build())
 
 
-def sent(at: int, text: str, *, producer: int = 1, is_transactional: bool = True) -> bytes:
+def sent(
+    at: int,
+    text: str,
+    *,
+    producer: int = 1,
+    sequence: int = 0,
+    is_transactional: bool = True,
+) -> bytes:
     """Return a batch of a producer, as a part of a transaction if it is not said otherwise."""
     fields = BatchFields(
         producer_id=producer,
         producer_epoch=0,
-        base_sequence=at,
+        base_sequence=sequence,
         is_transactional=is_transactional,
     )
     return batch(at, text, fields=fields)
