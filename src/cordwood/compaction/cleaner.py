@@ -109,11 +109,12 @@ class LogCleaner:
 
     def start(self) -> None:
         """Begin."""
-        self._look_in(0)
+        self.adopt(self._settings)
 
     def adopt(self, settings: CleanerSettings) -> None:
         """Go on by other settings: passes that run end as they have begun."""
         self._settings = settings
+        self._tools.runner.limit(settings.bytes_per_second)
         self._look_in(0)
 
     def close(self) -> None:

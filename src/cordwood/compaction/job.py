@@ -83,5 +83,8 @@ class CleanerRunner(Protocol):
     def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
         """Return what was made; CleaningStoppedError or CleaningFailedError if nothing was."""
 
+    def limit(self, bytes_per_second: float) -> None:
+        """Read and write no more than that from now on, all passes together, where time is real."""
+
     def close(self) -> None:
         """End what it runs in."""

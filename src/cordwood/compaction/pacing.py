@@ -10,25 +10,34 @@ from typing import Final
 from cordwood.core.ports import Clock
 
 _CATCH_UP_MS: Final = 300
+#: So soon another pace is noticed.
+_LONGEST_WAIT_MS: Final = 200
 
 
 class Pace:
-    """Keeps one pass at its pace, which any thread may change; `wait` takes seconds."""
+    """Keeps one pass at its pace; `wait` takes seconds, and says if there is no more to wait for.
 
-    __slots__ = ("_clock", "_due_ms", "_wait", "bytes_per_second")
+    Any thread may change the pace: what was waited for until then is forgotten.
+    """
+
+    __slots__ = ("_bytes_per_second", "_clock", "_due_ms", "_wait")
 
     def __init__(
-        self, bytes_per_second: float, clock: Clock, wait: Callable[[float], object]
+        self, bytes_per_second: float, clock: Clock, wait: Callable[[float], bool]
     ) -> None:
-        self.bytes_per_second = bytes_per_second
         self._clock = clock
         self._wait = wait
-        self._due_ms = clock.monotonic_ms()
+        self.change(bytes_per_second)
+
+    def change(self, bytes_per_second: float) -> None:
+        """Go at another pace from now on."""
+        self._bytes_per_second = bytes_per_second
+        self._due_ms = self._clock.monotonic_ms()
 
     def spend(self, count: int) -> None:
         """Take note of so many bytes, and wait for as long as they have come too early."""
-        now_ms = self._clock.monotonic_ms()
-        took_ms = count * 1000 / self.bytes_per_second
-        self._due_ms = max(self._due_ms, now_ms - _CATCH_UP_MS) + took_ms
-        if self._due_ms > now_ms:
-            self._wait((self._due_ms - now_ms) / 1000)
+        earliest_ms = self._clock.monotonic_ms() - _CATCH_UP_MS
+        self._due_ms = max(self._due_ms, earliest_ms) + count * 1000 / self._bytes_per_second
+        while (early_ms := self._due_ms - self._clock.monotonic_ms()) > 0:
+            if self._wait(min(early_ms, _LONGEST_WAIT_MS) / 1000):
+                return

@@ -89,6 +89,9 @@ class InlineRunner:
     def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
         return run_pass(job, self.files, engine=self.engine, control=control)
 
+    def limit(self, bytes_per_second: float) -> None:
+        """Do nothing: who runs passes here waits for them."""
+
     def close(self) -> None:
         """Do nothing: it runs in nothing of its own."""
 

@@ -41,6 +41,7 @@ class LastBatches:
         self.jobs: list[CleaningJob] = []
         self.errors: list[Exception] = []
         self.meanwhile = list[Callable[[], object]]()
+        self.bytes_per_second = 0.0
         self.is_closed = False
 
     def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
@@ -67,6 +68,9 @@ class LastBatches:
         data = file.pread(source.size, 0)
         file.close()
         return data[headers_of(data)[-1].position :]
+
+    def limit(self, bytes_per_second: float) -> None:
+        self.bytes_per_second = bytes_per_second
 
     def close(self) -> None:
         self.is_closed = True

@@ -1,38 +1,61 @@
 """Bytes come as fast as they may, and no faster."""
 
+from collections.abc import Callable
+
+import pytest
+
 from cordwood.compaction.pacing import Pace
 from cordwood.testing.clock import VirtualClock
 
 
-def paced(bytes_per_second: float) -> tuple[Pace, VirtualClock]:
-    """Return a pace whose waiting lets time pass."""
-    clock = VirtualClock()
-    return Pace(bytes_per_second, clock, lambda seconds: clock.advance(seconds=seconds)), clock
+class Waiting:
+    """A pace whose waiting lets time pass, and what happens meanwhile."""
+
+    def __init__(self, bytes_per_second: float) -> None:
+        self.clock = VirtualClock()
+        self.pace = Pace(bytes_per_second, self.clock, self._wait)
+        self.calls = dict[int, Callable[[], object]]()
+        self.is_over = False
+
+    def _wait(self, seconds: float) -> bool:
+        self.clock.advance(seconds=seconds)
+        for after_ms in [each for each in self.calls if each <= self.clock.monotonic_ms()]:
+            self.calls.pop(after_ms)()
+        return self.is_over
 
 
 def test_bytes_take_as_long_as_they_have_to() -> None:
-    pace, clock = paced(1000)
+    waiting = Waiting(1000)
 
     for _ in range(10):
-        pace.spend(500)
+        waiting.pace.spend(500)
 
-    assert clock.monotonic_ms() == 5000
+    assert waiting.clock.monotonic_ms() == pytest.approx(5000)
 
 
 def test_who_was_late_catches_up_for_a_third_of_a_second_only() -> None:
-    pace, clock = paced(1000)
-    clock.advance(seconds=60)
+    waiting = Waiting(1000)
+    waiting.clock.advance(seconds=60)
 
-    pace.spend(1000)
+    waiting.pace.spend(1000)
 
-    assert clock.monotonic_ms() == 60_700
+    assert waiting.clock.monotonic_ms() == pytest.approx(60_700)
 
 
-def test_pace_changes_at_once() -> None:
-    pace, clock = paced(1000)
-    pace.spend(1000)
+def test_other_pace_counts_at_once() -> None:
+    waiting = Waiting(1)
+    waiting.calls[1000] = lambda: waiting.pace.change(1000)
 
-    pace.bytes_per_second = 100
-    pace.spend(100)
+    waiting.pace.spend(5000)
+    waiting.pace.spend(1000)
 
-    assert clock.monotonic_ms() == 2000
+    assert waiting.clock.monotonic_ms() == pytest.approx(2000)
+
+
+def test_nobody_waits_any_more_when_it_is_over() -> None:
+    waiting = Waiting(1)
+    waiting.is_over = True
+
+    waiting.pace.spend(5000)
+
+    assert waiting.clock.monotonic_ms() <= 200

@@ -1,0 +1,86 @@
+"""A process does what its line says: jobs, a pace, a stop; without a line it is over."""
+
+import threading
+from multiprocessing import Pipe
+
+import pytest
+
+from cordwood.compaction.choosing import assess
+from cordwood.compaction.job import Cleaning, CleaningFailedError, CleaningJob, CleaningStoppedError
+from cordwood.compaction.log_facts import facts_of, plan_of
+from cordwood.compaction.process import Ground, serve
+from cordwood.core.system import SystemClock
+from cordwood.testing.files import MemoryFiles
+from tests.unit.compaction.cleaner_samples import Home
+
+
+class Served:
+    """A line, whose other end is served by a thread until it is cut."""
+
+    def __init__(self, files: MemoryFiles) -> None:
+        self.line, its = Pipe()
+        self.is_cut = threading.Event()
+        ground = Ground(files, SystemClock(), self.is_cut.set)
+        self.thread = threading.Thread(target=serve, args=(its, ground), daemon=True)
+        self.thread.start()
+
+    def end(self) -> None:
+        self.line.close()
+        self.is_cut.wait()
+
+
+def job_of(home: Home) -> CleaningJob:
+    """Return a pass over a log of three closed segments."""
+    log, now_ms = home.log(), home.house.clock.now_ms()
+    plan = plan_of(log, assess(facts_of(log, checkpoint=None), now_ms), now_ms=now_ms)
+    assert plan is not None
+    return CleaningJob(
+        directory=log.directory, plan=plan, memory_bytes=1 << 20, io_buffer_bytes=1 << 16
+    )
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home()
+
+
+def test_process_answers_with_what_a_job_has_come_to(home: Home) -> None:
+    served, job = Served(home.house.files), job_of(home)
+
+    served.line.send(job)
+    found = served.line.recv()
+
+    assert isinstance(found, Cleaning)
+    assert found.end == job.plan.end
+    served.end()
+
+
+def test_process_stops_what_it_does_when_it_is_told(home: Home) -> None:
+    served = Served(home.house.files)
+
+    served.line.send(0.001)
+    served.line.send(job_of(home))
+    served.line.send(None)
+
+    assert isinstance(served.line.recv(), CleaningStoppedError)
+    served.end()
+
+
+def test_process_goes_on_behind_a_job_that_has_failed(home: Home) -> None:
+    served, job = Served(home.house.files), job_of(home)
+    home.house.files.remove(f"{job.directory}/{2:020}.log")
+
+    for _ in range(2):
+        served.line.send(job)
+        assert isinstance(served.line.recv(), CleaningFailedError)
+    served.end()
+
+
+def test_process_ends_when_there_is_no_job_for_long() -> None:
+    line, its = Pipe()
+    is_cut = threading.Event()
+
+    serve(its, Ground(MemoryFiles(), SystemClock(), is_cut.set), idle_seconds=0.01)
+
+    line.close()
+    is_cut.wait()
