@@ -11,6 +11,7 @@ Whoever has finished all groups syncs the directory; whoever fails removes what 
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from cordwood.compaction.job import CleanedSegment
 from cordwood.core.binary import INT32_MAX, Buffer
@@ -27,6 +28,24 @@ from cordwood.storage.segment_files import SegmentPath
 
 #: A log and its three indexes, twice over.
 _OPEN_FILES = 8
+
+
+class GroupWriter(Protocol):
+    """Takes what stays of one group after the other; what it holds is given back by `close`."""
+
+    def begin(self, base_offset: int) -> None:
+        """Begin a group."""
+
+    def append(self, data: Buffer) -> None:
+        """Take whole v2 batches."""
+
+    def finish(
+        self, aborted: Iterable[AbortedEntry], *, modified_ms: int
+    ) -> tuple[CleanedSegment, ...]:
+        """End the group, and return its segments."""
+
+    def close(self) -> None:
+        """End, in the middle of a group too."""
 
 
 class CleanedWriter:
@@ -49,12 +68,10 @@ class CleanedWriter:
         return self._segments[-1]
 
     def begin(self, base_offset: int) -> None:
-        """Begin a group."""
         self._segments = []
         self._roll(base_offset)
 
     def append(self, data: Buffer) -> None:
-        """Write whole v2 batches behind those that were written."""
         view, at = memoryview(data), 0
         while at < len(view):
             fitting = at + self._index(view[at:])
@@ -69,7 +86,6 @@ class CleanedWriter:
     def finish(
         self, aborted: Iterable[AbortedEntry], *, modified_ms: int
     ) -> tuple[CleanedSegment, ...]:
-        """End the group, and return its segments."""
         self._trim()
         for entry in aborted:
             below = [each for each in self._segments if each.base_offset <= entry.last_offset]
@@ -82,7 +98,6 @@ class CleanedWriter:
         return tuple(CleanedSegment(each.base_offset, each.size) for each in self._segments)
 
     def close(self) -> None:
-        """Close what is open, in the middle of a group too."""
         self._table.close()
 
     def _roll(self, base_offset: int) -> None:

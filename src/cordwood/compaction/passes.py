@@ -14,15 +14,15 @@ What a pass before this one has left, killed in the middle, is removed first, an
 one has made when it comes to nothing.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.chunks import ChunkReader
-from cordwood.compaction.cleaned import CleanedWriter
+from cordwood.compaction.cleaned import CleanedWriter, GroupWriter
 from cordwood.compaction.engine import HASHES, Chunk, Counts, Engine, KeyMap
 from cordwood.compaction.job import (
     CleanedGroup,
@@ -48,29 +48,38 @@ from cordwood.storage.source import DirectorySource
 
 def run_pass(job: CleaningJob, files: Files, *, engine: Engine, control: PassControl) -> Cleaning:
     """Do what a job says; CleaningStoppedError or CleaningFailedError when it comes to nothing."""
-    _ensure_settled(files, job.directory)
+
+    def writer(batches: int) -> CleanedWriter:
+        strider = engine.striders(batches)
+        return CleanedWriter(files, job.directory, config=job.plan.config, strider=strider)
+
+    ensure_settled(files, job.directory)
     try:
-        remove_cleaned(files, job.directory)
-        reader = ChunkReader(
-            files, job.directory, io_buffer_bytes=job.io_buffer_bytes, control=control
-        )
-        under_way = _Pass(
-            job=job, files=files, engine=engine, control=control, plan=job.plan, reader=reader
-        )
-        cleaning = under_way.run()
-        return prove(job, cleaning, files=files, judges=engine.judges, control=control)
-    except BaseException as error:
+        with failing(job):
+            remove_cleaned(files, job.directory)
+            under_way = Pass(job=job, files=files, engine=engine, control=control, writer=writer)
+            cleaning = under_way.run()
+            files.sync_directory(job.directory)
+            return prove(job, cleaning, files=files, judges=engine.judges, control=control)
+    except BaseException:
         with suppress(OSError):
             remove_cleaned(files, job.directory)
-        if isinstance(error, CleaningStoppedError | CleaningFailedError):
-            raise
-        if isinstance(error, CordwoodError | OSError):
-            raise CleaningFailedError(f"{job.directory}: {error}") from error
         raise
 
 
-def _ensure_settled(files: Files, directory: str) -> None:
-    """Refuse to remove the .cleaned files by which a loading log knows what is half swapped in."""
+@contextmanager
+def failing(job: CleaningJob) -> Iterator[None]:
+    """Say of what makes a pass come to nothing that it has, and where."""
+    try:
+        yield
+    except (CleaningStoppedError, CleaningFailedError):
+        raise
+    except (CordwoodError, OSError) as error:
+        raise CleaningFailedError(f"{job.directory}: {error}") from error
+
+
+def ensure_settled(files: Files, directory: str) -> None:
+    """Refuse a directory of which it takes a loading log to know what is half swapped in."""
     for name in files.list(directory):
         parsed = parse_segment_name(name)
         if parsed is not None and parsed.suffix == SWAP:
@@ -97,15 +106,28 @@ class InlineRunner:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Pass:
-    """One pass under way; `plan` is the job's, or the part of it that there is memory for."""
+class Pass:
+    """One pass under way; `plan` is the job's, or the part of it that there is memory for.
+
+    `writer` is asked for once, with the number of batches that there are.
+    """
 
     job: CleaningJob
     files: Files
     engine: Engine
     control: PassControl
-    plan: CleaningPlan
-    reader: ChunkReader
+    writer: Callable[[int], GroupWriter]
+    plan: CleaningPlan = field(init=False)
+    reader: ChunkReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.plan = self.job.plan
+        self.reader = ChunkReader(
+            self.files,
+            self.job.directory,
+            io_buffer_bytes=self.job.io_buffer_bytes,
+            control=self.control,
+        )
 
     def run(self) -> Cleaning:
         survey = self._survey()
@@ -192,13 +214,7 @@ class _Pass:
     def _rewrite(self, survey: Survey, marks: Marks, counts: Counts) -> tuple[CleanedGroup, ...]:
         """Write the segments that are to replace the groups."""
         rewriter = self.engine.rewriter(self.plan)
-        batches = sum(each.batches for each in survey.segments)
-        writer = CleanedWriter(
-            self.files,
-            self.job.directory,
-            config=self.plan.config,
-            strider=self.engine.striders(batches),
-        )
+        writer = self.writer(sum(each.batches for each in survey.segments))
 
         def on_chunk(chunk: Chunk) -> None:
             left = rewriter.rewrite(chunk, marks, counts=counts)
@@ -218,5 +234,4 @@ class _Pass:
                 groups.append(CleanedGroup(tuple(each.base_offset for each in group), cleaned))
         finally:
             writer.close()
-        self.files.sync_directory(self.job.directory)
         return tuple(groups)
