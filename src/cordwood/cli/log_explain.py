@@ -25,6 +25,7 @@ Data = Annotated[
 Horizons = Annotated[
     bool, typer.Option("--horizons", help="Tell when tombstones and markers may go, by batch.")
 ]
+Deep = Annotated[bool, typer.Option("--deep", help="Count what cleaning frees, however long.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 _LATEST_MS: Final = 253_402_300_799_999  # the year 9999
@@ -35,12 +36,13 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=EXAMPLE)(explain)
 
 
-def explain(
+def explain(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     where: Where,
     *,
     data: Data = None,
     config: Config = None,
     broker_config: BrokerConfig = None,
+    deep: Deep = False,
     horizons: Horizons = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,17 +50,17 @@ def explain(
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.storage.reader_place import partition_of  # noqa: PLC0415  # as above
     from cordwood.workbench import explain as work  # noqa: PLC0415  # as above
+    from cordwood.workbench.explain_cleaning import Details  # noqa: PLC0415  # as above
 
     files, now_ms = SystemFiles(), SystemClock().now_ms()
+    details = Details(has_horizons=horizons, is_deep=deep)
     finder = finder_of(files, config=config, broker_config=broker_config)
     explained, paths = [], _paths(files, where, data)
     for path in paths:
         partition = partition_of(path)
         topic = None if partition is None else partition.topic
         found = finder.of(str(Path(path).parent), topic)
-        explained.append(
-            work.explain(files, path, found=found, now_ms=now_ms, has_horizons=horizons)
-        )
+        explained.append(work.explain(files, path, found=found, now_ms=now_ms, details=details))
     if as_json:
         say(_json(explained, is_topic=paths != [absolute(where)]))
     else:
@@ -130,7 +132,12 @@ def lines_of_cleaning(told: "CleaningOutlook") -> list[str]:
             f"producer {told.undecided.producer_id} has not decided what it began at "
             f"{told.undecided.first_offset}"
         )
-    return [*lines, f"cleaned {_when_due(told)}"]
+    freed = (
+        f"at most {total} bytes: --deep counts them"
+        if told.freed_bytes is None
+        else f"{told.freed_bytes} bytes"
+    )
+    return [*lines, f"cleaned {_when_due(told)}", f"a pass now would free {freed}"]
 
 
 def outlook_of(told: "SegmentOutlook") -> str:

@@ -16,7 +16,7 @@ from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_place import open_reader, read_high_watermark
 from cordwood.storage.reader_segments import ReaderSegment
 from cordwood.storage.retention import Deletion, Kept, SegmentFacts, plan_retention
-from cordwood.workbench.explain_cleaning import CleaningOutlook, outlook
+from cordwood.workbench.explain_cleaning import NO_DETAILS, CleaningOutlook, Details, outlook
 from cordwood.workbench.settings_found import FoundSettings
 
 #: The settings that decide what goes, which are told with where they were found.
@@ -84,7 +84,12 @@ class Explanation:
 
 
 def explain(
-    files: Files, path: str, *, found: FoundSettings, now_ms: int, has_horizons: bool = False
+    files: Files,
+    path: str,
+    *,
+    found: FoundSettings,
+    now_ms: int,
+    details: Details = NO_DETAILS,
 ) -> Explanation:
     """Return what becomes of a partition's log; LogDirectoryError where there is none."""
     replicated = read_high_watermark(files, path)
@@ -94,11 +99,12 @@ def explain(
         cleaning = None
         if found.config.is_compacted:
             cleaning = outlook(
+                files,
                 reader,
                 config=found.config,
                 high_watermark=replicated,
                 now_ms=now_ms,
-                has_horizons=has_horizons,
+                details=details,
             )
     high_watermark = bounds.log_end if replicated is None else min(replicated, bounds.log_end)
     plan = plan_retention(

@@ -3,11 +3,12 @@
 It is the broker's own rule (`compaction.choosing`), over what can be seen from outside. When a log
 is due is told of a log that nobody writes to; what would have to be written, or to happen, stands
 beside it. Which tombstones and markers may go, and when, batches say themselves: horizons that a
-pass before has set.
+pass before has set. How many bytes a pass frees is counted by doing it without writing, which reads
+the log several times: unasked only where that takes no time, and where the log is whole.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cordwood.compaction.choosing import (
@@ -19,15 +20,49 @@ from cordwood.compaction.choosing import (
     holds_of,
     when_due,
 )
-from cordwood.compaction.directory_facts import look
+from cordwood.compaction.counting import count_pass
+from cordwood.compaction.directory_facts import look, plan_of
+from cordwood.compaction.engine import Engine
+from cordwood.compaction.job import CleaningFailedError, CleaningJob, PassControl
+from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.binary import INT64_MAX
+from cordwood.core.ports import Files
 from cordwood.core.types import NO_TIMESTAMP, PartitionId, TopicName, TopicPartition
 from cordwood.records.batch import DELETE_HORIZON_BIT
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_place import partition_of
 
+#: What is counted unasked: plain Python takes less than a second for it.
+CHEAP_BYTES: Final = 1 << 20
+
+_MEMORY_BYTES: Final = 256 << 20
+_IO_BUFFER_BYTES: Final = 4 << 20
 _LAGS: Final = frozenset({Hold.MIN_COMPACTION_LAG, Hold.OLDER_SEGMENT})
+
+
+class Unhindered:
+    """A pass that nobody stops, nor watches."""
+
+    def is_stopped(self) -> bool:
+        return False
+
+    def on_bytes(self, count: int) -> None:
+        """Let it go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What else is asked for: batches with a horizon; a count, whatever it takes."""
+
+    has_horizons: bool = False
+    is_deep: bool = False
+    engine: Engine = PLAIN
+    control: PassControl = field(default_factory=Unhindered)
+
+
+NO_DETAILS: Final = Details()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +108,8 @@ class CleaningOutlook:
 
     A pass goes from the log's first segment up to `end`. The log is due when more than
     `min_ratio` of the bytes below that is dirty: `missing_bytes` more would do. `due_ms` is None
-    where nothing but writing, or something that is held back, makes it due.
+    where nothing but writing, or something that is held back, makes it due. A pass frees
+    `freed_bytes`; None where that was not counted.
     """
 
     first_dirty: int
@@ -86,25 +122,28 @@ class CleaningOutlook:
     is_due: bool
     due_ms: int | None
     missing_bytes: int | None
+    freed_bytes: int | None
     undecided: Undecided | None
     segments: tuple[SegmentOutlook, ...]
     horizons: tuple[Horizon, ...] | None = None
 
 
 def outlook(
+    files: Files,
     reader: PartitionReader,
     *,
     config: LogConfig,
     high_watermark: int | None,
     now_ms: int,
-    has_horizons: bool = False,
+    details: Details = NO_DETAILS,
 ) -> CleaningOutlook:
-    """Return what the cleaner does to a log that is compacted."""
+    """Return what the cleaner does to a log that is compacted; CleaningFailedError for damage."""
     path = reader.source.path
     # Only a name that says a partition has checkpoints beside it; another one is just shown.
     partition = partition_of(path) or TopicPartition(TopicName(path), PartitionId(0))
     found = look(reader, partition=partition, config=config, high_watermark=high_watermark)
     facts, assessment = found.facts, assess(found.facts, now_ms)
+    plan = plan_of(found, assessment, now_ms=now_ms)
     return CleaningOutlook(
         first_dirty=assessment.first_dirty.offset,
         warning=assessment.first_dirty.warning,
@@ -116,9 +155,10 @@ def outlook(
         is_due=assessment.is_due,
         due_ms=when_due(facts, now_ms),
         missing_bytes=assessment.missing_bytes,
+        freed_bytes=0 if plan is None else _freed(files, path, plan=plan, details=details),
         undecided=_undecided(reader, facts),
         segments=tuple(_segments(reader, facts, now_ms)),
-        horizons=tuple(horizons_of(reader)) if has_horizons else None,
+        horizons=tuple(horizons_of(reader)) if details.has_horizons else None,
     )
 
 
@@ -135,6 +175,25 @@ def horizons_of(reader: PartitionReader) -> Iterator[Horizon]:
                 is_control=header.is_control,
                 horizon_ms=header.base_timestamp,
             )
+
+
+def _freed(files: Files, path: str, *, plan: CleaningPlan, details: Details) -> int | None:
+    """Count by how much a pass makes the log smaller."""
+    if not details.is_deep and sum(each.size for each in plan.segments) > CHEAP_BYTES:
+        return None
+    job = CleaningJob(
+        directory=path,
+        plan=plan,
+        memory_bytes=_MEMORY_BYTES,
+        io_buffer_bytes=_IO_BUFFER_BYTES,
+    )
+    try:
+        counts = count_pass(job, files, engine=details.engine, control=details.control).counts
+    except CleaningFailedError:
+        if details.is_deep:
+            raise
+        return None
+    return counts.bytes_read - counts.bytes_kept
 
 
 def _undecided(reader: PartitionReader, facts: LogFacts) -> Undecided | None:

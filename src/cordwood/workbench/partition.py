@@ -152,16 +152,18 @@ class PartitionView:
         *,
         config: Mapping[str, str] | None = None,
         broker_config: str | None = None,
+        deep: bool = False,
         horizons: bool = False,
     ) -> "Explanation":
         """Return which segments retention takes now, when it takes the others, and by what setting.
 
-        Of a compacted log also what the cleaner does; with `horizons` from when on it may take
-        tombstones and markers, batch by batch. `config` gives settings of the topic; what it does
-        not give is looked for in the metadata beside the log and in `broker_config`, a file of
-        broker settings.
+        Of a compacted log also what the cleaner does: with `deep` how much that frees, however
+        large the log is; with `horizons` from when on it may take tombstones and markers, batch by
+        batch. `config` gives settings of the topic; what it does not give is looked for in the
+        metadata beside the log and in `broker_config`, a file of broker settings.
         """
         from cordwood.workbench import explain  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench.explain_cleaning import Details  # noqa: PLC0415  # as above
         from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
 
         finder = SettingsFinder(self._files, given=config, broker_config=broker_config)
@@ -172,7 +174,7 @@ class PartitionView:
             self.path,
             found=found,
             now_ms=self._clock.now_ms(),
-            has_horizons=horizons,
+            details=Details(has_horizons=horizons, is_deep=deep),
         )
 
 

@@ -32,6 +32,7 @@ OUTLOOK = CleaningOutlook(
     is_due=False,
     due_ms=None,
     missing_bytes=201,
+    freed_bytes=None,
     undecided=None,
     segments=(),
 )
@@ -112,9 +113,10 @@ def test_explain_tells_of_a_compacted_log_when_it_is_cleaned(
 
     assert run(monkeypatch, directory, *give) == 0
 
-    assert capsys.readouterr().out.splitlines()[-4:] == [
+    assert capsys.readouterr().out.splitlines()[-5:] == [
         "dirty from 0 on: 117 of the 117 bytes below 4, 100.0%; more than 50.0% have to be",
         "cleaned when the cleaner has its next turn",
+        "a pass now would free 0 bytes",
         f"segment 0: 117 bytes up to offset 3: {STAYS}; dirty, may be cleaned",
         f"segment 4: 117 bytes up to offset 7: {STAYS}; dirty, not cleaned: {ACTIVE}",
     ]
@@ -134,7 +136,16 @@ def test_explain_tells_when_a_log_that_is_not_due_will_be(
 ) -> None:
     told = replace(OUTLOOK, due_ms=due_ms, missing_bytes=missing)
 
-    assert log_explain.lines_of_cleaning(told)[-1].startswith(f"cleaned {words}")
+    assert log_explain.lines_of_cleaning(told)[-2].startswith(f"cleaned {words}")
+
+
+@pytest.mark.parametrize(
+    ("freed", "words"), ((None, "at most 400 bytes: --deep counts them"), (7, "7 bytes"))
+)
+def test_explain_tells_how_much_a_pass_frees(freed: int | None, words: str) -> None:
+    told = replace(OUTLOOK, freed_bytes=freed)
+
+    assert log_explain.lines_of_cleaning(told)[-1] == f"a pass now would free {words}"
 
 
 def test_explain_tells_of_wrong_checkpoints_and_of_undecided_transactions() -> None:

@@ -5,13 +5,21 @@ from dataclasses import replace
 import pytest
 
 from cordwood.compaction.choosing import Hold
+from cordwood.compaction.job import CleaningFailedError
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.reader_place import open_reader
-from cordwood.workbench.explain_cleaning import CleaningOutlook, Horizon, Undecided, outlook
+from cordwood.workbench.explain_cleaning import (
+    CHEAP_BYTES,
+    CleaningOutlook,
+    Details,
+    Horizon,
+    Undecided,
+    outlook,
+)
 from tests.unit.storage.log_samples import DIRECTORY, NOW, Place, batch, filled, lead, produced
-from tests.unit.storage.reader_samples import THREES, name
+from tests.unit.storage.reader_samples import THREES, harm, name
 
 COMPACTED = replace(THREES, cleanup_policy=frozenset({COMPACT}))
 
@@ -20,11 +28,12 @@ def told(place: Place, config: LogConfig = COMPACTED, **options: int | None) -> 
     """Return what is told of a log, now unless another time is given."""
     reader = open_reader(place.files, DIRECTORY)
     return outlook(
+        place.files,
         reader,
         config=config,
         high_watermark=options.get("high_watermark"),
         now_ms=options.get("now_ms") or NOW,
-        has_horizons=bool(options.get("has_horizons")),
+        details=Details(has_horizons=bool(options.get("has_horizons"))),
     )
 
 
@@ -124,3 +133,44 @@ def test_batches_with_a_horizon_are_told() -> None:
             horizon_ms=NOW + 5,
         ),
     )
+
+
+def written(*, is_large: bool) -> Place:
+    """Return a log of one key, of more than is counted unasked or of less."""
+    place = Place()
+    log = place.open(replace(COMPACTED, segment_bytes=1 << 20))
+    for _ in range(2):
+        value = bytes(CHEAP_BYTES * 2 // 3 if is_large else 100)
+        lead(log, batch(value=value))
+        log.roll()
+    log.set_high_watermark(log.bounds.log_end)
+    return place
+
+
+def freed(place: Place, *, is_deep: bool = False) -> int | None:
+    reader = open_reader(place.files, DIRECTORY)
+    details = Details(is_deep=is_deep)
+    return outlook(
+        place.files, reader, config=COMPACTED, high_watermark=None, now_ms=NOW, details=details
+    ).freed_bytes
+
+
+def test_what_a_pass_frees_is_counted_where_that_is_cheap_or_asked_for() -> None:
+    small, large = written(is_large=False), written(is_large=True)
+
+    assert freed(small) == len(batch(value=bytes(100)))
+    assert freed(large) is None
+    assert freed(large, is_deep=True) == len(batch(value=bytes(CHEAP_BYTES * 2 // 3)))
+
+
+def test_log_of_which_nothing_may_be_cleaned_frees_nothing() -> None:
+    assert freed(place_of(NOW)[0]) == 0
+
+
+def test_damage_is_told_to_who_asks_for_a_count() -> None:
+    place = written(is_large=False)
+    harm(place.files, name(0), 90)
+
+    assert freed(place) is None
+    with pytest.raises(CleaningFailedError, match="checksum"):
+        freed(place, is_deep=True)
