@@ -102,8 +102,8 @@ def lines_of(told: "Explanation") -> list[str]:
     if told.cleaning is None:
         return [*lines, *(_segment(each) for each in told.segments)]
     lines += lines_of_cleaning(told.cleaning)
-    segments = zip(told.segments, told.cleaning.segments, strict=False)
-    lines += [f"{_segment(fate)}; {outlook_of(outlook)}" for fate, outlook in segments]
+    outlooks = {each.base_offset: f"; {outlook_of(each)}" for each in told.cleaning.segments}
+    lines += [f"{_segment(fate)}{outlooks.get(fate.base_offset, '')}" for fate in told.segments]
     return [*lines, *map(line_of_horizon, told.cleaning.horizons or ())]
 
 

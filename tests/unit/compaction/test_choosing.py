@@ -19,7 +19,7 @@ from cordwood.compaction.choosing import (
     when_due,
 )
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
+from cordwood.storage.log_config import COMPACT, DELETE, NEVER, LogConfig
 
 NOW = 1_000_000
 HOUR = 3_600_000
@@ -325,6 +325,27 @@ def test_log_that_is_idle_is_due_when_its_active_segment_has_waited() -> None:
     found = when_due(log([SegmentSeen(0, 100, NOW - 5, NOW)], config), NOW)
 
     assert found == NOW - 5 + HOUR + 1
+
+
+@given(
+    ages=st.lists(st.integers(0, 2 * HOUR), min_size=4, max_size=4),
+    lags=st.tuples(st.sampled_from((0, 9, HOUR)), st.sampled_from((9, HOUR, NEVER))),
+    checkpoint=st.integers(0, 40),
+    stable=st.integers(0, 40),
+    wait=st.integers(0, 4 * HOUR),
+)
+def test_log_is_due_from_the_moment_on_that_was_told(
+    ages: list[int], lags: tuple[int, int], *, checkpoint: int, stable: int, wait: int
+) -> None:
+    shortest, longest = lags
+    config = replace(COMPACTED, min_compaction_lag_ms=shortest, max_compaction_lag_ms=longest)
+    facts = log(aged(*ages), config, checkpoint=checkpoint, stable=stable)
+
+    due_ms, found = when_due(facts, NOW), assess(facts, NOW + wait)
+
+    is_due = due_ms is not None and due_ms <= NOW + wait
+    assert is_due or not found.is_due
+    assert found.is_due or found.is_roll_due or not is_due
 
 
 # -- what holds segments back
