@@ -11,7 +11,7 @@ class Certificate:
     """Made of a plan and what the rewrite has counted. Times and offsets are the plan's.
 
     `keys` counts distinct keys among dirty records. `verified` says how: "all keys", "a sample of
-    the keys", or "no".
+    the keys", or "no". `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
     """
 
     partition: str

@@ -153,7 +153,6 @@ class Pass:
             keys=key_map.keys,
             ranges=ranges,
             counts=counts,
-            erased_keys=tuple(sorted(key.hex() for key in self.plan.erased_keys)),
         )
         return Cleaning(groups, self.plan.end, certificate)
 
