@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cordwood.cli import bench, configs, consume, doctor, log, produce, serve, topics
+from cordwood.cli import bench, compact, configs, consume, doctor, log, produce, serve, topics
 from cordwood.cli.endings import ending
 from cordwood.cli.output import is_terminal, open_streams, say
 
@@ -31,6 +31,7 @@ produce.add_to(app)
 consume.add_to(app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(log.app, name="log")
+compact.add_to(app)
 doctor.add_to(app)
 
 

@@ -1,0 +1,175 @@
+"""A partition is compacted where it lies, or told what that would be, and nothing else happens."""
+
+import json
+
+import pytest
+
+from cordwood.compaction.erasing import is_sealed
+from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.workbench.compact import compact, places_to_compact, plan_compaction
+from cordwood.workbench.settings_found import SettingsFinder
+from tests.unit.storage.log_samples import DIRECTORY
+from tests.unit.workbench.compact_samples import Shelf, order
+
+
+def test_compact_leaves_the_last_record_of_each_key_and_the_active_segment() -> None:
+    shelf = Shelf("a1 b1", "a2 c1", "b2")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert shelf.records() == ["1:b1", "2:a2", "3:c1", "4:b2"]
+    assert report.certificate is not None
+    assert (report.end, report.certificate.counts.superseded) == (4, 1)
+    assert (report.groups, report.certificate.verified) == (((0, 2),), "all keys")
+
+
+def test_compact_tells_the_checkpoint_that_is_there() -> None:
+    shelf = Shelf("a1", "a2", "a3")
+    shelf.write("cleaner-offset-checkpoint", "0\n1\nother 3 7\n")
+
+    compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert shelf.read("cleaner-offset-checkpoint") == "0\n2\nother 3 7\nt 0 2\n"
+
+
+def test_compact_makes_no_checkpoint_beside_a_copy() -> None:
+    shelf = Shelf("a1", "a2", "a3")
+
+    compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert shelf.place.files.list("/d") == [".lock", "t-0"]
+    assert not shelf.place.names(".deleted")
+
+
+def test_compact_until_an_offset_does_not_forget_what_was_clean_behind_it() -> None:
+    shelf = Shelf("a1", "a2", "a3", "a4")
+    shelf.write("cleaner-offset-checkpoint", "0\n1\nt 0 2\n")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(until=1))
+
+    assert report.end == 1
+    assert report.held[0].holds == ("it is not wanted",)
+    assert shelf.read("cleaner-offset-checkpoint") == "0\n1\nt 0 2\n"
+
+
+def test_compact_rolls_the_active_segment_when_it_is_wanted() -> None:
+    shelf = Shelf("a1", "a2 a3")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(is_rolled=True))
+
+    assert (report.end, shelf.records()) == (3, ["2:a3"])
+
+
+def test_compact_does_nothing_when_there_is_only_an_active_segment() -> None:
+    shelf = Shelf("a1 a2")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert (report.groups, report.certificate) == ((), None)
+    assert report.held[0].holds == ("the active segment is never cleaned",)
+
+
+def test_compact_stays_below_the_high_watermark() -> None:
+    shelf = Shelf("a1", "a2", "a3")
+    shelf.write("replication-offset-checkpoint", "0\n1\nt 0 1\n")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert (report.end, shelf.records()) == (1, ["0:a1", "1:a2", "2:a3"])
+
+
+def test_compact_takes_every_record_of_erased_keys() -> None:
+    shelf = Shelf("a1 b1", "a2 b-", "c1")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(b"a", b"b"))
+
+    assert shelf.records() == ["4:c1"]
+    assert report.certificate is not None
+    assert [is_sealed(b"a", each) for each in report.certificate.erased_keys].count(True) == 1
+    assert len(report.certificate.erased_keys) == 2
+
+
+def test_compact_refuses_to_erase_what_stands_where_no_pass_comes() -> None:
+    shelf = Shelf("a1", "b1", "a2 a3 a4 a5")
+
+    message = "offsets 2, 3, 4 and 1 more, where no pass comes to: it ends at 2; with --roll"
+    with pytest.raises(SettingError, match=message):
+        compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(b"a"))
+
+    assert shelf.records()[0] == "0:a1"
+
+
+def test_compact_erases_what_it_can_when_newer_records_may_stay() -> None:
+    shelf = Shelf("a1", "b1", "a2")
+    wanted = order(b"a", is_newer_left=True)
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=wanted)
+
+    assert (report.newer, shelf.records()) == ((2,), ["1:b1", "2:a2"])
+
+
+def test_compact_refuses_a_topic_that_is_not_compacted() -> None:
+    shelf = Shelf("a1", "a2")
+    deleted = shelf.settings(cleanup_policy="delete")
+
+    with pytest.raises(SettingError, match=r"not compacted, says --config; .*=compact"):
+        compact(shelf.tools, DIRECTORY, found=deleted, order=order())
+
+
+def test_compact_refuses_a_topic_that_nobody_knows() -> None:
+    shelf = Shelf("a1", "a2")
+    unknown = SettingsFinder(shelf.place.files).of("/d", "t")
+
+    with pytest.raises(SettingError, match="nobody says that its topic is compacted"):
+        plan_compaction(shelf.tools, DIRECTORY, found=unknown, order=order())
+
+
+def test_compact_refuses_a_directory_that_is_in_use() -> None:
+    shelf = Shelf("a1", "a2")
+    shelf.place.files.lock("/d/.lock")
+
+    with pytest.raises(LogDirectoryError, match="in use by a broker"):
+        compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+
+def test_plan_changes_nothing_and_takes_no_lock() -> None:
+    shelf = Shelf("a1", "a2", "a3")
+    shelf.place.files.lock("/d/.lock")
+    before = shelf.place.files.pending()
+
+    report = plan_compaction(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    assert shelf.place.files.pending() == before
+    assert (report.first_dirty, report.end, report.groups) == (0, 2, ((0, 1),))
+
+
+def test_report_is_told_as_json() -> None:
+    shelf = Shelf("a1", "a2", "a3")
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+
+    told = json.loads(report.to_json())
+    assert told["held"] == [{"base_offset": 2, "size": 70, "holds": list(report.held[0].holds)}]
+    assert told["certificate"]["counts"]["records_kept"] == 1
+
+
+def test_places_of_a_log_directory_are_those_that_are_compacted() -> None:
+    shelf = Shelf("a1")
+    files = shelf.place.files
+    said = {
+        policy: SettingsFinder(files, given={"cleanup.policy": policy})
+        for policy in ("compact", "delete")
+    }
+
+    found = [
+        places_to_compact(files, [path], settings=settings)
+        for path in ("/d", DIRECTORY)
+        for settings in said.values()
+    ]
+
+    assert [[place.path for place in each] for each in found] == [
+        [DIRECTORY],
+        [],
+        [DIRECTORY],
+        [DIRECTORY],
+    ]
