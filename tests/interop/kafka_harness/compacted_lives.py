@@ -1,13 +1,14 @@
 """Random lives of a compacted log: keys that come again, tombstones, records without a key or with
 headers, every codec and format, gaps, and producers whose transactions end one way or the other.
 
-A life has stages. At the end of one nearly all transactions are decided, what was written can be
-seen, and the log is closed; time passes; then the cleaner comes, whose pass is no step of the life.
+A life has stages. At the end of one nearly all transactions are decided, all that was written can
+be seen, for Kafka forgets of what cannot that it is decided, and the log is closed; time passes;
+then the cleaner comes, whose pass is no step of the life.
 """
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
@@ -21,8 +22,19 @@ _HEADERS: Final = (("trace", b"\x00\x01"), ("Maß", None))
 _PAUSES_MS: Final = (0, RETENTION_MS // 2, RETENTION_MS + 5_000, 10 * RETENTION_MS)
 
 
+class Kind(NamedTuple):
+    """What is in a life besides: the formats of old at its beginning; deleted records.
+
+    Where records are deleted no transaction is aborted: below a log's start Kafka takes what was
+    aborted for committed, and so keeps later markers of the producer for longer.
+    """
+
+    has_legacy: bool = False
+    has_deletions: bool = False
+
+
 class CompactedLife(Life):
-    """A life in stages; `legacy` says whether its first one begins with the formats of old."""
+    """A life in stages."""
 
     weights: ClassVar[Mapping[str, int]] = {
         "append": 40,
@@ -35,9 +47,11 @@ class CompactedLife(Life):
     }
     coordinators: ClassVar[int] = 1
 
-    def __init__(self, seed: int, config: dict[str, str], *, has_legacy: bool = False) -> None:
-        super().__init__(seed, config)
-        self._has_legacy = has_legacy
+    def __init__(self, seed: int, config: dict[str, str], kind: Kind) -> None:
+        without = () if kind.has_deletions else ("delete_records",)
+        super().__init__(seed, config, without=frozenset(without))
+        self.committed = 1 if kind.has_deletions else 0.5
+        self._has_legacy = kind.has_legacy
 
     @property
     def now_ms(self) -> int:
@@ -67,7 +81,7 @@ class CompactedLife(Life):
             self._waiting += [*self._roll(), *self._append()]
             yield self.next_step()
             yield self.next_step()
-        self._waiting = [("see", {"offset": self._bounds.log_end - self._chance.choice((0, 0, 9))})]
+        self._waiting = [("see", {"offset": self._bounds.log_end})]
         yield self.next_step()
         yield self.last_step()
         self._now_ms += self._chance.choice(_PAUSES_MS)
@@ -119,9 +133,10 @@ class CompactedLife(Life):
         return builder.build()
 
     def _pair(self) -> tuple[bytes | None, bytes | None]:
-        """A key, seldom none, and a value, now and then none."""
+        """A key, which may not come again for long, seldom none; a value, now and then none."""
         chance = self._chance
-        key = None if chance.random() < 0.05 else chance.choice(_KEYS)
+        is_rare = chance.random() < 0.2
+        key = b"rare-%d" % chance.randrange(200) if is_rare else chance.choice((*_KEYS, None))
         value = (
             None if chance.random() < 0.15 else chance.randbytes(chance.choice((0, 20, 90, 300)))
         )

@@ -50,6 +50,8 @@ class Life:
     weights: ClassVar[Mapping[str, int]] = WEIGHTS
     #: How many coordinators end transactions; the older ones are refused.
     coordinators: ClassVar[int] = 2
+    #: How many of the transactions are committed.
+    committed: float = 0.5
 
     def __init__(
         self, seed: int, config: dict[str, str], *, without: frozenset[str] = frozenset()
@@ -155,9 +157,8 @@ class Life:
             producer.epoch += 1
             producer.sequence = 0
         fields = BatchFields(producer_id=producer_id, producer_epoch=producer.epoch)
-        end = EndTransaction(
-            is_commit=chance.random() < 0.5, coordinator_epoch=chance.randrange(self.coordinators)
-        )
+        is_commit = chance.random() < self.committed
+        end = EndTransaction(is_commit, coordinator_epoch=chance.randrange(self.coordinators))
         return [self._lead(control_batch(end, fields, timestamp=self._now_ms), "COORDINATOR")]
 
     def _follow(self) -> list[Step]:

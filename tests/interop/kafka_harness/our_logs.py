@@ -39,7 +39,7 @@ class _KeptDeletions:
         """Forget them."""
 
 
-class _StandingClock:
+class StandingClock:
     """A clock that is set with every question."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class OurLogs:
     """Logs by their directories."""
 
     def __init__(self) -> None:
-        self._clock = _StandingClock()
+        self._clock = StandingClock()
         self._logs: dict[Path, Log] = {}
 
     def ask(self, asked: str, directory: Path, question: dict[str, Json]) -> Answer:

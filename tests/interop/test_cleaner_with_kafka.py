@@ -1,0 +1,91 @@
+"""Kafka's own cleaner and ours clean the same logs, and leave the same batches and records.
+
+Random lives of compacted logs, with every kind of batch and record there is, are cleaned again and
+again while time passes; every pass begins with what one of the two cleaners has left. What is
+compared, and what is not, is told in `cleaned_logs`. The seed is the test's.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cordwood.compaction.plain import PLAIN
+from tests.interop.kafka_harness.cleaned_logs import segments_of
+from tests.interop.kafka_harness.cleaned_twins import CleanedTwins
+from tests.interop.kafka_harness.compacted_lives import RETENTION_MS, CompactedLife, Kind
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.kafka_logs import KafkaLogs
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+
+SEEDS: Final = 20
+STAGES: Final = 4
+CONFIG: Final = {
+    "cleanup.policy": "compact",
+    "delete.retention.ms": str(RETENTION_MS),
+    "internal.segment.bytes": "4000",
+    "segment.index.bytes": "400",
+    "message.timestamp.after.max.ms": "9223372036854775807",
+}
+KINDS: Final = (Kind(), Kind(has_legacy=True), Kind(has_deletions=True))
+SETTINGS: Final = (
+    {"index.interval.bytes": "300"},
+    {"index.interval.bytes": "0", "segment.index.bytes": "240"},
+    {"message.timestamp.type": "LogAppendTime"},
+    {"min.compaction.lag.ms": "30000"},
+)
+
+Lived = tuple[Counter[str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def lives(kafka43_jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Lived]]:
+    """Of each life what our passes counted, and where the cleaners did not leave the same."""
+    folder = tmp_path_factory.mktemp("cleaned")
+    kafka_logs = KafkaLogs(kafka43_jars, folder)
+    yield [live(seed, kafka_logs, folder / str(seed)) for seed in range(SEEDS)]
+    kafka_logs.close()
+
+
+def live(seed: int, kafka_logs: KafkaLogs, folder: Path) -> Lived:
+    kind, setting = KINDS[seed % len(KINDS)], SETTINGS[seed % len(SETTINGS)]
+    twins = CleanedTwins(kafka_logs, folder, CompactedLife(seed, CONFIG | setting, kind))
+    counted: Counter[str] = Counter()
+    found: list[str] = []
+    for stage in range(STAGES):
+        twins.live_on()
+        done = twins.clean(PLAIN)
+        found += [f"pass {stage}, {each}" for each in done.found]
+        if done.ours is not None and done.ours.certificate is not None:
+            assert done.ours.end == done.theirs.end
+            assert done.ours.first_dirty == done.theirs.first_dirty
+            counted.update(asdict(done.ours.certificate.counts))
+            counted["passes"] += 1
+            counted["grouped"] += any(len(group) > 1 for group in done.ours.groups)
+    for segment in segments_of(twins.ours, log_start=0).values():
+        counted["horizons"] += sum(
+            batch.delete_horizon_ms is not None for batch in segment.batches.values()
+        )
+    return counted, found
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_cleaners_leave_the_same(lives: list[Lived], seed: int) -> None:
+    _, found = lives[seed]
+
+    assert not found, "\n".join(found)
+
+
+def test_lives_had_everything_in_them_that_cleaning_is_about(lives: list[Lived]) -> None:
+    counted = sum((each for each, _ in lives), Counter[str]())
+
+    wanted = (
+        *("batches_copied", "batches_emptied", "superseded", "unkeyed", "aborted", "grouped"),
+        *("tombstones_kept", "tombstones_dropped", "markers_kept", "markers_dropped", "horizons"),
+    )
+    assert all(counted[each] >= SEEDS for each in wanted), counted
+    assert counted["passes"] > 0.8 * SEEDS * STAGES
