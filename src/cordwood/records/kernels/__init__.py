@@ -21,7 +21,7 @@ from cordwood.records.chunk import Decoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
-from cordwood.records.stride import Strider
+from cordwood.records.stride import PlainStrider, Strider
 from cordwood.records.sweep import PlainSweeper, Sweeper
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ PARTS: Final = (
     ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect"),
 )
 
-#: In plain Python so many batches take as long as strides over them: by loading numba, or without.
-STRIDES_PAY_FROM: Final = 100_000
+#: So many batches take as long by plain strides as by the kernels': with loading numba, or without.
+STRIDES_PAY_FROM: Final = 250_000
 STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
 
 #: A thread that waits for another's import would be given the pieces of one that fails.
@@ -101,12 +101,15 @@ def sweeper() -> Sweeper:
     return KernelSweeper()
 
 
-def strider(batches: int) -> Strider | None:
-    """Return a strider for one thread where it is warm and pays; see `Striders`."""
+def strider(batches: int) -> Strider:
+    """Return a strider for one thread: the fast one where it is warm and pays, else the plain one.
+
+    See `Striders`.
+    """
     is_loaded = f"{__name__}.stride" in sys.modules
     least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
     if batches < least or not can_load(f"{__name__}.stride"):
-        return None
+        return PlainStrider()
     from cordwood.records.kernels.stride import KernelStrider  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelStrider()

@@ -16,6 +16,7 @@ from cordwood.records.kernels.__main__ import parts
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.lines import PlainLineWriter
 from cordwood.records.plain import PlainDecoder
+from cordwood.records.stride import PlainStrider
 from cordwood.records.sweep import PlainSweeper
 
 #: Says which decoder is offered, and how many functions were compiled for that.
@@ -287,8 +288,8 @@ def test_modules_of_kernels_have_names_that_their_files_in_the_cache_can_share()
     assert len(set(names)) == len(names)
 
 
-def test_strider_is_none_when_there_are_few_batches(warm: Path) -> None:
-    assert kernels.strider(10) is None
+def test_strider_is_plain_when_there_are_few_batches(warm: Path) -> None:
+    assert isinstance(kernels.strider(10), PlainStrider)
 
 
 def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
@@ -297,8 +298,8 @@ def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
         "print(*(type(kernels.strider(count)).__name__ for count in (50_000, 10**6, 50_000)))"
     )
 
-    assert said == "NoneType KernelStrider KernelStrider\n"
+    assert said == "PlainStrider KernelStrider KernelStrider\n"
 
 
-def test_strider_is_none_when_the_kernels_are_cold(cold: Path) -> None:
-    assert kernels.strider(1_000_000) is None
+def test_strider_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
+    assert isinstance(kernels.strider(1_000_000), PlainStrider)
