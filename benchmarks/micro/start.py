@@ -16,6 +16,7 @@ from benchmarks.figure import Bound, Figure
 from cordwood.broker.network import Network
 from cordwood.core.settings import Source
 from cordwood.node import Machine, Node
+from cordwood.testing.cleaning import cleaning_here
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
@@ -59,13 +60,15 @@ async def _start() -> float:
 
 def _machine() -> Machine:
     clock = VirtualClock()
+    files = MemoryFiles()
     return Machine(
-        files=MemoryFiles(),
+        files=files,
         clock=clock,
         scheduler=clock,
         worker=InlineWorker(),
         random=SeededRandom(1),
         network=Network(clock, clock),
+        cleaning=cleaning_here(files),
     )
 
 

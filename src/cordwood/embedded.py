@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from os.path import abspath
 from typing import TYPE_CHECKING, Final, Self
 
+from cordwood.broker.cleaning import CleaningMachine
 from cordwood.broker.network import Network
 from cordwood.client.loop_thread import LoopThread
+from cordwood.compaction.processes import ProcessRunner
 from cordwood.config import ensure_sound
 from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _THREADS: Final = 8
+_MOST_PASSES: Final = 64
 #: A program has files of its own: logs keep so many open at the most.
 _FILES_OPEN: Final = 200
 
 
 def this_machine(*, files_open: int, host: str) -> Machine:
-    """Return what a node stands on here, for the running loop; its worker is the caller's to close.
+    """Return what a node stands on here, for the running loop; the caller closes it.
 
+    Passes of the cleaner run in processes of their own; a thread waits for each of them.
     Others reach a listener that listens everywhere by the name of the host.
     """
     clock = system.SystemClock()
@@ -44,6 +48,7 @@ def this_machine(*, files_open: int, host: str) -> Machine:
         worker=system.ThreadWorker(_THREADS),
         random=system.SystemRandom(),
         network=Network(clock, scheduler),
+        cleaning=CleaningMachine(ProcessRunner(), system.ThreadWorker(_MOST_PASSES)),
         files_open=files_open,
         striders=kernels.strider,
         inspector=kernels.inspector,
@@ -114,4 +119,4 @@ class Broker:
         if node is not None:
             await node.stop()
         if self._machine is not None:
-            self._machine.worker.close()
+            self._machine.close()

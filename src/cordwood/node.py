@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from cordwood.broker.adoption import open_metadata
 from cordwood.broker.broker import Broker
+from cordwood.broker.cleaning import CleaningMachine, make_cleaner
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.configuring import ConfigChanges
 from cordwood.broker.connection import Handle
@@ -80,12 +81,18 @@ class Machine:
     worker: Worker
     random: Random
     network: Network
+    cleaning: CleaningMachine
     files_open: int = 1000
     striders: Striders = no_strider
     #: What records are checked with once it has been loaded; until then they are checked plainly.
     inspector: Callable[[], Inspector] = PlainInspector
     #: Where a listener is reached that listens everywhere.
     host: str = "localhost"
+
+    def close(self) -> None:
+        """Let the threads end, once no node stands on it any more."""
+        self.worker.close()
+        self.cleaning.worker.close()
 
 
 class _Ground(NamedTuple):
@@ -237,6 +244,11 @@ class Node:
         upkeep = Upkeep(manager, flusher, upkeep_settings(configs))
         self._opened.callback(upkeep.stop)
         upkeep.start()
+        cleaner = make_cleaner(
+            manager, self._machine.cleaning, configs=configs, metrics=self.metrics
+        )
+        self._opened.callback(cleaner.close)
+        cleaner.start()
         slow_ms = configs.integer("cordwood.slow.call.ms")
         if slow_ms > 0:
             watch = LoopWatch(self._machine.network.clock, slow_ms, report=self._report_slow_call)

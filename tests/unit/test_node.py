@@ -17,6 +17,7 @@ from cordwood.core.settings import Source
 from cordwood.core.types import TopicPartition
 from cordwood.node import RETRY_MS, Machine, Node
 from cordwood.storage.log_directory import CHECKPOINTS
+from cordwood.testing.cleaning import cleaning_here
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
@@ -42,6 +43,7 @@ def machine_over(files: MemoryFiles) -> Machine:
         worker=InlineWorker(),
         random=SeededRandom(1),
         network=Network(clock, clock),
+        cleaning=cleaning_here(files),
     )
 
 

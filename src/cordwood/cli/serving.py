@@ -89,7 +89,7 @@ async def _run(sources: Sequence[Source]) -> None:
         _tell_systemd("STOPPING=1")
     finally:
         await node.stop()
-        machine.worker.close()
+        machine.close()
 
 
 def _write_log(given: Given) -> None:

@@ -35,6 +35,7 @@ from cordwood.storage.rounds import Rounds
 from cordwood.storage.swapper import Swapper
 
 _HOLDER: Final = "the cleaner"
+_SEEDS: Final = 1 << 63
 _STOPPED: Final = (CleaningStoppedError, SwapRefusedError)
 
 
@@ -202,7 +203,7 @@ class LogCleaner:
         if plan is None:
             return
         log.lease = log.lease.take(Stage.CLEANING, _HOLDER)
-        job = self._settings.job(log.directory, plan)
+        job = self._settings.job(log.directory, plan, seed=tools.random.below(_SEEDS))
         begun = _Pass(log, job, log.bounds.cuts, tools.clock.monotonic_ms())
         pending = self._tools.worker.submit(lambda: self._tools.runner.run(job, begun))
         self._passes[begun] = pending

@@ -29,7 +29,7 @@ class CleanerSettings:
     bytes_per_second: float = UNLIMITED
     verify: Verify = Verify.SAMPLE
 
-    def job(self, directory: str, plan: CleaningPlan) -> CleaningJob:
+    def job(self, directory: str, plan: CleaningPlan, *, seed: int) -> CleaningJob:
         """Return a pass with its share; it is one of at least one."""
         passes = max(1, self.threads)
         return CleaningJob(
@@ -38,4 +38,5 @@ class CleanerSettings:
             memory_bytes=int(self.dedupe_buffer_bytes * self.load_factor) // passes,
             io_buffer_bytes=max(self.io_buffer_bytes // passes, _LEAST_BUFFER_BYTES),
             verify=self.verify,
+            seed=seed,
         )

@@ -29,6 +29,7 @@ class Metric:
 
 
 _SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_LONG: Final = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800)
 _C, _G, _H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
 
 # fmt: off
@@ -54,6 +55,17 @@ _ALL: Final = (
     Metric("cordwood_partitions", _G, "Partitions there are here."),
     Metric("cordwood_partitions_offline", _G, "Partitions whose directory failed."),
     Metric("cordwood_log_bytes", _G, "Bytes of logs on disk.", ("topic",)),
+    Metric("cordwood_cleaner_passes_total", _C, "Passes of the cleaner.", ("outcome",)),
+    Metric("cordwood_cleaner_read_bytes_total", _C, "Bytes of logs before passes."),
+    Metric("cordwood_cleaner_kept_bytes_total", _C, "Bytes of logs that passes have left."),
+    Metric("cordwood_cleaner_recopy_ratio", _G, "What the last pass left of what it read."),
+    Metric("cordwood_cleaner_pass_seconds", _H, "How long passes took.", (), _LONG),
+    Metric("cordwood_cleaner_longest_pass_seconds", _G, "How long the longest of them took."),
+    Metric("cordwood_cleaner_idle_seconds", _G, "Time since logs were last looked at."),
+    Metric("cordwood_cleaner_max_dirty_ratio", _G, "How dirty the dirtiest log is."),
+    Metric("cordwood_cleaner_max_delay_seconds", _G, "Beyond max.compaction.lag.ms."),
+    Metric("cordwood_cleaner_failing_partitions", _G, "Whose last pass failed.", ("directory",)),
+    Metric("cordwood_cleaner_failing_bytes", _G, "Bytes of logs that fail.", ("directory",)),
     Metric("cordwood_flush_seconds", _H, "How long syncs of logs took.", (), _SECONDS),
     Metric("cordwood_slow_calls_total", _C, "Calls that held up the broker."),
 )

@@ -30,6 +30,7 @@ from cordwood.records.record import Record
 from cordwood.records.stream import batches
 from cordwood.storage.reading import Isolation
 from cordwood.testing.broker_faults import BrokerFaults
+from cordwood.testing.cleaning import cleaning_here
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.kafka_clock import KafkaClock
 from cordwood.testing.medium import Directory
@@ -49,6 +50,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
     # An index takes its room at once, here in memory; so small a one is full after 20 MB of log.
     "log.index.size.max.bytes": "65536",
+    # As often as that an idle log is looked at; each week that is let pass has so many looks less.
+    "log.cleaner.backoff.ms": "3600000",
     # Written when a snapshot is taken, and when the broker stops; advancing by a week would write
     # them a hundred thousand times.
     "replica.high.watermark.checkpoint.interval.ms": "3600000",
@@ -241,13 +244,15 @@ async def _make_ground(options: KafkaOptions) -> _Ground:
     network = Network(real, LoopScheduler(asyncio.get_running_loop(), real))
     clock = RunningClock(*network)
     memory = MemoryFiles(clock) if options.directory is None else None
+    files = memory or SystemFiles()
     machine = Machine(
-        files=memory or SystemFiles(),
+        files=files,
         clock=clock,
         scheduler=clock,
         worker=InlineWorker(),
         random=SystemRandom(),
         network=network,
+        cleaning=cleaning_here(files),
     )
     return _Ground(machine, clock, memory)
 

@@ -14,6 +14,7 @@ from cordwood.client.loop_thread import LoopThread
 from cordwood.core.settings import Source
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.node import Machine, Node
+from cordwood.testing.cleaning import cleaning_here
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
@@ -53,13 +54,15 @@ def running_broker() -> Iterator[str]:
 
         clock = SystemClock()
         scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+        files = MemoryFiles()
         machine = Machine(
-            files=MemoryFiles(),
+            files=files,
             clock=clock,
             scheduler=scheduler,
             worker=InlineWorker(),
             random=SeededRandom(1),
             network=Network(clock, scheduler),
+            cleaning=cleaning_here(files),
         )
         node = Node([Source("test", GIVEN)], machine)
         await node.start()

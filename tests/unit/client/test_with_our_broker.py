@@ -15,6 +15,7 @@ from cordwood.core.settings import Source
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.node import Machine, Node
 from cordwood.records.compression import Codec
+from cordwood.testing.cleaning import cleaning_here
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
@@ -34,13 +35,15 @@ async def serving(
     clock = SystemClock()
     virtual = VirtualClock(clock.now_ms())
     scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+    files = MemoryFiles()
     machine = Machine(
-        files=MemoryFiles(),
+        files=files,
         clock=virtual,
         scheduler=virtual,
         worker=InlineWorker(),
         random=SeededRandom(1),
         network=Network(clock, scheduler),
+        cleaning=cleaning_here(files),
     )
     node = Node([Source("test", given)], machine)
     await node.start()

@@ -1,9 +1,11 @@
 """A cleaner over logs in memory, whose passes leave of each group its last batch."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 from cordwood.compaction.certificate import Certificate
+from cordwood.compaction.choosing import assess
 from cordwood.compaction.cleaner import Cleaned, CleanerTools, LogCleaner
 from cordwood.compaction.cleaner_settings import CleanerSettings
 from cordwood.compaction.engine import Counts
@@ -15,6 +17,7 @@ from cordwood.compaction.job import (
     CleaningStoppedError,
     PassControl,
 )
+from cordwood.compaction.log_facts import facts_of, plan_of
 from cordwood.compaction.plan import SourceSegment
 from cordwood.compaction.setbacks import Setback
 from cordwood.core.ports import Worker
@@ -87,7 +90,7 @@ def certificate_of(job: CleaningJob) -> Certificate:
         segments_after=len(plan.groups),
         keys=1,
         ranges=1,
-        counts=Counts(),
+        counts=Counts(bytes_read=300, bytes_kept=100),
     )
 
 
@@ -134,3 +137,26 @@ def held() -> tuple[Home, HeldWorker]:
     """Return a home whose passes wait to be told to go on."""
     worker = HeldWorker()
     return Home(worker=worker), worker
+
+
+class Control:
+    """Lets a pass run, until it is to stop."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+
+    def is_stopped(self) -> bool:
+        return self.stop.is_set()
+
+    def on_bytes(self, count: int) -> None:
+        """Nothing is counted here."""
+
+
+def job_of(home: Home) -> CleaningJob:
+    """Return a pass over a log of three closed segments."""
+    log, now_ms = home.log(), home.house.clock.now_ms()
+    plan = plan_of(log, assess(facts_of(log, checkpoint=None), now_ms), now_ms=now_ms)
+    assert plan is not None
+    return CleaningJob(
+        directory=log.directory, plan=plan, memory_bytes=1 << 20, io_buffer_bytes=1 << 16
+    )

@@ -11,17 +11,17 @@ from tests.unit.compaction.compaction_samples import plan
 def test_memory_is_shared_over_the_threads(threads: int, share: int) -> None:
     settings = CleanerSettings(threads=threads, dedupe_buffer_bytes=1000)
 
-    assert settings.job("/a", plan()).memory_bytes == share
+    assert settings.job("/a", plan(), seed=7).memory_bytes == share
 
 
 def test_buffer_is_shared_too_and_never_too_small_to_read() -> None:
     few, many = CleanerSettings(threads=2), CleanerSettings(threads=1000)
 
-    assert few.job("/a", plan()).io_buffer_bytes == 262_144
-    assert many.job("/a", plan()).io_buffer_bytes == 4096
+    assert few.job("/a", plan(), seed=7).io_buffer_bytes == 262_144
+    assert many.job("/a", plan(), seed=7).io_buffer_bytes == 4096
 
 
 def test_job_says_where_and_how_it_is_verified() -> None:
-    job = CleanerSettings(verify=Verify.ALWAYS).job("/a/orders-0", plan())
+    job = CleanerSettings(verify=Verify.ALWAYS).job("/a/orders-0", plan(), seed=7)
 
-    assert (job.directory, job.verify) == ("/a/orders-0", Verify.ALWAYS)
+    assert (job.directory, job.verify, job.seed) == ("/a/orders-0", Verify.ALWAYS, 7)

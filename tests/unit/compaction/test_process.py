@@ -5,13 +5,11 @@ from multiprocessing import Pipe
 
 import pytest
 
-from cordwood.compaction.choosing import assess
-from cordwood.compaction.job import Cleaning, CleaningFailedError, CleaningJob, CleaningStoppedError
-from cordwood.compaction.log_facts import facts_of, plan_of
+from cordwood.compaction.job import Cleaning, CleaningFailedError, CleaningStoppedError
 from cordwood.compaction.process import Ground, serve
 from cordwood.core.system import SystemClock
 from cordwood.testing.files import MemoryFiles
-from tests.unit.compaction.cleaner_samples import Home
+from tests.unit.compaction.cleaner_samples import Home, job_of
 
 
 class Served:
@@ -27,16 +25,6 @@ class Served:
     def end(self) -> None:
         self.line.close()
         self.is_cut.wait()
-
-
-def job_of(home: Home) -> CleaningJob:
-    """Return a pass over a log of three closed segments."""
-    log, now_ms = home.log(), home.house.clock.now_ms()
-    plan = plan_of(log, assess(facts_of(log, checkpoint=None), now_ms), now_ms=now_ms)
-    assert plan is not None
-    return CleaningJob(
-        directory=log.directory, plan=plan, memory_bytes=1 << 20, io_buffer_bytes=1 << 16
-    )
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,21 +19,8 @@ from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.random import SeededRandom
-from tests.unit.compaction.cleaner_samples import COMPACTED
+from tests.unit.compaction.cleaner_samples import COMPACTED, Control
 from tests.unit.storage.log_samples import NOW, PARTITION, KeptDeletions, filled
-
-
-class Control:
-    """Lets a pass run, until it is to stop; `calls` are made while it runs."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-
-    def is_stopped(self) -> bool:
-        return self.stop.is_set()
-
-    def on_bytes(self, count: int) -> None:
-        """Nothing is counted here."""
 
 
 class Killing(Control):

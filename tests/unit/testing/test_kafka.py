@@ -102,6 +102,38 @@ def test_advance_lets_retention_delete_what_is_old(kafka: Kafka) -> None:
     assert kafka.records("orders") == []
 
 
+def test_advance_lets_the_cleaner_compact_what_is_due(kafka: Kafka) -> None:
+    kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        for key, value in ((b"beams", b"3"), (b"posts", b"5"), (b"beams", b"4")):
+            producer.send("stock", value, key=key).result()
+    before = values(kafka, "stock")
+
+    kafka.clock.advance(hours=2)
+
+    found = [(record.key, record.value, record.offset) for record in kafka.records("stock")]
+    assert before == [b"3", b"5", b"4"]
+    assert found == [(b"posts", b"5", 1), (b"beams", b"4", 2)]
+
+
+def test_consumer_goes_on_over_what_has_been_compacted(kafka: Kafka) -> None:
+    kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
+    with (
+        cordwood.Producer(kafka.bootstrap) as producer,
+        cordwood.Consumer(kafka.bootstrap) as consumer,
+    ):
+        for number in range(20):
+            producer.send("stock", b"%d" % number, key=b"%d" % (number % 3)).result()
+        kafka.clock.advance(hours=2)
+        producer.send("stock", b"new", key=b"0").result()
+        consumer.assign([("stock", 0)])
+        consumer.seek_to_beginning()
+
+        found = [record.value for _ in range(10) for record in consumer.poll(timeout_ms=50)]
+
+    assert found == [b"17", b"18", b"19", b"new"]
+
+
 def test_rewind_brings_back_what_was_there_and_when(kafka: Kafka) -> None:
     kafka.clock.freeze()
     produce(kafka, b"before")

@@ -47,9 +47,7 @@ TABLES: Final = MappingProxyType(
     }
 )
 # What these speak of is not there yet; whoever brings it takes its line out.
-TO_COME: Final = frozenset(
-    {"Compaction", "Replication", "Consumer groups", "Transactions", "Quotas", "Access"}
-)
+TO_COME: Final = frozenset({"Replication", "Consumer groups", "Transactions", "Quotas", "Access"})
 # What internal topics are made by, and what logs know of transactions, counts before that.
 IN_USE_ALREADY: Final = frozenset(
     {
