@@ -14,7 +14,7 @@ from cordwood.broker.network import Network
 from cordwood.broker.topic_rules import NewTopic
 from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
 from cordwood.core.settings import Source
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.node import RETRY_MS, Machine, Node
 from cordwood.storage.log_directory import CHECKPOINTS
 from cordwood.testing.cleaning import cleaning_here
@@ -23,6 +23,7 @@ from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
+from tests.unit.storage.log_samples import filled
 
 T = TypeVar("T")
 
@@ -67,6 +68,22 @@ async def page(node: Node, path: str) -> bytes:
     writer.close()
     await writer.wait_closed()
     return shown
+
+
+def test_node_compacts_what_is_due() -> None:
+    async def scene() -> list[int]:
+        async with started(MemoryFiles(), log_cleanup_policy="compact") as (_, broker):
+            await broker.topics.create([NewTopic(name="stock", partitions=1)])
+            log = broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))]
+            for _ in range(3):
+                filled(log, 1).roll()
+            assert isinstance(broker.network.clock, VirtualClock)
+            broker.network.clock.advance(seconds=15)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return [each.base_offset for each in log.segments]
+
+    assert run(scene()) == [0, 3]
 
 
 def test_first_start_makes_what_kafka_makes_and_the_metadata() -> None:
