@@ -1,9 +1,10 @@
 """What is written is a segment as any other: indexes, time, transactions, and all of it on disk."""
 
+import pytest
+
 from cordwood.compaction.cleaned import CleanedWriter
 from cordwood.compaction.job import CleanedSegment
 from cordwood.core.binary import INT32_MAX
-from cordwood.records.builder import BatchFields
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_config import LogConfig
@@ -81,15 +82,18 @@ def test_segment_is_rolled_before_an_offset_that_has_no_place_in_it() -> None:
     assert content(files, CLEANED)[f"{FAR:020}.log"] == far + last
 
 
-def test_segment_is_rolled_before_a_position_that_has_no_place_in_it() -> None:
+@pytest.mark.parametrize(("room", "bases"), ((0, [0]), (-1, [0, 9])))
+def test_segment_is_rolled_before_a_position_that_has_no_place_in_it(
+    room: int, bases: list[int]
+) -> None:
     writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
     writer.begin(0)
-    full = batch(3, "a1", fields=BatchFields())
-    writer.append(full)
-    writer.last.size = INT32_MAX - 10
-    writer.append(batch(9, "b2"))
+    writer.append(batch(3, "a1"))
+    last = batch(9, "b2")
+    writer.last.size = INT32_MAX - len(last) - room
+    writer.append(last)
 
-    assert [name[:20] for name in content(files, ".log" + CLEANED)] == [f"{0:020}", f"{9:020}"]
+    assert [int(name[:20]) for name in content(files, ".log" + CLEANED)] == bases
 
 
 def test_aborted_transactions_lie_beside_their_markers() -> None:

@@ -1,6 +1,7 @@
 """A pass leaves new segments beside the old ones, or nothing at all."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -55,12 +56,16 @@ def test_certificate_says_what_was_done() -> None:
     assert (said.counts.superseded, said.counts.unkeyed) == (2, 1)
 
 
-def test_pass_tells_of_all_bytes_that_it_reads_and_writes() -> None:
+@pytest.mark.parametrize("first_dirty", (0, 2, 6))
+def test_pass_tells_of_all_bytes_that_it_reads_and_writes(first_dirty: int) -> None:
+    """Each segment is surveyed, learnt or looked up, and rewritten."""
     cleaned, plan = filled()
     cleaned.verify = Verify.NEVER
     watched = Watched()
 
-    said = cleaned.run(plan, watched).certificate.counts
+    cleaning = cleaned.run(replace(plan, first_dirty=first_dirty), watched)
+
+    said = cleaning.certificate.counts
 
     assert watched.bytes == 3 * said.bytes_read + said.bytes_kept
 

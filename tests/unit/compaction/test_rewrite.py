@@ -74,15 +74,19 @@ def test_filtered_batch_keeps_its_header_and_the_bytes_of_records(codec: Codec) 
     assert after.uncompressed() == data[ends[0] : ends[2]]
 
 
-def test_filtered_batch_of_log_append_time_keeps_its_time() -> None:
-    before = batch(0, "a1 b2", fields=BatchFields(log_append_time_ms=NOW + 50))
+@pytest.mark.parametrize("time", (NOW + 50, -5))
+def test_filtered_batch_of_log_append_time_keeps_its_time(time: int) -> None:
+    before = batch(0, "a1 b2", fields=BatchFields(log_append_time_ms=time))
 
     after = only(rewritten(chunk(before), "ox"))
 
-    assert (after.max_timestamp, after.timestamp_type) == (
-        NOW + 50,
-        TimestampType.LOG_APPEND_TIME,
-    )
+    assert (after.max_timestamp, after.timestamp_type) == (time, TimestampType.LOG_APPEND_TIME)
+
+
+def test_filtered_batch_whose_records_have_no_time_has_none() -> None:
+    before = batch(0, "a1 b2", time=-1)
+
+    assert only(rewritten(chunk(before), "ox")).max_timestamp == -1
 
 
 def test_batch_without_records_goes() -> None:

@@ -82,6 +82,12 @@ def test_last_batch_of_a_producer_is_kept_if_empty() -> None:
     assert (list(found.positions), fates(found)) == ([len(first)], [Fate.KEPT_IF_EMPTY])
 
 
+def test_batch_behind_what_a_producer_is_known_by_has_no_fate() -> None:
+    last = {1: LastBatch(0, 1)}
+
+    assert fates(surveyed(sent(2, "a1"), given=plan(last_batches=last))) == []
+
+
 def test_batch_that_ends_like_another_producers_last_one_has_no_fate() -> None:
     last = {1: LastBatch(0, 1)}
 
@@ -92,11 +98,11 @@ def test_batch_that_ends_like_another_producers_last_one_has_no_fate() -> None:
 
 def test_marker_of_the_last_epoch_is_kept_if_empty_for_a_producer_without_data() -> None:
     last = {1: LastBatch(4, None)}
-    earlier, latest = (marker(at, is_commit=True, epoch=at) for at in (3, 4))
+    markers = (marker(at, is_commit=True, epoch=at) for at in (3, 4, 5))
 
-    found = surveyed(earlier, latest, given=plan(last_batches=last))
+    found = surveyed(*markers, given=plan(last_batches=last))
 
-    assert [bool(fate & Fate.KEPT_IF_EMPTY) for fate in fates(found)] == [False, True]
+    assert [bool(fate & Fate.KEPT_IF_EMPTY) for fate in fates(found)] == [False, True, False]
 
 
 def test_batch_that_ends_the_pass_is_kept_if_empty() -> None:
