@@ -1,19 +1,23 @@
 """How fast is our broker under the load of Kafka's clients, beside Kafka 4.3 on the same machine?
 
-    make bench-kafka          or: python -m benchmarks.kafka.load [--full]
+    make bench-kafka          or: python -m benchmarks.kafka.load [--full] [--rounds N] [ROW...]
 
 Producing with Kafka's ProducerPerformance (acks=all, idempotent, one partition), 100 bytes with
 linger 5 and batches of 64 KB, 1 KB with batches of 128 KB; 16 producers with linger 0; consuming
 what was produced with Kafka's consumer, assigned its partition, for the perf tool wants a group;
 Kafka's EndToEndLatency with 1 KB. Rounds are taken in turns; the best of each side counts. The
 processor time is the broker's alone. `--full` takes 3 M and 600 k records where a third serves.
+A ROW (100B, 1KB, many, echo) is measured alone; without one all are, and memory. What each round
+was is told on the standard error.
 """
 
+import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import cordwood
@@ -28,6 +32,8 @@ PRODUCERS: Final = 16
 _TOOLS: Final = "org.apache.kafka.tools"
 _RATE: Final = re.compile(r"([\d.]+) records/sec")
 _LATENCY: Final = re.compile(r"Avg latency: ([\d.]+) ms.*99th = (\d+)", re.DOTALL)
+#: EndToEndLatency ends with a commit, which a broker without groups lets wait for so long.
+_QUICK_COMMIT: Final = "default.api.timeout.ms=1000\n"
 
 
 class Size(NamedTuple):
@@ -52,7 +58,33 @@ class _Load(NamedTuple):
     batch_bytes: int
 
 
-def figures(size: Size = SMALL, rounds: int = ROUNDS) -> list[Figure]:
+class _Bench(NamedTuple):
+    """Both brokers, and how often each is loaded."""
+
+    jars: Jars
+    peers: Sequence[Peer]
+    rounds: int
+
+    def create(self, topic: str) -> None:
+        for peer in self.peers:
+            with cordwood.Admin(peer.bootstrap) as admin:
+                admin.create_topic(topic, partitions=1, replication_factor=1)
+
+    def rounds_of(self, measure: Callable[[Peer], Sequence[float]]) -> list[list[list[float]]]:
+        """Return each peer's values, round by round, and tell of each."""
+
+        def told(peer: Peer) -> Sequence[float]:
+            values = measure(peer)
+            words = " ".join(f"{value:,.2f}" for value in values)
+            print(f"  {measure.__name__}, {peer.name}: {words}", file=sys.stderr, flush=True)
+            return values
+
+        return in_turns(self.peers, self.rounds, told)
+
+
+def figures(
+    size: Size = SMALL, rounds: int = ROUNDS, rows: Sequence[str] | None = None
+) -> list[Figure]:
     """Measure both brokers, which run side by side and are loaded in turns."""
     warm(print)
     jars = fetch("kafka-4.3.0")
@@ -60,30 +92,26 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> list[Figure]:
         for peer in peers:
             peer.start()
         idle = peers[0].resident_mib()
-        found = [
-            *_produced(jars, peers, _Load("100 B", size.small, 100, 65_536), rounds),
-            *_produced(jars, peers, _Load("1 KB", size.large, 1000, 131_072), rounds),
-            *_from_many(jars, peers, size.many, rounds),
-            *_echoed(jars, peers, size.echoes, rounds),
-        ]
+        bench = _Bench(jars, peers, rounds)
+        found = [each for row in rows or ROWS for each in ROWS[row](bench, size)]
         loaded = [peer.resident_mib() for peer in peers]
-        return [
-            *found,
-            Figure(
-                name=f"memory when idle, {OURS}", value=idle, unit="MiB", goal=50, bound=Bound.MOST
-            ),
-            beside("memory under load", "MiB", loaded, at_most=200),
-        ]
+    if rows:
+        return found
+    return [
+        *found,
+        Figure(name=f"memory when idle, {OURS}", value=idle, unit="MiB", goal=50, bound=Bound.MOST),
+        beside("memory under load", "MiB", loaded, at_most=200),
+    ]
 
 
-def _produced(jars: Jars, peers: Sequence[Peer], load: _Load, rounds: int) -> list[Figure]:
+def _produced(bench: _Bench, load: _Load) -> list[Figure]:
     topic = f"perf-{load.record_bytes}"
-    _create(peers, topic)
+    bench.create(topic)
 
     def produce(peer: Peer) -> tuple[float, float]:
         before = peer.processor_seconds()
         said = tool(
-            jars, f"{_TOOLS}.ProducerPerformance", "--topic", topic,
+            bench.jars, f"{_TOOLS}.ProducerPerformance", "--topic", topic,
             "--num-records", str(load.records), "--record-size", str(load.record_bytes),
             "--throughput", "-1", "--bootstrap-server", peer.bootstrap,
             "--command-property", "acks=all", "linger.ms=5", f"batch.size={load.batch_bytes}",
@@ -91,50 +119,53 @@ def _produced(jars: Jars, peers: Sequence[Peer], load: _Load, rounds: int) -> li
         used = peer.processor_seconds() - before
         return float(_RATE.findall(said)[-1]), used / load.records * 1e6
 
-    def consume(peer: Peer) -> tuple[float]:
-        said = tool(jars, JAVA, "consume", peer.bootstrap, topic, str(load.records))
-        return (float(said),)
+    def consume(peer: Peer) -> tuple[float, float]:
+        before = peer.processor_seconds()
+        said = tool(bench.jars, JAVA, "consume", peer.bootstrap, topic, str(load.records))
+        return float(said), (peer.processor_seconds() - before) / load.records * 1e6
 
-    produced = in_turns(peers, rounds, produce)
-    rates = [max(each[0] for each in of_peer) for of_peer in produced]
-    used = [min(each[1] for each in of_peer) for of_peer in produced]
-    consumed = [max(each)[0] for each in in_turns(peers, rounds, consume)]
     return [
-        beside(f"produce, {load.name}", "records/s", rates, is_rate=True, goal=1),
-        beside(f"produce, {load.name}, processor", "s a million records", used, goal=1 / 0.7),
-        beside(f"consume, {load.name}", "records/s", consumed, is_rate=True, goal=1),
+        *_rates(f"produce, {load.name}", bench.rounds_of(produce), processor_goal=1 / 0.7),
+        *_rates(f"consume, {load.name}", bench.rounds_of(consume)),
     ]
 
 
-def _from_many(jars: Jars, peers: Sequence[Peer], records: int, rounds: int) -> list[Figure]:
-    _create(peers, "many")
+def _from_many(bench: _Bench, records: int) -> list[Figure]:
+    bench.create("many")
 
     def produce(peer: Peer) -> tuple[float, float]:
         before = peer.processor_seconds()
         words = ("produce", peer.bootstrap, "many", str(records), str(PRODUCERS))
-        rate = float(tool(jars, JAVA, *words))
+        rate = float(tool(bench.jars, JAVA, *words))
         return rate, (peer.processor_seconds() - before) / records * 1e6
 
-    found = in_turns(peers, rounds, produce)
-    rates = [max(each[0] for each in of_peer) for of_peer in found]
-    used = [min(each[1] for each in of_peer) for of_peer in found]
-    name = f"produce, 100 B, {PRODUCERS} producers, linger 0"
+    return _rates(f"produce, 100 B, {PRODUCERS} producers, linger 0", bench.rounds_of(produce))
+
+
+def _rates(
+    name: str, runs: list[list[list[float]]], *, processor_goal: float | None = None
+) -> list[Figure]:
+    """Return the best rates, and the least that a million records took of the brokers' time."""
+    rates = [max(each[0] for each in of_peer) for of_peer in runs]
+    used = [min(each[1] for each in of_peer) for of_peer in runs]
     return [
         beside(name, "records/s", rates, is_rate=True, goal=1),
-        beside(f"{name}, processor", "s a million records", used),
+        beside(f"{name}, processor", "s a million records", used, goal=processor_goal),
     ]
 
 
-def _echoed(jars: Jars, peers: Sequence[Peer], records: int, rounds: int) -> list[Figure]:
-    _create(peers, "echo")
+def _echoed(bench: _Bench, records: int) -> list[Figure]:
+    bench.create("echo")
+    settings = bench.peers[0].folder / "echo.properties"
+    settings.write_text(_QUICK_COMMIT)
 
     def echo(peer: Peer) -> tuple[float, float]:
-        words = (peer.bootstrap, "echo", str(records), "all", "1024")
-        found = _LATENCY.search(tool(jars, f"{_TOOLS}.EndToEndLatency", *words))
+        words = (peer.bootstrap, "echo", str(records), "all", "1024", str(settings))
+        found = _LATENCY.search(tool(bench.jars, f"{_TOOLS}.EndToEndLatency", *words))
         assert found is not None, "it tells of its latencies"
         return float(found[1]), float(found[2])
 
-    runs = in_turns(peers, rounds, echo)
+    runs = bench.rounds_of(echo)
     average, late = ([min(each[which] for each in of_peer) for of_peer in runs] for which in (0, 1))
     return [
         beside("end to end, 1 KB, average", "ms", average, goal=1),
@@ -142,12 +173,26 @@ def _echoed(jars: Jars, peers: Sequence[Peer], records: int, rounds: int) -> lis
     ]
 
 
-def _create(peers: Sequence[Peer], topic: str) -> None:
-    for peer in peers:
-        with cordwood.Admin(peer.bootstrap) as admin:
-            admin.create_topic(topic, partitions=1, replication_factor=1)
+#: What can be measured alone, in the order in which all are.
+ROWS: Final[Mapping[str, Callable[[_Bench, Size], list[Figure]]]] = MappingProxyType(
+    {
+        "100B": lambda bench, size: _produced(bench, _Load("100 B", size.small, 100, 65_536)),
+        "1KB": lambda bench, size: _produced(bench, _Load("1 KB", size.large, 1000, 131_072)),
+        "many": lambda bench, size: _from_many(bench, size.many),
+        "echo": lambda bench, size: _echoed(bench, size.echoes),
+    }
+)
+
+
+def _asked() -> argparse.Namespace:
+    asked = argparse.ArgumentParser(prog="benchmarks.kafka.load")
+    asked.add_argument("rows", nargs="*", choices=ROWS, metavar="ROW", default=None)
+    asked.add_argument("--full", action="store_true")
+    asked.add_argument("--rounds", type=int, default=ROUNDS)
+    return asked.parse_args()
 
 
 if __name__ == "__main__":
-    for figure in figures(FULL if "--full" in sys.argv else SMALL):
+    said = _asked()
+    for figure in figures(FULL if said.full else SMALL, said.rounds, said.rows):
         print(figure)

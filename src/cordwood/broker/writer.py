@@ -1,7 +1,8 @@
 """How answers leave: chunks in their order, each slice released once, memory never growing.
 
     SocketWriter       its own descriptor of the connection's socket, non-blocking: sendmsg for
-                       buffers, sendfile for ranges of files. Both event loops can wait for it.
+                       buffers and short ranges of files, sendfile for longer ones. Both event
+                       loops can wait for it.
     TransportWriter    the loop's transport, for TLS: piece by piece, each as the last has gone.
 
 Whoever sends waits until the kernel, or the transport, has everything. A slow reader so holds up
@@ -21,6 +22,9 @@ from cordwood.protocol.primitives import Chunk
 
 #: How many buffers one sendmsg takes; POSIX promises 16, and a system may not say.
 IOV_MAX: Final = max(16, os.sysconf("SC_IOV_MAX"))
+#: So much of files is read, to leave with what is around it: that costs no more than sendfile, and
+#: a reader is woken once. It is all that an answer has in memory at a time.
+READ_BYTES: Final = 16 * 1024
 #: Holds a frame's head back until the range that follows, where the system can.
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
 
@@ -61,12 +65,16 @@ class SocketWriter:
 
     async def _send(self, chunks: Sequence[Chunk]) -> None:
         buffers: list[memoryview] = []
+        room = READ_BYTES
         for chunk in chunks:
             if isinstance(chunk, Buffer) or chunk.descriptor is None:
                 buffers.append(_bytes_of(chunk))
-            elif chunk.length:
+            elif chunk.length <= room:
+                buffers.append(_bytes_of(chunk))
+                room -= chunk.length
+            else:
                 await self._send_buffers(buffers, _MORE)
-                buffers = []
+                buffers, room = [], READ_BYTES
                 await self._send_file(chunk)
         await self._send_buffers(buffers, 0)
 
