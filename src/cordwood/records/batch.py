@@ -57,7 +57,7 @@ TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 
-_I8: Final = Struct(">b")
+_PREFIX: Final = Struct(">qiib")
 _I16: Final = Struct(">h")
 _I32: Final = Struct(">i")
 _U32: Final = Struct(">I")
@@ -247,7 +247,7 @@ class RecordBatch(BatchView):
 
     def set_base_offset(self, offset: int) -> None:
         highest = INT64_MAX - max(self.last_offset_delta, 0)
-        self.place.ensure_between("a base offset to set", offset, lowest=0, highest=highest)
+        self.ensure_between("a base offset to set", offset, lowest=0, highest=highest)
         _I64.pack_into(self.view, self.position, offset)
 
     def set_last_offset(self, offset: int) -> None:
@@ -255,9 +255,7 @@ class RecordBatch(BatchView):
         self.set_base_offset(offset - self.last_offset_delta)
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
-        self.place.ensure_between(
-            "a leader epoch to set", epoch, lowest=INT32_MIN, highest=INT32_MAX
-        )
+        self.ensure_between("a leader epoch to set", epoch, lowest=INT32_MIN, highest=INT32_MAX)
         _I32.pack_into(self.view, self.position + 12, epoch)
 
     def set_log_append_time(self, now_ms: int) -> None:
@@ -270,9 +268,7 @@ class RecordBatch(BatchView):
 
     def _set_timestamp(self, attributes: int, timestamp: int) -> None:
         """Write both fields, and the checksum over them, only when one of them changes."""
-        self.place.ensure_between(
-            "a timestamp to set", timestamp, lowest=INT64_MIN, highest=INT64_MAX
-        )
+        self.ensure_between("a timestamp to set", timestamp, lowest=INT64_MIN, highest=INT64_MAX)
         if (attributes, timestamp) == (self.attributes, self.max_timestamp):
             return
         _I16.pack_into(self.view, self.position + 21, attributes)
@@ -287,13 +283,13 @@ def _ensure_fits(view: memoryview, position: int) -> None:
         raise Place(position).corrupt(
             "no room for a v2 header", expected=f"at least {HEADER_SIZE} bytes", found=max(room, 0)
         )
-    place = Place(position, _I64.unpack_from(view, position)[0])
-    magic = _I8.unpack_from(view, position + 16)[0]
+    offset, length, _, magic = _PREFIX.unpack_from(view, position)
     if magic != MAGIC:
-        raise place.corrupt("not a v2 batch", expected=f"magic {MAGIC}", found=magic)
-    length = _I32.unpack_from(view, position + 8)[0]
+        raise Place(position, offset).corrupt(
+            "not a v2 batch", expected=f"magic {MAGIC}", found=magic
+        )
     if not HEADER_SIZE <= length + LOG_OVERHEAD <= room:
-        raise place.corrupt(
+        raise Place(position, offset).corrupt(
             "a batch length that cannot be right",
             expected=f"{HEADER_SIZE - LOG_OVERHEAD} to {room - LOG_OVERHEAD}",
             found=length,

@@ -90,6 +90,11 @@ class BatchView(ABC):
         """Refuse bytes that have changed since the checksum was written."""
         self.place.ensure_crc(self.crc, self.computed_crc(), message="the checksum is wrong")
 
+    def ensure_between(self, what: str, number: int, *, lowest: int, highest: int) -> None:
+        """Refuse a number that its field cannot take, before any byte is written."""
+        if not lowest <= number <= highest:
+            raise self.place.invalid(what, expected=f"{lowest} to {highest}", found=number)
+
     # -- access
 
     def _i8(self, at: int) -> int:

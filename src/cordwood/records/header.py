@@ -9,9 +9,11 @@ unknown magic are damage.
 """
 
 from struct import Struct
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cordwood.core.binary import Buffer, crc32c
+from cordwood.core.errors import CorruptMessageError
 from cordwood.records.batch import (
     CONTROL_BIT,
     CRC_START,
@@ -33,6 +35,10 @@ _PREFIX: Final = Struct(">qiib")
 _LEGACY: Final = Struct(">Ibb")
 _TIMESTAMP: Final = Struct(">q")
 _LEGACY_HEADERS: Final = (18, 26)
+#: What the size field has to be at least, by magic.
+_SMALLEST_SIZES: Final = MappingProxyType(
+    {0: SMALLEST_SIZE[0], 1: SMALLEST_SIZE[1], MAGIC: HEADER_SIZE - LOG_OVERHEAD}
+)
 
 
 class BatchHeader(NamedTuple):
@@ -103,25 +109,20 @@ def read_header(window: Buffer, at: int = 0, *, position: int | None = None) -> 
     if room < PREFIX_SIZE:
         return None
     offset, size, _, magic = _PREFIX.unpack_from(window, at)
-    place = Place(position, offset)
-    smallest = _smallest_size(magic, place)
-    if size < smallest:
-        raise place.corrupt(
-            "a batch size that cannot be right", expected=f"at least {smallest}", found=size
-        )
+    smallest = _SMALLEST_SIZES.get(magic)
+    if smallest is None or size < smallest:
+        raise _no_header(Place(position, offset), magic, size)
     if magic != MAGIC:
         return _read_legacy(window, at, position)
     if room < HEADER_SIZE:
         return None
-    (base_offset, length, epoch, _, crc, attributes, last_delta, *rest) = _V2.unpack_from(
-        window, at
-    )
+    _, _, epoch, _, crc, attributes, last_delta, *rest = _V2.unpack_from(window, at)
     return BatchHeader(
         position,
-        LOG_OVERHEAD + length,
+        LOG_OVERHEAD + size,
         MAGIC,
-        base_offset,
-        base_offset + last_delta,
+        offset,
+        offset + last_delta,
         epoch,
         crc,
         attributes,
@@ -145,13 +146,14 @@ def ensure_crc(header: BatchHeader, data: memoryview) -> None:
         )
 
 
-def _smallest_size(magic: int, place: Place) -> int:
-    """Return what the size field has to be at least."""
-    if magic == MAGIC:
-        return HEADER_SIZE - LOG_OVERHEAD
-    if magic in (0, 1):
-        return SMALLEST_SIZE[magic]
-    raise place.corrupt("unknown magic", expected="0, 1 or 2", found=magic)
+def _no_header(place: Place, magic: int, size: int) -> CorruptMessageError:
+    """Return what is wrong with the magic or, if that is known, with the size."""
+    smallest = _SMALLEST_SIZES.get(magic)
+    if smallest is None:
+        return place.corrupt("unknown magic", expected="0, 1 or 2", found=magic)
+    return place.corrupt(
+        "a batch size that cannot be right", expected=f"at least {smallest}", found=size
+    )
 
 
 def _read_legacy(window: Buffer, at: int, position: int) -> BatchHeader | None:

@@ -205,7 +205,7 @@ class LegacyBatch(BatchView):
 
     def set_last_offset(self, offset: int) -> None:
         """Move the message so that it ends at `offset`; inside v1 everything moves along."""
-        self.place.ensure_between("an offset to set", offset, lowest=0, highest=INT64_MAX)
+        self.ensure_between("an offset to set", offset, lowest=0, highest=INT64_MAX)
         _I64.pack_into(self.view, self.position, offset)
 
     def set_log_append_time(self, now_ms: int) -> None:
@@ -220,9 +220,7 @@ class LegacyBatch(BatchView):
         """Write both fields, and the checksum over them, only when one of them changes."""
         if self.magic == 0:
             raise UnsupportedForMessageFormatError("v0 messages have no timestamps")
-        self.place.ensure_between(
-            "a timestamp to set", timestamp, lowest=INT64_MIN, highest=INT64_MAX
-        )
+        self.ensure_between("a timestamp to set", timestamp, lowest=INT64_MIN, highest=INT64_MAX)
         if (attributes, timestamp) == (self.attributes, self.max_timestamp):
             return
         _I8.pack_into(self.view, self.position + 17, attributes)

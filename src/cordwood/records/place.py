@@ -39,11 +39,6 @@ class Place(NamedTuple):
             found=found,
         )
 
-    def ensure_between(self, what: str, number: int, *, lowest: int, highest: int) -> None:
-        """Refuse a number that its field cannot take, before any byte is written."""
-        if not lowest <= number <= highest:
-            raise self.invalid(what, expected=f"{lowest} to {highest}", found=number)
-
     def ensure_crc(self, stored: int, computed: int, *, message: str) -> None:
         """Refuse bytes that have changed since the checksum was written."""
         if stored != computed:

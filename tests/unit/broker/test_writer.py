@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cordwood.broker.writer import SocketWriter, TruncatedSliceError
+from cordwood.broker.writer import READ_BYTES, SocketWriter, TruncatedSliceError
 from cordwood.core.ports import Slice
 from cordwood.core.system import SystemFiles
 from cordwood.testing.files import MemoryFiles
@@ -21,10 +21,11 @@ DATA = bytes(range(256)) * 8192
 
 
 class CountedSlice:
-    """A slice that counts how often it is released."""
+    """A slice that counts how often it is read and released."""
 
     def __init__(self, inner: Slice) -> None:
         self._inner = inner
+        self.reads = 0
         self.releases = 0
 
     @property
@@ -40,6 +41,7 @@ class CountedSlice:
         return self._inner.length
 
     def read(self) -> memoryview:
+        self.reads += 1
         return self._inner.read()
 
     def release(self) -> None:
@@ -70,6 +72,16 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     with ours, theirs:
         yield ours, theirs
+
+
+def cut_slice(path: str, size: int) -> CountedSlice:
+    """Return so long a range of a file that has been cut to 4 bytes since."""
+    file = SystemFiles().create(path)
+    file.append(b"0123".ljust(size))
+    part = CountedSlice(file.slice(0, size))
+    file.truncate(4)
+    file.close()
+    return part
 
 
 async def received(theirs: socket.socket, count: int) -> bytes:
@@ -145,16 +157,52 @@ def test_slice_is_released_when_the_peer_has_gone(
     assert stored.releases == 1
 
 
-def test_file_that_was_cut_meanwhile_ends_the_stream(run: Run, ends: Ends, tmp_path: Path) -> None:
-    file = SystemFiles().create(f"{tmp_path}/cut")
-    file.append(b"0123456789")
-    part = CountedSlice(file.slice(0, 10))
-    file.truncate(4)
-    file.close()
+@pytest.mark.parametrize(("size", "sent"), ((READ_BYTES, b""), (READ_BYTES + 1, b"head0123")))
+def test_file_that_was_cut_meanwhile_ends_the_stream(
+    run: Run, ends: Ends, tmp_path: Path, size: int, sent: bytes
+) -> None:
+    part = cut_slice(f"{tmp_path}/cut", size)
 
     async def scene() -> None:
         await SocketWriter(ends[0], asyncio.get_running_loop()).send([b"head", part, b"tail"])
 
-    with pytest.raises(TruncatedSliceError, match="6 bytes"):
+    with pytest.raises(TruncatedSliceError, match=f"{size - 4} bytes"):
         run(scene())
-    assert (ends[1].recv(100), part.releases) == (b"head0123", 1)
+    ends[0].close()
+    assert (ends[1].recv(100), part.releases) == (sent, 1)
+
+
+def test_short_ranges_leave_in_one_piece_with_what_is_around_them(run: Run, tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(0)
+    file = SystemFiles().create(f"{tmp_path}/short")
+    file.append(b"0123456789")
+
+    async def scene() -> None:
+        writer = SocketWriter(ours, asyncio.get_running_loop())
+        await writer.send([b"head", file.slice(0, 4), b"and", file.slice(8, 2), b"tail"])
+
+    with ours, theirs:
+        run(scene())
+        assert theirs.recv(100) == b"head0123and89tail"
+    file.close()
+
+
+def test_ranges_that_are_short_only_one_by_one_are_not_read_together(
+    run: Run, ends: Ends, tmp_path: Path
+) -> None:
+    data = bytes(range(256)) * (READ_BYTES // 256)
+    file = SystemFiles().create(f"{tmp_path}/many")
+    file.append(data)
+    parts = [CountedSlice(file.slice(0, len(data))) for _ in range(3)]
+
+    async def scene() -> bytes:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        async with asyncio.TaskGroup() as group:
+            arrived = group.create_task(received(ends[1], 3 * len(data)))
+            await writer.send([*parts])
+        return arrived.result()
+
+    assert run(scene()) == data * 3
+    assert [part.reads for part in parts] == [1, 0, 1]
+    file.close()
