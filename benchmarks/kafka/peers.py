@@ -9,7 +9,6 @@ import os
 import socket
 import struct
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +17,9 @@ from time import perf_counter, sleep
 from typing import Final
 
 from benchmarks.figure import Bound, Figure
-from cordwood.core.ids import format_uuid, make_uuid
-from cordwood.core.system import SystemRandom
-from tests.interop.kafka_harness.brokers import free_port
+from tests.interop.kafka_harness.brokers import formatted, free_port
 from tests.interop.kafka_harness.jars import Jars
+from tests.serving import CORDWOOD
 
 KAFKA: Final = "Kafka 4.3"
 OURS: Final = "cordwood"
@@ -37,15 +35,7 @@ _AS_ITS_SCRIPTS: Final = (
     "-XX:+ExplicitGCInvokesConcurrent",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
-_KAFKA_SETTINGS: Final = """process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-controller.listener.names=CONTROLLER
-log.dirs={logs}
-offsets.topic.replication.factor=1
+_ALONE: Final = """offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 """
@@ -149,24 +139,14 @@ def ours(folder: Path) -> Peer:
     """Return our broker with an empty log directory."""
     folder.mkdir()
     port = free_port()
-    command = str(Path(sys.executable).parent / "cordwood")
     where = ["--data", str(folder / "logs"), "--listen", f"127.0.0.1:{port}"]
-    return Peer(OURS, [command, "serve", *where], port, folder)
+    return Peer(OURS, [*CORDWOOD, "serve", *where], port, folder)
 
 
 def kafka(jars: Jars, folder: Path) -> Peer:
     """Return Kafka's broker with a log directory that has been formatted."""
     folder.mkdir()
-    port, settings = free_port(), folder / "server.properties"
-    settings.write_text(
-        _KAFKA_SETTINGS.format(port=port, controller=free_port(), logs=folder / "logs")
-    )
-    cluster_id = format_uuid(make_uuid(SystemRandom()))
-    subprocess.run(
-        jars.command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings)),
-        check=True,
-        capture_output=True,
-    )
+    port, settings = formatted(jars, folder, _ALONE)
     command = ["java", *_AS_ITS_SCRIPTS, "-cp", jars.class_path, "kafka.Kafka", str(settings)]
     return Peer(KAFKA, command, port, folder)
 

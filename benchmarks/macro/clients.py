@@ -10,8 +10,6 @@ several, on the wall: the broker's work is in all of them alike.
 """
 
 import asyncio
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from typing import Final
 
 import cordwood
 from benchmarks.figure import Figure
+from tests.serving import Serving, ended_with
 
 ROUNDS: Final = 3
 _BYTES_A_RECORD: Final = 1_280
@@ -59,15 +58,9 @@ def measure(bootstrap: str, records: int) -> list[Figure]:
 @contextmanager
 def _served() -> Iterator[str]:
     """Our broker; its address."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(sys.executable).with_name("cordwood")
-        command = [str(program), "serve", "--data", folder, "--listen", "127.0.0.1:0"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            try:
-                yield process.stdout.readline().split()[-1]
-            finally:
-                process.terminate()
+    with tempfile.TemporaryDirectory() as folder, ended_with(Serving(Path(folder))) as broker:
+        broker.start()
+        yield broker.address
 
 
 def _beside(

@@ -1,6 +1,5 @@
 """A log directory of Kafka 4.3 is served by our broker as it is, and by Kafka again afterwards."""
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,15 +15,10 @@ from cordwood.protocol.messages.incremental_alter_configs import (
 )
 from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.interop.kafka_harness import samples
-from tests.interop.kafka_harness.brokers import (
-    Broker,
-    Server,
-    free_port,
-    kraft_broker,
-    producer_settings,
-)
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.our_broker import cordwood_over
 from tests.interop.kafka_harness.spec import SpecRecord
 from tests.interop.kafka_harness.wire import ask
 
@@ -38,7 +32,6 @@ TOPICS: Final = {
 }
 LATER: Final = "later"
 SENT: Final = samples.plain()
-SERVE: Final = "from cordwood.cli import main; main()"
 
 
 @dataclass(slots=True)
@@ -69,20 +62,12 @@ def story(kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPath
     broker = kraft_broker(kafka43_jars, folder, kafka43)
     kafka = _turn_of(broker, made=TOPICS)
     before = _foreign_files(broker.logs)
-    ours_broker = _cordwood(broker.logs, kafka43, folder / "cordwood.txt")
+    ours_broker = cordwood_over(broker.logs, kafka43)
     ours = _turn_of(ours_broker)
     changed = {path for path, data in _foreign_files(broker.logs).items() if data != before[path]}
     again = _turn_of(broker, made={LATER: {"retention.ms": "987654321"}})
     ours_again = _turn_of(ours_broker)
     return Story(kafka, ours, again, ours_again, (folder / "cordwood.txt").read_text(), changed)
-
-
-def _cordwood(logs: Path, oracle: Oracle, words: Path) -> Broker:
-    address = f"127.0.0.1:{free_port()}"
-    command = [sys.executable, "-c", SERVE, "serve", "--data", str(logs), "--listen", address]
-    return Broker(
-        bootstrap=address, logs=logs, servers=[Server("cordwood", command, words)], oracle=oracle
-    )
 
 
 def _turn_of(broker: Broker, *, made: dict[str, dict[str, str]] | None = None) -> Turn:

@@ -15,11 +15,10 @@ import pytest
 from tests.interop.kafka_harness.brokers import kraft_broker, running
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
-from tests.interop.kafka_harness.our_broker import COMMAND
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import SEED, SETTINGS, WINDOW, create_topics, read_all
 from tests.robustness.producing import SENDERS, producing
-from tests.robustness.serving import PATIENCE_S, Serving, ended_with
+from tests.serving import CORDWOOD, PATIENCE_S, Serving, ended_with
 
 KILLS: Final = 3
 
@@ -49,7 +48,7 @@ def test_kafka_serves_what_was_acknowledged_before_kills(
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
     shutil.rmtree(kafka.logs)
     logs.rename(kafka.logs)
-    subprocess.run([COMMAND, "log", "adopt", "--to-kafka", kafka.logs], check=True, timeout=60)
+    subprocess.run([*CORDWOOD, "log", "adopt", "--to-kafka", kafka.logs], check=True, timeout=60)
 
     with running(kafka):
         found = {partition: read_all(kafka.bootstrap, partition) for partition in ledgers.of}

@@ -11,8 +11,9 @@ from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings, running
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
-from tests.interop.kafka_harness.our_broker import COMMAND, cordwood_broker
+from tests.interop.kafka_harness.our_broker import cordwood_broker
 from tests.interop.kafka_harness.spec import CODECS, SpecRecord, renumbered
+from tests.serving import CORDWOOD
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -40,7 +41,7 @@ def test_kafka_serves_what_our_broker_left(
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
     shutil.rmtree(kafka.logs)
     ours.logs.rename(kafka.logs)
-    subprocess.run([COMMAND, "log", "adopt", "--to-kafka", kafka.logs], check=True, timeout=60)
+    subprocess.run([*CORDWOOD, "log", "adopt", "--to-kafka", kafka.logs], check=True, timeout=60)
 
     with running(kafka):
         seen = {codec: _consume(kafka, codec) for codec in CODECS}

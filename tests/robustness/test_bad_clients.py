@@ -34,7 +34,7 @@ from cordwood.protocol.schema import Request
 from tests.robustness.ledger import Found, Ledgers
 from tests.robustness.partitions import SEED, SETTINGS, WINDOW, create_topics, found_in
 from tests.robustness.producing import SENDERS, producing
-from tests.robustness.serving import PATIENCE_S, Serving, ended_with
+from tests.serving import PATIENCE_S, Serving, ended_with
 
 IDLE: Final = 1_000
 HALF_OPEN: Final = 50

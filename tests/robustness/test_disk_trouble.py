@@ -25,7 +25,7 @@ from cordwood.node import Node
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from tests.robustness.partitions import read_all
-from tests.robustness.serving import Serving, ended_with
+from tests.serving import Serving, ended_with
 from tests.unit.test_node import machine_over
 
 ROOM_BYTES: Final = 6 << 20

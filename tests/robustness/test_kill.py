@@ -30,7 +30,7 @@ from tests.robustness.partitions import (
     read_all,
 )
 from tests.robustness.producing import SENDERS, producing
-from tests.robustness.serving import PATIENCE_S, SERVE, Serving, ended_with
+from tests.serving import CORDWOOD, PATIENCE_S, Serving, ended_with
 
 ROUNDS_TO_FIND: Final = 4
 
@@ -92,7 +92,7 @@ def survive(
 
 def verified(paths: Sequence[Path]) -> tuple[int, str]:
     """What `cordwood log verify` makes of directories."""
-    command = (sys.executable, *SERVE, "log", "verify", *map(str, paths))
+    command = (*CORDWOOD, "log", "verify", *map(str, paths))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -117,7 +117,7 @@ def test_all_that_was_acknowledged_survives_kills(
 def test_loop_finds_a_broker_that_loses_or_doubles(
     mistake: str, tmp_path: Path, report: Callable[[str], None]
 ) -> None:
-    program = ("-m", "tests.robustness.plants", mistake)
+    program = (sys.executable, "-m", "tests.robustness.plants", mistake)
     with ended_with(Serving(tmp_path, SETTINGS, program=program)) as broker:
         complaints, done = survive(broker, "own", ROUNDS_TO_FIND)
 

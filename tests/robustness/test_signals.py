@@ -17,7 +17,7 @@ from cordwood.storage.metadata_lines import FORMAT, METADATA_FILE
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import ROUNDS, SEED, SETTINGS, WINDOW, create_topics, read_all
 from tests.robustness.producing import SENDERS, producing
-from tests.robustness.serving import PATIENCE_S, Serving, ended_with
+from tests.serving import PATIENCE_S, Serving, ended_with
 
 LONG_POLL_MS: Final = 50_000
 WAITING: Final = 5

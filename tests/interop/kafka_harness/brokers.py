@@ -149,6 +149,18 @@ def kraft_broker(jars: Jars, folder: Path, oracle: Oracle, more: str = "") -> Br
 
     `more` are lines for its settings.
     """
+    port, settings = formatted(jars, folder, f"{COMMON}{more}")
+    command = jars.command("kafka.Kafka", str(settings), heap="512m")
+    return Broker(
+        bootstrap=f"127.0.0.1:{port}",
+        logs=folder / "logs",
+        servers=[Server("kafka", command, folder / "kafka.txt")],
+        oracle=oracle,
+    )
+
+
+def formatted(jars: Jars, folder: Path, more: str) -> tuple[int, Path]:
+    """Format `logs` in a folder for Kafka 4; return the port, and the settings to start it with."""
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
     settings.write_text(
@@ -160,7 +172,7 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs={folder / "logs"}
-{COMMON}{more}"""
+{more}"""
     )
     cluster_id = format_uuid(make_uuid(SystemRandom()))
     arguments = ("format", "-t", cluster_id, "-c", str(settings))
@@ -170,13 +182,7 @@ log.dirs={folder / "logs"}
         capture_output=True,
         timeout=PATIENCE_S,
     )
-    command = jars.command("kafka.Kafka", str(settings), heap="512m")
-    return Broker(
-        bootstrap=f"127.0.0.1:{port}",
-        logs=folder / "logs",
-        servers=[Server("kafka", command, folder / "kafka.txt")],
-        oracle=oracle,
-    )
+    return port, settings
 
 
 def zookeeper_broker(jars: Jars, folder: Path, oracle: Oracle, format_version: str) -> Broker:

@@ -1,12 +1,10 @@
 """`cordwood serve` as a broker under test: its own process, its own folder, Kafka's settings."""
 
-import sys
 from pathlib import Path
 
 from tests.interop.kafka_harness.brokers import COMMON, Broker, Server, free_port
 from tests.interop.kafka_harness.oracle import Oracle
-
-COMMAND = Path(sys.executable).with_name("cordwood")
+from tests.serving import CORDWOOD
 
 
 def cordwood_broker(folder: Path, oracle: Oracle, more: str = "") -> Broker:
@@ -22,10 +20,21 @@ listeners=PLAINTEXT://127.0.0.1:{port}
 log.dirs={folder / "logs"}
 {COMMON}{more}"""
     )
-    command = [str(COMMAND), "serve", str(settings)]
+    return _broker(oracle, folder / "logs", [str(settings)], port=port, words=folder)
+
+
+def cordwood_over(logs: Path, oracle: Oracle) -> Broker:
+    """Our broker without settings over a log directory that is there; its words go beside that."""
+    port = free_port()
+    arguments = ["--data", str(logs), "--listen", f"127.0.0.1:{port}"]
+    return _broker(oracle, logs, arguments, port=port, words=logs.parent)
+
+
+def _broker(oracle: Oracle, logs: Path, arguments: list[str], *, port: int, words: Path) -> Broker:
+    command = [*CORDWOOD, "serve", *arguments]
     return Broker(
         bootstrap=f"127.0.0.1:{port}",
-        logs=folder / "logs",
-        servers=[Server("cordwood", command, folder / "cordwood.txt")],
+        logs=logs,
+        servers=[Server("cordwood", command, words / "cordwood.txt")],
         oracle=oracle,
     )

@@ -1,50 +1,31 @@
 """`cordwood serve` as a process: what it says, how it ends, and what it refuses."""
 
-import os
 import re
 import resource
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from cordwood.cli.serving import raise_descriptor_limit
+from tests.serving import CORDWOOD, Serving, ended_with
 
-COMMAND = (sys.executable, "-c", "from cordwood.cli import main; main()", "serve")
 ANYWHERE = ("--listen", "127.0.0.1:0")
+COLD: Final = {"NUMBA_DISABLE_JIT": "1"}
 
 
-@contextmanager
-def serving(
-    tmp_path: Path, *arguments: str, environment: dict[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A broker at work in a process of its own, and the line with which it said so."""
-    process = subprocess.Popen(
-        (*COMMAND, *ANYWHERE, *arguments),
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+def serving(tmp_path: Path, *arguments: str, **environment: str) -> Serving:
+    """A broker to be started, which will compile nothing."""
+    return Serving(tmp_path, directories=(), arguments=arguments, environment=COLD | environment)
 
 
 def refused(tmp_path: Path, *arguments: str) -> tuple[int, str]:
     """How a call ends that does not get as far as to serve."""
     done = subprocess.run(
-        (*COMMAND, *arguments), cwd=tmp_path, capture_output=True, text=True, check=False
+        (*CORDWOOD, "serve", *arguments), cwd=tmp_path, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stderr
 
@@ -53,18 +34,20 @@ def refused(tmp_path: Path, *arguments: str) -> tuple[int, str]:
 def test_serve_says_where_it_is_and_ends_well_when_told_to(
     tmp_path: Path, how: signal.Signals
 ) -> None:
-    with serving(tmp_path) as (process, line):
-        found = re.fullmatch(r"cordwood \S+ is ready: PLAINTEXT 127.0.0.1:(\d+)\n", line)
-        assert found is not None, line
+    with ended_with(serving(tmp_path)) as broker:
+        broker.start()
+        found = re.fullmatch(r"cordwood \S+ is ready: PLAINTEXT 127.0.0.1:(\d+)\n", broker.line)
+        assert found is not None, broker.line
         socket.create_connection(("127.0.0.1", int(found[1]))).close()
-        process.send_signal(how)
+        broker.process.send_signal(how)
 
-        assert process.wait() == 0
+        assert broker.end() == 0
     assert (tmp_path / "cordwood-data" / ".kafka_cleanshutdown").exists()
 
 
 def test_serve_refuses_a_directory_that_is_in_use(tmp_path: Path) -> None:
-    with serving(tmp_path, "--data", "logs"):
+    with ended_with(serving(tmp_path, "--data", "logs")) as broker:
+        broker.start()
         code, words = refused(tmp_path, "--data", "logs", *ANYWHERE)
 
     assert code == 3
@@ -109,35 +92,32 @@ def test_serve_reads_server_properties_below_the_command_line(tmp_path: Path) ->
     properties = tmp_path / "server.properties"
     properties.write_text("log.dirs=from-file\nnode.id=7\nprocess.roles=broker\n")
 
-    with serving(tmp_path, str(properties), "--data", "chosen") as (process, _):
-        process.terminate()
-        _, told = process.communicate()
+    with ended_with(serving(tmp_path, str(properties), "--data", "chosen")) as broker:
+        broker.start()
+        broker.stop()
 
     assert "node.id=7" in (tmp_path / "chosen" / "meta.properties").read_text()
-    assert "setting process.roles has no effect" in told
+    assert broker.told("setting process.roles has no effect") == 1
 
 
 def test_serve_tells_systemd_when_it_is_ready_and_when_it_stops(tmp_path: Path) -> None:
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(address)
-        with serving(tmp_path, environment={"NOTIFY_SOCKET": address}) as (process, _):
+        with ended_with(serving(tmp_path, NOTIFY_SOCKET=address)) as broker:
+            broker.start()
             ready = channel.recv(100)
-            process.terminate()
-            process.wait()
+            broker.stop()
 
         assert (ready, channel.recv(100)) == (b"READY=1", b"STOPPING=1")
 
 
 def test_serve_goes_on_where_nobody_hears_what_systemd_would(tmp_path: Path) -> None:
-    environment = {"NOTIFY_SOCKET": str(tmp_path / "gone")}
+    with ended_with(serving(tmp_path, NOTIFY_SOCKET=str(tmp_path / "gone"))) as broker:
+        broker.start()
 
-    with serving(tmp_path, environment=environment) as (process, line):
-        process.send_signal(signal.SIGTERM)
-        _, words = process.communicate()
-
-    assert "is ready" in line
-    assert (process.returncode, words.count("systemd not told")) == (0, 2)
+        assert broker.stop() == 0
+    assert broker.told("systemd not told") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """`cordwood serve` as a process that can be killed, and started again where it was.
 
 It is known to be ready by the line that it prints. Its port is chosen once, by its first start, so
-that clients find it again. What it says besides goes to a file.
+that clients find it again. What it says besides goes to a file. It works in a folder of its own.
 """
 
 import os
@@ -15,40 +15,49 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
-SERVE: Final = ("-c", "from cordwood.cli import main; main()")
+ROOT: Final = Path(__file__).parents[1]
+CORDWOOD: Final = (sys.executable, "-m", "cordwood")
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 PATIENCE_S: Final = 60
 
 
 class Serving:
-    """A broker over directories of its own, of which the first one has its metadata."""
+    """A broker over directories of its own, of which the first one has its metadata.
+
+    It is given what `arguments` say too, and `directories` that are none where they say that.
+    """
 
     def __init__(
         self,
         folder: Path,
         settings: Mapping[str, str] = NO_SETTINGS,
         *,
-        directories: Sequence[Path] = (),
-        program: Sequence[str] = SERVE,
+        directories: Sequence[Path] | None = None,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] = NO_SETTINGS,
+        program: Sequence[str] = CORDWOOD,
     ) -> None:
-        self.data = tuple(directories) or (folder / "data",)
+        self.folder = folder
+        self.data = (folder / "data",) if directories is None else tuple(directories)
         self.words = folder / "words.txt"
         self.address = "127.0.0.1:0"
+        self.line = ""
         self.program = program
         self._settings = settings
+        self._arguments = arguments
+        self._environment = environment
         self.took_to_start_s = 0.0
         self._process: subprocess.Popen[str] | None = None
 
     def launch(self) -> None:
         """Start, without waiting until it is ready."""
-        environment = {**os.environ}
-        paths = (environment.get("PYTHONPATH"), str(ROOT))
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        paths = (os.environ.get("PYTHONPATH"), str(ROOT))
+        path = os.pathsep.join(filter(None, paths))
         with self.words.open("ab") as words:
             self._process = subprocess.Popen(
                 self._command(),
-                env=environment,
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": path, **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=words,
@@ -59,9 +68,9 @@ class Serving:
         """Start, and wait until it is ready."""
         began_s = perf_counter()
         self.launch()
-        line = self._stdout_line()
+        self.line = self._stdout_line()
         self.took_to_start_s = perf_counter() - began_s
-        found = re.search(r"is ready: PLAINTEXT (\S+:\d+)", line)
+        found = re.search(r"is ready: PLAINTEXT (\S+:\d+)", self.line)
         if found is None:
             self.end()
             raise AssertionError(self.words.read_text()[-3000:])
@@ -119,11 +128,12 @@ class Serving:
         return sum(words in line for line in self.words.read_text().splitlines())
 
     def _command(self) -> list[str]:
-        directories = ",".join(map(str, self.data))
-        arguments = ["serve", "--data", directories, "--listen", self.address]
+        arguments = ["serve", *self._arguments, "--listen", self.address]
+        if self.data:
+            arguments += ["--data", ",".join(map(str, self.data))]
         for key, value in self._settings.items():
             arguments += ["--set", f"{key}={value}"]
-        return [sys.executable, *self.program, *arguments]
+        return [*self.program, *arguments]
 
     def _stdout_line(self) -> str:
         assert self.process.stdout is not None
