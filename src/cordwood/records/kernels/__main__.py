@@ -21,9 +21,14 @@ from cordwood.records.kernels import cache
 
 def main(place: Path) -> None:
     """Compile every part beside the others, and let the marker be written last."""
-    if cache.is_sound(place):
-        return  # another process was faster
     own, others = parts()
+    with cache.alone(place):
+        if not cache.is_sound(place):  # another process may have been faster
+            compile_all(place, own, others)
+
+
+def compile_all(place: Path, own: Iterable[str], others: Iterable[str]) -> None:
+    """Compile one part here and the other in a process beside."""
     with cache.generation(place) as made:
         command = [sys.executable, "-m", kernels.__name__, "--part", str(made), *others]
         other = subprocess.Popen(command)  # noqa: S603  # ourselves

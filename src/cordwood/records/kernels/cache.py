@@ -15,6 +15,7 @@ once do not mix, and a folder that is torn, cleaned or still being written is ne
 Machine code is run as it lies there, so a place is used only if nobody else can write to it.
 """
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _MARKER: Final = "ready"
+_TURN: Final = "turn"
 _KEPT: Final = frozenset({".nbi", ".nbc"})
 _VENDORS: Final = ("numba", "llvmlite", "numpy")
 #: What changes the machine code: a kernel compiled under one value is not found under another.
@@ -221,6 +223,15 @@ def _status(path: Path) -> os.stat_result | None:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Let no other process compile into a folder meanwhile: it waits, and may find all done."""
+    make(place)
+    with (place / _TURN).open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Where compiled kernels lie, and what is never taken for warm."""
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -255,6 +256,16 @@ def test_generation_is_removed_when_it_fails(places: tuple[Path, Path]) -> None:
         made.joinpath("fill.1.nbc").symlink_to("nowhere")
 
     assert list(own.iterdir()) == []
+
+
+def test_others_wait_when_a_process_compiles(places: tuple[Path, Path]) -> None:
+    own, _ = places
+
+    with cache.alone(own), (own / "turn").open("wb") as turn, pytest.raises(BlockingIOError):
+        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    with (own / "turn").open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_generation_is_removed_when_another_process_was_first(places: tuple[Path, Path]) -> None:
