@@ -21,8 +21,8 @@ from tests.interop.kafka_harness.brokers import (
 )
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
-from tests.interop.kafka_harness.our_broker import COMMAND
 from tests.interop.kafka_harness.spec import CODECS, SpecRecord
+from tests.serving import CORDWOOD
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -88,7 +88,7 @@ def compacted(
 
 
 def compact(logs: Path) -> str:
-    command = [str(COMMAND), "compact", str(logs), "--roll", "--verify", "always"]
+    command = [*CORDWOOD, "compact", str(logs), "--roll", "--verify", "always"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=200)
     return done.stdout
 
