@@ -68,7 +68,7 @@ DECIDING = (
     r"storage/(producer_snapshot|producer_state|transactions|verification)",
     r"storage/(index_growth|metadata_lines|roll|scan|segment_reads)",
     r"workbench/(bit_errors|dump\w*|metadata_(records|written)|salvage_\w+|spelling|windows)",
-    r"compaction/(fated|fates|keymap|marks|plan|rewrite|sighting|survey|transactions)",
+    r"compaction/(fated|fates|keymap|marks|plan|rewrite|sighting|stretches|survey|transactions)",
     r"compaction/(verify(_\w+)?|violations)",
     r"coordination/(groups|offsets|transactions)",
     r"cluster/(controller|partition)",

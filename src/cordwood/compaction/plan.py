@@ -5,7 +5,7 @@ has been cleaned before: its records are looked up, and go if a later one has th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cordwood.core.types import TopicPartition
@@ -61,16 +61,3 @@ class CleaningPlan:
     def delete_horizon_ms(self) -> int:
         """When what this pass first finds to be a tombstone, or an idle marker, may go."""
         return self.now_ms + self.config.delete_retention_ms
-
-    def until(self, end: int) -> "CleaningPlan":
-        """Return the same plan for the segments below `end`, which is the base of one."""
-        below = (
-            tuple(segment for segment in group if segment.end_offset <= end)
-            for group in self.groups
-        )
-        return replace(
-            self,
-            groups=tuple(group for group in below if group),
-            first_dirty=min(self.first_dirty, end),
-            end=end,
-        )

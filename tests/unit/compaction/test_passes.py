@@ -17,7 +17,7 @@ from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.planning import Wishes
 from cordwood.testing.faults import Fault
-from tests.unit.compaction.cleaning import CleanedLog, Watched
+from tests.unit.compaction.cleaning import CONFIG, CleanedLog, Watched
 from tests.unit.compaction.compaction_samples import batch
 from tests.unit.storage.log_samples import DIRECTORY
 
@@ -81,19 +81,30 @@ def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:
     assert (little.counts, little.keys) == (plenty.counts, plenty.keys)
 
 
-def test_pass_ends_earlier_when_the_marks_of_all_records_take_too_much() -> None:
-    cleaned, _ = filled()
-    cleaned.memory_bytes = 4
-    cleaned.put(batch(0, "e1 e2 e3 e4"), is_rolled=True)
-    longer = cleaned.plan()
-    assert longer is not None
+@pytest.mark.parametrize("first_dirty", (0, 3, 8))
+def test_pass_takes_as_many_stretches_as_marks_ask_for(first_dirty: int) -> None:
+    cleaned = CleanedLog(replace(CONFIG, segment_bytes=200))
+    cleaned.io_buffer_bytes = 100
+    for text in ("a1 b2", "a3 -4", "c5 b-", "a6 -7", "d8 b9", "e1 -2", "d-"):
+        cleaned.put(batch(0, text), is_rolled=True)
+    plan = cleaned.plan()
+    assert plan is not None
+    plan = replace(plan, first_dirty=first_dirty)
+    plenty = cleaned.run(plan)
+    before = {name: cleaned.place.bytes_of(name) for name in cleaned.place.files.list(DIRECTORY)}
+    cleaned.memory_bytes = 10
 
-    cleaning = cleaned.run(longer)
+    little = cleaned.run(plan)
 
-    assert (longer.end, cleaning.end, cleaning.certificate.end) == (11, 6, 6)
+    assert before == {
+        name: cleaned.place.bytes_of(name) for name in cleaned.place.files.list(DIRECTORY)
+    }
+    assert little.groups == plenty.groups
+    assert little.certificate.ranges > plenty.certificate.ranges
+    assert replace(little.certificate, ranges=1) == plenty.certificate
 
 
-def test_pass_fails_when_memory_is_too_little_for_any_dirty_segment() -> None:
+def test_pass_fails_when_memory_is_too_little_for_the_marks_of_one_segment() -> None:
     cleaned, plan = filled()
     cleaned.memory_bytes = 1
 

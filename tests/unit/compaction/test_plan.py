@@ -1,7 +1,5 @@
 """What a plan says of itself."""
 
-from dataclasses import replace
-
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.storage.log_config import LogConfig
@@ -33,11 +31,3 @@ def test_plan_names_segments_of_all_groups_in_order() -> None:
 
 def test_plan_lets_tombstones_go_when_their_retention_is_over() -> None:
     assert _plan().delete_horizon_ms == 1_500
-
-
-def test_plan_until_a_segment_leaves_out_that_and_all_behind() -> None:
-    first, second, third = _segment(0, 10), _segment(10, 20), _segment(20, 30)
-    plan = replace(_plan((first, second), (third,)), first_dirty=15)
-
-    assert plan.until(20) == replace(_plan((first, second)), first_dirty=15, end=20)
-    assert plan.until(10) == replace(_plan((first,)), first_dirty=10, end=10)
