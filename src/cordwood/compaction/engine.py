@@ -50,6 +50,9 @@ class Chunk(NamedTuple):
 
     `first_number` is that of the first record that is numbered in it (`marks`). `positions`, in the
     chunk, and `fates` are those of the batches that have one. `modified_ms` is the segment's.
+
+    Chunks whose marks nobody reads may share numbers (`stretches`), which are below those of the
+    chunks behind them and above those of the chunks before them all the same.
     """
 
     data: Buffer
