@@ -64,9 +64,9 @@ def aged(*ages: int) -> list[SegmentSeen]:
 def test_log_is_dirty_from_its_checkpoint_on(
     checkpoint: int | None, start: int, expected: int
 ) -> None:
-    facts = log(checkpoint=checkpoint, start=start)
+    found = find_first_dirty(log(checkpoint=checkpoint, start=start))
 
-    assert find_first_dirty(facts) == FirstDirty(expected)
+    assert (found.offset, found.is_reset, found.warning) == (expected, False, None)
 
 
 def test_checkpoint_beyond_the_end_is_reset_to_the_start() -> None:
@@ -153,6 +153,13 @@ def test_first_young_segment_and_all_behind_it_are_not_cleaned(
     assert (found.first_uncleanable, found.end) == (expected, expected)
 
 
+@pytest.mark.parametrize(("lag", "end"), ((0, 30), (1, 0)))
+def test_records_of_the_future_are_young_where_there_is_a_lag(lag: int, end: int) -> None:
+    config = replace(COMPACTED, min_compaction_lag_ms=lag)
+
+    assert assess(log(aged(-5, 0, 0, 0), config), NOW).end == end
+
+
 def test_young_segment_that_is_clean_holds_nothing() -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
 
@@ -219,10 +226,13 @@ def test_log_is_cleaned_when_a_dirty_segment_has_waited_for_too_long(
     assert (found.overdue_ms, found.is_due) == (overdue, overdue > 0)
 
 
-def test_segment_without_times_waits_for_nothing() -> None:
+@pytest.mark.parametrize("timestamp", (-1, 0))
+def test_segment_without_times_waits_for_nothing(timestamp: int) -> None:
+    """The first millisecond of 1970 is no time either, to Kafka."""
     config = replace(COMPACTED, max_compaction_lag_ms=0, min_cleanable_dirty_ratio=1.0)
+    segments = [each._replace(first_timestamp=timestamp) for each in TENS]
 
-    found = assess(log(config=config), NOW)
+    found = assess(log(segments, config), NOW)
 
     assert (found.overdue_ms, found.is_roll_due) == (0, False)
 
@@ -322,9 +332,10 @@ def test_log_is_due_when_a_segment_has_waited_for_the_compaction_lag() -> None:
 def test_log_that_is_idle_is_due_when_its_active_segment_has_waited() -> None:
     config = replace(COMPACTED, max_compaction_lag_ms=HOUR)
 
-    found = when_due(log([SegmentSeen(0, 100, NOW - 5, NOW)], config), NOW)
+    facts = log([SegmentSeen(0, 100, NOW - 5, NOW)], config)
 
-    assert found == NOW - 5 + HOUR + 1
+    assert when_due(facts, NOW) == NOW - 5 + HOUR + 1
+    assert when_due(replace(facts, active_since_ms=NOW - 3), NOW) == NOW - 3 + HOUR + 1
 
 
 @given(

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from cordwood.compaction.choosing import SegmentSeen, assess
 from cordwood.compaction.log_facts import facts_of, plan_of, sources_of
 from cordwood.compaction.plan import LastBatch
 from cordwood.storage.log import Log
-from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.log_config import COMPACT, NEVER, LogConfig
 from cordwood.storage.origin import Origin
 from tests.unit.storage.log_samples import (
     NOW,
@@ -21,7 +23,6 @@ from tests.unit.storage.log_samples import (
 from tests.unit.storage.reader_samples import THREES
 
 COMPACTED = replace(THREES, cleanup_policy=frozenset({COMPACT}))
-BY_TIME = replace(COMPACTED, min_compaction_lag_ms=1000, max_compaction_lag_ms=5000)
 
 
 def sizes(log: Log) -> list[int]:
@@ -40,16 +41,21 @@ def test_facts_are_the_bounds_and_segments_of_a_log() -> None:
     assert sum(each.size for each in facts.segments) == log.size
 
 
-def test_times_are_those_of_segments_that_are_not_clean() -> None:
-    log = Place().open(BY_TIME)
+@pytest.mark.parametrize(("shortest", "longest"), ((1000, 5000), (1000, NEVER), (0, 5000)))
+def test_times_are_those_of_dirty_segments_that_a_setting_asks_for(
+    shortest: int, longest: int
+) -> None:
+    config = replace(COMPACTED, min_compaction_lag_ms=shortest, max_compaction_lag_ms=longest)
+    log = Place().open(config)
     lead(log, *(batch(timestamp=NOW + at) for at in range(8)))
 
     found = facts_of(log, checkpoint=3).segments
 
+    is_first, is_largest = longest != NEVER, shortest > 0
     assert [(each.first_timestamp, each.largest_timestamp) for each in found] == [
         (-1, -1),
-        (NOW + 3, NOW + 5),
-        (NOW + 6, NOW + 7),
+        (NOW + 3 if is_first else -1, NOW + 5 if is_largest else -1),
+        (NOW + 6 if is_first else -1, NOW + 7 if is_largest else -1),
     ]
 
 
