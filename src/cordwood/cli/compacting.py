@@ -13,7 +13,7 @@ from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.interrupts import interruptible
 from cordwood.cli.output import say, tell
 from cordwood.cli.progress import progress
-from cordwood.cli.warming import warm_for
+from cordwood.cli.warming import log_bytes, warm_for
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.erasing import KeyForm, keys_in
 from cordwood.compaction.job import CleaningFailedError, CleaningStoppedError
@@ -56,7 +56,7 @@ def compact(
 ) -> None:
     """Compact partitions, or say what that would be; exit with 1 if one has come to nothing."""
     has_failed = False
-    warm_for(sum(_log_bytes(place.path) for place in places))
+    warm_for(log_bytes(place.path for place in places))
     with interruptible() as is_stopped, progress(None) as advance:
         tools = CompactTools(
             files=files,
@@ -107,10 +107,6 @@ def _done(certificate: Certificate) -> str:
         f"records and {counts.bytes_kept:,} of {counts.bytes_read:,} bytes stay; "
         f"verified: {certificate.verified}"
     )
-
-
-def _log_bytes(path: str) -> int:
-    return sum(each.stat().st_size for each in Path(path).glob("*.log") if each.is_file())
 
 
 class _Control:

@@ -9,7 +9,9 @@ import typer
 
 from cordwood.cli.output import say
 from cordwood.cli.paths import absolute
+from cordwood.cli.progress import progress
 from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
+from cordwood.cli.warming import log_bytes, warm_for
 
 if TYPE_CHECKING:
     from cordwood.core.ports import Files
@@ -53,14 +55,18 @@ def explain(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.workbench.explain_cleaning import Details  # noqa: PLC0415  # as above
 
     files, now_ms = SystemFiles(), SystemClock().now_ms()
-    details = Details(has_horizons=horizons, is_deep=deep)
     finder = finder_of(files, config=config, broker_config=broker_config)
     explained, paths = [], _paths(files, where, data)
-    for path in paths:
-        partition = partition_of(path)
-        topic = None if partition is None else partition.topic
-        found = finder.of(str(Path(path).parent), topic)
-        explained.append(work.explain(files, path, found=found, now_ms=now_ms, details=details))
+    if deep:
+        warm_for(log_bytes(paths))
+    with progress(None) as tell:
+        details = Details(has_horizons=horizons, is_deep=deep, tell=tell)
+        for path in paths:
+            partition = partition_of(path)
+            topic = None if partition is None else partition.topic
+            found = finder.of(str(Path(path).parent), topic)
+            told = work.explain(files, path, found=found, now_ms=now_ms, details=details)
+            explained.append(told)
     if as_json:
         say(_json(explained, is_topic=paths != [absolute(where)]))
     else:

@@ -1,7 +1,5 @@
 """`cordwood log verify` and `cordwood log stat`: whole partitions and log directories."""
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +9,7 @@ from cordwood.cli.output import say
 from cordwood.cli.paths import absolute
 from cordwood.cli.progress import progress
 from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
-from cordwood.cli.warming import warm_for
+from cordwood.cli.warming import log_bytes, warm_for
 
 Paths = Annotated[
     list[str], typer.Argument(help="Log directories, partitions, or files of segments.")
@@ -34,7 +32,7 @@ def verify(
 
     places, files = [absolute(path) for path in paths], SystemFiles()
     settings = finder_of(files, config=config, broker_config=broker_config)
-    size = _log_bytes(places)
+    size = log_bytes(places)
     warm_for(size)
     with progress(size) as tell:
         found = verifying.verify(files, places, settings=settings, sweeper=sweeper(), tell=tell)
@@ -50,7 +48,7 @@ def stat(paths: Paths, *, deep: Deep = False, as_json: Json = False) -> None:
     from cordwood.workbench import stat as counting  # noqa: PLC0415  # as above
 
     places = [absolute(path) for path in paths]
-    size = _log_bytes(places)
+    size = log_bytes(places)
     warm_for(size)
     with progress(size) as tell:
         found = counting.stat(SystemFiles(), places, is_deep=deep, sweeper=sweeper(), tell=tell)
@@ -61,12 +59,3 @@ def add_to(app: typer.Typer) -> None:
     """Make the commands part of a family."""
     app.command(epilog="Example: cordwood log verify logs/orders-0")(verify)
     app.command(epilog="Example: cordwood log stat logs --deep --json")(stat)
-
-
-def _log_bytes(paths: Iterable[str]) -> int:
-    """Return how much there is to read, about."""
-    found = 0
-    for path in map(Path, paths):
-        logs = path.rglob("*.log") if path.is_dir() else [path]
-        found += sum(log.stat().st_size for log in logs if log.is_file())
-    return found

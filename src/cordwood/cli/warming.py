@@ -5,6 +5,8 @@ less to read begins at once, with kernels or without.
 """
 
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 WORTH_BYTES: Final = 64 << 20
@@ -24,6 +26,15 @@ def warm_for(size: int) -> None:
         kernels.warm(_say)
     except KafkaStorageError as error:
         _say(f"cordwood: {error}")
+
+
+def log_bytes(paths: Iterable[str]) -> int:
+    """Return how much there is to read in files of logs, or in all of a directory, about."""
+    found = 0
+    for path in map(Path, paths):
+        logs = path.rglob("*.log") if path.is_dir() else [path]
+        found += sum(log.stat().st_size for log in logs if log.is_file())
+    return found
 
 
 def _say(line: str) -> None:

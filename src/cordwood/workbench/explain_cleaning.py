@@ -7,8 +7,8 @@ pass before has set. How many bytes a pass frees is counted by doing it without 
 the log several times: unasked only where that takes no time, and where the log is whole.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cordwood.compaction.choosing import (
@@ -23,7 +23,7 @@ from cordwood.compaction.choosing import (
 from cordwood.compaction.counting import count_pass
 from cordwood.compaction.directory_facts import look, plan_of
 from cordwood.compaction.engine import Engine
-from cordwood.compaction.job import CleaningFailedError, CleaningJob, PassControl
+from cordwood.compaction.job import CleaningFailedError, CleaningJob
 from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.binary import INT64_MAX
@@ -42,24 +42,21 @@ _IO_BUFFER_BYTES: Final = 4 << 20
 _LAGS: Final = frozenset({Hold.MIN_COMPACTION_LAG, Hold.OLDER_SEGMENT})
 
 
-class Unhindered:
-    """A pass that nobody stops, nor watches."""
-
-    def is_stopped(self) -> bool:
-        return False
-
-    def on_bytes(self, count: int) -> None:
-        """Let it go on."""
+def _ignore(_: int) -> None:
+    """Hear of bytes that interest nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What else is asked for: batches with a horizon; a count, whatever it takes."""
+    """What else is asked for: batches with a horizon; a count, whatever it takes.
+
+    `tell` hears of all bytes that are read for the count.
+    """
 
     has_horizons: bool = False
     is_deep: bool = False
     engine: Engine = PLAIN
-    control: PassControl = field(default_factory=Unhindered)
+    tell: Callable[[int], object] = _ignore
 
 
 NO_DETAILS: Final = Details()
@@ -188,12 +185,27 @@ def _freed(files: Files, path: str, *, plan: CleaningPlan, details: Details) -> 
         io_buffer_bytes=_IO_BUFFER_BYTES,
     )
     try:
-        counts = count_pass(job, files, engine=details.engine, control=details.control).counts
+        counts = count_pass(
+            job, files, engine=details.engine, control=_Control(details.tell)
+        ).counts
     except CleaningFailedError:
         if details.is_deep:
             raise
         return None
     return counts.bytes_read - counts.bytes_kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """Goes along with a count, which nobody stops."""
+
+    tell: Callable[[int], object]
+
+    def is_stopped(self) -> bool:
+        return False
+
+    def on_bytes(self, count: int) -> None:
+        self.tell(count)
 
 
 def _undecided(reader: PartitionReader, facts: LogFacts) -> Undecided | None:

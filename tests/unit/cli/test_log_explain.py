@@ -9,6 +9,7 @@ import pytest
 
 from cordwood import cli
 from cordwood.cli import log_explain
+from cordwood.workbench import explain_cleaning
 from cordwood.workbench.explain_cleaning import (
     CleaningOutlook,
     Horizon,
@@ -198,6 +199,22 @@ def test_explain_tells_horizons_of_batches(*, is_control: bool, words: str) -> N
     assert log_explain.line_of_horizon(horizon) == (
         f"offsets 1 to 2: {words} with a pass from {FIRST} on (/d/t-0/0.log, position 99)"
     )
+
+
+def test_explain_counts_what_is_large_when_it_is_asked_to(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(explain_cleaning, "CHEAP_BYTES", 1)
+    words = []
+
+    for deep in ((), ("--deep",)):
+        run(monkeypatch, directory, "--config", "cleanup.policy=compact", *deep)
+        words.append(capsys.readouterr().out.splitlines()[-3])
+
+    assert words == [
+        "a pass now would free at most 117 bytes: --deep counts them",
+        "a pass now would free 0 bytes",
+    ]
 
 
 @pytest.mark.parametrize("is_path", (False, True))
