@@ -5,6 +5,7 @@ The clock of the process is the one that comes with each call.
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
@@ -59,9 +60,12 @@ class Choice(NamedTuple):
 class KafkaLogs:
     """The process; logs go by their directories."""
 
-    def __init__(self, jars: Jars, folder: Path) -> None:
+    def __init__(self, jars: Jars, folder: Path, options: Sequence[str] = ()) -> None:
+        """Start it; with `options` of Java's as somebody who measures wants it."""
         self.words = folder / "logs.txt"
         command = jars.command("org.apache.kafka.storage.internals.log.UnifiedLog")
+        if options:
+            command = ["java", *options, "-cp", jars.class_path, ""]
         command[-1] = str(PROGRAM)
         with self.words.open("wb") as words:
             self._process = subprocess.Popen(
@@ -103,6 +107,10 @@ class KafkaLogs:
         answer: dict[str, int] = json.loads(line)
         assert "log_end" in answer, answer
         return answer
+
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
 
     def close(self) -> None:
         _pipe(self._process.stdin).close()

@@ -4,6 +4,7 @@ beside the directory.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from cordwood.compaction.engine import Engine
 from cordwood.compaction.job import Verify
@@ -23,6 +24,8 @@ from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTools
 from cordwood.workbench.owned import named_partition
 from cordwood.workbench.settings_found import SettingsFinder
 from tests.interop.kafka_harness.our_logs import StandingClock
+
+PROVEN: Final = CompactOrder(verify=Verify.ALWAYS)
 
 
 class Unhindered:
@@ -53,7 +56,12 @@ def place_beside(directory: Path, *, bounds: Mapping[str, int], cleaned_to: int)
 
 
 def clean(
-    directory: Path, config: Mapping[str, str], *, now_ms: int, engine: Engine
+    directory: Path,
+    config: Mapping[str, str],
+    *,
+    now_ms: int,
+    engine: Engine,
+    order: CompactOrder = PROVEN,
 ) -> CompactReport:
     """Clean a log that nobody uses."""
     files, clock = SystemFiles(), StandingClock()
@@ -67,5 +75,4 @@ def clean(
         decoder=PlainDecoder(),
     )
     found = SettingsFinder(files, given=config).of(str(directory.parent), "t")
-    order = CompactOrder(verify=Verify.ALWAYS)
     return compact(tools, str(directory), found=found, order=order)

@@ -1,11 +1,14 @@
 """A log directory in memory whose one partition is compacted, and what compacting works with."""
 
+from copy import copy
+
 from cordwood.compaction.job import Verify
 from cordwood.compaction.passes import InlineRunner
 from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.planning import Wishes
 from cordwood.records.plain import PlainDecoder
 from cordwood.storage.log_config import LogConfig
+from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.compact import CompactOrder, CompactTools
 from cordwood.workbench.settings_found import FoundSettings, SettingsFinder
 from tests.unit.compaction.compaction_samples import batch, texts
@@ -37,7 +40,11 @@ class Shelf:
             lead(log, batch(0, text))
         log.set_high_watermark(log.bounds.log_end)
         log.close()
-        self.tools = CompactTools(
+
+    @property
+    def tools(self) -> CompactTools:
+        """What compacting works with."""
+        return CompactTools(
             files=self.place.files,
             clock=self.place.clock,
             random=self.place.random,
@@ -46,9 +53,16 @@ class Shelf:
             decoder=PlainDecoder(),
         )
 
+    def moved_to(self, files: MemoryFiles) -> "Shelf":
+        """Return the same with other files, as after a crash."""
+        moved = copy(self)
+        moved.place = copy(self.place)
+        moved.place.files = files
+        return moved
+
     def settings(self, **texts: str) -> FoundSettings:
         """Return what is given of the topic's settings: that it is compacted, unless it is said."""
-        given = {"cleanup.policy": "compact"} | {
+        given = {"cleanup.policy": "compact", "segment.index.bytes": "1200"} | {
             key.replace("_", "."): text for key, text in texts.items()
         }
         return SettingsFinder(self.place.files, given=given).of("/d", "t")
