@@ -22,10 +22,14 @@ class PlainSurveyor:
         for batch in batches(data):
             size, count = batch.end, count + 1
             records += numbered(batch)
-            is_of_producer = batch.is_control or batch.is_transactional
-            if is_of_producer or batch.last_offset in self._last_offsets:
+            if self.notes(batch):
                 noted.append(batch.position)
         return Sighting(size, count, records, noted)
+
+    def notes(self, batch: AnyBatch) -> bool:
+        """Whether a batch may have a fate."""
+        is_of_producer = batch.is_control or batch.is_transactional
+        return is_of_producer or batch.last_offset in self._last_offsets
 
 
 def numbered(batch: AnyBatch) -> int:

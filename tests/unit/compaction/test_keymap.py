@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.compaction.engine import HASHES, Chunk
+from cordwood.compaction.engine import HASHES, Chunk, KeyMap
 from cordwood.compaction.fates import Fate
 from cordwood.compaction.keymap import KEY_COST, PlainKeyMap
 from cordwood.compaction.marks import Marks
@@ -14,7 +14,7 @@ ROOM = 1 << 20
 ONE_KEY = KEY_COST + 1
 
 
-def passed(key_map: PlainKeyMap, data: Chunk, first_dirty: int = 0) -> int:
+def passed(key_map: KeyMap, data: Chunk, first_dirty: int = 0) -> int:
     """Go through all ranges, and return how many that took."""
     begin = ranges = 0
     while begin < HASHES:

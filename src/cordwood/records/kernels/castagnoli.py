@@ -1,4 +1,5 @@
-"""CRC-32C of v2 batches, a run at a time, with the processor's own instruction for it.
+"""CRC-32C of v2 batches, a run at a time, with the processor's own instruction for it: compared
+with what they carry, or written into them.
 
 One instruction takes eight bytes and three cycles, and three of them run side by side: so a block
 is three lanes, each with a checksum of its own, joined at the end. Joining moves a checksum over as
@@ -20,6 +21,8 @@ from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.door import (
     INT,
     IS_COMPILED,
+    NOTHING,
+    SLAB,
     SOURCE,
     TABLE,
     Bytes,
@@ -27,11 +30,13 @@ from cordwood.records.kernels.door import (
     inlined,
     kernel,
 )
+from cordwood.records.kernels.intrinsics import store_big_32
 
 if TYPE_CHECKING:
     from numba.core.typing import Signature
     from numba.core.typing.context import BaseContext as Typing
 
+CRC_AT: Final = 17
 CRC_START: Final = 21
 LANE: Final = 256
 _POLYNOMIAL: Final = 0x82F63B78
@@ -90,7 +95,18 @@ def first_wrong_by_wheel(source: Bytes, table: Words, count: int) -> int:
     return count
 
 
+def seal_by_wheel(slab: Bytes, table: Words, count: int) -> None:
+    """Write the checksums of batches that have been written, from T_POSITION to T_DATA_END."""
+    view = slab.data
+    columns = [at.T_ACTION, at.T_POSITION, at.T_DATA_END]
+    for action, position, end in table[:count, columns].tolist():
+        if action != at.SKIP:
+            crc = crc32c(view[position + CRC_START : end])
+            view[position + CRC_AT : position + CRC_AT + 4] = crc.to_bytes(4)
+
+
 first_wrong: Callable[[Bytes, Words, int], int] = first_wrong_by_wheel
+seal: Callable[[Bytes, Words, int], None] = seal_by_wheel
 
 if HAS_INSTRUCTION:
     _step_8 = _stepper(64, "llvm.x86.sse42.crc32.64.64")
@@ -133,4 +149,13 @@ if HAS_INSTRUCTION:
                     return row
         return count
 
-    first_wrong = _first_wrong
+    @kernel(NOTHING, SLAB, TABLE, INT)
+    def _seal(slab: Bytes, table: Words, count: int) -> None:
+        """As by the wheel."""
+        for row in range(count):
+            if table[row, at.T_ACTION] != at.SKIP:
+                position = table[row, at.T_POSITION]
+                crc = _crc32c(slab, position + CRC_START, table[row, at.T_DATA_END])
+                store_big_32(slab, position + CRC_AT, crc)
+
+    first_wrong, seal = _first_wrong, _seal

@@ -25,12 +25,14 @@ from cordwood.records.kernels import cache
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.int64]
+TwoSlabs: TypeAlias = tuple[Bytes, Bytes]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 #: Bytes that are read and never written: whatever the caller's buffer is, kernels see it read-only.
 SOURCE: Final = types.Array(types.uint8, 1, "C", readonly=True)
 SLAB: Final = types.Array(types.uint8, 1, "C")
+SLABS: Final = types.UniTuple(SLAB, 2)
 WORDS: Final = types.Array(types.int64, 1, "C")
 TABLE: Final = types.Array(types.int64, 2, "C")
 INT: Final = types.int64

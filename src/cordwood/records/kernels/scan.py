@@ -22,7 +22,7 @@ V1_SIZE = 22
 
 
 @inlined
-def _kind(source: Bytes, position: int) -> int:
+def kind_at(source: Bytes, position: int) -> int:
     """What kind of run the batch here belongs to; -1 when it cannot be one, -2 when it is cut."""
     if len(source) - position < PREFIX:
         return -2
@@ -99,12 +99,12 @@ def scan(source: Bytes, table: Words, state: Words) -> int:
     """Fill the table with the next run; `state` says where to begin and, after, what was found."""
     position = state[at.S_POSITION]
     limit = position + state[at.S_GROUP_BYTES]
-    kind = _kind(source, position)
+    kind = kind_at(source, position)
     state[at.S_KIND] = kind
     rows = 0
     status = at.MORE
     while status == at.MORE and position < limit and rows < len(table):
-        found = _kind(source, position)
+        found = kind_at(source, position)
         if found < 0:
             status = at.CUT if found == -2 else at.MALFORMED
         if found != kind or found < 0 or (kind == at.WRAPPER_RUN and rows == 1):

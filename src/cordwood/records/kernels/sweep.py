@@ -78,7 +78,7 @@ def _walk(
     """Read every record of a batch: where they end, -1 when one is not sound, and five sums."""
     lowest = keyless = tombstones = key_bytes = value_bytes = headers = 0
     for _ in range(count):
-        stop, _, offset, key_size, _, value_size = usual_record(source, position, end)
+        stop, _, offset, _, key_size, _, value_size = usual_record(source, position, end)
         if stop < 0:
             record = read_record(source, position, end)
             stop, offset = record[R_STOP], record[R_OFFSET]

@@ -12,8 +12,9 @@ from cordwood.records.kernels.intrinsics import byte_at
 #: At least as many bytes as are looked at before a record's end is known.
 NUMBERS = 16
 
-#: Where it ends, or -1; both deltas; size and place of the key; size of the value.
-Usual: TypeAlias = tuple[int, int, int, int, int, int]
+#: Where it ends, or -1; both deltas; where the key's size stands; size and place of the key; size
+#: of the value.
+Usual: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 
 @inlined
@@ -31,19 +32,19 @@ def _short(source: Bytes, position: int) -> tuple[int, int, int]:
 def usual_record(source: Bytes, position: int, end: int) -> Usual:
     """Read a record without headers, of short numbers; -1: let `read_record` see what it is."""
     if end - position < NUMBERS:
-        return -1, 0, 0, 0, 0, 0
+        return -1, 0, 0, 0, 0, 0, 0
     length, at_attributes, longer = _short(source, position)
     stop = at_attributes + length
     timestamp, place, more = _short(source, at_attributes + 1)
     longer |= more
-    offset, place, more = _short(source, place)
+    offset, body, more = _short(source, place)
     longer |= more
-    key_size, key, more = _short(source, place)
+    key_size, key, more = _short(source, body)
     place = key + max(key_size, 0)
     if longer | more or stop > end or place + 2 > stop:
-        return -1, 0, 0, 0, 0, 0
+        return -1, 0, 0, 0, 0, 0, 0
     value_size, place, more = _short(source, place)
     tail = place + max(value_size, 0)
     if more or tail + 1 != stop or byte_at(source, tail) != 0:
-        return -1, 0, 0, 0, 0, 0
-    return stop, timestamp, offset, key_size, key, value_size
+        return -1, 0, 0, 0, 0, 0, 0
+    return stop, timestamp, offset, body, key_size, key, value_size

@@ -1,6 +1,34 @@
-"""What compaction's kernels are made by, and how they are compiled."""
+"""Which engine is offered."""
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
 
 from cordwood.compaction import kernels
+from cordwood.compaction.plain import PLAIN
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Caches in which nothing has been compiled."""
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.mark.usefixtures("cold")
+def test_engine_is_plain_when_nothing_is_compiled() -> None:
+    assert kernels.engine() is PLAIN
+
+
+def test_engine_is_asked_for_without_numba() -> None:
+    code = "import sys; from cordwood.compaction import kernels; print('numba' in sys.modules)"
+
+    said = run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert said == "False\n"
 
 
 def test_parts_are_compiled_by_two_processes() -> None:

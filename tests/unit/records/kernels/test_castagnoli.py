@@ -1,12 +1,20 @@
 """CRC-32C with the processor's instruction is what the wheel computes."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.castagnoli import LANE, first_wrong, first_wrong_by_wheel
+from cordwood.records.kernels.castagnoli import (
+    LANE,
+    first_wrong,
+    first_wrong_by_wheel,
+    seal,
+    seal_by_wheel,
+)
 from cordwood.records.kernels.door import Bytes, Words
 
 SIZES = (0, 1, 7, 8, 9, 3 * LANE - 61, 3 * LANE, 3 * LANE + 1, 6 * LANE + 5, 20_000)
@@ -55,3 +63,26 @@ def test_first_wrong_passes_over_what_is_skipped() -> None:
     assert first_wrong(source, table, 2) == 2
     assert first_wrong_by_wheel(source, table, 2) == 2
     assert first_wrong(source, table, 0) == 0
+
+
+@pytest.mark.parametrize("write", (seal, seal_by_wheel))
+def test_seal_writes_what_is_found_right(write: Callable[[Bytes, Words, int], None]) -> None:
+    source, table = run_of(*SIZES)
+    slab = source.copy()
+    for position in table[:, at.T_POSITION]:
+        slab[position + 17 : position + 21] = 0
+
+    write(slab, table, len(SIZES))
+
+    assert slab.tobytes() == source.tobytes()
+
+
+@pytest.mark.parametrize("write", (seal, seal_by_wheel))
+def test_seal_passes_over_what_is_skipped(write: Callable[[Bytes, Words, int], None]) -> None:
+    source, table = run_of(10, 10)
+    table[0, at.T_ACTION] = at.SKIP
+    slab = np.zeros(len(source), np.uint8)
+
+    write(slab, table, 1)
+
+    assert not slab.any()

@@ -33,9 +33,9 @@ def test_usual_record_is_told_by_its_numbers(
     data = record(key, value)
     source = source_of(b".." + data + BEHIND)
 
-    stop, timestamp, offset, key_size, key_at, value_size = read(source, 2, len(source))
+    stop, timestamp, offset, body, key_size, key_at, value_size = read(source, 2, len(source))
 
-    assert (stop, timestamp, offset) == (2 + len(data), 5, 70)
+    assert (stop, timestamp, offset, body) == (2 + len(data), 5, 70, key_at - 1)
     assert (key_size, value_size) == sizes
     assert source.tobytes()[key_at : key_at + max(key_size, 0)] == (key or b"")
 

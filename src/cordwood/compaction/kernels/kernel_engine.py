@@ -1,0 +1,13 @@
+"""The engine of kernels, put together; importing it loads all of them."""
+
+from typing import Final
+
+from cordwood.compaction.engine import Engine
+from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
+from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
+from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
+from cordwood.records.kernels import strider
+
+KERNELS: Final = Engine(
+    surveyor=KernelSurveyor, key_map=KernelKeyMap, rewriter=KernelRewriter, striders=strider
+)

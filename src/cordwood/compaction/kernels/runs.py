@@ -1,0 +1,180 @@
+"""A chunk as runs of batches that kernels can go over: scanned, checked, numbered.
+
+    table   the rows of `records.kernels.scan`; once the checksum has been compared, the number of
+            the batch's first record takes its place, and the fate that of the action
+
+Batches of the old formats come one at a time, to be dealt with plainly.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final, NamedTuple, NoReturn
+
+import numpy as np
+
+from cordwood.compaction.engine import Chunk
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.marks import Marks
+from cordwood.compaction.sighting import numbered
+from cordwood.core.binary import INT64_MAX, INT64_MIN, bytes_view
+from cordwood.core.errors import BadRecordsError, CordwoodError, InvalidRecordError
+from cordwood.records.batch import CONTROL_BIT
+from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.kernels.castagnoli import first_wrong
+from cordwood.records.kernels.door import INT, TABLE, WORDS, Bytes, TwoSlabs, Words, kernel
+from cordwood.records.kernels.scan import scan
+from cordwood.records.place import CODEC_BITS
+from cordwood.records.stream import AnyBatch, batch_at, batches, ensure_whole
+
+T_NUMBER: Final = at.T_CRC
+T_FATE: Final = at.T_ACTION
+CONTROL: Final = int(Fate.CONTROL)
+#: Batches whose records no key map sees.
+UNLEARNT: Final = int(Fate.DROPPED | Fate.CONTROL)
+
+#: As many rows as a run may have, and as many bytes as stay in the cache from one look to the next.
+ROWS: Final = 4096
+GROUP_BYTES: Final = 256 * 1024
+
+# -- words of the numbering
+W_NUMBER: Final = 0  # of the next record
+W_FATED: Final = 1  # the next of the batches that have a fate
+W_COUNT: Final = 2  # all records that there are marks for
+RUN_WORDS: Final = 3
+
+
+@kernel(INT, TABLE, WORDS, WORDS, WORDS)
+def number_rows(table: Words, positions: Words, fates: Words, words: Words) -> int:
+    """Write numbers and fates into the rows; returns the first whose count cannot be right."""
+    number, fated = words[W_NUMBER], words[W_FATED]
+    for row in range(len(table)):
+        fate = 0
+        if fated < len(positions) and positions[fated] == table[row, at.T_POSITION]:
+            fate = fates[fated]
+            fated += 1
+        table[row, T_NUMBER] = number
+        if table[row, at.T_ATTRIBUTES] & CONTROL_BIT:
+            fate |= CONTROL
+        elif not 0 <= table[row, at.T_COUNT] <= words[W_COUNT] - number:
+            return row
+        else:
+            number += table[row, at.T_COUNT]
+        table[row, T_FATE] = fate
+    words[W_NUMBER], words[W_FATED] = number, fated
+    return len(table)
+
+
+class Run(NamedTuple):
+    """Batches of one kind; `old` is the chunk of a batch of the old formats, which has no row."""
+
+    source: Bytes
+    rows: Words
+    is_packed: bool = False
+    old: Chunk | None = None
+
+
+class Runs:
+    """Goes over chunks; keeps its table, and its room for unpacked records."""
+
+    __slots__ = ("_room", "_state", "_table", "_unpacked", "_words")
+
+    def __init__(self) -> None:
+        self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
+        self._state = np.zeros(at.SCAN_WORDS, np.int64)
+        self._state[at.S_START] = self._state[at.S_MIN_TIMESTAMP] = INT64_MIN
+        self._state[at.S_LAST], self._state[at.S_GROUP_BYTES] = INT64_MAX, GROUP_BYTES
+        self._words = np.zeros(RUN_WORDS, np.int64)
+        self._room = bytearray(ARENA_BYTES)
+        self._unpacked = read_only(self._room)
+
+    def of(self, chunk: Chunk, count: int) -> Iterator[Run]:
+        """Yield the runs of a chunk, each to be used before the next; `count` have marks."""
+        view, state, end = bytes_view(chunk.data), self._state, 0
+        source = read_only(view)
+        positions = np.array(chunk.positions, np.int64)
+        fates = np.array(chunk.fates, np.int64)
+        self._words[:] = chunk.first_number, 0, count
+        while end < len(view):
+            state[at.S_POSITION] = end
+            rows = self._table[: scan(source, self._table, state)]
+            if len(rows) == 0:
+                refuse(view, end)
+            begin, end = end, int(state[at.S_POSITION])
+            if state[at.S_KIND] in (at.PLAIN_RUN, at.PACKED_RUN):
+                sound = first_wrong(source, rows, len(rows))
+                sound = min(sound, number_rows(rows[:sound], positions, fates, self._words))
+                if sound < len(rows):
+                    refuse(view, int(rows[sound, at.T_POSITION]))
+                yield Run(source, rows, is_packed=state[at.S_KIND] == at.PACKED_RUN)
+            else:
+                for batch in batches(view[:end], begin):
+                    yield Run(source, rows[:0], old=self._old(batch, chunk))
+
+    def unpack(self, source: Bytes, words: Words) -> Bytes:
+        """Unpack the records of a row, into the room if they fit it; the row says where."""
+        packed = source.data[words[at.T_DATA] : words[at.T_DATA_END]]
+        try:
+            codec = Codec(words[at.T_ATTRIBUTES] & CODEC_BITS)
+            size = decompress_into(codec, packed, self._room, 0)
+            unpacked = self._unpacked
+            if size is None:
+                unpacked = read_only(decompress(codec, packed, limit=DEFAULT_LIMIT))
+                size = len(unpacked)
+        except (CordwoodError, ValueError):  # ValueError: a codec that nobody knows
+            refuse(source.data, int(words[at.T_POSITION]))
+        words[at.T_DATA], words[at.T_DATA_END] = 0, size
+        return unpacked
+
+    def _old(self, batch: AnyBatch, chunk: Chunk) -> Chunk:
+        """Return a batch of the old formats as a chunk of its own, and count its records."""
+        alone = chunk_of(chunk, batch.position, batch.size)._replace(
+            first_number=int(self._words[W_NUMBER])
+        )
+        try:
+            batch.ensure_valid()
+            self._words[W_NUMBER] += numbered(batch)
+        except BadRecordsError:
+            refuse(batch.view, batch.position)
+        self._words[W_FATED] += len(alone.positions)
+        if self._words[W_NUMBER] > self._words[W_COUNT]:
+            refuse(batch.view, batch.position)
+        return alone
+
+
+def bits_of(marks: Marks) -> TwoSlabs:
+    """Return the bits as kernels see them, and write them: the latest, and tombstones."""
+    return np.frombuffer(marks.latest, np.uint8), np.frombuffer(marks.tombstones, np.uint8)
+
+
+def chunk_of(chunk: Chunk, position: int, size: int) -> Chunk:
+    """Return one batch of a chunk as a chunk, whose records are still to be numbered."""
+    fated = bisect_left(chunk.positions, position)
+    fates = chunk.fates[
+        fated : fated + (chunk.positions[fated : fated + 1] == array("q", [position]))
+    ]
+    return chunk._replace(
+        data=bytes_view(chunk.data)[position : position + size],
+        position=chunk.position + position,
+        positions=array("q", [0] * len(fates)),
+        fates=fates,
+    )
+
+
+def refuse(view: memoryview, position: int) -> NoReturn:
+    """Say what is wrong with what lies there, as the plain twins do."""
+    batch = batch_at(view, position)
+    if batch is None:
+        ensure_whole(view, position)
+        raise AssertionError("what is cut off is not whole")
+    batch.ensure_valid()
+    numbered(batch)
+    for _ in batch.records():
+        pass
+    raise InvalidRecordError(
+        "the kernel refuses a batch that the plain reader takes",
+        position=position,
+        base_offset=batch.base_offset,
+    )

@@ -1,0 +1,249 @@
+"""What stays of judged rows, written behind each other: records as they lie, in runs.
+
+    words   where the kernel writes, what is given to it, and the stream: the words W_ below
+
+A row's records are read once, whether all of them stay or some: each is checked, and those that
+stay are hashed. Only where a horizon is set are records written one by one, for their time deltas
+change; all else of them is copied. Rows that have been written say where: T_POSITION and
+T_DATA_END are of the slab then, and the judgement is GONE unless a checksum is to be computed.
+"""
+
+from typing import Final, TypeAlias
+
+from cordwood.compaction.kernels.hashes import record_hash, stream_with
+from cordwood.compaction.kernels.judging import (
+    COPIED,
+    DATED,
+    FILTERED,
+    GONE,
+    PLAIN,
+    T_KEPT,
+    bit_of,
+    is_protected,
+)
+from cordwood.compaction.kernels.runs import T_FATE, T_NUMBER
+from cordwood.core.binary import INT64_MAX
+from cordwood.records.batch import (
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
+)
+from cordwood.records.kernels import layout as at
+from cordwood.records.kernels.block import LOW_63, zigzagged
+from cordwood.records.kernels.door import (
+    INT,
+    SLAB,
+    SLABS,
+    SOURCE,
+    TABLE,
+    WORDS,
+    Bytes,
+    TwoSlabs,
+    Words,
+    inlined,
+    kernel,
+)
+from cordwood.records.kernels.intrinsics import (
+    copy,
+    store_8,
+    store_big_16,
+    store_big_32,
+    store_big_64,
+    wrapping_sum,
+)
+from cordwood.records.kernels.record import (
+    R_OFFSET,
+    R_STOP,
+    R_TIMESTAMP,
+    read_record,
+    varint,
+    varlong,
+)
+from cordwood.records.kernels.usual import usual_record
+from cordwood.records.message import LOG_OVERHEAD
+from cordwood.records.v2_record import SMALLEST_RECORD
+
+W_USED: Final = 0  # bytes of the slab
+W_STREAM: Final = 1
+W_NOW: Final = 2
+W_HORIZON: Final = 3  # a new one
+W_ENDED: Final = 4
+W_NEEDED: Final = 5  # bytes of the slab for the row that found no room
+WRITING_WORDS: Final = 6
+
+DONE: Final = 0
+NO_ROOM: Final = 1
+LEFT: Final = 2  # to the plain twin
+BAD: Final = 3
+
+#: What a record may grow by when its time delta changes: nine bytes, and one of its length.
+_GROWTH = 10
+_KNOWN_ATTRIBUTES = 0x7F
+_NO_TIMESTAMP = -1
+
+#: Where it ends, or -1; both deltas; where the key's size stands.
+Framed: TypeAlias = tuple[int, int, int, int]
+
+
+@inlined
+def _framed(source: Bytes, position: int, end: int) -> Framed:
+    """Read any record."""
+    record = read_record(source, position, end)
+    stop = record[R_STOP]
+    if stop < 0:
+        return -1, 0, 0, 0
+    _, place = varint(source, position, stop)
+    _, place = varlong(source, place + 1, stop)
+    _, body = varint(source, place, stop)
+    return stop, record[R_TIMESTAMP], record[R_OFFSET], body
+
+
+@inlined
+def _put_number(slab: Bytes, to: int, number: int) -> int:
+    """Write a number as varints are; returns the position after it."""
+    raw = zigzagged(number)
+    while raw < 0 or raw > 0x7F:
+        store_8(slab, to, raw | 0x80)
+        raw = (raw >> 7) & (LOW_63 >> 6)
+        to += 1
+    store_8(slab, to, raw)
+    return to + 1
+
+
+@inlined
+def _size_of_number(number: int) -> int:
+    """How many bytes a number takes."""
+    raw, size = zigzagged(number), 1
+    while raw < 0 or raw > 0x7F:
+        raw = (raw >> 7) & (LOW_63 >> 6)
+        size += 1
+    return size
+
+
+@inlined
+def _put_dated(slab: Bytes, to: int, source: Bytes, position: int, stop: int, shift: int) -> int:
+    """Write a record with another time delta, and otherwise the bytes that it has."""
+    _, start = varint(source, position, stop)
+    delta, after = varlong(source, start + 1, stop)
+    delta = wrapping_sum(delta, shift)
+    to = _put_number(slab, to, 1 + _size_of_number(delta) + stop - after)
+    copy(slab, to, source, start, 1)
+    to = _put_number(slab, to + 1, delta)
+    copy(slab, to, source, after, stop - after)
+    return to + stop - after
+
+
+@inlined
+def _put_records(
+    source: Bytes, row: Words, marks: TwoSlabs, words: Words, slab: Bytes
+) -> tuple[int, int]:
+    """Write the records that stay; returns where that ended, or -1, and the latest time."""
+    latest, tombstones = marks
+    position, end, last_delta = row[at.T_DATA], row[at.T_DATA_END], row[at.T_LAST_DELTA]
+    base_offset, base_time, number = row[at.T_BASE_OFFSET], row[at.T_BASE_TIMESTAMP], row[T_NUMBER]
+    is_stamped = row[at.T_ATTRIBUTES] & LOG_APPEND_TIME_BIT != 0
+    shift = wrapping_sum(base_time, -words[W_HORIZON])
+    is_dated = row[T_FATE] == DATED
+    dead = 0 if is_protected(row, words[W_NOW]) else 1
+    to, stream, newest = words[W_USED] + HEADER_SIZE, words[W_STREAM], _NO_TIMESTAMP
+    lowest, begin = 0, -1
+    for _ in range(row[at.T_COUNT]):
+        stop, time, offset, body, _, _, _ = usual_record(source, position, end)
+        if stop < 0:
+            stop, time, offset, body = _framed(source, position, end)
+        if stop < 0 or offset < lowest or offset > last_delta:
+            return -1, 0
+        if bit_of(latest, number) & ~(dead & bit_of(tombstones, number)):
+            time = row[at.T_MAX_TIMESTAMP] if is_stamped else wrapping_sum(base_time, time)
+            newest = max(newest, time)
+            hashed = record_hash(source, body, stop, base_offset + offset, time)
+            stream = stream_with(stream, hashed)
+            if is_dated:
+                to = _put_dated(slab, to, source, position, stop, shift)
+            elif begin < 0:
+                begin = position
+        elif begin >= 0:
+            copy(slab, to, source, begin, position - begin)
+            to, begin = to + position - begin, -1
+        position, lowest, number = stop, offset + 1, number + 1
+    if begin >= 0:
+        copy(slab, to, source, begin, position - begin)
+        to += position - begin
+    words[W_STREAM] = stream
+    return to if position == end else -1, newest
+
+
+@inlined
+def _put_header(row: Words, end: int, newest: int, words: Words, slab: Bytes) -> None:
+    """Write the header of a batch that has lost records, or has a horizon; not its checksum."""
+    to, attributes = words[W_USED], row[at.T_ATTRIBUTES] & _KNOWN_ATTRIBUTES
+    if row[T_FATE] == DATED:
+        attributes |= DELETE_HORIZON_BIT
+        store_big_64(slab, to + 27, words[W_HORIZON])
+    store_big_32(slab, to + 8, end - to - LOG_OVERHEAD)
+    store_big_16(slab, to + 21, attributes)
+    if attributes & LOG_APPEND_TIME_BIT == 0:
+        store_big_64(slab, to + 35, newest)
+    store_big_32(slab, to + 57, row[T_KEPT])
+
+
+@inlined
+def _is_placed(row: Words) -> bool:
+    """Whether the header's numbers can be right."""
+    base, last_delta = row[at.T_BASE_OFFSET], row[at.T_LAST_DELTA]
+    most = (row[at.T_DATA_END] - row[at.T_DATA]) // SMALLEST_RECORD
+    return bool(base >= 0 and 0 <= last_delta <= INT64_MAX - base and row[at.T_COUNT] <= most)
+
+
+@inlined
+def _put_row(
+    source: Bytes, records: Bytes, row: Words, marks: TwoSlabs, words: Words, slab: Bytes
+) -> bool:
+    """Write what stays of a row; False when it is not sound."""
+    to, judgement = words[W_USED], row[T_FATE]
+    copy(slab, to, source, row[at.T_POSITION], HEADER_SIZE)
+    if row[at.T_ATTRIBUTES] & CONTROL_BIT:
+        size = row[at.T_DATA_END] - row[at.T_DATA]
+        copy(slab, to + HEADER_SIZE, records, row[at.T_DATA], size)
+        end = to + HEADER_SIZE + size
+    else:
+        if not _is_placed(row):
+            return False
+        end, newest = _put_records(records, row, marks, words, slab)
+        if end < 0:
+            return False
+        if judgement != COPIED:
+            _put_header(row, end, newest, words, slab)
+    row[at.T_POSITION], row[at.T_DATA_END] = to, end
+    row[T_FATE] = GONE if judgement == COPIED else FILTERED
+    words[W_USED] = end
+    return True
+
+
+@kernel(INT, SOURCE, SOURCE, TABLE, SLABS, WORDS, SLAB)
+def write_rows(
+    source: Bytes, records: Bytes, table: Words, marks: TwoSlabs, words: Words, slab: Bytes
+) -> int:
+    """Write what stays of rows; returns the first that was not dealt with, `words` says why.
+
+    Headers lie in `source`, records in `records`.
+    """
+    words[W_ENDED] = DONE
+    for place in range(len(table)):
+        row = table[place]
+        if row[T_FATE] == GONE:
+            continue
+        if row[T_FATE] == PLAIN:
+            words[W_ENDED] = LEFT
+            return place
+        size = HEADER_SIZE + row[at.T_DATA_END] - row[at.T_DATA]
+        growth = _GROWTH * row[at.T_COUNT] if row[T_FATE] == DATED else 0
+        words[W_NEEDED] = words[W_USED] + size + growth
+        if words[W_NEEDED] > len(slab):
+            words[W_ENDED] = NO_ROOM
+            return place
+        if not _put_row(source, records, row, marks, words, slab):
+            words[W_ENDED] = BAD
+            return place
+    return len(table)

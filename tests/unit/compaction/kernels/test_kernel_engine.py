@@ -1,0 +1,14 @@
+"""The parts of the fast engine."""
+
+from cordwood.compaction.kernels.kernel_engine import KERNELS
+from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
+from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
+from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
+from cordwood.compaction.marks import Marks
+from tests.unit.compaction.compaction_samples import plan
+
+
+def test_engine_is_made_of_kernels() -> None:
+    assert isinstance(KERNELS.surveyor({3}), KernelSurveyor)
+    assert isinstance(KERNELS.key_map(Marks(1), 1000, frozenset()), KernelKeyMap)
+    assert isinstance(KERNELS.rewriter(plan()), KernelRewriter)

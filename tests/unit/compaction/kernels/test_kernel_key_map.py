@@ -1,0 +1,104 @@
+"""A budget of bytes, kept whatever is learnt, in as few ranges as it allows."""
+
+import pytest
+
+from cordwood.compaction.engine import HASHES, Chunk
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.job import CleaningFailedError
+from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
+from cordwood.compaction.marks import Marks
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
+from tests.unit.compaction.compaction_samples import batch, chunk, marked, marker, old, sent
+from tests.unit.compaction.test_keymap import passed
+
+ROOM = 1 << 20
+
+
+def keyed(count: int, *, codec: Codec = Codec.NONE) -> Chunk:
+    """Return records of so many keys, in batches of a thousand, each key written twice."""
+    parts = []
+    for first in range(0, 2 * count, 1000):
+        builder = BatchBuilder(BatchFields(base_offset=first, codec=codec))
+        for number in range(first, min(first + 1000, 2 * count)):
+            builder.append(b"key-%06d" % (number % count), b"v", timestamp=1)
+        parts.append(bytes(builder.build()))
+    return chunk(*parts)
+
+
+def test_last_record_of_each_key_is_marked_whatever_the_batch_is() -> None:
+    parts = (
+        batch(0, "a1 b2 a3"),
+        batch(3, "c- b-", fields=BatchFields(codec=Codec.LZ4)),
+        old(5, "c1 d1", codec=Codec.GZIP),
+        sent(7, "d2"),
+        marker(8, is_commit=False),
+    )
+    marks = Marks(8)
+
+    passed(KernelKeyMap(marks, ROOM), chunk(*parts, fates={3: Fate.DROPPED, 4: Fate.CONTROL}))
+
+    assert marked(marks) == "xxodtoox"
+
+
+def test_clean_record_is_marked_when_its_key_is_neither_dirty_nor_erased() -> None:
+    marks = Marks(5)
+    key_map = KernelKeyMap(marks, ROOM, frozenset({b"e"}))
+
+    passed(key_map, chunk(batch(0, "a1 b- e1"), batch(3, "a3 c4")), first_dirty=3)
+
+    assert (marked(marks), key_map.keys) == ("xtxoo", 2)
+
+
+@pytest.mark.parametrize("codec", (Codec.NONE, Codec.ZSTD))
+@pytest.mark.parametrize(("room", "most"), ((200_000, 1), (100_000, 2), (20_000, 20), (5000, 90)))
+def test_keys_that_do_not_fit_take_few_ranges(room: int, most: int, codec: Codec) -> None:
+    """Five thousand keys of ten bytes take 22 bytes each, and a slot and a third."""
+    data, marks = keyed(5000, codec=codec), Marks(10_000)
+    key_map = KernelKeyMap(marks, room)
+
+    ranges = passed(key_map, data)
+
+    assert key_map.keys == 5000
+    assert marked(marks) == "x" * 5000 + "o" * 5000
+    assert ranges <= most
+
+
+def test_key_map_never_takes_more_than_its_memory() -> None:
+    key_map = KernelKeyMap(Marks(10_000), 20_000)
+
+    begin = 0
+    while begin < HASHES:
+        key_map.begin(begin)
+        key_map.learn(keyed(5000), first_offset=0)
+        assert key_map.taken <= 20_000
+        begin = key_map.settle()
+
+
+def test_seed_changes_which_keys_meet_and_nothing_else() -> None:
+    data, plain, seeded = keyed(3000), Marks(6000), Marks(6000)
+
+    passed(KernelKeyMap(plain, 10_000), data)
+    passed(KernelKeyMap(seeded, 10_000, seed=(1 << 64) - 5), data)
+
+    assert plain.latest == seeded.latest
+
+
+def test_key_that_nothing_can_hold_is_named_with_the_remedy() -> None:
+    builder = BatchBuilder(BatchFields(base_offset=70))
+    builder.append(b"k" * 5000, b"v", timestamp=1)
+    data = chunk(batch(0, "a1"), bytes(builder.build()))
+
+    with pytest.raises(CleaningFailedError, match=r"offset 70 .* 5000 bytes.*dedupe\.buffer"):
+        passed(KernelKeyMap(Marks(2), 4000), data)
+
+
+def test_large_key_is_held_as_long_as_it_fits_alone() -> None:
+    builder = BatchBuilder(BatchFields(base_offset=4))
+    for key in (b"k" * 3000, b"l" * 3000, b"k" * 3000):
+        builder.append(key, b"v", timestamp=1)
+    marks = Marks(6)
+
+    passed(KernelKeyMap(marks, 4000), chunk(batch(0, "a1 b2 a3"), bytes(builder.build())))
+
+    assert marked(marks) == "xooxoo"

@@ -1,0 +1,87 @@
+"""What the rewriter of kernels leaves is what the plain one does."""
+
+import pytest
+
+from cordwood.compaction.engine import Chunk, Counts
+from cordwood.compaction.fates import Fate
+from cordwood.compaction.kernels import kernel_rewriter
+from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
+from cordwood.compaction.rewrite import PlainRewriter
+from cordwood.core.errors import BadRecordsError
+from cordwood.records.builder import BatchFields
+from cordwood.records.compression import Codec
+from tests.unit.compaction.compaction_samples import (
+    HORIZON,
+    NOW,
+    batch,
+    chunk,
+    marker,
+    marks,
+    old,
+    plan,
+    sent,
+    with_horizon,
+)
+from tests.unit.records.segments import changed
+
+PLAIN = batch(0, "a1 b- c3 d4")
+PACKED = batch(0, "a1 b- c3 d4", fields=BatchFields(codec=Codec.ZSTD))
+STAMPED = batch(0, "a1 b- c3", fields=BatchFields(log_append_time_ms=NOW + 50))
+CASES = {
+    "nothing": (chunk(), ""),
+    "copied": (chunk(PLAIN, PACKED), "oxoo" * 2),
+    "filtered": (chunk(PLAIN, PACKED, PLAIN), "xxoo" + "oxxo" + "xxxx"),
+    "given a horizon": (chunk(PLAIN, PACKED, STAMPED), "otoo" + "xtoo" + "xto"),
+    "with a horizon": (chunk(with_horizon(PLAIN), with_horizon(PLAIN, NOW)), "otoo" * 2),
+    "log append time": (chunk(STAMPED), "oxo"),
+    "markers": (
+        chunk(*[marker(0, is_commit=True)] * 2, fates={0: Fate.CONTROL, 1: Fate.CONTROL | 4}),
+        "",
+    ),
+    "dropped, kept if empty": (chunk(sent(0, "a1"), PLAIN, fates={0: Fate.DROPPED | 2}), "ooxoo"),
+    "packed, kept if empty": (chunk(PACKED, PLAIN, fates={0: Fate.KEPT_IF_EMPTY}), "xxxx" + "oooo"),
+    "old ones between": (
+        chunk(PLAIN, old(4, "a1 b-", codec=Codec.GZIP), PACKED),
+        "oooo" + "xt" + "oxxo",
+    ),
+    "attributes of later days": (chunk(changed(PLAIN, 21, b"\x01\x80")), "oxxo"),
+}
+
+
+@pytest.mark.parametrize(("data", "letters"), CASES.values(), ids=CASES.keys())
+def test_rewriters_leave_the_same(data: Chunk, letters: str) -> None:
+    expected, found = Counts(stream=5), Counts(stream=5)
+    wanted = PlainRewriter(plan()).rewrite(data, marks(letters), counts=expected)
+
+    left = KernelRewriter(plan()).rewrite(data, marks(letters), counts=found)
+
+    assert bytes(left) == bytes(wanted)
+    assert found == expected
+
+
+def test_room_grows_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_rewriter, "_FIRST_ROOM", 100)
+    data = chunk(PLAIN, PACKED, PLAIN)
+    expected = PlainRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=Counts())
+
+    left = KernelRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=Counts())
+
+    assert bytes(left) == bytes(expected)
+
+
+def test_room_is_used_again_by_the_next_chunk() -> None:
+    rewriter = KernelRewriter(plan(now_ms=HORIZON))
+
+    for data in (chunk(PLAIN, PACKED), chunk(PACKED)):
+        letters = "oooo" * (2 if len(data.data) > len(PACKED) else 1)
+        assert bytes(rewriter.rewrite(data, marks(letters), counts=Counts())) == data.data
+
+
+@pytest.mark.parametrize("codec", (Codec.NONE, Codec.LZ4))
+def test_batch_that_is_not_sound_is_refused_at_its_place(codec: Codec) -> None:
+    bad = changed(batch(0, "a1 b2", fields=BatchFields(codec=codec)), 57, b"\0\0\0\1")
+
+    with pytest.raises(BadRecordsError) as refused:
+        KernelRewriter(plan()).rewrite(chunk(PLAIN + bad), marks("ooooo"), counts=Counts())
+
+    assert refused.value.position == len(PLAIN)

@@ -1,0 +1,45 @@
+"""The surveyor of kernels sees what the plain one does."""
+
+import pytest
+
+from cordwood.compaction.kernels import kernel_surveyor
+from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
+from cordwood.compaction.sighting import PlainSurveyor
+from cordwood.core.errors import BadRecordsError
+from cordwood.records.compression import Codec
+from tests.unit.compaction.compaction_samples import batch, marker, old, sent
+from tests.unit.storage.produced import patched
+
+PLAIN = batch(0, "a1 b2 c3")
+INPUTS = {
+    "nothing": b"",
+    "plain": PLAIN + batch(3, "d4"),
+    "transactions": PLAIN + sent(3, "a4") + marker(4, is_commit=True) + PLAIN,
+    "old ones between": PLAIN + old(3, "a1 b2", codec=Codec.GZIP) + old(5, "c3") + PLAIN,
+    "cut off": PLAIN + PLAIN[:-1],
+}
+
+
+@pytest.mark.parametrize("data", INPUTS.values(), ids=INPUTS.keys())
+@pytest.mark.parametrize("last_offsets", ((), (2, 5), (4,)))
+def test_surveyors_see_the_same(data: bytes, last_offsets: tuple[int, ...]) -> None:
+    assert KernelSurveyor(last_offsets).look(data) == PlainSurveyor(last_offsets).look(data)
+
+
+def test_surveyor_notes_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_surveyor, "_NOTES", 2)
+    data = sent(0, "a1") * 7 + PLAIN
+
+    assert KernelSurveyor().look(data) == PlainSurveyor().look(data)
+
+
+def test_surveyor_refuses_what_the_plain_one_does_in_the_same_words() -> None:
+    data = PLAIN + patched(PLAIN, 57, (-1).to_bytes(4, signed=True))
+    said = []
+
+    for surveyor in (KernelSurveyor(), PlainSurveyor()):
+        with pytest.raises(BadRecordsError) as refused:
+            surveyor.look(data)
+        said.append(str(refused.value))
+
+    assert said[0] == said[1]
