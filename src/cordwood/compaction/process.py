@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from cordwood.compaction.cleaner_settings import UNLIMITED
 from cordwood.compaction.job import Cleaning, CleaningFailedError, CleaningJob
+from cordwood.compaction.kernels import engine
 from cordwood.compaction.pacing import Pace
 from cordwood.compaction.passes import run_pass
-from cordwood.compaction.plain import PLAIN
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Clock, Files
 
@@ -84,8 +84,9 @@ def _listen(line: "Connection", control: _Control, jobs: Jobs) -> None:
 
 
 def _outcome(job: CleaningJob, files: Files, *, control: _Control) -> Cleaning | CordwoodError:
+    size = sum(segment.size for segment in job.plan.segments)
     try:
-        return run_pass(job, files, engine=PLAIN, control=control)
+        return run_pass(job, files, engine=engine(size), control=control)
     except CordwoodError as error:
         return error
     except Exception as error:  # noqa: BLE001 - the process is ours; who asked has to hear of it

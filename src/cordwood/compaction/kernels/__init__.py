@@ -1,10 +1,11 @@
 """Compaction's kernels: survey, key map and rewrite as machine code over buffers.
 
-They reach numba by the door of `records.kernels`. `engine()` gives them once they are warm, and the
+They reach numba by the door of `records.kernels`. `engine` gives them once they are warm, and the
 plain twins before: it loads and never compiles. Importing this package imports neither numba nor
 numpy. May import `core`, `records` with its kernels, and the rest of `compaction`.
 """
 
+import sys
 from typing import Final
 
 from cordwood.compaction.engine import Engine
@@ -14,12 +15,17 @@ from cordwood.records.kernels import can_load
 __all__ = ["PARTS", "engine"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
-PARTS: Final = (("resizing", "runs"), ("judging", "learning", "looking", "writing"))
+PARTS: Final = (("learning", "resizing"), ("runs", "judging", "looking", "writing"))
 
 
-def engine() -> Engine:
-    """Return the fast engine when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.kernel_engine"):
+#: In plain Python a pass over so many bytes takes as long as it takes to load numba.
+PAYS_FROM: Final = 4 << 20
+
+
+def engine(size: int) -> Engine:
+    """Return an engine for a pass over so many bytes: the fast one when it is warm and pays."""
+    module = f"{__name__}.kernel_engine"
+    if (size < PAYS_FROM and module not in sys.modules) or not can_load(module):
         return PLAIN
     from cordwood.compaction.kernels.kernel_engine import KERNELS  # noqa: PLC0415  # numba: 0.3 s
 

@@ -6,8 +6,14 @@ from cordwood.compaction.engine import Engine
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
-from cordwood.records.kernels import strider
+from cordwood.records.kernels.stride import KernelStrider
+
+
+def _strider(_batches: int) -> KernelStrider:
+    """Return a strider however few batches there are: numba has been loaded anyway."""
+    return KernelStrider()
+
 
 KERNELS: Final = Engine(
-    surveyor=KernelSurveyor, key_map=KernelKeyMap, rewriter=KernelRewriter, striders=strider
+    surveyor=KernelSurveyor, key_map=KernelKeyMap, rewriter=KernelRewriter, striders=_strider
 )

@@ -34,6 +34,7 @@ from cordwood.records.kernels.door import (
     Words,
     inlined,
     kernel,
+    spliced,
 )
 from cordwood.records.kernels.intrinsics import (
     byte_at,
@@ -104,7 +105,7 @@ def mark(bits: Bytes, number: int) -> None:
     store_8(bits, place, byte_at(bits, place) | 1 << (number & 7))
 
 
-@inlined
+@spliced
 def _note_row(source: Bytes, row: Words, words: Words, notes: Words, slots: Bytes) -> bool:
     """Note the records of a batch from where it was left; False when one is not sound."""
     record, position, lowest = words[K_RECORD], words[K_POSITION], words[K_LOWEST]
@@ -154,7 +155,7 @@ def _begin_row(row: Words, words: Words) -> bool:
     return bool(is_placed and 0 <= count <= most)
 
 
-@inlined
+@spliced
 def _note(source: Bytes, table: Words, words: Words, notes: Words, slots: Bytes) -> bool:
     """Note records of the rows until there is no room, or no row; False at a bad one."""
     while words[K_ROW] < len(table) and words[K_NOTED] < len(notes):
@@ -192,15 +193,20 @@ def _put(source: Bytes, note: Words, place: int, words: Words, slots: Bytes, are
     words[K_KEYS] += 1
 
 
-@inlined
-def _learn(source: Bytes, words: Words, notes: Words, memory: TwoSlabs, tombstones: Bytes) -> bool:
-    """Learn the noted records; False when there is no room for one more key."""
+@spliced
+def _deal_with(
+    source: Bytes, words: Words, notes: Words, memory: TwoSlabs, marks: TwoSlabs
+) -> bool:
+    """Learn the noted records, or look them up; False when there is no room for one more key."""
     slots, arena = memory
+    latest, tombstones = marks
     for noted in range(words[K_DONE], words[K_NOTED]):
         note = notes[noted]
-        size = note[N_SIZE] >> 1
+        size, number = note[N_SIZE] >> 1, note[N_NUMBER]
         entry, place = find(source, note[N_KEY], size, note[N_HASH], slots, arena)
-        if entry < 0:
+        if entry < 0 and words[K_IS_LEARNING] == 0:
+            mark(latest, number)
+        elif entry < 0:
             after = words[K_USED] + ENTRY_HEADER + size
             if words[K_KEYS] >= words[K_MOST_KEYS] or after > words[K_MOST_BYTES]:
                 words[K_DONE] = noted
@@ -208,28 +214,11 @@ def _learn(source: Bytes, words: Words, notes: Words, memory: TwoSlabs, tombston
             _put(source, note, place, words, slots, arena)
         elif word_at(arena, entry) == ERASED:
             continue
-        else:
-            store_64(arena, entry, note[N_NUMBER])
-        if note[N_SIZE] & 1:
-            mark(tombstones, note[N_NUMBER])
-    return True
-
-
-@inlined
-def _look_up(source: Bytes, words: Words, notes: Words, memory: TwoSlabs, marks: TwoSlabs) -> None:
-    """Mark those of the noted records whose keys were not learnt."""
-    slots, arena = memory
-    latest, tombstones = marks
-    for noted in range(words[K_DONE], words[K_NOTED]):
-        note = notes[noted]
-        size, number = note[N_SIZE] >> 1, note[N_NUMBER]
-        entry, _ = find(source, note[N_KEY], size, note[N_HASH], slots, arena)
-        if entry < 0:
-            mark(latest, number)
-        elif word_at(arena, entry) == ERASED:
-            continue
+        elif words[K_IS_LEARNING] != 0:
+            store_64(arena, entry, number)
         if note[N_SIZE] & 1:
             mark(tombstones, number)
+    return True
 
 
 @kernel(INT, SOURCE, TABLE, WORDS, TABLE, SLABS, SLABS)
@@ -243,9 +232,7 @@ def go_over(
     slots, arena = memory
     while True:
         _fetch_entries(words, notes, slots, arena)
-        if words[K_IS_LEARNING] == 0:
-            _look_up(source, words, notes, memory, marks)
-        elif not _learn(source, words, notes, memory, marks[1]):
+        if not _deal_with(source, words, notes, memory, marks):
             return FULL
         words[K_NOTED] = words[K_DONE] = 0
         if words[K_ROW] == len(table):

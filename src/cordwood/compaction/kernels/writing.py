@@ -8,7 +8,7 @@ change; all else of them is copied. Rows that have been written say where: T_POS
 T_DATA_END are of the slab then, and the judgement is GONE unless a checksum is to be computed.
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
 from cordwood.compaction.kernels.hashes import record_hash, stream_with
 from cordwood.compaction.kernels.judging import (
@@ -43,8 +43,10 @@ from cordwood.records.kernels.door import (
     Words,
     inlined,
     kernel,
+    spliced,
 )
 from cordwood.records.kernels.intrinsics import (
+    byte_at,
     copy,
     store_8,
     store_big_16,
@@ -53,12 +55,11 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_sum,
 )
 from cordwood.records.kernels.record import (
+    R_BODY,
     R_OFFSET,
     R_STOP,
     R_TIMESTAMP,
     read_record,
-    varint,
-    varlong,
 )
 from cordwood.records.kernels.usual import usual_record
 from cordwood.records.message import LOG_OVERHEAD
@@ -81,22 +82,6 @@ BAD: Final = 3
 _GROWTH = 10
 _KNOWN_ATTRIBUTES = 0x7F
 _NO_TIMESTAMP = -1
-
-#: Where it ends, or -1; both deltas; where the key's size stands.
-Framed: TypeAlias = tuple[int, int, int, int]
-
-
-@inlined
-def _framed(source: Bytes, position: int, end: int) -> Framed:
-    """Read any record."""
-    record = read_record(source, position, end)
-    stop = record[R_STOP]
-    if stop < 0:
-        return -1, 0, 0, 0
-    _, place = varint(source, position, stop)
-    _, place = varlong(source, place + 1, stop)
-    _, body = varint(source, place, stop)
-    return stop, record[R_TIMESTAMP], record[R_OFFSET], body
 
 
 @inlined
@@ -122,19 +107,26 @@ def _size_of_number(number: int) -> int:
 
 
 @inlined
-def _put_dated(slab: Bytes, to: int, source: Bytes, position: int, stop: int, shift: int) -> int:
+def _after_number(source: Bytes, position: int) -> int:
+    """Where a number ends that has been read."""
+    while byte_at(source, position) > 0x7F:
+        position += 1
+    return position + 1
+
+
+@inlined
+def _put_dated(slab: Bytes, to: int, source: Bytes, position: int, stop: int, time: int) -> int:
     """Write a record with another time delta, and otherwise the bytes that it has."""
-    _, start = varint(source, position, stop)
-    delta, after = varlong(source, start + 1, stop)
-    delta = wrapping_sum(delta, shift)
-    to = _put_number(slab, to, 1 + _size_of_number(delta) + stop - after)
+    start = _after_number(source, position)
+    after = _after_number(source, start + 1)
+    to = _put_number(slab, to, 1 + _size_of_number(time) + stop - after)
     copy(slab, to, source, start, 1)
-    to = _put_number(slab, to + 1, delta)
+    to = _put_number(slab, to + 1, time)
     copy(slab, to, source, after, stop - after)
     return to + stop - after
 
 
-@inlined
+@spliced
 def _put_records(
     source: Bytes, row: Words, marks: TwoSlabs, words: Words, slab: Bytes
 ) -> tuple[int, int]:
@@ -151,16 +143,18 @@ def _put_records(
     for _ in range(row[at.T_COUNT]):
         stop, time, offset, body, _, _, _ = usual_record(source, position, end)
         if stop < 0:
-            stop, time, offset, body = _framed(source, position, end)
+            record = read_record(source, position, end)
+            stop, time, offset = record[R_STOP], record[R_TIMESTAMP], record[R_OFFSET]
+            body = record[R_BODY]
         if stop < 0 or offset < lowest or offset > last_delta:
             return -1, 0
         if bit_of(latest, number) & ~(dead & bit_of(tombstones, number)):
-            time = row[at.T_MAX_TIMESTAMP] if is_stamped else wrapping_sum(base_time, time)
-            newest = max(newest, time)
-            hashed = record_hash(source, body, stop, base_offset + offset, time)
+            seen = row[at.T_MAX_TIMESTAMP] if is_stamped else wrapping_sum(base_time, time)
+            newest = max(newest, seen)
+            hashed = record_hash(source, body, stop, base_offset + offset, seen)
             stream = stream_with(stream, hashed)
             if is_dated:
-                to = _put_dated(slab, to, source, position, stop, shift)
+                to = _put_dated(slab, to, source, position, stop, wrapping_sum(time, shift))
             elif begin < 0:
                 begin = position
         elif begin >= 0:
@@ -196,7 +190,7 @@ def _is_placed(row: Words) -> bool:
     return bool(base >= 0 and 0 <= last_delta <= INT64_MAX - base and row[at.T_COUNT] <= most)
 
 
-@inlined
+@spliced
 def _put_row(
     source: Bytes, records: Bytes, row: Words, marks: TwoSlabs, words: Words, slab: Bytes
 ) -> bool:

@@ -61,7 +61,7 @@ def _read_message(source: Bytes, position: int, end: int) -> Record:
     stop = skip(value_at, value_size, end)
     if stop != end:
         stop = -1
-    return stop, 0, 0, key_size, key_at, value_size, value_at, 0, 0, 0
+    return stop, 0, 0, key_size, key_at, value_size, value_at, 0, 0, 0, begin
 
 
 @inlined

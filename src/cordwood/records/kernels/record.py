@@ -13,10 +13,10 @@ from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import byte_at
 
 #: Where it ends, timestamp delta, offset delta, size and place of the key and of the value, where
-#: the headers begin, how many they are and how many bytes they hold.
-Record: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
+#: the headers begin, how many they are and how many bytes they hold, where the key's size stands.
+Record: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int]
 R_STOP, R_TIMESTAMP, R_OFFSET, R_KEY_SIZE, R_KEY, R_VALUE_SIZE, R_VALUE = range(7)
-R_TAIL, R_HEADERS, R_HEADER_BYTES = range(7, 10)
+R_TAIL, R_HEADERS, R_HEADER_BYTES, R_BODY = range(7, 11)
 
 MIN_BODY = 6  # attributes, two deltas, two lengths, a count: a byte each
 LOW_31 = (1 << 31) - 1
@@ -150,10 +150,10 @@ def read_record(source: Bytes, position: int, end: int) -> Record:
     length, position = varint(source, position, end)
     stop = skip(position, length, end)
     if length < MIN_BODY or stop < 0:
-        return -1, 0, 0, 0, 0, 0, 0, 0, 0, 0
+        return -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
     timestamp, position = varlong(source, position + 1, stop)
-    offset, position = varint(source, position, stop)
-    key_size, key_at = varint(source, position, stop)
+    offset, body = varint(source, position, stop)
+    key_size, key_at = varint(source, body, stop)
     value_size, value_at = varint(source, skip(key_at, key_size, stop), stop)
     tail = skip(value_at, value_size, stop)
     after = headers = header_bytes = 0
@@ -164,5 +164,6 @@ def read_record(source: Bytes, position: int, end: int) -> Record:
     if after != stop:
         stop = -1
     return (
-        stop, timestamp, offset, key_size, key_at, value_size, value_at, tail, headers, header_bytes
+        stop, timestamp, offset, key_size, key_at, value_size, value_at, tail,
+        headers, header_bytes, body,
     )  # fmt: skip

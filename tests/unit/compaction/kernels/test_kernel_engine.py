@@ -5,6 +5,7 @@ from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
 from cordwood.compaction.marks import Marks
+from cordwood.records.kernels.stride import KernelStrider
 from tests.unit.compaction.compaction_samples import plan
 
 
@@ -12,3 +13,4 @@ def test_engine_is_made_of_kernels() -> None:
     assert isinstance(KERNELS.surveyor({3}), KernelSurveyor)
     assert isinstance(KERNELS.key_map(Marks(1), 1000, frozenset()), KernelKeyMap)
     assert isinstance(KERNELS.rewriter(plan()), KernelRewriter)
+    assert isinstance(KERNELS.striders(1), KernelStrider)

@@ -20,7 +20,15 @@ def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cold")
 def test_engine_is_plain_when_nothing_is_compiled() -> None:
-    assert kernels.engine() is PLAIN
+    assert kernels.engine(1 << 40) is PLAIN
+
+
+def test_engine_is_plain_where_loading_numba_does_not_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "cordwood.compaction.kernels.kernel_engine", raising=False)
+
+    assert kernels.engine(kernels.PAYS_FROM - 1) is PLAIN
 
 
 def test_engine_is_asked_for_without_numba() -> None:

@@ -10,7 +10,7 @@ from cordwood.records.kernels.record import Record
 from tests.unit.records.kernels.words import canvas_of
 
 #: A key of 60 bytes, a null value.
-RECORD: Record = (0, 0, 0, 60, 0, -1, 0, 0, 0, 0)
+RECORD: Record = (0, 0, 0, 60, 0, -1, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
