@@ -183,7 +183,7 @@ class Node:
         seconds = self.metrics.histogram("cordwood_flush_seconds")
         flusher = Flusher(manager, flushed=lambda took_ms: seconds.observe(took_ms / 1000))
         self._opened.callback(flusher.close)
-        keep_current(manager, configs)
+        self._opened.callback(keep_current(manager, configs).stop)
         return _Ground(manager, flusher, configs)
 
     def _make_broker(self, ground: _Ground) -> Broker:

@@ -30,6 +30,7 @@ from cordwood.broker.config_entries import (
 from cordwood.broker.config_resources import (
     ALL_BROKERS,
     Resource,
+    topic_resource,
 )
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, UNSHOWN, declared
 from cordwood.broker.settings.topic_defaults import FALLBACKS, TOPIC_DEFAULTS
@@ -67,7 +68,8 @@ class BrokerConfigs:
         self._resolved = BROKER_SETTINGS.resolve(self._sources)
         self._inherited = _for_topics(self._sources)
         _check_for_topics(self._inherited)
-        self._log_configs = {"": _log_config(self._inherited)}
+        self._inherited_log_config = _log_config(self._inherited)
+        self._own_log_configs: dict[str, LogConfig] = {}
 
     # -- what counts
 
@@ -106,8 +108,14 @@ class BrokerConfigs:
         return any(key in source.texts for source in self._sources)
 
     def config_for(self, topic: str) -> LogConfig:
-        """Return what a topic's logs live by."""
-        return self._log_configs.get(topic) or self._log_configs[""]
+        """Return what a topic's logs live by, made when it is first asked for."""
+        texts = self.texts(topic_resource(topic))
+        if not texts:
+            return self._inherited_log_config
+        if topic not in self._own_log_configs:
+            sources = [Source(TOPIC_SOURCE, texts), *self._inherited]
+            self._own_log_configs[topic] = _log_config(sources)
+        return self._own_log_configs[topic]
 
     def texts(self, resource: Resource) -> Texts:
         """Return what has been set on a resource itself."""
@@ -161,7 +169,8 @@ class BrokerConfigs:
         else:
             self._texts.pop(resource, None)
         if resource.is_topic:
-            self._apply_to_topic(resource)
+            self._own_log_configs.pop(resource.name, None)
+            self._tell_topics(resource.name)
         else:
             self._apply_to_broker()
 
@@ -197,15 +206,6 @@ class BrokerConfigs:
         except SettingError as error:
             raise refusal(error, resource) from error
 
-    def _apply_to_topic(self, resource: Resource) -> None:
-        texts = self.texts(resource)
-        if texts:
-            sources = [Source(TOPIC_SOURCE, texts), *self._inherited]
-            self._log_configs[resource.name] = _log_config(sources)
-        else:
-            self._log_configs.pop(resource.name, None)
-        self._tell_topics(resource.name)
-
     def _apply_to_broker(self) -> None:
         before, listeners_before = self._resolved, self._texts_of_listeners()
         self._sources = self._sources_with({})
@@ -220,18 +220,12 @@ class BrokerConfigs:
             if (declaration := declared(key)) is not None
         }
         if changed & _INHERITED:
-            self._renew_log_configs()
+            self._inherited_log_config = _log_config(self._inherited)
+            self._own_log_configs.clear()
+            self._tell_topics(None)
         for names, call in self._watchers:
             if names & changed:
                 call()
-
-    def _renew_log_configs(self) -> None:
-        self._log_configs = {"": _log_config(self._inherited)} | {
-            resource.name: _log_config([Source(TOPIC_SOURCE, texts), *self._inherited])
-            for resource, texts in self._texts.items()
-            if resource.is_topic
-        }
-        self._tell_topics(None)
 
     def _tell_topics(self, topic: str | None) -> None:
         for call in self._topic_watchers:

@@ -6,6 +6,7 @@ from cordwood.broker.configs import BrokerConfigs
 from cordwood.core.types import TopicName
 from cordwood.storage.manager import LogManager
 from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.rounds import Rounds
 from cordwood.storage.stock import ManagerSettings
 from cordwood.storage.upkeep import UpkeepSettings
 
@@ -49,14 +50,19 @@ def upkeep_settings(configs: BrokerConfigs) -> UpkeepSettings:
     )
 
 
-def keep_current(manager: LogManager, configs: BrokerConfigs) -> None:
-    """Let every change of the configuration reach a manager's logs at once."""
+def keep_current(manager: LogManager, configs: BrokerConfigs) -> Rounds:
+    """Let every change of the configuration reach a manager's logs, until the rounds are stopped.
+
+    A round asks what counts when it comes to a log, so a later change is never undone by an earlier
+    one that is still on its way.
+    """
+    rounds = Rounds(manager)
 
     def reconfigure(topic: str | None) -> None:
-        if topic is None:
-            manager.adopt(manager_settings(configs))
-        else:
-            manager.configure(TopicName(topic), configs.config_for(topic))
+        manager.adopt(manager_settings(configs))
+        logs = None if topic is None else manager.logs_of(TopicName(topic))
+        rounds.go(manager.renew, logs=logs)
 
     configs.on_change(_CHANGING, lambda: reconfigure(None))
     configs.on_topic_change(reconfigure)
+    return rounds

@@ -33,7 +33,6 @@ from cordwood.storage.file_table import FileTable
 from cordwood.storage.lanes import Task, outcomes
 from cordwood.storage.lease import Stage
 from cordwood.storage.log import Log
-from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import CHECKPOINTS, LogDirectory
 from cordwood.storage.new_logs import NewLogs
 from cordwood.storage.starting import FILES_OF_ONE, load_all
@@ -79,6 +78,11 @@ class LogManager:
     def all_logs(self) -> list[Log]:
         """Return the logs and the copies."""
         return self._stock.all_logs()
+
+    def logs_of(self, topic: TopicName) -> list[Log]:
+        """Return the logs and the copies of a topic."""
+        shelves = self._stock.current, self._stock.futures
+        return [log for shelf in shelves for log in shelf.logs_of(topic).values()]
 
     def has(self, log: Log) -> bool:
         """Whether a log is one of these, and can be used."""
@@ -156,18 +160,17 @@ class LogManager:
         """Make the call whenever a directory goes offline, with the logs that went with it."""
         self._stock.on_lost.append(call)
 
-    def configure(self, topic: TopicName, config: LogConfig) -> None:
-        """Let all logs of a topic live by other settings; a cleaner that may not clean stops."""
-        for log in self.all_logs():
-            if log.partition.topic == topic:
-                _configure(log, config)
-
     def adopt(self, settings: ManagerSettings) -> None:
-        """Let all logs, and those to come, live by other settings."""
+        """Let logs to come live by other settings, and each that there is once it is renewed."""
         self._stock.settings = settings
-        for log in self.all_logs():
-            log.producers.settings = settings.producers
-            _configure(log, settings.config_for(log.partition.topic))
+
+    def renew(self, log: Log) -> None:
+        """Let a log live by what the settings say now; a cleaner that may not clean stops."""
+        settings, was_compacted = self._stock.settings, log.config.is_compacted
+        log.producers.settings = settings.producers
+        log.configure(settings.config_for(log.partition.topic))
+        if was_compacted and not log.config.is_compacted:
+            log.lease = log.lease.abort()
 
     def retain(self, log: Log) -> None:
         """Remove what retention lets go of a log, unless somebody is at work on it."""
@@ -260,10 +263,3 @@ class LogManager:
             for name in CHECKPOINTS:
                 offsets = self._stock.checkpoint(directory, name)
                 self._stock.checkpointer.write_now(directory, name, offsets=offsets)
-
-
-def _configure(log: Log, config: LogConfig) -> None:
-    is_over = log.config.is_compacted and not config.is_compacted
-    log.configure(config)
-    if is_over:
-        log.lease = log.lease.abort()

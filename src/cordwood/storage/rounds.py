@@ -1,10 +1,10 @@
-"""A round over all logs of a manager: a few at a time, so that it keeps nobody else waiting.
+"""A round over logs of a manager: a few at a time, so that it keeps nobody else waiting.
 
 What goes wrong with one log is told, and is no reason not to look after the others. Logs that have
 gone meanwhile are passed over.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -22,9 +22,18 @@ class Rounds:
         self._manager = manager
         self._is_over = False
 
-    def go(self, call: Callable[[Log], object], *, then: Callable[[], object]) -> None:
-        """Make a call for every log, the first few here and the others soon; `then` at the end."""
-        self._go_on(iter(self._manager.all_logs()), call, then)
+    def go(
+        self,
+        call: Callable[[Log], object],
+        *,
+        logs: Sequence[Log] | None = None,
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Make a call for every log, or for these, the first few here and the others soon.
+
+        `then` is called at the end.
+        """
+        self._go_on(iter(self._manager.all_logs() if logs is None else logs), call, then)
 
     def stop(self) -> None:
         """Make no call any more."""

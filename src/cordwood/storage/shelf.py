@@ -9,7 +9,7 @@ nobody makes a second one.
 from collections.abc import Mapping
 
 from cordwood.core.errors import KafkaStorageError, LogDirectoryError
-from cordwood.core.types import TopicPartition
+from cordwood.core.types import TopicName, TopicPartition
 from cordwood.storage.log import Log
 from cordwood.storage.log_directory import LogDirectory
 
@@ -17,10 +17,11 @@ from cordwood.storage.log_directory import LogDirectory
 class Shelf:
     """The logs of one kind by partition; `homes` has those that cannot be used, too."""
 
-    __slots__ = ("_by_home", "_refusals", "homes", "logs")
+    __slots__ = ("_by_home", "_by_topic", "_refusals", "homes", "logs")
 
     def __init__(self) -> None:
         self._by_home: dict[str, dict[TopicPartition, Log]] = {}
+        self._by_topic: dict[TopicName, dict[TopicPartition, Log]] = {}
         self._refusals: dict[TopicPartition, str] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.homes: dict[TopicPartition, LogDirectory] = {}
@@ -48,6 +49,7 @@ class Shelf:
         partition = log.partition
         self.homes[partition] = directory
         self.logs[partition] = self._by_home.setdefault(directory.path, {})[partition] = log
+        self._by_topic.setdefault(partition.topic, {})[partition] = log
 
     def find(self, partition: TopicPartition) -> Log | None:
         """Return a partition's log, None if there is none; refuses one that is offline."""
@@ -68,13 +70,14 @@ class Shelf:
     def drop(self, partition: TopicPartition) -> None:
         """Know of a partition no more."""
         home = self.homes.pop(partition)
-        del self.logs[partition], self._by_home[home.path][partition]
+        del self._by_home[home.path][partition]
+        self._forget(partition)
 
     def lose(self, directory: LogDirectory) -> list[Log]:
         """Take a directory's logs away, but not their places, and return them."""
         lost = self._by_home.pop(directory.path, {})
         for partition in lost:
-            del self.logs[partition]
+            self._forget(partition)
         return list(lost.values())
 
     def refused_in(self, directory: LogDirectory) -> list[TopicPartition]:
@@ -88,3 +91,12 @@ class Shelf:
     def count_in(self, directory: LogDirectory) -> int:
         """Return how many logs are there."""
         return len(self.logs_in(directory))
+
+    def logs_of(self, topic: TopicName) -> Mapping[TopicPartition, Log]:
+        """Return the logs of one topic."""
+        return self._by_topic.get(topic, {})
+
+    def _forget(self, partition: TopicPartition) -> None:
+        del self.logs[partition], self._by_topic[partition.topic][partition]
+        if not self._by_topic[partition.topic]:
+            del self._by_topic[partition.topic]

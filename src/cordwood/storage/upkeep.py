@@ -107,4 +107,4 @@ class Upkeep:
             self._timers.append(self._scheduler.every(interval_ms, call))
 
     def _for_each(self, call: Callable[[Log], object]) -> None:
-        self._rounds.go(call, then=lambda: None)
+        self._rounds.go(call)

@@ -41,3 +41,43 @@ def test_change_reaches_the_logs_that_there_are() -> None:
 
     assert [log.config.retention_ms for log in (orders, other)] == [5, 7]
     assert orders.producers.settings.id_expiration_ms == 9
+
+
+def test_change_reaches_many_logs_a_few_a_turn() -> None:
+    configs, house = BrokerConfigs(1, []), House()
+    manager = house.load()
+    logs = made(manager, *range(45))
+    keep_current(manager, configs)
+
+    configs.apply(ALL_BROKERS, {"log.retention.ms": "7"})
+    at_once = [log.config.retention_ms for log in logs].count(7)
+    house.clock.advance(ms=1)
+
+    assert at_once == 20
+    assert {log.config.retention_ms for log in logs} == {7}
+
+
+def test_change_on_its_way_does_not_undo_a_later_one() -> None:
+    configs, house = BrokerConfigs(1, []), House()
+    manager = house.load()
+    last = made(manager, *range(45))[-1]
+    keep_current(manager, configs)
+
+    configs.apply(ALL_BROKERS, {"log.retention.ms": "7"})
+    configs.apply(topic_resource("orders"), {"retention.ms": "5"})
+    house.clock.advance(ms=1)
+
+    assert last.config.retention_ms == 5
+
+
+def test_no_log_is_changed_once_the_rounds_are_stopped() -> None:
+    configs, house = BrokerConfigs(1, []), House()
+    manager = house.load()
+    last = made(manager, *range(45))[-1]
+    rounds = keep_current(manager, configs)
+
+    configs.apply(ALL_BROKERS, {"log.retention.ms": "7"})
+    rounds.stop()
+    house.clock.advance(ms=1)
+
+    assert last.config.retention_ms != 7

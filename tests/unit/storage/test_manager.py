@@ -87,7 +87,9 @@ def test_configuration_reaches_all_logs_of_a_topic_and_no_other() -> None:
     other = manager.create(partition(topic="other"), topic_id=None)
     config = LogConfig(retention_ms=1)
 
-    manager.configure(TopicName("orders"), config)
+    manager.adopt(ManagerSettings(config_for=lambda _: config))
+    for log in manager.logs_of(TopicName("orders")):
+        manager.renew(log)
 
     assert [log.config == config for log in manager.all_logs()] == [True, True, False, True]
     assert other.config != config
@@ -101,7 +103,8 @@ def test_cleaner_is_asked_to_stop_when_a_topic_is_not_compacted_any_more(
     log = made(manager)[0]
     log.lease = log.lease.take(Stage.CLEANING, "cleaner")
 
-    manager.configure(TopicName("orders"), config)
+    manager.adopt(ManagerSettings(config_for=lambda _: config))
+    manager.renew(log)
 
     assert log.lease.is_revoked is is_revoked
 
@@ -110,18 +113,20 @@ def test_limits_that_change_count_at_once() -> None:
     manager = House().load()
     log = filled(made(manager)[0], 3)
 
-    manager.configure(TopicName("orders"), LogConfig(segment_bytes=len(batch())))
+    manager.adopt(ManagerSettings(config_for=lambda _: LogConfig(segment_bytes=len(batch()))))
+    manager.renew(log)
     lead(log, batch())
 
     assert log.base_offsets == (0, 3)
 
 
-def test_settings_that_are_adopted_reach_every_log_and_those_to_come() -> None:
+def test_settings_that_are_adopted_reach_logs_to_come_and_those_that_are_renewed() -> None:
     manager = House().load()
     present = made(manager)[0]
     config, producers = LogConfig(retention_ms=1), ProducerSettings(id_expiration_ms=1)
 
     manager.adopt(ManagerSettings(config_for=lambda _: config, producers=producers))
+    manager.renew(present)
     future = manager.create(partition(topic="later"), topic_id=None)
 
     assert [log.config for log in (present, future)] == [config, config]

@@ -21,6 +21,7 @@ def test_shelf_finds_what_was_put_there(directories: list[LogDirectory]) -> None
     shelf.put(log, directories[0])
 
     assert (shelf.find(PARTITION), shelf.existing(PARTITION)) == (log, log)
+    assert shelf.logs_of(PARTITION.topic) == {PARTITION: log}
     assert log in shelf
     assert opened() not in shelf
     assert [shelf.count_in(each) for each in directories] == [1, 0]
@@ -33,6 +34,7 @@ def test_shelf_knows_of_nothing_that_was_dropped(directories: list[LogDirectory]
     shelf.drop(PARTITION)
 
     assert shelf.find(PARTITION) is None
+    assert not shelf.logs_of(PARTITION.topic)
     with pytest.raises(KafkaStorageError, match="there is no log of t-0 here"):
         shelf.existing(PARTITION)
 
