@@ -23,10 +23,11 @@ from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.configuring import ConfigChanges
 from cordwood.broker.connection import Handle
 from cordwood.broker.dispatch import Dispatch
+from cordwood.broker.errand import Errand
 from cordwood.broker.features import Features
 from cordwood.broker.fetch_sessions import FetchSessions
 from cordwood.broker.hosting import HostingTools
-from cordwood.broker.image import NO_LEADER, BrokerImage, ClusterImage
+from cordwood.broker.image import BrokerImage, ClusterImage
 from cordwood.broker.kept_configs import load_configs
 from cordwood.broker.late_inspector import LateInspector
 from cordwood.broker.listeners import Endpoint, ListenerSettings, is_anywhere, listeners_of
@@ -240,7 +241,9 @@ class Node:
     def _look_after(self, ground: _Ground, topics: Topics) -> None:
         """Begin what is done to logs again and again."""
         manager, flusher, configs = ground
-        self._opened.callback(self._machine.scheduler.every(RETRY_MS, topics.retry).cancel)
+        retrying = Errand(topics.retry)
+        self._opened.push_async_callback(retrying.stop)
+        self._opened.callback(self._machine.scheduler.every(RETRY_MS, retrying.begin).cancel)
         upkeep = Upkeep(manager, flusher, upkeep_settings(configs))
         self._opened.callback(upkeep.stop)
         upkeep.start()
@@ -301,8 +304,7 @@ def _feed(metrics: Metrics, broker: Broker, *, started_ms: int) -> None:
 
 
 def _offline(metadata: Metadata) -> int:
-    topics = metadata.image.topics.values()
-    return sum(each.leader == NO_LEADER for topic in topics for each in topic.partitions)
+    return sum(map(len, metadata.image.leaderless.values()))
 
 
 def _log_bytes(manager: LogManager) -> dict[tuple[str, ...], float]:

@@ -23,6 +23,7 @@ from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
+from tests.unit.broker.broker_samples import turns
 from tests.unit.storage.log_samples import filled
 
 T = TypeVar("T")
@@ -125,6 +126,7 @@ def test_logs_that_had_no_room_are_made_a_while_later() -> None:
             assert isinstance(broker.network.clock, VirtualClock)
             before = broker.metadata.image.topics["orders"].leaderless()
             broker.network.clock.advance(ms=RETRY_MS)
+            await turns(10)
             return [before, broker.metadata.image.topics["orders"].leaderless()]
 
     assert run(scene()) == [[("orders", 0)], []]

@@ -34,7 +34,7 @@ def serve_topic(
             tools.on_event(f"{name} cannot be served: {refused[name]}")
     epochs = [each.leader_epoch for each in topic.partitions]
     tools.partitions.host(topic.name, topic_id=topic.topic_id, leader_epochs=epochs)
-    return topic.without_leaders(refused)
+    return topic.without_leaders(refused) if refused else topic
 
 
 def delete_log(partition: TopicPartition, tools: HostingTools) -> None:

@@ -4,16 +4,18 @@ Readers keep an image for as long as they need it and see one state of the clust
 images of one broker apart, and which is the later one.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 from cordwood.broker.internal_topics import INTERNAL_TOPICS
 from cordwood.broker.listeners import Endpoint
 from cordwood.core.errors import LeaderNotAvailableError
 from cordwood.core.ids import Uuid
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+
+T = TypeVar("T")
 
 #: What a partition has for its leader while it has none.
 NO_LEADER: Final = -1
@@ -65,27 +67,37 @@ class TopicImage:
         for index in range(len(self.partitions)):
             yield TopicPartition(TopicName(self.name), PartitionId(index))
 
-    def without_leaders(self, lost: Container[TopicPartition]) -> "TopicImage":
-        """Return the topic as it is when nobody leads those of its partitions that are lost."""
-        partitions = (
-            each._replace(leader=NO_LEADER) if name in lost else each
-            for name, each in zip(self.names(), self.partitions, strict=True)
-        )
+    @classmethod
+    def new(cls, name: str, topic_id: Uuid, replicas: Sequence[tuple[int, ...]]) -> Self:
+        """Return a topic that nobody has led yet, with the replicas of each of its partitions."""
+        by_replicas = {each: PartitionImage.new(each) for each in {*replicas}}
+        return cls(name, topic_id, tuple(by_replicas[each] for each in replicas))
+
+    def without_leaders(self, lost: Iterable[TopicPartition]) -> "TopicImage":
+        """Return the topic as it is when nobody leads those of its partitions that are lost.
+
+        A topic that grows has logs of partitions that are not known here yet.
+        """
+        partitions = list(self.partitions)
+        for name in lost:
+            if name.topic == self.name and name.partition < len(partitions):
+                partition = partitions[name.partition]
+                partitions[name.partition] = partition._replace(leader=NO_LEADER)
         return replace(self, partitions=(*partitions,))
 
-    def with_leaders(self, led: Container[TopicPartition]) -> "TopicImage":
-        """Return the topic as it is when partitions are led, by the first of their replicas."""
-        partitions = (
-            each._replace(leader=each.replicas[0]) if name in led else each
-            for name, each in zip(self.names(), self.partitions, strict=True)
-        )
+    def with_leaders(self, led: Iterable[TopicPartition]) -> "TopicImage":
+        """Return the topic as it is when these partitions are led, by their first replicas."""
+        partitions = list(self.partitions)
+        for name in led:
+            partition = partitions[name.partition]
+            partitions[name.partition] = partition._replace(leader=partition.replicas[0])
         return replace(self, partitions=(*partitions,))
 
     def leaderless(self) -> list[TopicPartition]:
         """Return the partitions that nobody leads."""
         return [
-            name
-            for name, each in zip(self.names(), self.partitions, strict=True)
+            TopicPartition(TopicName(self.name), PartitionId(index))
+            for index, each in enumerate(self.partitions)
             if each.leader == NO_LEADER
         ]
 
@@ -108,6 +120,8 @@ class ClusterImage:
     brokers: Mapping[int, BrokerImage]
     topics: Mapping[str, TopicImage] = field(default_factory=dict)
     topics_by_id: Mapping[Uuid, TopicImage] = field(default_factory=dict, repr=False)
+    #: The partitions that nobody leads, by their topic's name, of those topics that have such.
+    leaderless: Mapping[str, Sequence[TopicPartition]] = field(default_factory=dict)
     epoch: int = 0
 
     def reached_by(self, listener: str) -> Iterator[tuple[BrokerImage, Endpoint]]:
@@ -119,16 +133,25 @@ class ClusterImage:
 
     def with_topic(self, *topics: TopicImage) -> "ClusterImage":
         """Return the next image, in which these topics are as they are here."""
-        return self._next({**self.topics, **{topic.name: topic for topic in topics}})
+        leaderless = _without(self.leaderless, [topic.name for topic in topics])
+        leaderless |= {topic.name: found for topic in topics if (found := topic.leaderless())}
+        return self._next({**self.topics, **{topic.name: topic for topic in topics}}, leaderless)
 
     def without_topic(self, *names: str) -> "ClusterImage":
         """Return the next image, which lacks these topics."""
-        return self._next({name: self.topics[name] for name in self.topics if name not in names})
+        return self._next(_without(self.topics, names), _without(self.leaderless, names))
 
-    def _next(self, topics: dict[str, TopicImage]) -> "ClusterImage":
+    def _next(
+        self, topics: dict[str, TopicImage], leaderless: dict[str, Sequence[TopicPartition]]
+    ) -> "ClusterImage":
         return replace(
             self,
             topics=MappingProxyType(topics),
             topics_by_id=MappingProxyType({each.topic_id: each for each in topics.values()}),
+            leaderless=MappingProxyType(leaderless),
             epoch=self.epoch + 1,
         )
+
+
+def _without(those: Mapping[str, T], names: Container[str]) -> dict[str, T]:
+    return {name: each for name, each in those.items() if name not in names}

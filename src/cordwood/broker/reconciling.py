@@ -12,7 +12,7 @@ What a broker has on disk it leads, in the epoch that follows from how it was le
 from collections.abc import Iterator
 
 from cordwood.broker.hosting import HostingTools, serve_topic
-from cordwood.broker.image import ClusterImage, PartitionImage, TopicImage
+from cordwood.broker.image import ClusterImage, TopicImage
 from cordwood.broker.partitions import epoch_at_start
 from cordwood.broker.producer_ids import BLOCK_PATH, BLOCK_SIZE, block_after, format_block
 from cordwood.broker.topic_nodes import KeptTopic, decode_topic
@@ -98,7 +98,7 @@ def _reserve_producer_ids(store: MetadataStore, manager: LogManager, *, node_id:
 
 def _hosted(name: str, kept: KeptTopic, tools: HostingTools) -> TopicImage:
     """Serve a topic, each partition as it was left; return it with what is known of them here."""
-    topic = TopicImage(name, kept.topic_id, tuple(map(PartitionImage.new, kept.replicas)))
+    topic = TopicImage.new(name, kept.topic_id, kept.replicas)
     partitions, missing = [*topic.partitions], []
     refused: dict[TopicPartition, KafkaStorageError] = {}
     for index, partition in enumerate(topic.names()):

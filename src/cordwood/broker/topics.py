@@ -8,15 +8,17 @@ One change of topics is made after the other. A log that cannot be made does not
 partition has no leader until the disk allows it, which is tried again and again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import islice
-from typing import NamedTuple, TypeAlias
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.broker.config_resources import topic_resource
 from cordwood.broker.configs import BrokerConfigs
 from cordwood.broker.hosting import HostingTools, delete_log, serve_topic
-from cordwood.broker.image import PartitionImage, TopicImage
+from cordwood.broker.image import TopicImage
 from cordwood.broker.internal_topic_settings import as_settings_say
 from cordwood.broker.kept_configs import forget_texts, keep_texts
 from cordwood.broker.metadata import Metadata
@@ -67,6 +69,8 @@ class MorePartitions(NamedTuple):
     assignments: Sequence[Replicas] | None = None
 
 
+_AT_ONCE: Final = 20
+
 Planned: TypeAlias = PlannedTopic | KafkaError
 Grown: TypeAlias = TopicImage | KafkaError
 
@@ -76,6 +80,7 @@ class Topics:
 
     def __init__(self, tools: TopicTools) -> None:
         self._tools = tools
+        self._lost: set[TopicPartition] = set()
         tools.hosting.manager.on_lost(self._lose)
 
     # -- what is asked
@@ -130,18 +135,26 @@ class Topics:
                     self._tools.configs.apply(topic_resource(topic.name), {})
             return selection
 
-    def retry(self) -> None:
-        """Make the logs that the disk had no room for, as far as it has by now."""
-        metadata = self._tools.metadata
-        if self._tools.writer.is_changing:
-            return  # its images would not know
-        retried = []
-        for topic in metadata.image.topics.values():
-            made = [each for each in topic.leaderless() if self._make(each, topic.topic_id)]
-            if made:
-                retried.append(topic.with_leaders(made))
-        if retried:
-            metadata.publish(metadata.image.with_topic(*retried))
+    async def retry(self) -> None:
+        """Make the logs that the disk had no room for, as far as it has by now.
+
+        A few at a time, until one of them cannot be made. Where a directory is missing, so may be
+        a log that is in it.
+        """
+        manager, metadata = self._tools.hosting.manager, self._tools.metadata
+        async with self._tools.writer.change() as change:
+            while manager.is_whole and (missing := self._missing()):
+                refused = await self._make(missing, change)
+                made = [name for name, _ in missing if name not in refused]
+                topics = [
+                    metadata.image.topics[topic].with_leaders(names)
+                    for topic, names in groupby(made, key=attrgetter("topic"))
+                ]
+                metadata.publish(metadata.image.with_topic(*topics))
+                for name in made:
+                    self._tools.hosting.on_event(f"{name} could be made by now")
+                if refused:
+                    return
 
     # -- what it comes to
 
@@ -165,8 +178,8 @@ class Topics:
             )
         except KafkaError as error:
             return error
-        partitions = tuple(map(PartitionImage.new, replicas))
-        return PlannedTopic(TopicImage(new.name, make_uuid(tools.random), partitions), texts)
+        topic = TopicImage.new(new.name, make_uuid(tools.random), replicas)
+        return PlannedTopic(topic, texts)
 
     def _grown(self, wanted: MorePartitions) -> Grown:
         image = self._tools.metadata.image
@@ -183,8 +196,8 @@ class Topics:
             )
         except KafkaError as error:
             return error
-        added = map(PartitionImage.new, replicas)
-        return TopicImage(topic.name, topic.topic_id, (*topic.partitions, *added))
+        added = TopicImage.new(topic.name, topic.topic_id, replicas)
+        return replace(topic, partitions=(*topic.partitions, *added.partitions))
 
     # -- here
 
@@ -198,6 +211,7 @@ class Topics:
         """Let nobody be taken for the leader of what can be served no more."""
         metadata = self._tools.metadata
         lost = {log.partition for log in logs}
+        self._lost |= lost
         topics = metadata.image.topics
         names = {partition.topic for partition in lost if partition.topic in topics}
         if names:
@@ -207,31 +221,60 @@ class Topics:
     async def _serve(self, topics: Sequence[TopicImage], change: Change) -> None:
         """Make the logs that are not there yet, on the worker, and let everybody know of them."""
         hosting, metadata = self._tools.hosting, self._tools.metadata
-        missing = {
-            partition: topic.topic_id
-            for topic in topics
-            for partition in islice(topic.names(), self._present(topic.name), None)
-        }
+        self._lost.clear()
         try:
-            logs = hosting.manager.begin_create(missing)
-            await change.blocking(logs.make)
-            refused = logs.finish()
+            refused = await self._make(self._new_partitions(topics), change)
         except KafkaStorageError as error:
-            refused = dict.fromkeys(missing, error)
-        served = [serve_topic(topic, hosting, refused=refused) for topic in topics]
+            refused = {name: error for name, _ in self._new_partitions(topics)}
+        served = []
+        for topic in topics:
+            await self._host(topic, change)
+            served.append(serve_topic(topic, hosting, refused=refused))
+        lost = self._lost  # a directory may have gone since its logs were made
+        served = [topic.without_leaders(lost) if lost else topic for topic in served]
         metadata.publish(metadata.image.with_topic(*served))
 
-    def _make(self, partition: TopicPartition, topic_id: Uuid) -> bool:
-        """Make a log, unless there is one that cannot be used; whether that was done."""
-        manager = self._tools.hosting.manager
-        try:
-            if manager.get(partition) is not None:
-                return False
-            manager.create(partition, topic_id=topic_id)
-        except KafkaStorageError:
-            return False
-        self._tools.hosting.on_event(f"{partition} could be made by now")
-        return True
+    async def _make(
+        self, missing: Iterable[tuple[TopicPartition, Uuid]], change: Change
+    ) -> dict[TopicPartition, KafkaStorageError]:
+        """Make logs, and let others have their turn meanwhile; return why some could not be."""
+        logs = self._tools.hosting.manager.new_logs()
+        for _ in logs.begin(missing):
+            await change.breathe()
+        await change.blocking(logs.make)
+        refused: dict[TopicPartition, KafkaStorageError] = {}
+        for of_some in logs.finish():
+            refused |= of_some
+            await change.breathe()
+        return refused
+
+    async def _host(self, topic: TopicImage, change: Change) -> None:
+        """Serve the partitions of a topic, a few a turn."""
+        epochs = [each.leader_epoch for each in topic.partitions]
+        for end in range(_AT_ONCE, len(epochs), _AT_ONCE):
+            self._tools.hosting.partitions.host(
+                topic.name, topic_id=topic.topic_id, leader_epochs=epochs[:end]
+            )
+            await change.breathe()
+
+    def _missing(self) -> list[tuple[TopicPartition, Uuid]]:
+        """Return a few partitions that have no log at all, with their topics' ids."""
+        image, manager = self._tools.metadata.image, self._tools.hosting.manager
+        missing = (
+            (name, image.topics[topic].topic_id)
+            for topic, names in image.leaderless.items()
+            for name in names
+            if not manager.knows(name)
+        )
+        return [*islice(missing, _AT_ONCE)]
+
+    def _new_partitions(
+        self, topics: Iterable[TopicImage]
+    ) -> Iterator[tuple[TopicPartition, Uuid]]:
+        """Yield the partitions that are not known yet, with their topics' ids."""
+        for topic in topics:
+            for name in islice(topic.names(), self._present(topic.name), None):
+                yield name, topic.topic_id
 
     def _present(self, name: str) -> int:
         """Return how many partitions a topic has by now."""

@@ -66,6 +66,11 @@ class LogManager:
         return bool(self._stock.online)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether no directory has been lost, so that a log that is not known is nowhere."""
+        return len(self._stock.online) == len(self._stock.directories)
+
+    @property
     def logs(self) -> Mapping[TopicPartition, Log]:
         """Those that can be used, by partition."""
         return MappingProxyType(self._stock.current.logs)
@@ -87,6 +92,10 @@ class LogManager:
     def has(self, log: Log) -> bool:
         """Whether a log is one of these, and can be used."""
         return log in self._stock
+
+    def knows(self, partition: TopicPartition) -> bool:
+        """Whether a partition has a log here, be it one that is offline."""
+        return partition in self._stock.current.homes
 
     def get(self, partition: TopicPartition) -> Log | None:
         """Return a partition's log, None if there is none here; refuses one that is offline."""
@@ -116,11 +125,9 @@ class LogManager:
         """
         return making.create(self._stock, partition, topic_id=topic_id, is_new=is_new)
 
-    def begin_create(self, wanted: Mapping[TopicPartition, Uuid]) -> NewLogs:
-        """Return logs of new partitions, with their topics' ids, to be made on the worker."""
-        new = NewLogs(self._stock)
-        new.begin(wanted)
-        return new
+    def new_logs(self) -> NewLogs:
+        """Return who makes logs of new partitions, on the worker."""
+        return NewLogs(self._stock)
 
     def create_future(self, partition: TopicPartition, directory: LogDirectory) -> Log:
         """Return an empty copy of a log in another directory, to be filled and promoted."""

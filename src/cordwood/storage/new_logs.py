@@ -1,16 +1,20 @@
 """Many new logs at once, whose making does not hold up the owner of all others.
 
-    begin     by the owner: each is given its place, in the directory with the fewest
+    begin     by the owner, a few a step: each is given its place, in the directory with the fewest
     make      anywhere, it blocks: directories and files; nothing is touched that logs share
-    finish    by the owner: those that were made are found from here on
+    finish    by the owner, a few a step: those that were made are found from here on
+
+Others may have their turn between two steps.
 
 One that could not be made where it was to be is tried again as any other log is, by the owner. One
 whose directory failed meanwhile is offline with it: nobody knows how much of it is there.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ids import Uuid
@@ -25,6 +29,8 @@ from cordwood.storage.names import directory_name
 from cordwood.storage.starting import FILES_OF_ONE
 from cordwood.storage.stock import Stock
 
+_AT_ONCE: Final = 20
+
 
 @dataclass(slots=True)
 class _New:
@@ -37,27 +43,25 @@ class _New:
 
 
 class NewLogs:
-    """Logs in the making. Each step is taken once, by the owner, but for `make`."""
+    """Logs in the making."""
 
     def __init__(self, stock: Stock) -> None:
         self._stock = stock
         self._new: list[_New] = []
 
-    def begin(self, wanted: Mapping[TopicPartition, Uuid]) -> None:
+    def begin(self, wanted: Iterable[tuple[TopicPartition, Uuid]]) -> Iterator[None]:
         """Choose where each is to be; KafkaStorageError if there is no place at all."""
-        stock = self._stock
+        stock, rest = self._stock, iter(wanted)
         homes = {each.path: each for each in stock.online}
         if not homes:
             raise KafkaStorageError("there is no log directory left to make logs in")
         counts = Counter({path: stock.count_in(home) for path, home in homes.items()})
-        for partition, topic_id in wanted.items():
-            making.ensure_name(partition)
-            home = homes[min(counts, key=counts.__getitem__)]
-            counts[home.path] += 1
-            with stock.failing(home):
-                stock.forget_checkpoints(partition, home)
-            place = stock.place(partition, home, name=directory_name(partition), is_new=True)
-            self._new.append(_New(home, place, topic_id))
+        while some := [*islice(rest, _AT_ONCE)]:
+            for partition, topic_id in some:
+                home = homes[min(counts, key=counts.__getitem__)]
+                counts[home.path] += 1
+                self._begin(partition, topic_id, home=home)
+            yield
 
     def make(self) -> None:
         """Make them."""
@@ -69,15 +73,25 @@ class NewLogs:
             except KafkaStorageError:
                 continue
 
-    def finish(self) -> dict[TopicPartition, KafkaStorageError]:
-        """Let them be found; return of the others why they are not there."""
-        refused = {}
-        for new in self._new:
-            try:
-                self._finish(new)
-            except KafkaStorageError as error:
-                refused[new.place.partition] = error
-        return refused
+    def finish(self) -> Iterator[dict[TopicPartition, KafkaStorageError]]:
+        """Let them be found; yield of the others why they are not there."""
+        rest = iter(self._new)
+        while some := [*islice(rest, _AT_ONCE)]:
+            refused = {}
+            for new in some:
+                try:
+                    self._finish(new)
+                except KafkaStorageError as error:
+                    refused[new.place.partition] = error
+            yield refused
+
+    def _begin(self, partition: TopicPartition, topic_id: Uuid, *, home: LogDirectory) -> None:
+        making.ensure_name(partition)
+        with self._stock.failing(home):
+            self._stock.forget_checkpoints(partition, home)
+        name = directory_name(partition)
+        place = self._stock.place(partition, home, name=name, is_new=True)
+        self._new.append(_New(home, place, topic_id))
 
     def _open(self, new: _New) -> Log:
         tools = self._stock.tools

@@ -1,5 +1,6 @@
 """Topics are kept in the metadata, made on the disk, published, and found by whoever asks."""
 
+import asyncio
 import errno
 
 import pytest
@@ -12,7 +13,7 @@ from cordwood.broker.topics import MorePartitions, PlannedTopic
 from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
 from cordwood.core.metadata_nodes import topic_path
 from cordwood.testing.faults import Fault
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import Hall, run, turns
 from tests.unit.storage.manager_samples import partition
 
 
@@ -111,15 +112,67 @@ def test_log_is_made_once_the_disk_allows_it() -> None:
     fault = Fault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
     hall.house.files.script.add(fault)
     create(hall, NewTopic(name="orders", partitions=2))
-    hall.broker.topics.retry()
+    run(hall.broker.topics.retry())
     refused = hall.broker.metadata.image.topics["orders"]
 
     hall.house.files.script.reset()
-    hall.broker.topics.retry()
+    run(hall.broker.topics.retry())
 
     assert refused.leaderless() == [partition(1)]
     assert not hall.broker.metadata.image.topics["orders"].leaderless()
     assert hall.broker.partitions.get("orders", 1).log.bounds.log_end == 0
+
+
+def test_many_logs_are_made_again_until_one_finds_no_room() -> None:
+    hall = Hall()
+    full = Fault(on="create", path="*/orders-*", code=errno.ENOSPC, times=999)
+    hall.house.files.script.add(full)
+    create(hall, NewTopic(name="orders", partitions=60))
+    hall.house.files.script.reset()
+    hall.house.files.script.add(
+        Fault(on="create", path="*/orders-30/*", code=errno.ENOSPC, times=99)
+    )
+
+    run(hall.broker.topics.retry())
+
+    leaderless = hall.broker.metadata.image.topics["orders"].leaderless()
+    assert leaderless == [partition(30), *map(partition, range(40, 60))]
+
+
+def test_others_have_their_turn_while_many_partitions_are_made() -> None:
+    hall, seen = Hall(), list[int]()
+
+    async def scene() -> None:
+        async with asyncio.TaskGroup() as group:
+            new = [NewTopic(name="orders", partitions=100)]
+            creating = group.create_task(hall.broker.topics.create(new))
+            while not creating.done():
+                await asyncio.sleep(0)
+                seen.append(len(hall.manager.logs))
+
+    run(scene())
+
+    assert {*seen} >= {0, 20, 40, 60, 80, 100}
+    assert seen.count(100) >= 5
+
+
+@pytest.mark.parametrize("moment", (2, 7, 9, 11, 13))
+def test_partition_has_no_leader_whose_directory_goes_while_others_are_made(moment: int) -> None:
+    hall = Hall()
+
+    async def scene() -> None:
+        async with asyncio.TaskGroup() as group:
+            new = [NewTopic(name="orders", partitions=100)]
+            group.create_task(hall.broker.topics.create(new))
+            await turns(moment)
+            hall.manager.fail(hall.manager.directories[0], OSError("gone"))
+
+    run(scene())
+
+    topic = hall.broker.metadata.image.topics["orders"]
+    usable = [name for name in topic.names() if name in hall.manager.logs]
+    assert {*topic.leaderless()} == {*topic.names()} - {*usable}
+    assert len(usable) >= 50
 
 
 def test_partitions_of_a_failed_directory_are_not_made_elsewhere() -> None:
@@ -128,7 +181,7 @@ def test_partitions_of_a_failed_directory_are_not_made_elsewhere() -> None:
     hall.manager.fail(hall.manager.directories[0], OSError("gone"))
     before = hall.broker.metadata.image
 
-    hall.broker.topics.retry()
+    run(hall.broker.topics.retry())
 
     assert hall.broker.metadata.image is before
 

@@ -26,6 +26,7 @@ from cordwood.storage.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.worker import InlineWorker
+from cordwood.storage.stock import ManagerSettings
 from tests.unit.storage.cleaned_samples import write_cleaned
 from tests.unit.storage.log_samples import filled, headers_of
 from tests.unit.storage.manager_samples import HeldWorker, House, made, partition
@@ -130,7 +131,9 @@ class Home:
     def configure(self, **changes: object) -> None:
         """Let the topic live by other settings."""
         config = replace(self.house.config, **changes)  # type: ignore[arg-type]  # by the test's word
-        self.manager.configure(partition().topic, config)
+        self.manager.adopt(ManagerSettings(config_for=lambda _: config))
+        for log in self.manager.logs_of(partition().topic):
+            self.manager.renew(log)
 
 
 def held() -> tuple[Home, HeldWorker]:

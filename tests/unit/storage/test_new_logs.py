@@ -13,13 +13,20 @@ from tests.unit.storage.manager_samples import ORDERS_ID, House, partition
 
 
 def begun(manager: LogManager, *numbers: int) -> NewLogs:
-    return manager.begin_create({partition(each): ORDERS_ID for each in numbers})
+    new = manager.new_logs()
+    for _ in new.begin([(partition(each), ORDERS_ID) for each in numbers]):
+        continue
+    return new
+
+
+def finished(new: NewLogs) -> dict[TopicPartition, KafkaStorageError]:
+    return {name: error for of_some in new.finish() for name, error in of_some.items()}
 
 
 def made(manager: LogManager, *numbers: int) -> dict[TopicPartition, KafkaStorageError]:
     new = begun(manager, *numbers)
     new.make()
-    return new.finish()
+    return finished(new)
 
 
 def test_logs_are_found_once_they_are_finished() -> None:
@@ -28,7 +35,7 @@ def test_logs_are_found_once_they_are_finished() -> None:
 
     new.make()
     before = dict(manager.logs)
-    refused = new.finish()
+    refused = finished(new)
 
     assert (before, refused) == ({}, {})
     assert [*manager.logs] == [partition(0), partition(1)]
@@ -98,7 +105,7 @@ def test_log_whose_directory_fails_before_it_is_found_is_offline() -> None:
     new.make()
     manager.fail(manager.directories[0], OSError("gone"))
 
-    refused = new.finish()
+    refused = finished(new)
 
     assert [*refused] == [partition(0)]
     with pytest.raises(KafkaStorageError, match="offline: gone"):
@@ -127,3 +134,15 @@ def test_no_log_is_begun_without_a_directory() -> None:
 def test_partition_that_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidPartitionsError):
         begun(House().load(), -1)
+
+
+def test_logs_are_begun_and_finished_a_few_a_step() -> None:
+    manager = House().load()
+    new = manager.new_logs()
+    wanted = [(partition(each), ORDERS_ID) for each in range(45)]
+
+    steps = [len(manager.logs) for _ in new.begin(wanted)]
+    new.make()
+    found = [len(manager.logs) for _ in new.finish()]
+
+    assert (steps, found) == ([0, 0, 0], [20, 40, 45])
