@@ -68,7 +68,7 @@ class TopicImage:
             yield TopicPartition(TopicName(self.name), PartitionId(index))
 
     @classmethod
-    def new(cls, name: str, topic_id: Uuid, replicas: Sequence[tuple[int, ...]]) -> Self:
+    def new(cls, name: str, topic_id: Uuid, *, replicas: Sequence[tuple[int, ...]]) -> Self:
         """Return a topic that nobody has led yet, with the replicas of each of its partitions."""
         by_replicas = {each: PartitionImage.new(each) for each in {*replicas}}
         return cls(name, topic_id, tuple(by_replicas[each] for each in replicas))

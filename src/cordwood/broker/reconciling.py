@@ -98,7 +98,7 @@ def _reserve_producer_ids(store: MetadataStore, manager: LogManager, *, node_id:
 
 def _hosted(name: str, kept: KeptTopic, tools: HostingTools) -> TopicImage:
     """Serve a topic, each partition as it was left; return it with what is known of them here."""
-    topic = TopicImage.new(name, kept.topic_id, kept.replicas)
+    topic = TopicImage.new(name, kept.topic_id, replicas=kept.replicas)
     partitions, missing = [*topic.partitions], []
     refused: dict[TopicPartition, KafkaStorageError] = {}
     for index, partition in enumerate(topic.names()):

@@ -178,7 +178,7 @@ class Topics:
             )
         except KafkaError as error:
             return error
-        topic = TopicImage.new(new.name, make_uuid(tools.random), replicas)
+        topic = TopicImage.new(new.name, make_uuid(tools.random), replicas=replicas)
         return PlannedTopic(topic, texts)
 
     def _grown(self, wanted: MorePartitions) -> Grown:
@@ -196,7 +196,7 @@ class Topics:
             )
         except KafkaError as error:
             return error
-        added = TopicImage.new(topic.name, topic.topic_id, replicas)
+        added = TopicImage.new(topic.name, topic.topic_id, replicas=replicas)
         return replace(topic, partitions=(*topic.partitions, *added.partitions))
 
     # -- here

@@ -24,9 +24,9 @@ from cordwood.core.ports import Worker
 from cordwood.core.types import TopicPartition
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.stock import ManagerSettings
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.worker import InlineWorker
-from cordwood.storage.stock import ManagerSettings
 from tests.unit.storage.cleaned_samples import write_cleaned
 from tests.unit.storage.log_samples import filled, headers_of
 from tests.unit.storage.manager_samples import HeldWorker, House, made, partition
