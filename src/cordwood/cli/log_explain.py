@@ -148,15 +148,16 @@ def lines_of_cleaning(told: "CleaningOutlook") -> list[str]:
 
 def outlook_of(told: "SegmentOutlook") -> str:
     """Return what the cleaner does to a segment."""
-    state = "clean" if told.is_clean else "dirty"
+    if told.is_clean:
+        return "clean"
     if not told.holds:
-        return state if told.is_clean else "dirty, may be cleaned"
+        return "dirty, may be cleaned"
     more = []
     if told.until_ms is not None:
         more.append(f"not before {_moment(told.until_ms)}")
     if told.rolls_after_bytes is not None:
         more.append(_when_rolled(told))
-    return f"{state}, not cleaned: {'; '.join((*told.holds, *more))}"
+    return f"dirty, not cleaned: {'; '.join((*told.holds, *more))}"
 
 
 def _when_due(told: "CleaningOutlook") -> str:

@@ -22,9 +22,8 @@ from cordwood.compaction.choosing import (
 )
 from cordwood.compaction.counting import count_pass
 from cordwood.compaction.directory_facts import look, plan_of
-from cordwood.compaction.engine import Engine
 from cordwood.compaction.job import CleaningFailedError, CleaningJob
-from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.kernels import engine
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.ports import Files
@@ -55,7 +54,6 @@ class Details:
 
     has_horizons: bool = False
     is_deep: bool = False
-    engine: Engine = PLAIN
     tell: Callable[[int], object] = _ignore
 
 
@@ -176,7 +174,8 @@ def horizons_of(reader: PartitionReader) -> Iterator[Horizon]:
 
 def _freed(files: Files, path: str, *, plan: CleaningPlan, details: Details) -> int | None:
     """Count by how much a pass makes the log smaller."""
-    if not details.is_deep and sum(each.size for each in plan.segments) > CHEAP_BYTES:
+    size = sum(each.size for each in plan.segments)
+    if not details.is_deep and size > CHEAP_BYTES:
         return None
     job = CleaningJob(
         directory=path,
@@ -185,9 +184,7 @@ def _freed(files: Files, path: str, *, plan: CleaningPlan, details: Details) -> 
         io_buffer_bytes=_IO_BUFFER_BYTES,
     )
     try:
-        counts = count_pass(
-            job, files, engine=details.engine, control=_Control(details.tell)
-        ).counts
+        counts = count_pass(job, files, engine=engine(size), control=_Control(details.tell)).counts
     except CleaningFailedError:
         if details.is_deep:
             raise

@@ -163,7 +163,7 @@ def test_explain_tells_of_wrong_checkpoints_and_of_undecided_transactions() -> N
 @pytest.mark.parametrize(
     ("outlook", "words"),
     (
-        (SegmentOutlook(base_offset=0, is_clean=True), "clean"),
+        (SegmentOutlook(base_offset=0, is_clean=True, holds=("active",)), "clean"),
         (SegmentOutlook(base_offset=0, is_clean=False), "dirty, may be cleaned"),
         (
             SegmentOutlook(base_offset=0, is_clean=False, holds=("too young",), until_ms=0),
@@ -172,12 +172,12 @@ def test_explain_tells_of_wrong_checkpoints_and_of_undecided_transactions() -> N
         (
             SegmentOutlook(
                 base_offset=0,
-                is_clean=True,
+                is_clean=False,
                 holds=("active",),
                 rolls_after_bytes=5,
                 rolls_after_ms=0,
             ),
-            f"clean, not cleaned: active; it rolls after 5 more bytes, {LATER}",
+            f"dirty, not cleaned: active; it rolls after 5 more bytes, {LATER}",
         ),
     ),
 )
