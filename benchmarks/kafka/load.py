@@ -116,13 +116,13 @@ def _produced(bench: _Bench, load: _Load) -> list[Figure]:
             "--throughput", "-1", "--bootstrap-server", peer.bootstrap,
             "--command-property", "acks=all", "linger.ms=5", f"batch.size={load.batch_bytes}",
         )  # fmt: skip
-        used = peer.processor_seconds() - before
+        used = peer.processor_seconds_since(before)
         return float(_RATE.findall(said)[-1]), used / load.records * 1e6
 
     def consume(peer: Peer) -> tuple[float, float]:
         before = peer.processor_seconds()
         said = tool(bench.jars, JAVA, "consume", peer.bootstrap, topic, str(load.records))
-        return float(said), (peer.processor_seconds() - before) / load.records * 1e6
+        return float(said), peer.processor_seconds_since(before) / load.records * 1e6
 
     return [
         *_rates(f"produce, {load.name}", bench.rounds_of(produce), processor_goal=1 / 0.7),
@@ -137,7 +137,7 @@ def _from_many(bench: _Bench, records: int) -> list[Figure]:
         before = peer.processor_seconds()
         words = ("produce", peer.bootstrap, "many", str(records), str(PRODUCERS))
         rate = float(tool(bench.jars, JAVA, *words))
-        return rate, (peer.processor_seconds() - before) / records * 1e6
+        return rate, peer.processor_seconds_since(before) / records * 1e6
 
     return _rates(f"produce, 100 B, {PRODUCERS} producers, linger 0", bench.rounds_of(produce))
 

@@ -98,6 +98,10 @@ class Peer:
         after_name = self._of_process("stat").rpartition(")")[2].split()
         return (int(after_name[11]) + int(after_name[12])) / _TICKS
 
+    def processor_seconds_since(self, before: float) -> float:
+        """Return what it has used since; less than a tick cannot be told from nothing."""
+        return max(self.processor_seconds() - before, 1 / _TICKS)
+
     def resident_mib(self) -> float:
         """Return how much memory it has in use now."""
         pages = int(self._of_process("statm").split()[1])
