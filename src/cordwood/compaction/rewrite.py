@@ -20,20 +20,22 @@ is compressed again with its codec, at the codec's default level. Batches of the
 v2, as Kafka's do since it writes no other format: from the first to the last record that stays.
 """
 
+from typing import Final
+
 from cordwood.compaction.engine import Chunk, Counts
 from cordwood.compaction.fated import FatedBatch, fated_batches
 from cordwood.compaction.fates import Fate
-from cordwood.compaction.key_hash import record_hash, stream_with
+from cordwood.compaction.key_hash import stream_with
 from cordwood.compaction.marks import Marks
 from cordwood.compaction.plan import CleaningPlan
-from cordwood.core.binary import Buffer, append_varint, append_varlong, read_varint, read_varlong
-from cordwood.records.batch import LOG_APPEND_TIME_BIT, RecordBatch
-from cordwood.records.builder import emptied, filtered
+from cordwood.compaction.unpacked import UnpackedBatch
+from cordwood.core.binary import Buffer
+from cordwood.records.batch import RecordBatch
+from cordwood.records.builder import emptied
 from cordwood.records.convert import up_convert_emptied, up_convert_kept
 from cordwood.records.legacy import LegacyBatch
-from cordwood.records.v2_record import V2Record, wrap_int64
 
-_GONE = b""
+_GONE: Final = b""
 
 
 class PlainRewriter:
@@ -51,16 +53,16 @@ class PlainRewriter:
         for fated in fated_batches(chunk):
             batch = fated.batch
             if isinstance(batch, LegacyBatch):
-                is_protected = chunk.modified_ms > self._legacy_horizon_ms
-                left: Buffer = self._legacy(
-                    fated, batch, _Keeping(marks, counts, is_protected=is_protected)
-                )
+                is_young = chunk.modified_ms > self._legacy_horizon_ms
+                keeping = _Keeping(marks, counts, protects_tombstones=is_young)
+                left = self._legacy(batch, fated, keeping)
             elif fated.fate & Fate.CONTROL:
                 left = self._marker(batch, fated.fate, counts)
             else:
                 horizon = batch.delete_horizon_ms
-                is_protected = horizon is None or self._now_ms < horizon
-                left = self._data(fated, batch, _Keeping(marks, counts, is_protected=is_protected))
+                is_early = horizon is None or self._now_ms < horizon
+                keeping = _Keeping(marks, counts, protects_tombstones=is_early)
+                left = self._data(batch, fated, keeping)
             counts.batches_read += 1
             counts.bytes_read += batch.size
             counts.batches_kept += len(left) > 0
@@ -73,81 +75,55 @@ class PlainRewriter:
             counts.markers_dropped += batch.count
             return _emptied(batch, fate, counts)
         counts.markers_kept += batch.count
-        if not fate & Fate.NEEDS_HORIZON:
-            counts.batches_copied += 1
-            return batch.data
-        data = batch.uncompressed()
-        return self._filtered(batch, data, _spans(batch, data), needs_horizon=True)
+        if fate & Fate.NEEDS_HORIZON:
+            unpacked = UnpackedBatch.of(batch)
+            return unpacked.filtered(unpacked.records, new_horizon_ms=self._new_horizon_ms)
+        counts.batches_copied += 1
+        return batch.data
 
-    def _data(self, fated: FatedBatch, batch: RecordBatch, keeping: "_Keeping") -> Buffer:
-        kept_numbers = keeping.kept(fated, batch.count)
-        if not kept_numbers:
+    def _data(self, batch: RecordBatch, fated: FatedBatch, keeping: "_Keeping") -> Buffer:
+        numbers = keeping.kept(fated, batch.count)
+        if not numbers:
             return _emptied(batch, fated.fate, keeping.counts)
-        data = batch.uncompressed()
-        spans = _spans(batch, data)
-        kept = [spans[number - fated.first_number] for number in kept_numbers]
-        keeping.add_to_stream(batch, kept, data=data)
-        needs_horizon = keeping.has_tombstone and not batch.has_delete_horizon
-        if len(kept) == len(spans) and not needs_horizon:
-            keeping.counts.batches_copied += 1
-            return batch.data
-        return self._filtered(batch, data, kept, needs_horizon=needs_horizon)
+        unpacked = UnpackedBatch.of(batch)
+        kept = [unpacked.records[number - fated.first_number] for number in numbers]
+        for record in kept:
+            keeping.add_to_stream(unpacked.hash_of(record))
+        if keeping.has_tombstone and not batch.has_delete_horizon:
+            return unpacked.filtered(kept, new_horizon_ms=self._new_horizon_ms)
+        if len(kept) < batch.count:
+            return unpacked.filtered(kept)
+        keeping.counts.batches_copied += 1
+        return batch.data
 
-    def _legacy(self, fated: FatedBatch, batch: LegacyBatch, keeping: "_Keeping") -> Buffer:
+    def _legacy(self, batch: LegacyBatch, fated: FatedBatch, keeping: "_Keeping") -> Buffer:
         records = list(batch.records())
-        kept_numbers = keeping.kept(fated, len(records))
-        if kept_numbers:
-            converted = RecordBatch(
-                up_convert_kept(
-                    batch,
-                    [records[number - fated.first_number] for number in kept_numbers],
-                    delete_horizon_ms=self._new_horizon_ms if keeping.has_tombstone else None,
-                )
-            )
-            data = converted.uncompressed()
-            keeping.add_to_stream(converted, _spans(converted, data), data=data)
+        kept = [
+            records[number - fated.first_number] for number in keeping.kept(fated, len(records))
+        ]
+        if kept:
+            horizon = self._new_horizon_ms if keeping.has_tombstone else None
+            converted = RecordBatch(up_convert_kept(batch, kept, delete_horizon_ms=horizon))
+            unpacked = UnpackedBatch.of(converted)
+            for record in unpacked.records:
+                keeping.add_to_stream(unpacked.hash_of(record))
             return converted.data
-        if not fated.fate & Fate.KEPT_IF_EMPTY:
-            return _GONE
-        keeping.counts.batches_emptied += 1
-        return up_convert_emptied(batch, base_offset=records[0].offset)
-
-    def _filtered(
-        self, batch: RecordBatch, data: Buffer, kept: "list[_Span]", *, needs_horizon: bool
-    ) -> Buffer:
-        raw = bytearray()
-        for start, record in kept:
-            if needs_horizon:
-                shift = batch.base_timestamp - self._new_horizon_ms
-                _append_shifted(raw, data[start : record.end], shift)
-            else:
-                raw += data[start : record.end]
-        max_timestamp = batch.max_timestamp
-        if not batch.attributes & LOG_APPEND_TIME_BIT:
-            max_timestamp = max(-1, *(_timestamp(batch, record) for _, record in kept))
-        return filtered(
-            batch,
-            raw,
-            count=len(kept),
-            max_timestamp=max_timestamp,
-            new_horizon_ms=self._new_horizon_ms if needs_horizon else None,
-        )
-
-
-#: Where a record begins in the uncompressed records, and what it says.
-_Span = tuple[int, V2Record]
+        if fated.fate & Fate.KEPT_IF_EMPTY:
+            keeping.counts.batches_emptied += 1
+            return up_convert_emptied(batch, base_offset=records[0].offset)
+        return _GONE
 
 
 class _Keeping:
     """Says of a data batch which of its records stay, and counts."""
 
-    __slots__ = ("_is_protected", "_marks", "counts", "has_tombstone")
+    __slots__ = ("_marks", "_protects_tombstones", "counts", "has_tombstone")
 
-    def __init__(self, marks: Marks, counts: Counts, *, is_protected: bool) -> None:
+    def __init__(self, marks: Marks, counts: Counts, *, protects_tombstones: bool) -> None:
         self.counts = counts
         self.has_tombstone = False
         self._marks = marks
-        self._is_protected = is_protected
+        self._protects_tombstones = protects_tombstones
 
     def kept(self, fated: FatedBatch, count: int) -> list[int]:
         """Return the numbers of the records that stay."""
@@ -160,27 +136,23 @@ class _Keeping:
         counts.records_kept += len(kept)
         return kept
 
+    def add_to_stream(self, hashed: int) -> None:
+        """Take account of a record that stays, by its hash."""
+        self.counts.stream = stream_with(self.counts.stream, hashed)
+
     def _stays(self, number: int) -> bool:
         counts = self.counts
         if not self._marks.is_latest(number):
             counts.superseded += 1
             return False
-        if self._marks.is_tombstone(number):
-            counts.tombstones_kept += self._is_protected
-            counts.tombstones_dropped += not self._is_protected
-            self.has_tombstone |= self._is_protected
-            return self._is_protected
-        return True
-
-    def add_to_stream(self, batch: RecordBatch, kept: list[_Span], *, data: Buffer) -> None:
-        """Take account of the records that stay, as consumers will see them."""
-        for start, record in kept:
-            hashed = record_hash(
-                data[_key_at(data, start, record.end) : record.end],
-                offset=batch.base_offset + record.offset_delta,
-                timestamp=_timestamp(batch, record),
-            )
-            self.counts.stream = stream_with(self.counts.stream, hashed)
+        if not self._marks.is_tombstone(number):
+            return True
+        if self._protects_tombstones:
+            counts.tombstones_kept += 1
+            self.has_tombstone = True
+        else:
+            counts.tombstones_dropped += 1
+        return self._protects_tombstones
 
 
 def _emptied(batch: RecordBatch, fate: Fate, counts: Counts) -> Buffer:
@@ -189,37 +161,3 @@ def _emptied(batch: RecordBatch, fate: Fate, counts: Counts) -> Buffer:
         return _GONE
     counts.batches_emptied += 1
     return emptied(batch)
-
-
-def _spans(batch: RecordBatch, data: Buffer) -> "list[_Span]":
-    spans, start = [], 0
-    for record in batch.raw_records(data):
-        spans.append((start, record))
-        start = record.end
-    return spans
-
-
-def _timestamp(batch: RecordBatch, record: V2Record) -> int:
-    """Return the time that consumers see."""
-    if batch.attributes & LOG_APPEND_TIME_BIT:
-        return batch.max_timestamp
-    return wrap_int64(batch.base_timestamp + record.timestamp_delta)
-
-
-def _key_at(data: Buffer, start: int, end: int) -> int:
-    """Return where the length of a record's key begins."""
-    _, at = read_varint(data, start, end)
-    _, at = read_varlong(data, at + 1, end)
-    return read_varint(data, at, end)[1]
-
-
-def _append_shifted(out: bytearray, record: Buffer, shift: int) -> None:
-    """Append a record with another time delta, and otherwise the bytes that it has."""
-    _, start = read_varint(record, 0, len(record))
-    delta, after = read_varlong(record, start + 1, len(record))
-    shifted = bytearray()
-    append_varlong(shifted, wrap_int64(delta + shift))
-    append_varint(out, 1 + len(shifted) + len(record) - after)
-    out += record[start : start + 1]
-    out += shifted
-    out += record[after:]
