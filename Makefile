@@ -64,6 +64,7 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@$(PY) -m benchmarks.kafka.clients
 	@$(PY) -m benchmarks.kafka.load --full
 	@$(PY) -m benchmarks.kafka.life --full
+	@$(PY) -m benchmarks.kafka.compaction --full
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop

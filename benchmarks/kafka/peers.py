@@ -25,7 +25,7 @@ KAFKA: Final = "Kafka 4.3"
 OURS: Final = "cordwood"
 PATIENCE_S: Final = 120
 
-_AS_ITS_SCRIPTS: Final = (
+AS_ITS_SCRIPTS: Final = (
     "-Xms1g",
     "-Xmx1g",
     "-server",
@@ -95,8 +95,8 @@ class Peer:
 
     def processor_seconds(self) -> float:
         """Return what the process has used so far."""
-        after_name = self._of_process("stat").rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / _TICKS
+        assert self.process is not None, "it runs"
+        return processor_seconds(self.process.pid)
 
     def processor_seconds_since(self, before: float) -> float:
         """Return what it has used since; less than a tick cannot be told from nothing."""
@@ -104,12 +104,9 @@ class Peer:
 
     def resident_mib(self) -> float:
         """Return how much memory it has in use now."""
-        pages = int(self._of_process("statm").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
-
-    def _of_process(self, name: str) -> str:
         assert self.process is not None, "it runs"
-        return Path(f"/proc/{self.process.pid}/{name}").read_text()
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
 
     def _has_answered(self) -> bool:
         try:
@@ -126,6 +123,12 @@ class Peer:
                 if len(size) < 4:
                     raise EOFError
                 return answers.read(int.from_bytes(size))
+
+
+def processor_seconds(process_id: int) -> float:
+    """Return what a process has used so far."""
+    after_name = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / _TICKS
 
 
 @contextmanager
@@ -151,7 +154,7 @@ def kafka(jars: Jars, folder: Path) -> Peer:
     """Return Kafka's broker with a log directory that has been formatted."""
     folder.mkdir()
     port, settings = formatted(jars, folder, _ALONE)
-    command = ["java", *_AS_ITS_SCRIPTS, "-cp", jars.class_path, "kafka.Kafka", str(settings)]
+    command = ["java", *AS_ITS_SCRIPTS, "-cp", jars.class_path, "kafka.Kafka", str(settings)]
     return Peer(KAFKA, command, port, folder)
 
 

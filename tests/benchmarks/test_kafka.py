@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from benchmarks.kafka import life, load
+from benchmarks.kafka import compaction, life, load
 from tests.interop.kafka_harness.jars import MissingToolError, fetch
 
 pytestmark = pytest.mark.timeout(600)
@@ -36,4 +36,13 @@ def test_starts_are_measured_when_small() -> None:
     measured = life.figures(size, rounds=1)
 
     assert len({figure.name for figure in measured}) == len(measured) == 9
+    assert all(figure.value > 0 for figure in measured)
+
+
+def test_cleaners_are_measured_when_small() -> None:
+    size = compaction.Size(records=20_000, keys=3_000, once=20_000, memory=1 << 20)
+
+    measured = list(compaction.figures(size, rounds=1))
+
+    assert len({figure.name for figure in measured}) == len(measured) == 11
     assert all(figure.value > 0 for figure in measured)
