@@ -3,9 +3,10 @@
 One that comes to nothing does not keep the next from its turn; Ctrl-C does.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import typer
 
@@ -33,12 +34,21 @@ class Telling(NamedTuple):
     as_json: bool = False
     certificates: str | None = None
 
-    def tell(self, report: CompactReport) -> None:
-        """Print what was done, or is to be; keep the certificate."""
-        say(report.to_json() if self.as_json else "\n".join(lines_of(report)))
-        if self.certificates is not None and report.certificate is not None:
-            with Path(self.certificates).open("a", encoding="utf-8") as kept:
-                kept.write(f"{report.certificate.to_json()}\n")
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[CompactReport], None]]:
+        """Yield what prints a report, and keeps its certificate in a file that is open by then."""
+        with ExitStack() as stack:
+            kept: TextIO | None = None
+            if self.certificates is not None:
+                kept = stack.enter_context(Path(self.certificates).open("a", encoding="utf-8"))
+
+            def tell_of(report: CompactReport) -> None:
+                say(report.to_json() if self.as_json else "\n".join(lines_of(report)))
+                if kept is not None and report.certificate is not None:
+                    kept.write(f"{report.certificate.to_json()}\n")
+                    kept.flush()
+
+            yield tell_of
 
 
 def keys_in_file(files: Files, path: str, *, form: KeyForm) -> frozenset[bytes]:
@@ -57,7 +67,7 @@ def compact(
     """Compact partitions, or say what that would be; exit with 1 if one has come to nothing."""
     has_failed = False
     warm_for(log_bytes(place.path for place in places))
-    with interruptible() as is_stopped, progress(None) as advance:
+    with telling.opened() as tell_of, interruptible() as is_stopped, progress(None) as advance:
         tools = CompactTools(
             files=files,
             clock=SystemClock(),
@@ -69,7 +79,7 @@ def compact(
         do = work.plan_compaction if is_dry_run else work.compact
         for path, found in places:
             try:
-                telling.tell(do(tools, path, found=found, order=order))
+                tell_of(do(tools, path, found=found, order=order))
             except CleaningStoppedError:
                 break
             except CleaningFailedError as error:

@@ -39,7 +39,7 @@ from cordwood.storage.replacing import Replacement
 from cordwood.workbench.keys_found import offsets_of_keys
 from cordwood.workbench.owned import named_partition, owned
 from cordwood.workbench.places import is_log_directory
-from cordwood.workbench.settings_found import FoundSettings, SettingsFinder
+from cordwood.workbench.settings_found import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
 _OFFSETS_SHOWN: Final = 3
@@ -120,14 +120,24 @@ class CompactReport:
 def places_to_compact(
     files: Files, paths: Iterable[str], *, settings: SettingsFinder
 ) -> list[PlaceToCompact]:
-    """Return the partitions at some paths; of a log directory those that are compacted."""
+    """Return the partitions at some paths; of a log directory those that metadata call compacted.
+
+    SettingError where there is none, or where it is given: that would be said of every topic.
+    """
     found = []
     for path in paths:
         if not is_log_directory(files, path):
             found.append(_place_to_compact(path, settings))
             continue
         inside = [_place_to_compact(each, settings) for each in partition_paths(files, path)]
-        found += [each for each in inside if each.found.cleanup.is_compacted]
+        if any(each.found.cleanup.source == GIVEN for each in inside):
+            why = "cleanup.policy is given for all topics of"
+            raise _refusal(why, path, "give the directories of the partitions that are meant")
+        compacted = [each for each in inside if each.found.cleanup.is_compacted]
+        if not compacted:
+            why = "no metadata say of a topic that it is compacted in"
+            raise _refusal(why, path, "give the directories of partitions, and their settings")
+        found += compacted
     return found
 
 
@@ -199,6 +209,10 @@ def _plan(tools: CompactTools, path: str, found: FoundSettings, order: CompactOr
         _refuse_newer(path, newer, end)
     report = _report(path, assessment, plan, end=end, now_ms=now_ms)
     return _Planned(plan, replace(report, newer=newer), assessment.first_dirty.offset)
+
+
+def _refusal(why: str, path: str, remedy: str) -> SettingError:
+    return SettingError(f"{why} {path}", key="cleanup.policy", remedy=remedy)
 
 
 def _place_to_compact(path: str, settings: SettingsFinder) -> PlaceToCompact:

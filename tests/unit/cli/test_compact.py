@@ -44,8 +44,8 @@ def test_dry_run_tells_what_would_be_done_and_does_not(compact: Compact, logs: P
     assert len(list((logs / "t-0").glob("*.log"))) == 3
 
 
-def test_log_directory_stands_for_its_partitions(compact: Compact, logs: Path) -> None:
-    said = compact(logs)
+def test_partition_is_compacted_and_told_of(compact: Compact, logs: Path) -> None:
+    said = compact(logs / "t-0")
 
     assert said.code == 0
     assert said.out.splitlines()[-1] == (
@@ -77,22 +77,20 @@ def test_keys_of_a_file_are_erased_and_certified(compact: Compact, logs: Path) -
         (("--memory", "5"), "greater than or equal to"),
         (("--erase-key", "nowhere"), "nowhere"),
         (("--verify", "somehow"), "somehow"),
+        (("--certificate", "nowhere/certificates"), "nowhere/certificates"),
     ),
 )
 def test_what_cannot_be_meant_is_refused(
     compact: Compact, logs: Path, words: tuple[str, ...], told: str
 ) -> None:
-    said = compact(logs, *words)
+    said = compact(logs / "t-0", *words)
 
     assert said.code in {2, 3}
     assert told in said.err
 
 
 def test_an_offset_is_refused_for_several_partitions(compact: Compact, logs: Path) -> None:
-    (logs / "t-0").rename(logs / "t-1")
-    (logs / "t-0").mkdir()
-
-    said = compact(logs, "--until", "3")
+    said = compact(logs / "t-0", logs / "t-0", "--until", "3")
 
     assert (said.code, "of one partition" in said.err) == (2, True)
 

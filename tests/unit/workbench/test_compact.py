@@ -6,10 +6,13 @@ import pytest
 
 from cordwood.compaction.erasing import is_sealed
 from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.core.metadata_nodes import TOPIC
 from cordwood.workbench.compact import compact, places_to_compact, plan_compaction
+from cordwood.workbench.metadata_found import METADATA_LOG
 from cordwood.workbench.settings_found import SettingsFinder
 from tests.unit.storage.log_samples import DIRECTORY
 from tests.unit.workbench.compact_samples import Shelf, order
+from tests.unit.workbench.metadata_samples import config, metadata_batch, topic
 
 
 def test_compact_leaves_the_last_record_of_each_key_and_the_active_segment() -> None:
@@ -153,23 +156,36 @@ def test_report_is_told_as_json() -> None:
     assert told["certificate"]["counts"]["records_kept"] == 1
 
 
-def test_places_of_a_log_directory_are_those_that_are_compacted() -> None:
-    shelf = Shelf("a1")
+def with_metadata(shelf: Shelf, policy: str) -> Shelf:
+    """Let Kafka's metadata say of the topic how it is cleaned up."""
     files = shelf.place.files
-    said = {
-        policy: SettingsFinder(files, given={"cleanup.policy": policy})
-        for policy in ("compact", "delete")
-    }
+    files.make_directory(f"/d/{METADATA_LOG}")
+    data = metadata_batch(topic("t"), config(TOPIC, "t", "cleanup.policy", policy))
+    files.create(f"/d/{METADATA_LOG}/{0:020}.log").append(data)
+    return shelf
 
-    found = [
-        places_to_compact(files, [path], settings=settings)
-        for path in ("/d", DIRECTORY)
-        for settings in said.values()
-    ]
 
-    assert [[place.path for place in each] for each in found] == [
-        [DIRECTORY],
-        [],
-        [DIRECTORY],
-        [DIRECTORY],
-    ]
+def places(shelf: Shelf, path: str, **given: str) -> list[str]:
+    settings = SettingsFinder(shelf.place.files, given=given)
+    found = places_to_compact(shelf.place.files, [path], settings=settings)
+    return [each.path for each in found]
+
+
+def test_places_of_a_log_directory_are_those_that_metadata_call_compacted() -> None:
+    shelf = with_metadata(Shelf("a1"), "compact")
+
+    assert places(shelf, "/d") == places(shelf, DIRECTORY) == [DIRECTORY]
+
+
+def test_places_of_a_log_directory_are_refused_when_none_is_compacted() -> None:
+    shelf = with_metadata(Shelf("a1"), "delete")
+
+    with pytest.raises(SettingError, match="no metadata say of a topic that it is compacted in /d"):
+        places(shelf, "/d")
+
+
+def test_places_of_a_log_directory_are_refused_when_all_are_said_to_be_compacted() -> None:
+    shelf = with_metadata(Shelf("a1"), "delete")
+
+    with pytest.raises(SettingError, match="is given for all topics of /d; give the directories"):
+        places(shelf, "/d", **{"cleanup.policy": "compact"})
