@@ -1,19 +1,22 @@
 """Kafka's own cleaner and ours clean the same logs, and leave the same batches and records.
 
 Random lives of compacted logs, with every kind of batch and record there is, are cleaned again and
-again while time passes; every pass begins with what one of the two cleaners has left. What is
-compared, and what is not, is told in `cleaned_logs`. The seed is the test's.
+again while time passes; every pass begins with what one of the two cleaners has left. Our passes
+are done by the plain engine and by the kernels in turns. What is compared, and what is not, is told
+in `cleaned_logs`. The seed is the test's.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from cordwood.compaction.engine import Engine
 from cordwood.compaction.plain import PLAIN
+from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.cleaned_logs import segments_of
 from tests.interop.kafka_harness.cleaned_twins import CleanedTwins
 from tests.interop.kafka_harness.compacted_lives import RETENTION_MS, CompactedLife, Kind
@@ -45,20 +48,24 @@ Lived = tuple[Counter[str], list[str]]
 @pytest.fixture(scope="module")
 def lives(kafka43_jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Lived]]:
     """Of each life what our passes counted, and where the cleaners did not leave the same."""
+    warm(lambda _: None)
+    from cordwood.compaction.kernels.kernel_engine import KERNELS  # noqa: PLC0415  # once compiled
+
     folder = tmp_path_factory.mktemp("cleaned")
     kafka_logs = KafkaLogs(kafka43_jars, folder)
-    yield [live(seed, kafka_logs, folder / str(seed)) for seed in range(SEEDS)]
+    engines = (PLAIN, KERNELS)
+    yield [live(seed, kafka_logs, folder / str(seed), engines) for seed in range(SEEDS)]
     kafka_logs.close()
 
 
-def live(seed: int, kafka_logs: KafkaLogs, folder: Path) -> Lived:
+def live(seed: int, kafka_logs: KafkaLogs, folder: Path, engines: Sequence[Engine]) -> Lived:
     kind, setting = KINDS[seed % len(KINDS)], SETTINGS[seed % len(SETTINGS)]
     twins = CleanedTwins(kafka_logs, folder, CompactedLife(seed, CONFIG | setting, kind))
     counted: Counter[str] = Counter()
     found: list[str] = []
     for stage in range(STAGES):
         twins.live_on()
-        done = twins.clean(PLAIN)
+        done = twins.clean(engines[(seed + stage) % len(engines)])
         found += [f"pass {stage}, {each}" for each in done.found]
         if done.ours is not None and done.ours.certificate is not None:
             assert done.ours.end == done.theirs.end

@@ -18,8 +18,8 @@ from cordwood.cli.warming import log_bytes, warm_for
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.erasing import KeyForm, keys_in
 from cordwood.compaction.job import CleaningFailedError, CleaningStoppedError
+from cordwood.compaction.kernels import engine
 from cordwood.compaction.passes import InlineRunner
-from cordwood.compaction.plain import PLAIN
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemClock, SystemRandom
 from cordwood.records.kernels import decoder
@@ -66,13 +66,14 @@ def compact(
 ) -> None:
     """Compact partitions, or say what that would be; exit with 1 if one has come to nothing."""
     has_failed = False
-    warm_for(log_bytes(place.path for place in places))
+    size = log_bytes(place.path for place in places)
+    warm_for(size)
     with telling.opened() as tell_of, interruptible() as is_stopped, progress(None) as advance:
         tools = CompactTools(
             files=files,
             clock=SystemClock(),
             random=SystemRandom(),
-            runner=InlineRunner(files, PLAIN),
+            runner=InlineRunner(files, engine(size)),
             control=_Control(is_stopped, advance),
             decoder=decoder(),
         )
