@@ -4,8 +4,9 @@
 2. Every promised batch is there, in order, once, and its leader epoch is known.
 3. Every batch that is there was appended, to this partition, at this offset; offsets rise. Where a
    later segment has survived and the end of the one before has not, there is a gap, as in Kafka.
-4. A log can be written to, stopped in order, and opened again with the same in it.
-5. Then each index entry names a batch, its last offset and its position; times do not go back.
+4. What a cleaner has taken away does not come back below the offset up to which it is clean.
+5. A log can be written to, stopped in order, and opened again with the same in it.
+6. Then each index entry names a batch, its last offset and its position; times do not go back.
 """
 
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ def check(world: World, ledger: Ledger) -> None:
     for partition, log in world.manager.logs.items():
         found = batches_of(log)
         _check_batches(found, log, ever=ledger.ever[partition])
+        _check_gone(found, log, gone=ledger.gone[partition])
         before[partition] = (log.bounds.log_start, found)
     _check_life_goes_on(world, before)
 
@@ -55,6 +57,12 @@ def _check_batches(found: list[Batch], log: Log, *, ever: set[Batch]) -> None:
     for (base, data), (following, _) in pairwise(found):
         last = base + int.from_bytes(data[23:27])
         assert following > last, f"{log}: {following} follows {last}"
+
+
+def _check_gone(found: list[Batch], log: Log, *, gone: set[Batch]) -> None:
+    clean = log.bounds.cleaned_to or 0
+    back = [base for base, data in found if base < clean and (base, data) in gone]
+    assert not back, f"{log}: clean up to {clean}, and {back} are there again"
 
 
 def _check_indexes(world: World, log: Log) -> None:

@@ -3,6 +3,8 @@
     ever      every batch that was ever appended to a partition, as its bytes: nothing else may be
               in its log, however much of a truncation or deletion a crash undoes
     promised  the batches that a flush has made durable and that nobody has begun to take away
+    gone      the batches that a cleaner has taken away, or changed: not to be there any more once
+              its checkpoint says that it has come so far
 
 A promise is given when a call that makes it has returned, and taken back before a call that breaks
 it begins.
@@ -26,6 +28,7 @@ class Ledger:
         default_factory=lambda: defaultdict(list)
     )
     promised: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
+    gone: defaultdict[TopicPartition, set[Batch]] = field(default_factory=lambda: defaultdict(set))
 
     def will_append(self, partition: TopicPartition, batch: Batch) -> None:
         self.ever[partition].add(batch)
@@ -44,6 +47,22 @@ class Ledger:
     def will_start_at(self, partition: TopicPartition, offset: int) -> None:
         """Batches below `offset` may be gone from here on."""
         self._keep(partition, lambda base: base >= offset)
+
+    def will_clean(self, partition: TopicPartition, left: list[Batch], *, end: int) -> None:
+        """Below `end` these may be there from here on, or what was there before."""
+        self.ever[partition].update(left)
+        before = [each for each in self.present[partition] if each[0] < end]
+        self.gone[partition].update(set(before) - set(left))
+        doomed = self.gone[partition]
+        for accounts in (self.present, self.promised):
+            if partition in accounts:
+                accounts[partition] = [each for each in accounts[partition] if each not in doomed]
+
+    def cleaned(self, partition: TopicPartition, left: list[Batch], *, end: int) -> None:
+        """These are there now below `end`, durably."""
+        for accounts in (self.present, self.promised):
+            above = [each for each in accounts.get(partition, []) if each[0] >= end]
+            accounts[partition] = [*left, *above]
 
     def will_delete(self, partition: TopicPartition) -> None:
         """The whole log may be gone from here on."""

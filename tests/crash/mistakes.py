@@ -3,20 +3,24 @@
 Each changes one step: a sync left out, an order turned around, a check that says yes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final
 
 import pytest
 
+from cordwood.core.ports import Pending
 from cordwood.records.header import BatchHeader, ensure_crc
-from cordwood.storage import clean_shutdown, log_directory, segment_recovery
+from cordwood.storage import clean_shutdown, log_directory, replacing, segment_recovery
 from cordwood.storage.bounds import OffsetBounds
 from cordwood.storage.flushing import FlushJob
 from cordwood.storage.log import Log
+from cordwood.storage.names import DELETED, LOG
+from cordwood.storage.replacing import Replacement
 from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentFiles
+from cordwood.storage.segment_files import SegmentFiles, SegmentPath
+from cordwood.storage.swapper import Swapper
 from cordwood.testing.files import MemoryFile, MemoryFiles
 from tests.crash.world import World
 
@@ -110,6 +114,42 @@ def _close_without_flush(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "close", lambda log: None)
 
 
+def _clean_before_the_swap(patch: pytest.MonkeyPatch) -> None:
+    swap = Swapper.swap
+
+    def hasty(swapper: Swapper, log: Log, replacements: list[Replacement]) -> Pending[None]:
+        swapper._manager.cleaned(log, log.base_offsets[-1])  # noqa: SLF001 - a mistake of its own
+        return swap(swapper, log, replacements)
+
+    patch.setattr(Swapper, "swap", hasty)
+
+
+def _swap_undecided(patch: pytest.MonkeyPatch) -> None:
+    """What is replaced is set aside before it is durable that it is."""
+    decide = replacing._decide  # noqa: SLF001 - the step that goes wrong
+
+    def undecided(files: MemoryFiles, directory: str, *, bases: Sequence[int]) -> None:
+        with patch.context() as meanwhile:
+            meanwhile.setattr(MemoryFiles, "sync_directory", lambda files, path: None)
+            decide(files, directory, bases=bases)
+
+    patch.setattr(replacing, "_decide", undecided)
+
+
+def _swap_set_aside_first(patch: pytest.MonkeyPatch) -> None:
+    """What is replaced loses its name while what replaces it has .cleaned."""
+    decide = replacing._decide  # noqa: SLF001 - the step that goes wrong
+
+    def late(files: MemoryFiles, directory: str, *, bases: Sequence[int]) -> None:
+        for base in bases:
+            path = SegmentPath(directory, base).of(LOG)
+            files.rename(path, f"{path}{DELETED}")
+        files.sync_directory(directory)
+        decide(files, directory, bases=bases)
+
+    patch.setattr(replacing, "_decide", late)
+
+
 MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
     {
         "records are not synced": _no_sync_of("*.log"),
@@ -126,5 +166,13 @@ MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
         "zeros behind an index are believed": _padding_is_believed,
         "a flush does nothing": _flush_of_nothing,
         "the recovery point runs ahead of the disk": _recovery_point_ahead,
+    }
+)
+CLEANING_MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
+    {
+        "cleaned segments are not synced": _no_sync_of("*.cleaned"),
+        "the cleaner's checkpoint runs ahead of the swap": _clean_before_the_swap,
+        "a swap goes on before its decision is durable": _swap_undecided,
+        "a swap sets aside before it has decided": _swap_set_aside_first,
     }
 )

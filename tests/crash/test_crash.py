@@ -7,15 +7,19 @@ import pytest
 
 from tests.crash.harness import Effort, run
 from tests.crash.losses import KINDS
-from tests.crash.workloads import WORKLOADS
+from tests.crash.workloads import CLEANING_WORKLOADS, WORKLOADS
 
 SOAK = bool(os.environ.get("CORDWOOD_SOAK"))
 EFFORT = Effort() if SOAK else Effort(exhaustive=5, samples=6)
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+ALL = {**WORKLOADS, **CLEANING_WORKLOADS}
+
+
+@pytest.mark.timeout(7200 if SOAK else 300)
+@pytest.mark.parametrize("name", ALL)
 def test_crash_breaks_no_promise(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = run(WORKLOADS[name], EFFORT, at_most=5)
+    outcome = run(ALL[name], EFFORT, at_most=5)
 
     with capsys.disabled():
         sys.stdout.write(f"\n{name}: {outcome}\n")

@@ -84,6 +84,38 @@ def deletion(world: World) -> None:
     world.let_removals_pass()
 
 
+def cleaning(world: World) -> None:
+    """A cleaner takes some batches, and parts of others; more is written, and cleaned again."""
+    for number in range(7):
+        world.append(0, 3, first_key=number // 2)
+    world.flush(0)
+    world.clean(0)
+    world.append(0, 3, first_key=3)
+    world.checkpoint()
+    world.append(0, 3, first_key=4)
+    world.flush(0)
+    world.clean(0)
+    world.append(0)
+    world.let_removals_pass()
+
+
+def cleaning_transactions(world: World) -> None:
+    """What was aborted goes, and where producers are stays known."""
+    world.append_of(0, 7, 0)
+    world.append_of(0, 8, 0)
+    world.end(0, 7, is_commit=False)
+    world.append(0, 6)
+    world.append_of(0, 8, 1)
+    world.end(0, 8, is_commit=True)
+    for _ in range(3):
+        world.append(0, 3)
+    world.flush(0)
+    world.clean(0)
+    world.append_of(0, 7, 1)
+    world.end(0, 7, is_commit=True)
+    world.flush(0)
+
+
 def restarts(world: World) -> None:
     """Stopped in order, with something in the log, something new, and nothing new."""
     for _ in range(4):
@@ -102,4 +134,7 @@ WORKLOADS: Mapping[str, Workload] = MappingProxyType(
             *(retention, deletion, restarts),
         )
     }
+)
+CLEANING_WORKLOADS: Mapping[str, Workload] = MappingProxyType(
+    {each.__name__: each for each in (cleaning, cleaning_transactions)}
 )

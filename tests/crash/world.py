@@ -7,27 +7,38 @@ point there is, flushes and removals included.
 import errno
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
+from cordwood.compaction.cleaner import CleanerTools, LogCleaner
+from cordwood.compaction.cleaner_settings import CleanerSettings
+from cordwood.compaction.job import Cleaning, CleaningJob, PassControl, Verify
+from cordwood.compaction.passes import InlineRunner
+from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.setbacks import Setback
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.control import EndTransaction, control_batch
 from cordwood.records.inspect import PlainInspector
+from cordwood.records.stream import batches
 from cordwood.storage.appending import Sender
+from cordwood.storage.atomic import read_whole
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.log import Log
-from cordwood.storage.log_config import LogConfig
+from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.manager import LogManager
+from cordwood.storage.names import CLEANED, LOG
 from cordwood.storage.origin import Origin
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.reading import Isolation
+from cordwood.storage.segment_files import SegmentPath
 from cordwood.storage.stock import ManagerSettings, ManagerTools
 from cordwood.testing.faults import Fault
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
 from cordwood.testing.worker import InlineWorker
-from tests.crash.ledger import Ledger
+from tests.crash.ledger import Batch, Ledger
 
 DIRECTORIES: Final = ("/logs/a", "/logs/b")
 CONFIG: Final = LogConfig(
@@ -47,7 +58,7 @@ class World:
         self.files = files
         self.clock = files.clock
         self.ledger = ledger
-        self.told: list[str] = []
+        self.told: list[object] = []
         self.manager = self._managed()
 
     def _managed(self) -> LogManager:
@@ -75,9 +86,9 @@ class World:
 
     # -- calls that keep the accounts
 
-    def append(self, number: int, count: int = 2, *, epoch: int = 0) -> None:
+    def append(self, number: int, count: int = 2, *, epoch: int = 0, first_key: int = 0) -> None:
         """Append a batch of nobody's."""
-        self._append(number, _records(count, BatchFields()), epoch=epoch)
+        self._append(number, _records(count, BatchFields(), first_key=first_key), epoch=epoch)
 
     def append_of(self, number: int, producer_id: int, sequence: int) -> None:
         """Append a record to a producer's transaction."""
@@ -134,6 +145,21 @@ class World:
         self.ledger.will_start_at(orders(number), log.bounds.log_end)
         log.delete_old_segments()
 
+    def clean(self, number: int) -> None:
+        """Let the cleaner have its turn with a log."""
+        log, partition = self.log(number), orders(number)
+        log.configure(replace(CONFIG, cleanup_policy=frozenset({COMPACT})))
+        runner = _Watched(self, InlineRunner(self.files, PLAIN))
+        tools = CleanerTools(
+            runner=runner, worker=InlineWorker(), cleaned=self.told.append, failed=_refuse_failure
+        )
+        cleaner = LogCleaner(self.manager, tools, CleanerSettings(verify=Verify.NEVER))
+        cleaner.start()
+        self.clock.advance(ms=0)
+        cleaner.close()
+        self.ledger.cleaned(partition, runner.left, end=runner.end)
+        log.configure(CONFIG)
+
     def delete(self, number: int) -> None:
         self.ledger.will_delete(orders(number))
         self.manager.delete(orders(number))
@@ -157,6 +183,39 @@ class World:
         self.manager = self._managed()
 
 
+class _Watched:
+    """A runner whose passes are written into the ledger before they are swapped in."""
+
+    def __init__(self, world: World, runner: InlineRunner) -> None:
+        self._world = world
+        self._runner = runner
+        self.left: list[Batch] = []
+        self.end = 0
+
+    def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
+        cleaning = self._runner.run(job, control)
+        for group in cleaning.groups:
+            for segment in group.cleaned:
+                path = SegmentPath(job.directory, segment.base_offset, CLEANED).of(LOG)
+                data = read_whole(self._world.files, path)
+                self.left += [
+                    (batch.base_offset, data[batch.position : batch.end]) for batch in batches(data)
+                ]
+        self.end = cleaning.end
+        self._world.ledger.will_clean(job.plan.partition, self.left, end=self.end)
+        return cleaning
+
+    def limit(self, bytes_per_second: float) -> None:
+        """Nothing takes time here."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _refuse_failure(partition: TopicPartition, setback: Setback) -> None:
+    raise AssertionError(f"{partition} could not be cleaned: {setback.reason}")
+
+
 def batches_of(log: Log) -> list[tuple[int, bytes]]:
     """Return every batch of a log, read as a follower reads."""
     found: list[tuple[int, bytes]] = []
@@ -175,10 +234,12 @@ def batches_of(log: Log) -> list[tuple[int, bytes]]:
 Workload = Callable[[World], object]
 
 
-def _records(count: int, fields: BatchFields) -> bytearray:
+def _records(count: int, fields: BatchFields, *, first_key: int = 0) -> bytearray:
     builder = BatchBuilder(fields)
     for number in range(count):
-        builder.append(b"key-%d" % number, b"a value of some length", timestamp=1 + number)
+        builder.append(
+            b"key-%d" % (first_key + number), b"a value of some length", timestamp=1 + number
+        )
     return builder.build()
 
 
