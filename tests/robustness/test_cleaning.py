@@ -1,0 +1,172 @@
+"""A broker that compacts in another process: either is killed, or stopped, in the middle of a pass.
+
+A pass is made slow, so that it can be met at work: its files are seen in the log's directory. Then
+the last value of each key is there, nothing else than what was produced, and in the end it is
+compacted, by a pass that settings let go fast.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+import pytest
+
+import cordwood
+from tests.robustness.test_kill import verified
+from tests.serving import PATIENCE_S, Serving, ended_with
+
+SLOW: Final = 2_000_000
+FAST: Final = 1_000_000_000
+PACE: Final = "log.cleaner.io.max.bytes.per.second"
+SETTINGS: Final = {
+    "log.segment.bytes": str(1 << 20),
+    "log.cleaner.backoff.ms": "100",
+    "cordwood.compaction.verify": "always",
+    PACE: str(SLOW),
+}
+TOPIC: Final = "stock"
+KEYS: Final = 500
+RECORDS: Final = 25_000
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait until something is so."""
+    end_s, pause = perf_counter() + PATIENCE_S, threading.Event()
+    while not condition():
+        assert perf_counter() < end_s, what
+        pause.wait(0.01)
+
+
+def value_of(number: int) -> bytes:
+    return b"%d " % number + bytes(150)
+
+
+def produce(address: str) -> dict[bytes, bytes]:
+    """Write to a compacted topic, and return the last value of each key."""
+    with cordwood.Admin(address) as admin:
+        admin.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
+    last = {}
+    with cordwood.Producer(address) as producer:
+        for number in range(RECORDS):
+            key, value = b"%d" % (number % KEYS), value_of(number)
+            producer.send(TOPIC, value, key=key)
+            last[key] = value
+        producer.flush()
+    return last
+
+
+def read_all(address: str) -> list[cordwood.ConsumedRecord[bytes, bytes]]:
+    found: list[cordwood.ConsumedRecord[bytes, bytes]] = []
+    with cordwood.Consumer(address, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(TOPIC, 0)])
+        while not found or found[-1].offset < RECORDS - 1:
+            found += consumer.poll()
+    return found
+
+
+def complaints(address: str, last: dict[bytes, bytes]) -> list[str]:
+    """Return what is wrong with what a reader from the start sees."""
+    found = read_all(address)
+    offsets = [record.offset for record in found]
+    wrong = [f"out of order at {offsets}"] if offsets != sorted(set(offsets)) else []
+    wrong += [
+        f"record {record.offset} is another one"
+        for record in found
+        if record.value != value_of(record.offset)
+    ]
+    seen = {record.key: record.value for record in found}
+    wrong += [f"the last value of {key!r} is gone" for key in last if seen.get(key) != last[key]]
+    return wrong
+
+
+def go_fast(address: str) -> None:
+    """Let passes take no longer than they have to, from now on."""
+    with cordwood.Admin(address) as admin:
+        admin.alter_configs(("broker", ""), change={PACE: str(FAST)})
+
+
+def is_at_work(broker: Serving) -> bool:
+    return any((broker.data[0] / f"{TOPIC}-0").glob("*.log.cleaned"))
+
+
+def children_of(broker: Serving) -> list[int]:
+    pid = broker.process.pid
+    found = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
+    return [int(child) for children in found for child in children]
+
+
+def is_over(pid: int) -> bool:
+    """Whether a process has ended; nobody may have waited for it yet."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def is_compacted(broker: Serving) -> bool:
+    return len(read_all(broker.address)) < RECORDS / 2
+
+
+def test_broker_killed_in_the_middle_of_a_pass_serves_everything_again(
+    tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    with ended_with(Serving(tmp_path, SETTINGS)) as broker:
+        broker.start()
+        last = produce(broker.address)
+        until(lambda: is_at_work(broker), "no pass has begun")
+        children = children_of(broker)
+        broker.kill()
+        until(lambda: all(map(is_over, children)), "the cleaner's process lives on")
+
+        broker.start()
+        after_kill = complaints(broker.address, last)
+        go_fast(broker.address)
+        until(lambda: is_compacted(broker), "the log is not compacted")
+        after_pass = complaints(broker.address, last)
+        left = len(read_all(broker.address))
+        code = broker.stop()
+
+    report(f"cleaning, killed: {RECORDS} records of {KEYS} keys, {left} left")
+    assert (after_kill, after_pass, code) == ([], [], 0)
+    assert children
+    assert verified(broker.data)[0] == 0
+
+
+def test_pass_whose_process_is_killed_is_tried_again(tmp_path: Path) -> None:
+    with ended_with(Serving(tmp_path, SETTINGS)) as broker:
+        broker.start()
+        last = produce(broker.address)
+        until(lambda: is_at_work(broker), "no pass has begun")
+        for child in children_of(broker):
+            os.kill(child, signal.SIGKILL)
+        until(lambda: broker.told("killed by signal 9"), "nobody is told")
+        go_fast(broker.address)
+        until(lambda: is_compacted(broker), "the log is not compacted")
+        wrong = complaints(broker.address, last)
+        code = broker.stop()
+
+    assert (wrong, code) == ([], 0)
+    assert verified(broker.data)[0] == 0
+
+
+def test_broker_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
+    with ended_with(Serving(tmp_path, SETTINGS)) as broker:
+        broker.start()
+        last = produce(broker.address)
+        until(lambda: is_at_work(broker), "no pass has begun")
+        children = children_of(broker)
+        code = broker.stop()
+        left = [path.name for path in (broker.data[0] / f"{TOPIC}-0").iterdir()]
+        until(lambda: all(map(is_over, children)), "the cleaner's process lives on")
+        broker.start()
+        wrong = complaints(broker.address, last)
+        broker.stop()
+
+    assert (code, wrong) == (0, [])
+    assert not [name for name in left if name.endswith((".cleaned", ".swap"))]
