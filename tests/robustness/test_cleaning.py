@@ -25,6 +25,7 @@ PACE: Final = "log.cleaner.io.max.bytes.per.second"
 SETTINGS: Final = {
     "log.segment.bytes": str(1 << 20),
     "log.cleaner.backoff.ms": "100",
+    "log.cleaner.threads": "0",
     "cordwood.compaction.verify": "always",
     PACE: str(SLOW),
 }
@@ -85,14 +86,21 @@ def complaints(address: str, last: dict[bytes, bytes]) -> list[str]:
     return wrong
 
 
-def go_fast(address: str) -> None:
+def alter(broker: Serving, key: str, value: int) -> None:
+    with cordwood.Admin(broker.address) as admin:
+        admin.alter_configs(("broker", ""), change={key: str(value)})
+
+
+def begin_pass(broker: Serving) -> None:
+    """Let the cleaner begin, and wait until its first file is there."""
+    alter(broker, "log.cleaner.threads", 1)
+    folder = broker.data[0] / f"{TOPIC}-0"
+    until(lambda: any(folder.glob("*.log.cleaned")), "no pass has begun")
+
+
+def go_fast(broker: Serving) -> None:
     """Let passes take no longer than they have to, from now on."""
-    with cordwood.Admin(address) as admin:
-        admin.alter_configs(("broker", ""), change={PACE: str(FAST)})
-
-
-def is_at_work(broker: Serving) -> bool:
-    return any((broker.data[0] / f"{TOPIC}-0").glob("*.log.cleaned"))
+    alter(broker, PACE, FAST)
 
 
 def children_of(broker: Serving) -> list[int]:
@@ -119,14 +127,14 @@ def test_broker_killed_in_the_middle_of_a_pass_serves_everything_again(
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         last = produce(broker.address)
-        until(lambda: is_at_work(broker), "no pass has begun")
+        begin_pass(broker)
         children = children_of(broker)
         broker.kill()
         until(lambda: all(map(is_over, children)), "the cleaner's process lives on")
 
         broker.start()
         after_kill = complaints(broker.address, last)
-        go_fast(broker.address)
+        go_fast(broker)
         until(lambda: is_compacted(broker), "the log is not compacted")
         after_pass = complaints(broker.address, last)
         left = len(read_all(broker.address))
@@ -142,11 +150,11 @@ def test_pass_whose_process_is_killed_is_tried_again(tmp_path: Path) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         last = produce(broker.address)
-        until(lambda: is_at_work(broker), "no pass has begun")
+        begin_pass(broker)
         for child in children_of(broker):
             os.kill(child, signal.SIGKILL)
         until(lambda: broker.told("killed by signal 9"), "nobody is told")
-        go_fast(broker.address)
+        go_fast(broker)
         until(lambda: is_compacted(broker), "the log is not compacted")
         wrong = complaints(broker.address, last)
         code = broker.stop()
@@ -159,7 +167,7 @@ def test_broker_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         last = produce(broker.address)
-        until(lambda: is_at_work(broker), "no pass has begun")
+        begin_pass(broker)
         children = children_of(broker)
         code = broker.stop()
         left = [path.name for path in (broker.data[0] / f"{TOPIC}-0").iterdir()]
