@@ -19,6 +19,9 @@ from cordwood.records.plain import PlainDecoder
 from cordwood.records.stride import PlainStrider
 from cordwood.records.sweep import PlainSweeper
 
+#: Whoever is first compiles for all: a quarter of a minute of a processor that may be busy.
+pytestmark = pytest.mark.timeout(300)
+
 #: Says which decoder is offered, and how many functions were compiled for that.
 ASK = """
 from numba.core.event import install_recorder
@@ -46,7 +49,7 @@ sys.addaudithook(refuse)
 def ask(code: str = ASK) -> str:
     """What a fresh interpreter prints, which has imported no kernel yet."""
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=50).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=200).stdout
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +214,7 @@ def test_warm_compiles_again_when_what_was_compiled_is_damaged(
         kernels.warm(said.append)
 
     assert not kernels.is_warm()
-    assert list(cache.folder().iterdir()) == []
+    assert not list(cache.folder().glob("generation-*"))
 
 
 @pytest.mark.parametrize(
