@@ -6,12 +6,12 @@ lie beside it.
 
 from pathlib import Path
 
-import typer
+from cordwood.core.errors import SettingError
 
 
 def absolute(typed: str) -> str:
     """Return the path; an empty one is what a variable leaves that was not set."""
     if not typed:
-        raise typer.BadParameter("an empty path is no place")
+        raise SettingError("an empty path is no place", key="path", remedy="name one")
     path = Path(typed)
     return str(path.resolve() if ".." in path.parts else path.absolute())

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-import typer
 
 from cordwood.cli.paths import absolute
+from cordwood.core.errors import SettingError
 
 
 def test_path_is_made_absolute_and_keeps_its_links(
@@ -27,5 +27,5 @@ def test_path_goes_up_from_where_a_link_leads(tmp_path: Path) -> None:
 
 
 def test_empty_path_is_refused() -> None:
-    with pytest.raises(typer.BadParameter, match="an empty path is no place"):
+    with pytest.raises(SettingError, match="an empty path is no place"):
         absolute("")
