@@ -1,8 +1,8 @@
 """The segments that are to take the place of a group: written under `.cleaned`, and synced.
 
     begin     a segment of the group's base offset, be it empty in the end
-    append    batches, and what they add to the indexes; a batch whose offset or position has no
-              place in the segment begins the next one
+    append    batches, gathered until it pays to write them, and what they add to the indexes; a
+              batch whose offset or position has no place in the segment begins the next one
     finish    indexes cut to what is in them, aborted transactions where their markers are, the time
               of the last change, everything on disk but the names
 
@@ -11,7 +11,7 @@ Whoever has finished all groups syncs the directory; whoever fails removes what 
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from cordwood.compaction.job import CleanedSegment
 from cordwood.core.binary import INT32_MAX, Buffer
@@ -28,6 +28,8 @@ from cordwood.storage.segment_files import SegmentPath
 
 #: A log and its three indexes, twice over.
 _OPEN_FILES = 8
+#: So many bytes are written at once: what stays of a chunk may be a batch or two.
+GATHERED_BYTES: Final = 1 << 20
 
 
 class GroupWriter(Protocol):
@@ -51,7 +53,7 @@ class GroupWriter(Protocol):
 class CleanedWriter:
     """Writes the new segments of one directory, a group at a time."""
 
-    __slots__ = ("_config", "_directory", "_growth", "_segments", "_strider", "_table")
+    __slots__ = ("_config", "_directory", "_gathered", "_growth", "_segments", "_strider", "_table")
 
     def __init__(
         self, files: Files, directory: str, *, config: LogConfig, strider: Strider | None = None
@@ -61,6 +63,7 @@ class CleanedWriter:
         self._strider = strider
         self._table = FileTable(files, _OPEN_FILES)
         self._segments: list[Segment] = []
+        self._gathered = bytearray()
 
     @property
     def last(self) -> Segment:
@@ -72,7 +75,13 @@ class CleanedWriter:
         self._roll(base_offset)
 
     def append(self, data: Buffer) -> None:
-        view, at = memoryview(data), 0
+        self._gathered += data
+        if len(self._gathered) >= GATHERED_BYTES:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what has been gathered."""
+        view, at = memoryview(self._gathered), 0
         while at < len(view):
             fitting = at + self._index(view[at:])
             if fitting > at:
@@ -82,10 +91,12 @@ class CleanedWriter:
                 self._trim()
                 self._roll(_header(view, fitting).base_offset)
             at = fitting
+        self._gathered = bytearray()
 
     def finish(
         self, aborted: Iterable[AbortedEntry], *, modified_ms: int
     ) -> tuple[CleanedSegment, ...]:
+        self._write()
         self._trim()
         for entry in aborted:
             below = [each for each in self._segments if each.base_offset <= entry.last_offset]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.compaction.cleaned import CleanedWriter
+from cordwood.compaction.cleaned import GATHERED_BYTES, CleanedWriter
 from cordwood.compaction.job import CleanedSegment
 from cordwood.core.binary import INT32_MAX
 from cordwood.storage.file_table import FileTable
@@ -66,6 +66,16 @@ def test_segment_has_the_time_of_what_it_replaces() -> None:
     assert opened(files).files.table.files.stat(opened(files).files.log_path).modified_ms == NOW
 
 
+def test_batches_are_gathered_until_it_pays_to_write_them() -> None:
+    writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
+    large = batch(0, "a" + "1" * GATHERED_BYTES)
+    writer.begin(0)
+
+    for part, size in ((batch(0, "a1"), 0), (large, len(batch(0, "a1")) + len(large))):
+        writer.append(part)
+        assert files.open(f"{DIRECTORY}/{0:020}.log{CLEANED}").size == size
+
+
 def test_group_of_nothing_is_an_empty_segment() -> None:
     found = written(files := directory())
 
@@ -88,10 +98,11 @@ def test_segment_is_rolled_before_a_position_that_has_no_place_in_it(
 ) -> None:
     writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
     writer.begin(0)
-    writer.append(batch(3, "a1"))
-    last = batch(9, "b2")
-    writer.last.size = INT32_MAX - len(last) - room
+    first, last = batch(3, "a1"), batch(9, "b2")
+    writer.last.size = INT32_MAX - len(first) - len(last) - room
+    writer.append(first)
     writer.append(last)
+    writer.finish([], modified_ms=NOW)
 
     assert [int(name[:20]) for name in content(files, ".log" + CLEANED)] == bases
 
