@@ -30,7 +30,6 @@ from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.door import Bytes, Words
 
-_FIRST_SLOTS: Final = 4096
 _FEWEST_SLOTS: Final = 8
 #: Part of the keys that surely fit, by which ranges are made.
 _CAUTION: Final = 0.97
@@ -50,7 +49,7 @@ class KernelKeyMap:
 
     __slots__ = (
         "_arena", "_bits", "_erased", "_first", "_marks", "_memory_bytes", "_notes", "_runs",
-        "_slots", "_span", "_words", "keys", "unkeyed",
+        "_slots", "_span", "_unkeyed", "_words", "keys",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +60,7 @@ class KernelKeyMap:
         *,
         seed: int = 0,
     ) -> None:
-        self.keys = self.unkeyed = 0
+        self.keys = self._unkeyed = 0
         self._marks = marks
         self._bits = bits_of(marks)
         self._memory_bytes = memory_bytes
@@ -71,7 +70,7 @@ class KernelKeyMap:
         self._words = np.zeros(at.LEARNING_WORDS, np.int64)
         self._words[at.K_SEED] = signed_word(seed)
         self._arena = np.empty(memory_bytes, np.uint8)  # no memory is taken until it is written
-        self._slots = np.zeros(SLOT_SIZE * _first_slots(memory_bytes), np.uint8)
+        self._slots = np.zeros(SLOT_SIZE * _first_slots(memory_bytes, marks.count), np.uint8)
         self._span = HASHES
         self.begin(0)
 
@@ -98,13 +97,17 @@ class KernelKeyMap:
     def settle(self) -> int:
         """Mark what was learnt, and make the next range as wide as it may be; see `KeyMap`."""
         self.keys += mark_learnt(self._words, self._arena, self._bits[0], self._marks.count)
-        if self._first == 0:
-            self.unkeyed = int(self._words[at.K_UNKEYED])
+        self._unkeyed = self.unkeyed
         end = self._first + self._span
         known, used = self._words[[at.K_KEYS, at.K_USED]].tolist()
         if known:
             self._span = max(1, int(self._span * _CAUTION * self._most_keys(used / known) / known))
         return end
+
+    @property
+    def unkeyed(self) -> int:
+        """The records without a key, which are met again in each range; see `KeyMap`."""
+        return self._unkeyed if self._first else int(self._words[at.K_UNKEYED])
 
     @property
     def taken(self) -> int:
@@ -238,9 +241,9 @@ def _most_taken(slots: int) -> int:
     return slots // 4 * 3
 
 
-def _first_slots(memory_bytes: int) -> int:
-    """Return with how many slots to begin: few, that a small log may not wait for memory."""
-    slots = _FIRST_SLOTS
-    while slots > _FEWEST_SLOTS and 4 * SLOT_SIZE * slots > memory_bytes:
-        slots //= 2
+def _first_slots(memory_bytes: int, records: int) -> int:
+    """Return with how many slots to begin: for an eighth of the records, in a quarter of memory."""
+    slots = _FEWEST_SLOTS
+    while 8 * slots < records and 8 * SLOT_SIZE * slots <= memory_bytes:
+        slots *= 2
     return slots

@@ -35,9 +35,9 @@ CONTROL: Final = int(Fate.CONTROL)
 #: Batches whose records no key map sees.
 UNLEARNT: Final = int(Fate.DROPPED | Fate.CONTROL)
 
-#: As many rows as a run may have, and as many bytes as stay in the cache from one look to the next.
+#: As many rows as a run may have, and as many bytes: a chunk of the usual size is one run.
 ROWS: Final = 4096
-GROUP_BYTES: Final = 256 * 1024
+GROUP_BYTES: Final = 1 << 20
 
 # -- words of the numbering
 W_NUMBER: Final = 0  # of the next record

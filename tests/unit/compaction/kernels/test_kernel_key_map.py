@@ -64,6 +64,18 @@ def test_keys_that_do_not_fit_take_few_ranges(room: int, most: int, codec: Codec
     assert ranges <= most
 
 
+def test_records_without_a_key_are_told_as_they_are_met_and_once() -> None:
+    key_map = KernelKeyMap(Marks(4), 300)
+
+    for first_hash in (0, HASHES // 2):
+        key_map.begin(first_hash)
+        key_map.learn(chunk(batch(0, "-1 a2"), old(2, "-3 b4")), first_offset=0)
+        assert key_map.unkeyed == 2
+        key_map.settle()
+
+    assert key_map.unkeyed == 2
+
+
 def test_key_map_never_takes_more_than_its_memory() -> None:
     key_map = KernelKeyMap(Marks(10_000), 20_000)
 
