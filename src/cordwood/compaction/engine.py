@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from cordwood.compaction.marks import Marks
 from cordwood.compaction.plan import CleaningPlan
-from cordwood.compaction.verify_records import Judges, PlainJudge
+from cordwood.compaction.verify_records import Judges, plain_judge
 from cordwood.core.binary import Buffer
 from cordwood.records.stride import Striders, no_strider
 
@@ -154,4 +154,4 @@ class Engine:
     key_map: Callable[[Marks, int, frozenset[bytes]], KeyMap]
     rewriter: Callable[[CleaningPlan], Rewriter]
     striders: Striders = no_strider
-    judges: Judges = PlainJudge
+    judges: Judges = plain_judge

@@ -13,7 +13,7 @@ each. A sample looks at one class, and at everything else.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.engine import Counts
@@ -24,13 +24,16 @@ from cordwood.compaction.verify_certificate import certificate_faults
 from cordwood.compaction.verify_keys import ALL, KeysFullError, Scope
 from cordwood.compaction.verify_left import LeftLog, LeftReader
 from cordwood.compaction.verify_reading import Reading, batches_of
-from cordwood.compaction.verify_records import Judge, Judges, PlainJudge
+from cordwood.compaction.verify_records import Judge, Judges, plain_judge
 from cordwood.compaction.verify_segments import FilesSeen, files_as_they_are, files_of
 from cordwood.compaction.verify_told import HeadersRead
 from cordwood.compaction.verify_transactions import TransactionsTold
 from cordwood.compaction.verify_walk import Walk
 from cordwood.compaction.violations import Violation, Violations
 from cordwood.core.errors import BadRecordsError
+
+#: With more classes each would have a key or none.
+_MOST_CLASSES: Final = 1 << 40
 
 
 class Verified(NamedTuple):
@@ -87,7 +90,7 @@ def verify(
     plan: CleaningPlan,
     scope: Scope,
     memory_bytes: int,
-    judges: Judges = PlainJudge,
+    judges: Judges = plain_judge,
 ) -> Verified:
     """Hold what a pass has made, as `.cleaned` segments, against what it was made of.
 
@@ -116,7 +119,7 @@ def verify_alone(
     *,
     scope: Scope,
     memory_bytes: int,
-    judges: Judges = PlainJudge,
+    judges: Judges = plain_judge,
 ) -> Verified:
     """Hold a cleaned log against itself; `plan` is one that would clean it again.
 
@@ -148,6 +151,8 @@ def _walk_all(case: _Case, scope: Scope, violations: Violations) -> tuple[_Seen 
         try:
             seen = _walk(case, now, violations)
         except KeysFullError:
+            if now.classes >= _MOST_CLASSES:
+                raise
             scopes += now.halves()
             continue
         sums.keys += seen.judge.keys.dirty_keys

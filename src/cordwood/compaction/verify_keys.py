@@ -30,11 +30,11 @@ ERASED: Final = INT64_MAX
 #: What a key takes beside its bytes, by a generous estimate.
 ENTRY_BYTES: Final = 300
 
-_STAYS_ERASED: Final = "a record of an erased key is still there"
-_STAYS: Final = "a record is left although a later one of its key is left, too"
-_OLDER: Final = "the last record of a key is gone, and an older one is left"
-_LOST: Final = "the last record of a key is gone"
-_LOST_TOMBSTONE: Final = "a tombstone is gone before its time"
+STAYS_ERASED: Final = "a record of an erased key is still there"
+STAYS: Final = "a record is left although a later one of its key is left, too"
+OLDER: Final = "the last record of a key is gone, and an older one is left"
+LOST: Final = "the last record of a key is gone"
+LOST_TOMBSTONE: Final = "a tombstone is gone before its time"
 
 
 class KeysFullError(CordwoodError):
@@ -70,8 +70,26 @@ class Lost(NamedTuple):
     what: str
 
 
-class KeysSeen(Protocol):
-    """What is known of keys when all records have come by."""
+class Keys(Protocol):
+    """The keys of one scope: learnt, then held against all records, then asked what was found.
+
+    KeysFullError ends what is under way when memory does not suffice.
+    """
+
+    @property
+    def scope(self) -> Scope:
+        """The keys that are to be handed over, and no others."""
+
+    def learn(self, key: bytes, offset: int) -> None:
+        """Remember that a record is left."""
+
+    def see_left(self, key: bytes, offset: int) -> str | None:
+        """Take a record that is left; return what is wrong with that."""
+
+    def see_gone(
+        self, key: bytes, offset: int, *, is_tombstone: bool, is_expired: bool
+    ) -> str | None:
+        """Take a record that is gone; return what is wrong with that, if it is known by now."""
 
     @property
     def dirty_keys(self) -> int:
@@ -86,7 +104,7 @@ class KeysSeen(Protocol):
         """How many tombstones went in time, and nothing has followed them."""
 
     def lost(self) -> Iterator[Lost]:
-        """Yield what is unexplained."""
+        """Yield what is unexplained; the first ones do."""
 
 
 @dataclass(slots=True)
@@ -126,26 +144,26 @@ class KeysLeft:
 
     @property
     def dirty_keys(self) -> int:
-        """How many keys dirty records have; see `KeysSeen`."""
+        """How many keys dirty records have; see `Keys`."""
         return sum(key.is_dirty and key.left < ERASED for key in self._keys.values())
 
     def learn(self, key: bytes, offset: int) -> None:
-        """Remember that a record is left."""
+        """Remember that a record is left; see `Keys`."""
         entry = self._entry(key)
         entry.left = max(entry.left, offset)
 
     def see_left(self, key: bytes, offset: int) -> str | None:
-        """Take a record that is left; return what is wrong with that."""
+        """Take a record that is left; see `Keys`."""
         entry = self._entry(key)
         entry.is_dirty |= offset >= self._first_dirty
         if entry.left == ERASED:
-            return _STAYS_ERASED
-        return _STAYS if offset < entry.left and entry.left >= self._first_dirty else None
+            return STAYS_ERASED
+        return STAYS if offset < entry.left and entry.left >= self._first_dirty else None
 
     def see_gone(
         self, key: bytes, offset: int, *, is_tombstone: bool, is_expired: bool
     ) -> str | None:
-        """Take a record that is gone; return what is wrong with that, if it is known by now."""
+        """Take a record that is gone; see `Keys`."""
         entry = self._entry(key)
         is_dirty = offset >= self._first_dirty
         entry.is_dirty |= is_dirty
@@ -155,7 +173,7 @@ class KeysLeft:
         if is_dirty:
             self._follow(entry)
         if entry.left >= 0 and (is_dirty or not is_expired):
-            return _OLDER if entry.left < offset else _LOST
+            return OLDER if entry.left < offset else LOST
         entry.gone += 1
         if is_expired:
             entry.expired += 1
@@ -165,10 +183,10 @@ class KeysLeft:
         return None
 
     def lost(self) -> Iterator[Lost]:
-        """Yield what is unexplained once all records have come by."""
+        """Yield what is unexplained once all records have come by; see `Keys`."""
         for entry in self._keys.values():
             if entry.unexplained >= 0:
-                what = _LOST_TOMBSTONE if entry.is_tombstone else _LOST
+                what = LOST_TOMBSTONE if entry.is_tombstone else LOST
                 yield Lost(entry.unexplained, what)
 
     def _follow(self, entry: _Key) -> None:
@@ -183,6 +201,6 @@ class KeysLeft:
         if entry is None:
             self._room -= len(key) + ENTRY_BYTES
             if self._room < 0 and self._keys:
-                raise KeysFullError(f"more than {len(self._keys)} keys are left")
+                raise KeysFullError(f"{len(self._keys)} keys fill the memory that there is")
             entry = self._keys[key] = _Key()
         return entry

@@ -34,12 +34,33 @@ class SegmentFile(NamedTuple):
         return segment_name(Offset(self.base_offset), extension, suffix=self.suffix)
 
 
-class Found(NamedTuple):
-    """A batch, and the file that it lies in; the header's position is in the file."""
+class Found:
+    """A batch, and the file that it lies in; the header's position is in the file.
 
-    header: BatchHeader
-    batch: AnyBatch
-    file: SegmentFile
+    What is looked at less often is made when it is asked for. It lies at `at` of `window`.
+    """
+
+    __slots__ = ("at", "file", "header", "window")
+
+    def __init__(
+        self, header: BatchHeader, window: memoryview, *, at: int, file: SegmentFile
+    ) -> None:
+        self.header = header
+        self.window = window
+        self.at = at
+        self.file = file
+
+    @property
+    def data(self) -> memoryview:
+        """All bytes of it."""
+        return self.window[self.at : self.at + self.header.size]
+
+    @property
+    def batch(self) -> AnyBatch:
+        """A view of it."""
+        batch = batch_at(self.window, self.at)
+        assert batch is not None, "what was found is whole"
+        return batch
 
 
 class Reading(NamedTuple):
@@ -60,14 +81,22 @@ def batches_of(reading: Reading, file: SegmentFile) -> Iterator[Found]:
         filled = reading.source.read_into(file.name, view[: file.size - start], start)
         reading.on_bytes(filled)
         window, at = view[:filled], 0
-        while (batch := batch_at(window, at)) is not None:
-            header = read_header(window, at, position=start + at)
-            assert header is not None, "a whole batch has a whole header"
-            ensure_crc(header, batch.data)
-            yield Found(header, batch, file)
-            at = batch.end
+        while (found := _whole_at(window, at, start, file)) is not None:
+            ensure_crc(found.header, found.data)
+            yield found
+            at += found.header.size
         if filled == 0 or (at < filled and start + filled == file.size):
             raise CorruptMessageError("the last batch is cut off", position=start + at)
         if at == 0:
             view = memoryview(bytearray(max(needed_at(window, at), 2 * len(view))))
         start += at
+
+
+def _whole_at(  # tidy: allow[positional] a window, where to look in it, and what it shows
+    window: memoryview, at: int, start: int, file: SegmentFile
+) -> Found | None:
+    """Return the batch that begins at a place of a window; None when it is cut off."""
+    header = read_header(window, at, position=start + at)
+    if header is None or at + header.size > len(window):
+        return None
+    return Found(header, window, at=at, file=file)

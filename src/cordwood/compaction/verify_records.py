@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from cordwood.compaction.key_hash import record_hash, stream_with
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify_batches import Left, record_differences
-from cordwood.compaction.verify_keys import KeysLeft, KeysSeen, Scope
+from cordwood.compaction.verify_keys import Keys, KeysLeft, Scope
 from cordwood.compaction.verify_reading import Found
 from cordwood.compaction.violations import Violation, Violations
 from cordwood.core.binary import read_varint
@@ -61,11 +61,14 @@ class RecordCounts:
 class Judge(Protocol):
     """Learns what is left, then looks at what was there; batches come in the order of the log."""
 
-    counts: RecordCounts
     violations: Violations
 
     @property
-    def keys(self) -> KeysSeen:
+    def counts(self) -> RecordCounts:
+        """What was counted so far."""
+
+    @property
+    def keys(self) -> Keys:
         """What was found of keys, once all batches have come by."""
 
     def learn(self, left: Found) -> None:
@@ -84,16 +87,9 @@ class PlainJudge:
 
     __slots__ = ("counts", "keys", "violations")
 
-    def __init__(  # tidy: allow[positional] as `Judges` are called
-        self, plan: CleaningPlan, scope: Scope, violations: Violations, memory_bytes: int
-    ) -> None:
+    def __init__(self, keys: Keys, violations: Violations) -> None:
         self.counts = RecordCounts()
-        self.keys = KeysLeft(
-            scope,
-            first_dirty=plan.first_dirty,
-            erased=plan.erased_keys,
-            memory_bytes=memory_bytes,
-        )
+        self.keys = keys
         self.violations = violations
 
     def learn(self, left: Found) -> None:
@@ -182,6 +178,19 @@ class PlainJudge:
 
     def _report(self, found: Found, what: str, offset: int) -> None:
         self.violations.add(Violation(what, found.file.name, offset, found.header.position))
+
+
+def plain_judge(  # tidy: allow[positional] as `Judges` are called
+    plan: CleaningPlan, scope: Scope, violations: Violations, memory_bytes: int
+) -> PlainJudge:
+    """Return a judge over a dictionary of keys."""
+    keys = KeysLeft(
+        scope,
+        first_dirty=plan.first_dirty,
+        erased=plan.erased_keys,
+        memory_bytes=memory_bytes,
+    )
+    return PlainJudge(keys, violations)
 
 
 def body_of(record: Record) -> bytes:

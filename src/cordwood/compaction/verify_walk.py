@@ -187,7 +187,7 @@ class Walk:
                 self._report(after, "an empty batch is left that nobody needs")
         elif left.records == was and not is_new and before.header.magic == MAGIC:
             self.counts.copied += 1
-            if before.batch.data != after.batch.data:
+            if bytes(before.data) != bytes(after.data):
                 self._report(after, "a batch that is left whole has other bytes")
             else:
                 return

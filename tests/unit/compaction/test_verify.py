@@ -8,7 +8,7 @@ from cordwood.compaction.verify import verify_alone
 from cordwood.compaction.verify_keys import ENTRY_BYTES, Scope
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.names import LOG
-from tests.unit.compaction.cleaned_logs import CleanedLog, without
+from tests.unit.compaction.both_sides import BothSides, without
 from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
 
 WAS = [batch(0, "a1 b1 c1 d1"), batch(4, "a2 b2 e- -x")]
@@ -17,9 +17,9 @@ LATER = "a record is left although a later one of its key is left, too"
 LOST = "the last record of a key is gone"
 
 
-def log(*left: bytes) -> CleanedLog:
+def log(*left: bytes) -> BothSides:
     """Return a log of which these batches are left."""
-    return CleanedLog({0: WAS}, {0: left or LEFT}, end=8)
+    return BothSides({0: WAS}, {0: left or LEFT}, end=8)
 
 
 def test_verify_finds_nothing_wrong_with_what_is_right() -> None:
@@ -84,8 +84,8 @@ def test_an_erased_key_may_not_be_left() -> None:
 def test_verify_holds_the_transaction_index_against_the_markers() -> None:
     before = [sent(0, "a1"), marker(1, is_commit=False), batch(2, "b1")]
     entry = AbortedEntry(1, 0, 1, 2)
-    right = CleanedLog({0: before}, {0: before[1:]}, end=3, aborted=[entry])
-    wrong = CleanedLog({0: before}, {0: before[1:]}, end=3)
+    right = BothSides({0: before}, {0: before[1:]}, end=3, aborted=[entry])
+    wrong = BothSides({0: before}, {0: before[1:]}, end=3)
     wrong.write(0, before, aborted=[entry])
 
     assert right.wrongs() == []
@@ -94,7 +94,7 @@ def test_verify_holds_the_transaction_index_against_the_markers() -> None:
 
 def test_verify_lets_an_index_alone_that_is_of_a_log_by_itself() -> None:
     batches = [with_horizon(marker(1, is_commit=False)), batch(2, "b1")]
-    cleaned = CleanedLog({0: batches}, {}, end=3, aborted=[AbortedEntry(1, 0, 1, 2)])
+    cleaned = BothSides({0: batches}, {}, end=3, aborted=[AbortedEntry(1, 0, 1, 2)])
 
     assert cleaned.verified_alone() == []
 
@@ -118,7 +118,7 @@ def test_verify_looks_no_further_when_files_are_wrong() -> None:
 
 
 def test_verify_alone_says_how_it_has_looked() -> None:
-    left = CleanedLog({0: LEFT}, {}, end=8)
+    left = BothSides({0: LEFT}, {}, end=8)
 
     found = verify_alone(
         left.reading, replace(left.plan), scope=Scope(1, 16, 3), memory_bytes=1 << 20

@@ -7,7 +7,7 @@ from cordwood.compaction.verify_reading import SegmentFile
 from cordwood.compaction.verify_transactions import Aborted
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.names import TXN_INDEX
-from tests.unit.compaction.cleaned_logs import CleanedLog
+from tests.unit.compaction.both_sides import BothSides
 from tests.unit.compaction.compaction_samples import marker
 
 TOLD = Aborted(1, 5, 9)
@@ -49,7 +49,7 @@ def test_an_entry_that_no_marker_needs_is_noticed() -> None:
 
 def test_aborted_before_passes_over_an_index_that_cannot_be_read() -> None:
     batches = {0: [marker(9, is_commit=False)], 10: []}
-    log = CleanedLog(batches, {}, end=11, aborted=[ENTRY])
+    log = BothSides(batches, {}, end=11, aborted=[ENTRY])
     log.put(10, TXN_INDEX, b"\0", suffix="")
     files = [SegmentFile(base, "", 0, 0, 0) for base in batches]
 

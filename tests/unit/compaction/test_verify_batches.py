@@ -7,8 +7,7 @@ from cordwood.compaction.verify_reading import Found, SegmentFile
 from cordwood.records.compression import Codec
 from cordwood.records.header import read_header
 from cordwood.records.record import Record, TimestampType
-from cordwood.records.stream import batch_at
-from tests.unit.compaction.cleaned_logs import changed, without
+from tests.unit.compaction.both_sides import changed, without
 from tests.unit.compaction.compaction_samples import HORIZON, NOW, batch, empty, old, sent
 
 WAS = sent(4, "a1 b1 c1")
@@ -17,10 +16,9 @@ LEFT = Left(2, 5, 6, NOW + 2)
 
 
 def found(data: bytes) -> Found:
-    header, each = read_header(data), batch_at(data, 0)
+    header = read_header(data)
     assert header is not None
-    assert each is not None
-    return Found(header, each, SegmentFile(0, "", len(data), 0, 0))
+    return Found(header, memoryview(data), at=0, file=SegmentFile(0, "", len(data), 0, 0))
 
 
 def wrongs(

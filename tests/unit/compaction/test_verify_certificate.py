@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cordwood.compaction.engine import Counts
 from cordwood.compaction.verify_certificate import certificate_faults
-from tests.unit.compaction.cleaned_logs import certificate
+from tests.unit.compaction.both_sides import certificate
 
 SEEN = certificate(Counts(superseded=5, tombstones_dropped=2, stream=7))
 

@@ -10,7 +10,7 @@ from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import CLEANED, INDEX, TIME_INDEX, TXN_INDEX
 from cordwood.storage.scan import headers
-from tests.unit.compaction.cleaned_logs import CleanedLog
+from tests.unit.compaction.both_sides import BothSides
 from tests.unit.compaction.compaction_samples import NOW, batch, marker
 
 BATCHES = [batch(0, "a1 b1", time=NOW + 50), batch(2, "c1"), batch(3, "d1", time=NOW + 60)]
@@ -34,7 +34,7 @@ def faults(
     offsets: bytes = GOOD_OFFSETS, times: bytes = GOOD_TIMES, *, interval: int = 0, room: int = 99
 ) -> list[IndexFault]:
     """Return what is wrong with indexes of these batches."""
-    log = CleanedLog({0: []}, {0: BATCHES}, end=10)
+    log = BothSides({0: []}, {0: BATCHES}, end=10)
     log.put(0, INDEX, offsets)
     log.put(0, TIME_INDEX, times)
     config = LogConfig(index_interval_bytes=interval, segment_index_bytes=8 * room)
@@ -106,7 +106,7 @@ def test_a_time_index_has_to_end_with_the_latest_time(entries: bytes) -> None:
 
 
 def test_indexes_that_are_not_there_have_no_entries() -> None:
-    log = CleanedLog({0: []}, {}, end=10)
+    log = BothSides({0: []}, {}, end=10)
     file = SegmentFile(7, CLEANED, 0, 0, 0)
 
     assert IndexesSeen(log.reading.source, file, config=LogConfig()).finish() == []
@@ -114,13 +114,13 @@ def test_indexes_that_are_not_there_have_no_entries() -> None:
 
 
 def test_aborted_entries_are_read() -> None:
-    log = CleanedLog({0: []}, {0: [marker(4, is_commit=False)]}, end=10, aborted=[ABORTED])
+    log = BothSides({0: []}, {0: [marker(4, is_commit=False)]}, end=10, aborted=[ABORTED])
 
     assert list(aborted_entries(log.reading.source, SegmentFile(0, CLEANED, 0, 0, 0))) == [ABORTED]
 
 
 def test_aborted_entries_are_refused_when_they_are_torn() -> None:
-    log = CleanedLog({0: []}, {0: []}, end=10)
+    log = BothSides({0: []}, {0: []}, end=10)
     log.put(0, TXN_INDEX, b"\0")
 
     with pytest.raises(DamagedFileError):

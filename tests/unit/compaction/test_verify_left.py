@@ -6,7 +6,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.types import Offset
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.names import CLEANED, INDEX, LOG, TXN_INDEX, segment_name
-from tests.unit.compaction.cleaned_logs import CleanedLog, Segments
+from tests.unit.compaction.both_sides import BothSides, Segments
 from tests.unit.compaction.compaction_samples import batch, marker, sent
 
 ONE, TWO, THREE = batch(5, "a1"), batch(6, "b1"), batch(7, "c1")
@@ -14,7 +14,7 @@ ONE, TWO, THREE = batch(5, "a1"), batch(6, "b1"), batch(7, "c1")
 
 def wrongs(after: Segments, *, end: int = 8) -> list[str]:
     """Return what is wrong with what is left of three batches."""
-    return CleanedLog({5: [ONE, TWO, THREE]}, after, end=end).wrongs()
+    return BothSides({5: [ONE, TWO, THREE]}, after, end=end).wrongs()
 
 
 def test_batches_are_right_in_one_segment_or_in_several() -> None:
@@ -26,7 +26,7 @@ def test_batches_are_right_in_one_segment_or_in_several() -> None:
     "after", ({5: [TWO, ONE, THREE]}, {5: [ONE, ONE, TWO, THREE]}, {5: [ONE, TWO], 6: [TWO, THREE]})
 )
 def test_offsets_that_go_back_are_noticed(after: Segments) -> None:
-    log = CleanedLog({5: [ONE, TWO, THREE]}, {}, end=8)
+    log = BothSides({5: [ONE, TWO, THREE]}, {}, end=8)
     log.after = after
     for base, batches in after.items():
         log.write_log(base, batches)
@@ -35,7 +35,7 @@ def test_offsets_that_go_back_are_noticed(after: Segments) -> None:
 
 
 def test_a_batch_before_its_segment_is_noticed() -> None:
-    log = CleanedLog({5: [ONE, TWO, THREE]}, {5: []}, end=8)
+    log = BothSides({5: [ONE, TWO, THREE]}, {5: []}, end=8)
     log.after = {5: [], 7: [TWO, THREE]}
     log.write_log(7, [TWO, THREE])
 
@@ -44,7 +44,7 @@ def test_a_batch_before_its_segment_is_noticed() -> None:
 
 def test_a_batch_out_of_reach_is_noticed() -> None:
     far = batch(6 + INT32_MAX, "d1")
-    log = CleanedLog({5: [ONE], 6: [far]}, {}, end=7 + INT32_MAX)
+    log = BothSides({5: [ONE], 6: [far]}, {}, end=7 + INT32_MAX)
     log.after = {5: [ONE, far]}
     log.write_log(5, [ONE, far])
 
@@ -58,7 +58,7 @@ def test_a_batch_above_the_end_is_noticed() -> None:
 
 
 def test_a_damaged_batch_is_noticed() -> None:
-    log = CleanedLog({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
+    log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, LOG, ONE + TWO + THREE[:-1] + b"\1")
 
     (violation,) = log.verified().violations
@@ -68,7 +68,7 @@ def test_a_damaged_batch_is_noticed() -> None:
 
 
 def test_a_wrong_index_is_noticed() -> None:
-    log = CleanedLog({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
+    log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, INDEX, b"")
 
     (violation, _) = log.verified().violations
@@ -81,13 +81,13 @@ def test_an_aborted_transaction_without_its_marker_is_noticed() -> None:
     batches = [sent(5, "a1"), marker(6, is_commit=True), THREE]
     aborted = AbortedEntry(1, 5, 6, 7)
 
-    assert CleanedLog({5: batches}, {5: batches}, end=8, aborted=[aborted]).wrongs() == [
+    assert BothSides({5: batches}, {5: batches}, end=8, aborted=[aborted]).wrongs() == [
         "an aborted transaction without its marker"
     ]
 
 
 def test_a_transaction_index_that_is_torn_is_noticed() -> None:
-    log = CleanedLog({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
+    log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, TXN_INDEX, b"\0")
 
     assert len(log.wrongs()) == 1

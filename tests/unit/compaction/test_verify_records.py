@@ -3,12 +3,11 @@
 from cordwood.compaction.verify_batches import Left
 from cordwood.compaction.verify_keys import Scope
 from cordwood.compaction.verify_reading import Found, SegmentFile
-from cordwood.compaction.verify_records import Judged, PlainJudge, Ruling, body_of
+from cordwood.compaction.verify_records import Judged, PlainJudge, Ruling, body_of, plain_judge
 from cordwood.compaction.violations import Violations
 from cordwood.records.header import read_header
 from cordwood.records.record import Record, TimestampType
-from cordwood.records.stream import batch_at
-from tests.unit.compaction.cleaned_logs import ALL_KEYS, without
+from tests.unit.compaction.both_sides import ALL_KEYS, without
 from tests.unit.compaction.compaction_samples import NOW, batch, plan
 
 NO_RULING = Ruling()
@@ -16,17 +15,16 @@ WAS = batch(0, "a1 b1 a2 -x c-")
 
 
 def found(data: bytes) -> Found:
-    header, each = read_header(data), batch_at(data, 0)
+    header = read_header(data)
     assert header is not None
-    assert each is not None
-    return Found(header, each, SegmentFile(0, "", len(data), 0, 0))
+    return Found(header, memoryview(data), at=0, file=SegmentFile(0, "", len(data), 0, 0))
 
 
 def judged(
     before: bytes, after: bytes | None, ruling: Ruling = NO_RULING, *, scope: Scope = ALL_KEYS
 ) -> tuple[PlainJudge, Judged]:
     """Return a judge that has seen one batch, and what it says of it."""
-    judge = PlainJudge(plan(), scope, Violations(), 1 << 20)
+    judge = plain_judge(plan(), scope, Violations(), 1 << 20)
     if after is not None:
         judge.learn(found(after))
     return judge, judge.judge(found(before), None if after is None else found(after), ruling=ruling)

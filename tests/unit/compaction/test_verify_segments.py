@@ -8,7 +8,7 @@ from cordwood.compaction.job import CleanedGroup, CleanedSegment, Cleaning
 from cordwood.compaction.verify_segments import files_as_they_are, files_of
 from cordwood.core.types import Offset, TimestampMs
 from cordwood.storage.names import CLEANED, INDEX, LOG, segment_name
-from tests.unit.compaction.cleaned_logs import DIRECTORY, MODIFIED, CleanedLog
+from tests.unit.compaction.both_sides import DIRECTORY, MODIFIED, BothSides
 from tests.unit.compaction.compaction_samples import batch
 
 ONE, TWO, THREE = batch(0, "a1"), batch(1, "b1"), batch(2, "c1")
@@ -16,13 +16,13 @@ OTHERS = "other segments are replaced than planned"
 WRONG_END = "the end is not that of the segments that are replaced"
 
 
-def log() -> CleanedLog:
+def log() -> BothSides:
     """Return a log of three segments, of which the first two become one."""
     before = {0: [ONE], 1: [TWO], 2: [THREE]}
-    return CleanedLog(before, {0: [ONE, TWO], 2: [THREE]}, end=3, groups=[[0, 1], [2]])
+    return BothSides(before, {0: [ONE, TWO], 2: [THREE]}, end=3, groups=[[0, 1], [2]])
 
 
-def wrongs(found: CleanedLog, cleaning: Cleaning | None = None) -> list[str]:
+def wrongs(found: BothSides, cleaning: Cleaning | None = None) -> list[str]:
     faults = files_of(found.reading.source, cleaning or found.cleaning(), plan=found.plan).faults
     return [fault.what for fault in faults]
 

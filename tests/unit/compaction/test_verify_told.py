@@ -5,7 +5,7 @@ from cordwood.compaction.verify_reading import SegmentFile
 from cordwood.compaction.verify_told import HeadersRead
 from cordwood.compaction.verify_transactions import Aborted
 from cordwood.compaction.violations import Violations
-from tests.unit.compaction.cleaned_logs import CleanedLog
+from tests.unit.compaction.both_sides import BothSides
 from tests.unit.compaction.compaction_samples import batch, marker, sent
 
 
@@ -13,7 +13,7 @@ def read(
     before: dict[int, list[bytes]], *, end: int, behind: list[bytes], **plan: object
 ) -> tuple[HeadersRead, list[str]]:
     """Return what was told by segments and by one behind them, and what is wrong."""
-    log = CleanedLog(before, {}, end=end).planned(**plan)
+    log = BothSides(before, {}, end=end).planned(**plan)
     log.write(end, behind)
     violations = Violations()
     found = HeadersRead(log.reading.source, log.plan, violations=violations)
@@ -61,7 +61,7 @@ def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
 
 def test_a_batch_that_was_damaged_is_noticed() -> None:
     damaged = batch(0, "a1")[:16] + b"\7" + batch(0, "a1")[17:]
-    log = CleanedLog({0: [batch(0, "a1")]}, {}, end=1)
+    log = BothSides({0: [batch(0, "a1")]}, {}, end=1)
     log.put(0, ".log", damaged, suffix="")
     violations = Violations()
 

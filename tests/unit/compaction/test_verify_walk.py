@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.compaction.plan import LastBatch
 from cordwood.storage.index import AbortedEntry
-from tests.unit.compaction.cleaned_logs import MODIFIED, CleanedLog, without
+from tests.unit.compaction.both_sides import MODIFIED, BothSides, without
 from tests.unit.compaction.compaction_samples import (
     HORIZON,
     NOW,
@@ -27,7 +27,7 @@ def wrongs(
     before: list[bytes], after: list[bytes], *aborted: AbortedEntry, **plan: object
 ) -> list[str]:
     """Return what is wrong with a segment's batches; a last one is added to both."""
-    log = CleanedLog({0: [*before, LAST]}, {0: [*after, LAST]}, end=21, aborted=aborted)
+    log = BothSides({0: [*before, LAST]}, {0: [*after, LAST]}, end=21, aborted=aborted)
     return log.planned(**plan).wrongs()
 
 
@@ -46,14 +46,14 @@ def test_a_batch_that_was_not_there_is_noticed_between_others() -> None:
 
 
 def test_a_batch_that_was_not_there_is_noticed_at_the_end() -> None:
-    log = CleanedLog({0: [batch(0, "a1")]}, {0: [batch(0, "a1"), batch(1, "b1")]}, end=2)
+    log = BothSides({0: [batch(0, "a1")]}, {0: [batch(0, "a1"), batch(1, "b1")]}, end=2)
 
     assert NOT_THERE in log.wrongs()
 
 
 def test_a_batch_in_another_groups_segment_is_noticed() -> None:
     before = {0: [batch(0, "a1")], 1: [batch(1, "b1")]}
-    log = CleanedLog(before, {0: [batch(0, "a1"), batch(1, "b1")], 1: []}, end=2, groups=[[0], [1]])
+    log = BothSides(before, {0: [batch(0, "a1"), batch(1, "b1")], 1: []}, end=2, groups=[[0], [1]])
 
     assert log.wrongs() == ["a batch lies in another group's segment"]
 
@@ -161,7 +161,7 @@ def test_the_last_batch_of_the_pass_stays_empty() -> None:
     before = [batch(0, "a1"), batch(1, "a-")]
     first = with_horizon(before[1], NOW)
 
-    log = CleanedLog({0: [before[0], first]}, {0: [empty(first)]}, end=2)
+    log = BothSides({0: [before[0], first]}, {0: [empty(first)]}, end=2)
 
     assert log.wrongs() == []
 
@@ -169,11 +169,11 @@ def test_the_last_batch_of_the_pass_stays_empty() -> None:
 def test_the_last_batch_of_the_pass_may_not_go() -> None:
     last = with_horizon(batch(0, "a-"), NOW)
 
-    assert CleanedLog({0: [last]}, {0: []}, end=1).wrongs() == [NEEDED]
+    assert BothSides({0: [last]}, {0: []}, end=1).wrongs() == [NEEDED]
 
 
 def test_the_last_batch_of_the_pass_may_go_if_it_is_old() -> None:
-    log = CleanedLog({0: [old(0, "a-")]}, {0: []}, end=1)
+    log = BothSides({0: [old(0, "a-")]}, {0: []}, end=1)
 
     assert log.planned(legacy_horizon_ms=MODIFIED).wrongs() == []
 
@@ -214,12 +214,12 @@ def test_an_old_tombstone_goes_by_the_time_of_its_segment(horizon: int, left: in
 
 def test_a_cleaned_log_is_right_by_itself() -> None:
     batches = [with_horizon(batch(0, "a-"), NOW), marker(1, is_commit=True), sent(2, "b1"), LAST]
-    log = CleanedLog({0: [*batches[:3], marker(3, is_commit=True), LAST]}, {}, end=21)
+    log = BothSides({0: [*batches[:3], marker(3, is_commit=True), LAST]}, {}, end=21)
 
     assert log.verified_alone() == []
 
 
 def test_a_log_that_was_not_cleaned_is_wrong_by_itself() -> None:
-    log = CleanedLog({0: [batch(0, "a1 a2"), LAST]}, {}, end=21)
+    log = BothSides({0: [batch(0, "a1 a2"), LAST]}, {}, end=21)
 
     assert log.verified_alone() == ["a record is left although a later one of its key is left, too"]

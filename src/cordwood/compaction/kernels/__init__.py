@@ -1,4 +1,4 @@
-"""Compaction's kernels: survey, key map and rewrite as machine code over buffers.
+"""Compaction's kernels: survey, key map, rewrite and proof as machine code over buffers.
 
 They reach numba by the door of `records.kernels`. `engine` gives them once they are warm, and the
 plain twins before: it loads and never compiles. Importing this package imports neither numba nor
@@ -15,7 +15,7 @@ from cordwood.records.kernels import can_load
 __all__ = ["PARTS", "engine"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
-PARTS: Final = (("learning", "resizing"), ("runs", "judging", "looking", "writing"))
+PARTS: Final = (("learning", "resizing", "proof"), ("runs", "judging", "looking", "writing"))
 
 
 #: In plain Python a pass over so many bytes takes as long as it takes to load numba.

@@ -3,6 +3,7 @@
 from typing import Final
 
 from cordwood.compaction.engine import Engine
+from cordwood.compaction.kernels.kernel_judge import KernelJudge
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
@@ -15,5 +16,9 @@ def _strider(_batches: int) -> KernelStrider:
 
 
 KERNELS: Final = Engine(
-    surveyor=KernelSurveyor, key_map=KernelKeyMap, rewriter=KernelRewriter, striders=_strider
+    surveyor=KernelSurveyor,
+    key_map=KernelKeyMap,
+    rewriter=KernelRewriter,
+    striders=_strider,
+    judges=KernelJudge,
 )

@@ -43,7 +43,7 @@ Segments = Mapping[int, Sequence[bytes]]
 _CERTIFICATE: Final = "the certificate's"
 
 
-class CleanedLog:
+class BothSides:
     """The files, and the plan; what tests change in them is seen by `verified`."""
 
     def __init__(
@@ -83,7 +83,7 @@ class CleanedLog:
             config=LogConfig(delete_retention_ms=RETENTION, index_interval_bytes=0),
         )
 
-    def planned(self, **changes: object) -> "CleanedLog":
+    def planned(self, **changes: object) -> "BothSides":
         """Change the plan."""
         self.plan = replace(self.plan, **changes)  # type: ignore[arg-type]  # each test names its own
         return self
@@ -99,7 +99,7 @@ class CleanedLog:
         """Write a segment with its indexes, in place of one that is there."""
         data = b"".join(batches)
         found = list(headers(lambda length, at: data[at : at + length], 0, len(data)))
-        offsets, times = _indexes(base, found)
+        offsets, times = indexes_of(base, found)
         lasts = {header.last_offset for header in found}
         entries = b"".join(
             TransactionIndex(base, HeldEntries(b"", ABORTED_ENTRY_SIZE)).encode(entry)
@@ -192,7 +192,7 @@ def certificate(counts: Counts | None = None) -> Certificate:
     )
 
 
-def _indexes(base: int, found: Iterable[BatchHeader]) -> tuple[bytes, bytes]:
+def indexes_of(base: int, found: Iterable[BatchHeader]) -> tuple[bytes, bytes]:
     growth = IndexGrowth(
         OffsetIndex(base, HeldEntries(b"", OFFSET_ENTRY_SIZE)),
         TimeIndex(base, HeldEntries(b"", TIME_ENTRY_SIZE)),

@@ -1,0 +1,298 @@
+"""The judge of kernels: batches of v2 go to them, all others, and what is wrong, to the plain one.
+
+    budget   slots, twice as many whenever three quarters of them are taken and there is room for
+             them; the arena has all the rest
+
+Old formats are judged plainly, over the same keys. Where a kernel finds anything wrong with a batch
+the plain judge looks at it once more, and finds the words.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple, NoReturn
+
+import numpy as np
+
+from cordwood.compaction.kernels import proof as at
+from cordwood.compaction.kernels import proof_keys as keys_at
+from cordwood.compaction.kernels.hashes import signed_word
+from cordwood.compaction.kernels.proof import judge_batch, learn_batch
+from cordwood.compaction.kernels.proof_keys import fill_slots, see_one, settle
+from cordwood.compaction.key_hash import MASK, key_hash
+from cordwood.compaction.plan import CleaningPlan
+from cordwood.compaction.verify_batches import Left
+from cordwood.compaction.verify_keys import (
+    ERASED,
+    LOST,
+    LOST_TOMBSTONE,
+    OLDER,
+    STAYS,
+    STAYS_ERASED,
+    KeysFullError,
+    Lost,
+    Scope,
+)
+from cordwood.compaction.verify_reading import Found
+from cordwood.compaction.verify_records import Judged, PlainJudge, RecordCounts, Ruling
+from cordwood.compaction.violations import KEPT, Violation, Violations
+from cordwood.core.types import NO_TIMESTAMP
+from cordwood.records.batch import HEADER_SIZE, LOG_APPEND_TIME_BIT, MAGIC, RecordBatch
+from cordwood.records.header import BatchHeader
+from cordwood.records.kernels.arena import read_only
+from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.stream import AnyBatch
+
+_FIRST_SLOTS: Final = 1024
+_FEWEST_SLOTS: Final = 8
+#: With less not even keys that nothing tells apart would fit.
+_LEAST_BYTES: Final = 1024
+_SLOT_BYTES: Final = 8
+_WORDS: Final = {
+    keys_at.RIGHT: None,
+    keys_at.STAYS_ERASED: STAYS_ERASED,
+    keys_at.STAYS: STAYS,
+    keys_at.OLDER: OLDER,
+    keys_at.LOST: LOST,
+}
+_NOTHING: Final = read_only(b"")
+
+
+class KernelKeys:
+    """The keys of one scope, in the kernels' stretches; see `Keys`."""
+
+    __slots__ = ("_memory_bytes", "arena", "scope", "slots", "words")
+
+    def __init__(self, plan: CleaningPlan, scope: Scope, *, memory_bytes: int) -> None:
+        self.scope = scope
+        self._memory_bytes = memory_bytes = max(memory_bytes, _LEAST_BYTES)
+        self.words = np.zeros(at.PROOF_WORDS, np.int64)
+        self.words[keys_at.V_FIRST_DIRTY] = plan.first_dirty
+        self.words[at.V_SEED] = signed_word(scope.seed)
+        self.words[at.V_CLASSES], self.words[at.V_CHOSEN] = scope.classes - 1, scope.chosen
+        self.arena: Bytes = np.empty(memory_bytes, np.uint8)  # it is there once it is written
+        self._take_slots(_first_slots(memory_bytes))
+        for key in filter(scope.holds, plan.erased_keys):
+            self.learn(key, ERASED)
+
+    def learn(self, key: bytes, offset: int) -> None:
+        """Remember that a record is left; see `Keys`."""
+        self._see(keys_at.IS_LEARNT, key, offset)
+
+    def see_left(self, key: bytes, offset: int) -> str | None:
+        """Take a record that is left; see `Keys`."""
+        return self._see(keys_at.IS_LEFT, key, offset)
+
+    def see_gone(
+        self, key: bytes, offset: int, *, is_tombstone: bool, is_expired: bool
+    ) -> str | None:
+        """Take a record that is gone; see `Keys`."""
+        what = keys_at.IS_GONE_TOMBSTONE if is_tombstone else keys_at.IS_GONE
+        return self._see(keys_at.IS_GONE_EXPIRED if is_expired else what, key, offset)
+
+    @property
+    def dirty_keys(self) -> int:
+        """How many keys dirty records have; see `Keys`."""
+        return settle(self.words, self.arena, np.zeros(1, np.int64))
+
+    @property
+    def superseded(self) -> int:
+        """How many records went because of a later one."""
+        return int(self.words[keys_at.V_SUPERSEDED])
+
+    @property
+    def tombstones(self) -> int:
+        """How many tombstones went in time, and nothing has followed them."""
+        return int(self.words[keys_at.V_TOMBSTONES])
+
+    def lost(self) -> Iterator[Lost]:
+        """Yield what is unexplained, as much of it as is told of."""
+        found = np.zeros(1 + KEPT, np.int64)
+        settle(self.words, self.arena, found)
+        for unexplained in found[1 : 1 + min(KEPT, int(found[0]))].tolist():
+            yield Lost(unexplained >> 1, LOST_TOMBSTONE if unexplained & 1 else LOST)
+
+    def make_room(self) -> None:
+        """Have more slots, for one more key at least; KeysFullError if there is no memory."""
+        slots = len(self.slots)
+        is_short_of_slots = self.words[keys_at.V_KEYS] >= self.words[keys_at.V_MOST_KEYS]
+        room = self._memory_bytes - 2 * slots * _SLOT_BYTES - int(self.words[keys_at.V_USED])
+        if not is_short_of_slots or room < 0:
+            raise KeysFullError(f"{self.words[keys_at.V_KEYS]} keys fill the memory that there is")
+        self._take_slots(2 * slots)
+        fill_slots(self.words, self.slots, self.arena)
+
+    def _take_slots(self, count: int) -> None:
+        self.slots: Words = np.zeros(count, np.int64)
+        self.words[keys_at.V_MOST_KEYS] = count // 4 * 3
+        most = max(0, self._memory_bytes - count * _SLOT_BYTES)
+        self.words[keys_at.V_MOST_BYTES] = most
+
+    def _see(self, what: int, key: bytes, offset: int) -> str | None:
+        hashed = signed_word(key_hash(key, self.scope.seed))
+        source = read_only(key)
+        while True:
+            found = see_one(what, source, hashed, offset, self.words, self.slots, self.arena)
+            if found >= 0:
+                return _WORDS[found]
+            self.make_room()
+
+
+def _first_slots(memory_bytes: int) -> int:
+    """Return with how many slots to begin: a small part of little memory."""
+    slots = _FIRST_SLOTS
+    while slots > _FEWEST_SLOTS and 4 * _SLOT_BYTES * slots > memory_bytes:
+        slots //= 2
+    return slots
+
+
+class _Rest(NamedTuple):
+    """What is left of a batch: where its records lie, how many they are, their base time."""
+
+    source: Bytes
+    start: int
+    end: int
+    records: int
+    base_timestamp: int
+
+
+_NO_REST: Final = _Rest(_NOTHING, 0, 0, 0, 0)
+
+
+class KernelJudge:
+    """Judges with the kernels; see `Judge`."""
+
+    __slots__ = ("_before", "_left", "_plain", "keys", "violations")
+
+    def __init__(  # tidy: allow[positional] as `Judges` are called
+        self, plan: CleaningPlan, scope: Scope, violations: Violations, memory_bytes: int
+    ) -> None:
+        self.keys = KernelKeys(plan, scope, memory_bytes=memory_bytes)
+        self.violations = violations
+        self._plain = PlainJudge(self.keys, violations)
+        self._before, self._left = _Side(), _Side()
+
+    @property
+    def counts(self) -> RecordCounts:
+        """What was counted, by the kernels and plainly."""
+        words, plain = self.keys.words, self._plain.counts
+        return RecordCounts(
+            read=plain.read + int(words[at.V_READ]),
+            left=plain.left + int(words[at.V_LEFT]),
+            tombstones_left=plain.tombstones_left + int(words[at.V_TOMBSTONES_LEFT]),
+            aborted=plain.aborted + int(words[at.V_ABORTED]),
+            unkeyed=plain.unkeyed + int(words[at.V_UNKEYED]),
+            keyed_gone=plain.keyed_gone + int(words[at.V_KEYED_GONE]),
+            stream=int(words[at.V_STREAM]) & MASK,
+        )
+
+    def learn(self, left: Found) -> None:
+        """Take a data batch of the cleaned log; see `Judge`."""
+        keys = self.keys
+        if left.header.magic != MAGIC:
+            place = left.batch.place
+            raise place.invalid("an old format", expected=MAGIC, found=left.header.magic)
+        source, start, end = self._left.records_of(left)
+        self._stand(left.header, start, end)
+        while (ended := learn_batch(source, keys.words, keys.slots, keys.arena)) == at.FULL:
+            keys.make_room()
+        if ended == at.WRONG:
+            _refuse(left.batch)
+
+    def judge(self, before: Found, after: Found | None, *, ruling: Ruling) -> Judged:
+        """Hold a data batch against what is left of it; see `Judge`."""
+        header, rest = before.header, self._rest(before, after)
+        if rest is None:
+            return self._plain.judge(before, after, ruling=ruling)
+        words, keys = self.keys.words, self.keys
+        source, start, end = self._before.records_of(before)
+        self._stand(header, start, end)
+        words[at.V_LEFT_POSITION] = rest.start
+        words[at.V_LEFT_COUNT : at.V_IS_EXPIRED + 1] = (
+            *(rest.records, rest.end, rest.base_timestamp),
+            *ruling,
+        )
+        words[at.V_KEPT : at.V_LATEST + 1] = 0, 0, NO_TIMESTAMP
+        while (ended := judge_batch(source, rest.source, words, keys.slots, keys.arena)) == at.FULL:
+            keys.make_room()
+        if ended == at.WRONG:
+            return self._judge_plainly(before, after, ruling)
+        kept, tombstones, latest = words[at.V_KEPT : at.V_LATEST + 1].tolist()
+        return Judged(header.record_count, Left(kept, latest=latest), tombstones > 0)
+
+    def _rest(self, before: Found, after: Found | None) -> _Rest | None:
+        """Return what is left of a batch as kernels read it; None: it is for the plain judge."""
+        if before.header.magic != MAGIC:
+            return None
+        if after is None:
+            return _NO_REST
+        header = after.header
+        if header.magic != MAGIC or header.base_offset != before.header.base_offset:
+            return None
+        side = self._before if _are_packed_alike(before, after) else self._left
+        found = before if side is self._before else after
+        source, start, end = side.records_of(found)
+        return _Rest(source, start, end, header.record_count, header.base_timestamp)
+
+    def _stand(self, header: BatchHeader, start: int, end: int) -> None:
+        """Let the kernels begin with a batch."""
+        self.keys.words[at.V_RECORD : at.V_STAMP + 1] = (
+            *(0, start, 0, 0, 0),
+            header.record_count,
+            end,
+            header.base_offset,
+            header.last_offset - header.base_offset,
+            header.base_timestamp,
+            header.attributes & LOG_APPEND_TIME_BIT,
+            header.max_timestamp,
+        )
+
+    def _judge_plainly(self, before: Found, after: Found | None, ruling: Ruling) -> Judged:
+        """Find the words for what is wrong with a batch."""
+        known = self.violations.count
+        judged = self._plain.judge(before, after, ruling=ruling)
+        if self.violations.count == known:
+            what = "the kernels find something wrong, and the plain judge nothing"
+            place = (before.header.base_offset, before.header.position)
+            self.violations.add(Violation(what, before.file.name, *place))
+        return judged
+
+
+class _Side:
+    """What was, or what is left, as kernels read it: a window of a file, or an unpacked batch."""
+
+    __slots__ = ("_packed", "_source", "_unpacked", "_window")
+
+    def __init__(self) -> None:
+        self._window = memoryview(b"")
+        self._source = _NOTHING
+        self._packed: Found | None = None
+        self._unpacked = _NOTHING
+
+    def records_of(self, found: Found) -> tuple[Bytes, int, int]:
+        """Return where the records of a batch lie as they were before they were compressed."""
+        if found.header.codec_id:
+            if found is not self._packed:
+                batch = found.batch
+                assert isinstance(batch, RecordBatch), "only these are handed over"
+                self._packed, self._unpacked = found, read_only(batch.uncompressed())
+            return self._unpacked, 0, len(self._unpacked)
+        if found.window is not self._window:
+            self._window, self._source = found.window, read_only(found.window)
+        return self._source, found.at + HEADER_SIZE, found.at + found.header.size
+
+
+def _are_packed_alike(before: Found, after: Found) -> bool:
+    """Whether a batch need not be unpacked twice; memory compares bytes faster than views."""
+    if not before.header.codec_id or before.header.size != after.header.size:
+        return False
+    return bytes(before.data) == bytes(after.data)
+
+
+def _refuse(batch: AnyBatch) -> NoReturn:
+    """Say what is wrong with a batch, as the plain reader does."""
+    for _ in batch.records():
+        pass
+    raise batch.place.invalid(
+        "the kernel refuses a batch that the plain reader takes",
+        expected="sound records",
+        found="others",
+    )
