@@ -222,6 +222,18 @@ def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
     assert files.stat(root).is_directory
 
 
+def test_volume_of_a_path_has_room_within_its_size(place: tuple[Files, str]) -> None:
+    files, root = place
+    files.create(f"{root}/a")
+
+    volumes = [files.volume(root), files.volume(f"{root}/a")]
+
+    assert volumes[0].total_bytes == volumes[1].total_bytes
+    assert all(0 <= each.usable_bytes <= each.total_bytes for each in volumes)
+    with pytest.raises(FileNotFoundError):
+        files.volume(f"{root}/b")
+
+
 def test_sync_of_file_and_directory_returns(place: tuple[Files, str]) -> None:
     files, root = place
     file = files.create(f"{root}/a")

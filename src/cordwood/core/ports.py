@@ -80,6 +80,13 @@ class FileStat(NamedTuple):
         return self.kind is Kind.DIRECTORY
 
 
+class Volume(NamedTuple):
+    """How large a file system is, and how much of it is left for this process."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
 class Slice(Protocol):
     """A range of a file, to be sent: a range of a descriptor where there is one, else a buffer.
 
@@ -212,6 +219,9 @@ class Files(Protocol):
 
     def stat(self, path: str) -> FileStat:
         """Return size, time and kind; FileNotFoundError if there is nothing."""
+
+    def volume(self, path: str) -> Volume:
+        """Return what a path is on; FileNotFoundError if there is nothing."""
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         """Set the time of a file's last change."""

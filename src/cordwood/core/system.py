@@ -22,7 +22,7 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileStat, Kind, OpenFile
+from cordwood.core.ports import FileStat, Kind, OpenFile, Volume
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
@@ -324,6 +324,10 @@ class SystemFiles:
         found = os.stat(path)
         kind = _KINDS.get(stat.S_IFMT(found.st_mode))
         return FileStat(found.st_size, TimestampMs(found.st_mtime_ns // _NS_PER_MS), kind)
+
+    def volume(self, path: str) -> Volume:
+        found = os.statvfs(path)
+        return Volume(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         os.utime(path, ns=(modified_ms * _NS_PER_MS, modified_ms * _NS_PER_MS))

@@ -11,7 +11,7 @@ from cordwood.testing.clock import VirtualClock
 CALLS = (
     *("append", "create", "list", "lock", "make_directory", "map", "open", "preallocate", "pread"),
     *("pwrite", "remove", "remove_directory", "rename", "set_modified", "stat", "sync"),
-    *("sync_directory", "truncate"),
+    *("sync_directory", "truncate", "volume"),
 )
 
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileStat, Kind
+from cordwood.core.ports import FileStat, Kind, Volume
 from cordwood.core.types import TimestampMs
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.faults import Fault, FaultScript
@@ -237,6 +237,11 @@ class MemoryFiles:
         if isinstance(node, Directory):
             return FileStat(0, TimestampMs(0), Kind.DIRECTORY)
         return FileStat(len(node.now), node.modified_ms, Kind.FILE)
+
+    def volume(self, path: str) -> Volume:
+        self.script.begin("volume", path)
+        self._node(path)
+        return Volume(self.capacity_bytes, max(0, self.capacity_bytes - self.used_bytes()))
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         self.script.begin("set_modified", path, changes=True)

@@ -1,12 +1,18 @@
 """DescribeLogDirs: the log directories, and how large what lies in them is.
 
-How much room a volume has is not known here, and told as -1. A copy that is on its way to another
-directory is told beside the log that it will replace, by how much it is behind.
+What a directory is on is asked of the system, off the loop; where that fails both sizes are -1. A
+copy that is on its way to another directory is told beside the log that it will replace, by how
+much it is behind.
 """
+
+from functools import partial
+from typing import Final
 
 from cordwood.broker.broker import Broker
 from cordwood.broker.request import RequestContext
+from cordwood.broker.waiting import done
 from cordwood.core.errors import KafkaStorageError
+from cordwood.core.ports import Volume
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -16,7 +22,10 @@ from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from cordwood.storage.log import Log
+from cordwood.storage.log_directory import LogDirectory
 from cordwood.storage.manager import LogManager
+
+_UNKNOWN: Final = Volume(-1, -1)
 
 
 async def describe_log_dirs(
@@ -24,6 +33,7 @@ async def describe_log_dirs(
 ) -> DescribeLogDirsResponse:
     """Tell of the directories, with those partitions that are asked for, or with all."""
     manager = broker.logs
+    volumes = {each.path: await _volume(each, manager) for each in manager.directories}
     asked = _asked(request)
     told: dict[str, dict[str, list[DescribeLogDirsPartition]]] = {}
     for log in manager.all_logs():
@@ -39,10 +49,22 @@ async def describe_log_dirs(
                     DescribeLogDirsTopic(name=topic, partitions=partitions)
                     for topic, partitions in told.get(directory.path, {}).items()
                 ],
+                total_bytes=volumes[directory.path].total_bytes,
+                usable_bytes=volumes[directory.path].usable_bytes,
             )
             for directory in manager.directories
         ]
     )
+
+
+async def _volume(directory: LogDirectory, manager: LogManager) -> Volume:
+    if not directory.is_online:
+        return _UNKNOWN
+    try:
+        ask = partial(manager.tools.files.volume, directory.path)
+        return await done(manager.tools.worker.submit(ask))
+    except OSError:
+        return _UNKNOWN
 
 
 def _asked(request: DescribeLogDirsRequest) -> set[TopicPartition] | None:

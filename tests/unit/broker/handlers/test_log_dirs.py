@@ -1,5 +1,7 @@
 """Log directories are told with what lies in them."""
 
+import errno
+
 from cordwood.broker.handlers.log_dirs import describe_log_dirs
 from cordwood.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
@@ -7,6 +9,7 @@ from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResult,
 )
+from cordwood.testing.faults import Fault
 from tests.unit.broker.broker_samples import Hall, run
 from tests.unit.storage.manager_samples import partition
 
@@ -34,7 +37,25 @@ def test_all_partitions_are_told_by_their_directory() -> None:
 
     assert told(results["/a"]) == {"orders": [0, 2]}
     assert told(results["/b"]) == {"orders": [1], "other": [0]}
-    assert results["/a"].total_bytes == -1
+
+
+def test_directory_is_told_with_the_room_on_its_volume() -> None:
+    hall = Hall()
+    hall.house.files.capacity_bytes = hall.house.files.used_bytes() + 1000
+
+    result = describe(hall)["/b"]
+
+    assert (result.usable_bytes, result.total_bytes) == (1000, hall.house.files.capacity_bytes)
+
+
+def test_volume_that_cannot_be_asked_for_has_no_sizes() -> None:
+    hall = Hall()
+    hall.house.files.script.add(Fault(on="volume", path="/a", code=errno.EIO))
+
+    results = describe(hall)
+
+    sizes = [(results[path].error_code, results[path].total_bytes) for path in ("/a", "/b")]
+    assert sizes == [(0, -1), (0, hall.house.files.capacity_bytes)]
 
 
 def test_partitions_are_told_that_are_asked_for() -> None:
@@ -55,7 +76,7 @@ def test_directory_that_failed_has_its_error_alone() -> None:
 
     result = describe(hall)["/a"]
 
-    assert (result.error_code, result.topics) == (56, [])
+    assert (result.error_code, result.topics, result.total_bytes) == (56, [], -1)
 
 
 def test_copy_on_its_way_is_told_beside_the_log() -> None:
