@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -32,6 +33,7 @@ from cordwood.broker.kept_configs import load_configs
 from cordwood.broker.late_inspector import LateInspector
 from cordwood.broker.listeners import Endpoint, ListenerSettings, is_anywhere, listeners_of
 from cordwood.broker.log_settings import keep_current, manager_settings, upkeep_settings
+from cordwood.broker.log_sizes import LogSizes
 from cordwood.broker.loop_watch import LoopWatch, log_slow_call
 from cordwood.broker.metadata import Metadata
 from cordwood.broker.metadata_writer import MetadataWriter
@@ -270,11 +272,15 @@ class Node:
         """
         configs = broker.configs
         _feed(self.metrics, broker, started_ms=self._machine.network.clock.now_ms())
+        sizes = LogSizes(broker.logs)
+        self.metrics.read("cordwood_log_bytes", lambda: sizes.by_topic)
         where = page_address(configs.text(METRICS_LISTENER))
         if where is None:
             return
         pages = {
-            "/metrics": lambda: Page(expose(self.metrics), content_type=CONTENT_TYPE),
+            "/metrics": lambda: Page(
+                chain(sizes.measure(), expose(self.metrics)), content_type=CONTENT_TYPE
+            ),
             "/healthz": lambda: _health(broker),
         }
         server = StatusServer(pages, self._machine.network)
@@ -300,25 +306,16 @@ def _feed(metrics: Metrics, broker: Broker, *, started_ms: int) -> None:
     metrics.read("cordwood_partitions", lambda: {(): len(logs.logs)})
     metrics.read("cordwood_partitions_offline", lambda: {(): _offline(metadata)})
     metrics.read("cordwood_fetch_sessions", lambda: {(): len(broker.sessions)})
-    metrics.read("cordwood_log_bytes", lambda: _log_bytes(logs))
 
 
 def _offline(metadata: Metadata) -> int:
     return sum(map(len, metadata.image.leaderless.values()))
 
 
-def _log_bytes(manager: LogManager) -> dict[tuple[str, ...], float]:
-    sizes: dict[tuple[str, ...], float] = {}
-    for partition, log in manager.logs.items():
-        key = (str(partition.topic),)
-        sizes[key] = sizes.get(key, 0) + log.size
-    return sizes
-
-
 def _health(broker: Broker) -> Page:
     if broker.logs.is_serving:
-        return Page("serving\n")
-    return Page("no log directory can be used\n", "503 Service Unavailable")
+        return Page(["serving\n"])
+    return Page(["no log directory can be used\n"], "503 Service Unavailable")
 
 
 def _endpoint(listener: ListenerSettings, bound: Address, host: str) -> Endpoint:

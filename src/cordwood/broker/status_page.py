@@ -3,13 +3,15 @@
     /metrics   what Prometheus reads
     /healthz   200 while the broker serves, 503 while it does not
 
-A page is asked for its text each time. Who sends too much, or nothing for a while, is cut off, and
+A page is asked for its text each time. A long one is made a few lines a turn, so that it holds up
+nobody, and is then shown as a whole. Who sends too much, or nothing for a while, is cut off, and
 so is who comes while all that may be here at a time are.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network import Network
@@ -24,22 +26,24 @@ _PATIENCE_MS: Final = 5_000
 #: So many connections at a time; whoever watches needs one.
 MOST_VISITS: Final = 64
 _END_OF_REQUEST: Final = b"\r\n\r\n"
+#: So many pieces of a page are made in a turn.
+PIECES_A_TURN: Final = 100
 _PLAIN: Final = "text/plain; charset=utf-8"
 
 
 class Page(NamedTuple):
-    """What is shown. `status` is HTTP's code and its words."""
+    """What is shown, in pieces. `status` is HTTP's code and its words."""
 
-    text: str
+    pieces: Iterable[str]
     status: str = "200 OK"
     content_type: str = _PLAIN
 
 
 Pages: TypeAlias = Mapping[str, Callable[[], Page]]
 
-_NOT_FOUND: Final = Page("no such page\n", "404 Not Found")
-_NOT_ALLOWED: Final = Page("only GET and HEAD\n", "405 Method Not Allowed")
-_TOO_LARGE: Final = Page("the request is too large\n", "431 Request Header Fields Too Large")
+_NOT_FOUND: Final = Page(["no such page\n"], "404 Not Found")
+_NOT_ALLOWED: Final = Page(["only GET and HEAD\n"], "405 Method Not Allowed")
+_TOO_LARGE: Final = Page(["the request is too large\n"], "431 Request Header Fields Too Large")
 
 
 class StatusServer:
@@ -80,6 +84,7 @@ class _Visit(asyncio.Protocol):
         self._network = network
         self._visits = visits
         self._request = b""
+        self._is_answered = False
         self._timer: Timer | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -98,7 +103,7 @@ class _Visit(asyncio.Protocol):
             self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._transport.is_closing():
+        if self._is_answered:
             return
         self._request += data
         if len(self._request) > _LARGEST_REQUEST:
@@ -116,7 +121,19 @@ class _Visit(asyncio.Protocol):
         self._show(page() if page else _NOT_FOUND, is_head=method == b"HEAD")
 
     def _show(self, page: Page, *, is_head: bool = False) -> None:
-        body = page.text.encode()
+        self._is_answered = True
+        self._make(page, iter(page.pieces), bytearray(), is_head=is_head)
+
+    def _make(self, page: Page, pieces: Iterator[str], body: bytearray, *, is_head: bool) -> None:
+        """Make some of a page, and the rest in later turns."""
+        if self._transport.is_closing():
+            return
+        some = [*islice(pieces, PIECES_A_TURN)]
+        body += "".join(some).encode()
+        if len(some) == PIECES_A_TURN:
+            go_on = partial(self._make, page, pieces, body, is_head=is_head)
+            asyncio.get_running_loop().call_soon(go_on)
+            return
         head = (
             f"HTTP/1.1 {page.status}\r\nContent-Type: {page.content_type}\r\n"
             f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"

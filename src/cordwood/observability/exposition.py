@@ -5,7 +5,8 @@ r"""Metrics as Prometheus reads them, in its text format 0.0.4.
     name{label="value"} 12
 
 In values of labels \, " and the end of a line are escaped. A histogram has a line for each bound,
-each counting everything below it too, then its sum and its count.
+each counting everything below it too, then its sum and its count. Lines of one metric stand in the
+order in which their labels were first seen.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,17 +20,14 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-def expose(metrics: Metrics) -> str:
-    """Return everything that is known now."""
-    lines: list[str] = []
+def expose(metrics: Metrics) -> Iterator[str]:
+    """Yield everything that is known, line by line, so that others can have a turn in between."""
     for metric, values in metrics.found():
-        lines += (
-            f"# HELP {metric.name} {metric.help}",
-            f"# TYPE {metric.name} {metric.kind.value}",
-        )
-        for labels, value in sorted(values.items(), key=lambda item: item[0]):
-            lines += _lines(metric, labels, value)
-    return "".join(f"{line}\n" for line in lines)
+        yield f"# HELP {metric.name} {metric.help}\n"
+        yield f"# TYPE {metric.name} {metric.kind.value}\n"
+        for labels, value in values.items():
+            for line in _lines(metric, labels, value):
+                yield f"{line}\n"
 
 
 def _lines(metric: Metric, labels: Labels, value: Instrument | float) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Scene:
 
     def shown(self) -> dict[str, float]:
         """Return what is shown of the cleaner, without its prefix."""
-        lines = [line.split(" ") for line in expose(self.metrics).splitlines()]
+        lines = [line.split(" ") for line in expose(self.metrics)]
         prefix = "cordwood_cleaner_"
         return {
             words[0].removeprefix(prefix): float(words[1])

@@ -1,21 +1,23 @@
 """Pages over HTTP: shown to who asks for them, and no use to who asks for something else."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from cordwood.broker.network import Network
-from cordwood.broker.status_page import MOST_VISITS, Page, StatusServer
+from cordwood.broker.status_page import MOST_VISITS, PIECES_A_TURN, Page, StatusServer
 from cordwood.core.address import Address
 from cordwood.core.errors import ListenError
 from cordwood.testing.clock import VirtualClock
 from tests.unit.broker.server_samples import Run, turn
 
 PAGES = {
-    "/metrics": lambda: Page("answers 1\n", content_type="text/x"),
-    "/healthz": lambda: Page("not yet\n", "503 Service Unavailable"),
+    "/metrics": lambda: Page(["answers ", "1\n"], content_type="text/x"),
+    "/long": lambda: Page(map(str, range(10 * PIECES_A_TURN))),
+    "/healthz": lambda: Page(["not yet\n"], "503 Service Unavailable"),
 }
 
 
@@ -68,6 +70,42 @@ def test_request_gets_the_status_it_deserves(run: Run, request_line: bytes, stat
     answer = run(asked(request_line + b"\r\n\r\n"))
 
     assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+def test_long_page_is_shown_whole(run: Run) -> None:
+    answer = run(asked(b"GET /long HTTP/1.1\r\n\r\n"))
+
+    body = answer.partition(b"\r\n\r\n")[2]
+    assert body == "".join(map(str, range(10 * PIECES_A_TURN))).encode()
+
+
+def test_long_page_lets_others_have_their_turn_while_it_is_made(run: Run) -> None:
+    turns_at_a_piece = list[int]()
+
+    async def scene() -> None:
+        turns, loop, clock = itertools.count(), asyncio.get_running_loop(), VirtualClock()
+        passed = [0]
+
+        def pass_turn() -> None:
+            passed[0] = next(turns)
+            loop.call_soon(pass_turn)
+
+        def pieces() -> Iterator[str]:
+            for _ in range(5 * PIECES_A_TURN):
+                turns_at_a_piece.append(passed[0])
+                yield "x"
+
+        server = StatusServer({"/": lambda: Page(pieces())}, Network(clock, clock))
+        reader, writer = await asyncio.open_connection(*await server.start(Address("127.0.0.1", 0)))
+        pass_turn()
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.read()
+        writer.close()
+        server.stop()
+
+    run(scene())
+
+    assert len({*turns_at_a_piece}) == 5
 
 
 def test_head_is_answered_without_the_page(run: Run) -> None:

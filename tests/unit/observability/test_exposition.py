@@ -9,11 +9,11 @@ def test_counter_has_help_type_and_a_line_for_its_labels() -> None:
     metrics.counter("cordwood_sent_bytes_total", "b").add(7)
     metrics.counter("cordwood_sent_bytes_total", "a").add()
 
-    assert expose(metrics).splitlines() == [
-        "# HELP cordwood_sent_bytes_total Bytes of answers.",
-        "# TYPE cordwood_sent_bytes_total counter",
-        'cordwood_sent_bytes_total{listener="a"} 1',
-        'cordwood_sent_bytes_total{listener="b"} 7',
+    assert [*expose(metrics)] == [
+        "# HELP cordwood_sent_bytes_total Bytes of answers.\n",
+        "# TYPE cordwood_sent_bytes_total counter\n",
+        'cordwood_sent_bytes_total{listener="b"} 7\n',
+        'cordwood_sent_bytes_total{listener="a"} 1\n',
     ]
 
 
@@ -21,7 +21,7 @@ def test_label_is_escaped() -> None:
     metrics = Metrics()
     metrics.read("cordwood_log_bytes", lambda: {('a"b\\c\nd',): 1.5})
 
-    assert expose(metrics).splitlines()[-1] == r'cordwood_log_bytes{topic="a\"b\\c\nd"} 1.5'
+    assert [*expose(metrics)][-1] == 'cordwood_log_bytes{topic="a\\"b\\\\c\\nd"} 1.5\n'
 
 
 def test_histogram_counts_everything_below_each_bound() -> None:
@@ -29,7 +29,7 @@ def test_histogram_counts_everything_below_each_bound() -> None:
     for seconds in (0.0001, 0.004, 100):
         metrics.histogram("cordwood_flush_seconds").observe(seconds)
 
-    lines = expose(metrics).splitlines()
+    lines = "".join(expose(metrics)).splitlines()
 
     assert 'cordwood_flush_seconds_bucket{le="0.0005"} 1' in lines
     assert 'cordwood_flush_seconds_bucket{le="10"} 2' in lines
@@ -41,4 +41,4 @@ def test_histogram_counts_everything_below_each_bound() -> None:
 
 
 def test_nothing_is_told_of_what_nobody_counted() -> None:
-    assert expose(Metrics()) == ""
+    assert [*expose(Metrics())] == []

@@ -1,0 +1,30 @@
+"""The bytes of a topic's logs are measured a few logs at a time."""
+
+from cordwood.broker.log_sizes import LogSizes
+from tests.unit.storage.log_samples import filled
+from tests.unit.storage.manager_samples import House, made, partition
+
+
+def test_sizes_are_summed_by_topic() -> None:
+    manager = House().load()
+    logs = [*made(manager, 0, 1), manager.create(partition(topic="other"), topic_id=None)]
+    filled(logs[0], 2)
+    filled(logs[1], 1)
+    sizes = LogSizes(manager)
+
+    text = "".join(sizes.measure())
+
+    assert text == ""
+    assert sizes.by_topic == {("orders",): logs[0].size + logs[1].size, ("other",): 0}
+    assert logs[0].size > logs[1].size > 0
+
+
+def test_sizes_are_the_last_ones_until_all_logs_have_been_looked_at() -> None:
+    manager = House().load()
+    made(manager, *range(45))
+    sizes = LogSizes(manager)
+
+    before = [dict(sizes.by_topic) for _ in sizes.measure()]
+
+    assert before == [{}, {}, {}]
+    assert sizes.by_topic == {("orders",): 0}
