@@ -29,9 +29,9 @@ def serve_topic(
     refused: Mapping[TopicPartition, KafkaStorageError],
 ) -> TopicImage:
     """Serve a topic whose logs are there but for those `refused`; return what it is then."""
-    for name in topic.names():
-        if name in refused:
-            tools.on_event(f"{name} cannot be served: {refused[name]}")
+    for name, error in refused.items():
+        if name.topic == topic.name:
+            tools.on_event(f"{name} cannot be served: {error}")
     epochs = [each.leader_epoch for each in topic.partitions]
     tools.partitions.host(topic.name, topic_id=topic.topic_id, leader_epochs=epochs)
     return topic.without_leaders(refused) if refused else topic

@@ -13,7 +13,7 @@ from cordwood.storage.manager import LogManager
 if TYPE_CHECKING:
     from cordwood.observability.metrics import Readings
 
-_LOGS_A_STEP: Final = 20
+_LOGS_A_STEP: Final = 5
 
 
 class LogSizes:
