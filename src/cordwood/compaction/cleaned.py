@@ -18,7 +18,7 @@ from cordwood.core.binary import INT32_MAX, Buffer
 from cordwood.core.ports import Files
 from cordwood.core.types import TimestampMs
 from cordwood.records.header import BatchHeader, read_header
-from cordwood.records.stride import Strider
+from cordwood.records.stride import Pace, Strider
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import AbortedEntry, is_within_reach
 from cordwood.storage.log_config import LogConfig
@@ -53,7 +53,16 @@ class GroupWriter(Protocol):
 class CleanedWriter:
     """Writes the new segments of one directory, a group at a time."""
 
-    __slots__ = ("_config", "_directory", "_gathered", "_growth", "_segments", "_strider", "_table")
+    __slots__ = (
+        "_config",
+        "_directory",
+        "_gathered",
+        "_growth",
+        "_pace",
+        "_segments",
+        "_strider",
+        "_table",
+    )
 
     def __init__(
         self, files: Files, directory: str, *, config: LogConfig, strider: Strider | None = None
@@ -61,6 +70,7 @@ class CleanedWriter:
         self._directory = directory
         self._config = replace(config, preallocate=False)
         self._strider = strider
+        self._pace = Pace()
         self._table = FileTable(files, _OPEN_FILES)
         self._segments: list[Segment] = []
         self._gathered = bytearray()
@@ -126,7 +136,7 @@ class CleanedWriter:
         """Take account of the batches that have a place in the last segment; return their bytes."""
         at, begin = 0, self.last.size
         while at < len(data):
-            if self._strider is not None:
+            if self._strider is not None and self._pace.is_due():
                 at += self._stride(data[at : INT32_MAX - begin], begin + at)
             if at < len(data):
                 header = _header(data, at)
@@ -141,6 +151,7 @@ class CleanedWriter:
         assert self._strider is not None, "somebody strides"
         stride = self._strider.stride(data, self._growth.footing(self.last.base_offset))
         self._growth.add_stride(stride, position)
+        self._pace.went(stride.batches)
         return stride.end
 
     def _fits(self, header: BatchHeader, position: int) -> bool:

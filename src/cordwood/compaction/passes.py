@@ -10,17 +10,19 @@
 
 Marks and key map share the memory of the job. Marks take half of it at the most: where that is too
 little for all records, there are more stretches; what is left is the key map's, which makes do with
-more ranges where it is too little for all keys. Never is less of the log cleaned.
+more ranges where it is too little for all keys. Never is less of the log cleaned. On top come 16
+bytes a chunk and 9 for each batch that has a fate.
 
 What a pass before this one has left, killed in the middle, is removed first, and so is what this
 one has made when it comes to nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
+from cordwood.compaction.aborted import AbortedTransactions
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.chunks import ChunkReader
 from cordwood.compaction.cleaned import CleanedWriter, GroupWriter
@@ -43,9 +45,6 @@ from cordwood.core.ports import Files
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.leftovers import remove_cleaned
 from cordwood.storage.names import SWAP, parse_segment_name
-from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_transactions import ReaderTransactions
-from cordwood.storage.source import DirectorySource
 
 
 def run_pass(job: CleaningJob, files: Files, *, engine: Engine, control: PassControl) -> Cleaning:
@@ -155,22 +154,23 @@ class Pass:
     def _survey(self) -> list[list[Surveyed]]:
         """Return all segments, by groups, with what their headers say."""
         plan = self.job.plan
-        survey = Survey(plan, self._aborted)
-        surveyor = self.engine.surveyor(survey.last_offsets)
-        for source in plan.segments:
-            self.reader.survey(source, surveyor, survey=survey)
+        aborted = AbortedTransactions(self.files, self.job.directory, plan)
+        try:
+            survey = self._surveyed(aborted.indexed)
+            doubtful_from = survey.doubtful_from
+            if doubtful_from is not None and not aborted.is_borne_out(doubtful_from):
+                survey = self._surveyed(lambda: aborted.entries)
+        finally:
+            aborted.close()
         surveyed = map(Surveyed, plan.segments, survey.segments)
         return [list(islice(surveyed, len(group))) for group in plan.groups]
 
-    def _aborted(self) -> tuple[AbortedEntry, ...]:
-        """Return the aborted transactions that have records in the plan's segments."""
-        plan = self.job.plan
-        reader = PartitionReader(DirectorySource(self.files, self.job.directory))
-        try:
-            first = plan.segments[0].base_offset
-            return ReaderTransactions(reader).aborted_between(first, plan.end)
-        finally:
-            reader.close()
+    def _surveyed(self, aborted: Callable[[], Iterable[AbortedEntry]]) -> Survey:
+        survey = Survey(self.job.plan, aborted)
+        surveyor = self.engine.surveyor(survey.last_offsets)
+        for source in self.job.plan.segments:
+            self.reader.survey(source, surveyor, survey=survey)
+        return survey
 
     def _rewrite(
         self, stretch: Stretch, marks: Marks, *, writer: GroupWriter, counts: Counts

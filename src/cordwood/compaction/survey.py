@@ -19,7 +19,7 @@ from cordwood.compaction.transactions import MarkerFound, TransactionTracker
 from cordwood.core.binary import Buffer
 from cordwood.records.batch import DELETE_HORIZON_BIT, RecordBatch
 from cordwood.records.control import ControlType, control_type
-from cordwood.records.header import BatchHeader, read_header
+from cordwood.records.header import BatchHeader, ensure_crc, read_header
 from cordwood.storage.index import AbortedEntry
 
 
@@ -39,6 +39,11 @@ class Survey:
         """The last offsets of ordinary batches that have a fate all the same."""
         last = (each.last_data_offset for each in self._plan.last_batches.values())
         return frozenset((self._plan.end - 1, *(offset for offset in last if offset is not None)))
+
+    @property
+    def doubtful_from(self) -> int | None:
+        """From where on markers do not bear out which transactions were aborted."""
+        return None if self._tracker is None else self._tracker.doubtful_from
 
     @property
     def records(self) -> int:
@@ -101,7 +106,8 @@ class Survey:
 
 def _kind(data: Buffer, header: BatchHeader) -> ControlType | None:
     """Return what a control batch says; None of one that has been emptied."""
+    ensure_crc(header, memoryview(data)[header.position : header.end])
+    if header.record_count == 0:
+        return None
     batch = RecordBatch(data, header.position)
-    batch.ensure_valid()
-    record = next(batch.records(), None)
-    return None if record is None else control_type(record.key)
+    return control_type(next(batch.raw_records(batch.uncompressed())).key)

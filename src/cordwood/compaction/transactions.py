@@ -7,6 +7,9 @@ markers nobody needs any more.
 
 A pass begins at the log's start, so what it has not met is gone. That a batch will be dropped in
 the same pass does not matter: its marker is idle in the next one.
+
+Which were aborted is told before. It is doubtful where another marker follows than was told, and
+where none does: of a transaction that is not over where the pass ends the marker was not met.
 """
 
 from collections.abc import Iterable
@@ -36,19 +39,26 @@ class _Aborting:
 class TransactionTracker:
     """Hears of the batches of transactions, and of control batches, in the order of the log."""
 
-    __slots__ = ("_aborted", "_aborting", "_committing")
+    __slots__ = ("_aborted", "_aborting", "_committing", "_doubts")
 
     def __init__(self, aborted: Iterable[AbortedEntry]) -> None:
         self._aborted = sorted(aborted, key=lambda entry: entry.first_offset, reverse=True)
         self._aborting: dict[int, _Aborting] = {}
-        self._committing: set[int] = set()
+        self._committing: dict[int, int] = {}
+        self._doubts: list[int] = []
+
+    @property
+    def doubtful_from(self) -> int | None:
+        """The first offset from which on it is doubtful what was aborted."""
+        aborting = (each.entry.first_offset for each in self._aborting.values())
+        return min((*self._doubts, *self._committing.values(), *aborting), default=None)
 
     def on_data(self, header: BatchHeader) -> bool:
         """Whether a batch of a transaction is of an aborted one."""
         self._begin_up_to(header.last_offset)
         aborting = self._aborting.get(header.producer_id)
         if aborting is None:
-            self._committing.add(header.producer_id)
+            self._committing.setdefault(header.producer_id, header.base_offset)
             return False
         aborting.is_met = True
         return True
@@ -59,15 +69,28 @@ class TransactionTracker:
         if kind is None:
             return MarkerFound(is_idle=True)
         if kind is ControlType.ABORT:
-            aborting = self._aborting.pop(header.producer_id, None)
-            if aborting is not None and aborting.is_met:
-                return MarkerFound(is_idle=False, aborted=aborting.entry)
-            return MarkerFound(is_idle=True)
+            return self._on_abort(header)
         if kind is ControlType.COMMIT:
-            is_met = header.producer_id in self._committing
-            self._committing.discard(header.producer_id)
-            return MarkerFound(is_idle=not is_met)
+            return self._on_commit(header)
         return MarkerFound(is_idle=False)
+
+    def _on_abort(self, header: BatchHeader) -> MarkerFound:
+        committing = self._committing.pop(header.producer_id, None)
+        if committing is not None:
+            self._doubts.append(committing)
+        aborting = self._aborting.pop(header.producer_id, None)
+        if aborting is None:
+            return MarkerFound(is_idle=True)
+        if aborting.entry.last_offset != header.last_offset:
+            self._doubts.append(aborting.entry.first_offset)
+        return MarkerFound(not aborting.is_met, aborting.entry if aborting.is_met else None)
+
+    def _on_commit(self, header: BatchHeader) -> MarkerFound:
+        aborting = self._aborting.get(header.producer_id)
+        if aborting is not None:
+            self._doubts.append(aborting.entry.first_offset)
+        is_met = self._committing.pop(header.producer_id, None) is not None
+        return MarkerFound(is_idle=not is_met)
 
     def _begin_up_to(self, offset: int) -> None:
         while self._aborted and self._aborted[-1].first_offset <= offset:

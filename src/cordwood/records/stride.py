@@ -40,6 +40,30 @@ _NOT_ORDINARY: Final = CONTROL_BIT | TRANSACTIONAL_BIT
 _HEADER: Final = Struct(">qiibIhi8xqqh")
 
 
+#: A stride over fewer batches costs more than it saves; so many are looked at before another.
+SHORT_STRIDE: Final = 32
+LONGEST_PAUSE: Final = 255
+
+
+class Pace:
+    """When to stride again: at once after a long stride, later and later after short ones."""
+
+    __slots__ = ("_left", "_pause")
+
+    def __init__(self) -> None:
+        self._left = self._pause = 0
+
+    def is_due(self) -> bool:
+        """Whether to stride after one more batch that was looked at."""
+        self._left -= 1
+        return self._left < 0
+
+    def went(self, batches: int) -> None:
+        """Take account of a stride over so many batches."""
+        self._pause = min(2 * self._pause + 1, LONGEST_PAUSE) if batches < SHORT_STRIDE else 0
+        self._left = self._pause
+
+
 class Footing(NamedTuple):
     """What the batches before have led to; the last four are those of an index in the making."""
 

@@ -13,7 +13,7 @@ transactions the caller fills as it hears of markers. Windows are large, since e
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
@@ -21,7 +21,7 @@ from cordwood.core.errors import CorruptMessageError, DamagedFileError, InvalidR
 from cordwood.core.ports import OpenFile
 from cordwood.records.header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
 from cordwood.records.place import Place
-from cordwood.records.stride import Strider
+from cordwood.records.stride import Pace, Strider
 from cordwood.storage.index import relative_offset
 from cordwood.storage.index_growth import IndexGrowth
 from cordwood.storage.reader_indexes import CheckedOffsetIndex, CheckedTimeIndex
@@ -29,10 +29,6 @@ from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 
 WINDOW_SIZE: Final = 4 << 20
-
-#: A stride over fewer batches costs more than it saves; so many are looked at before another.
-SHORT_STRIDE: Final = 32
-LONGEST_PAUSE: Final = 255
 
 #: Hears of a whole batch: its header, with its position in the file, and its bytes, which are only
 #: valid during the call. CorruptMessageError and InvalidRecordError end the log before the batch.
@@ -166,17 +162,14 @@ class _Walk:
     base_offset: int
     next_offset: int
     end: int = 0
-    pause: int = 0
+    pace: Pace = field(default_factory=Pace)
 
     def go(self) -> None:
         """Look at every batch, or stride over those that need no look."""
-        wait = 0
         while (found := self.windows.batch_at(self.end)) is not None:
             self._look(*found)
-            wait -= 1
-            if wait < 0 and (strider := self.strider_now()) is not None:
+            if self.pace.is_due() and (strider := self.strider_now()) is not None:
                 self._stride(strider)
-                wait = self.pause
 
     def _look(self, header: BatchHeader, data: memoryview) -> None:
         ensure_crc(header, data)
@@ -197,8 +190,7 @@ class _Walk:
             self.on_batch(header, data[at : at + header.size])
         self.growth.add_stride(stride, begin)
         self.end, self.next_offset = begin + stride.end, stride.footing.next_offset
-        is_short = stride.batches < SHORT_STRIDE
-        self.pause = min(2 * self.pause + 1, LONGEST_PAUSE) if is_short else 0
+        self.pace.went(stride.batches)
 
 
 def _ensure_follows(header: BatchHeader, next_offset: int) -> None:

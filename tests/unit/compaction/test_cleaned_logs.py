@@ -162,6 +162,27 @@ def test_transaction_that_goes_over_segments_is_dropped_in_all_of_them() -> None
     assert cleaned.texts == ["1:a9", "3:b9", "5:c9"]
 
 
+@pytest.mark.parametrize("is_rolled", (False, True))
+def test_aborted_records_go_where_the_index_of_transactions_is_lost(*, is_rolled: bool) -> None:
+    """With their marker in the pass, and behind it."""
+    cleaned = CleanedLog()
+    cleaned.put(batch(0, "a1 b1"))
+    cleaned.send("a2")
+    if is_rolled:
+        cleaned.log.roll()
+    cleaned.end(1, is_commit=False)
+    if not is_rolled:
+        cleaned.log.roll()
+    cleaned.put(batch(0, "c3"))
+    for name in cleaned.place.files.list(DIRECTORY):
+        if name.endswith(".txnindex"):
+            cleaned.place.files.remove(f"{DIRECTORY}/{name}")
+
+    cleaned.clean()
+
+    assert cleaned.texts == ["0:a1", "1:b1", "4:c3"]
+
+
 def test_segments_with_undecided_records_are_not_touched() -> None:
     cleaned = CleanedLog()
     cleaned.put(batch(0, "a1 a2"), is_rolled=True)

@@ -75,3 +75,46 @@ def test_transactions_of_one_producer_follow_each_other() -> None:
     data(tracker, 35)
 
     assert [first.aborted, end(tracker, 40, ControlType.ABORT).aborted] == [ABORTED, later]
+
+
+def test_nothing_is_doubtful_where_markers_are_what_was_told() -> None:
+    tracker = TransactionTracker([ABORTED])
+    data(tracker, 5)
+    end(tracker, 6, ControlType.COMMIT)
+    data(tracker, 12)
+    end(tracker, 20, ControlType.ABORT)
+
+    assert tracker.doubtful_from is None
+
+
+def test_data_is_doubtful_that_was_aborted_though_nobody_has_told() -> None:
+    tracker = TransactionTracker([])
+    data(tracker, 12)
+    data(tracker, 14)
+    end(tracker, 20, ControlType.ABORT)
+
+    assert tracker.doubtful_from == 12
+
+
+def test_data_is_doubtful_that_was_committed_though_it_was_told_otherwise() -> None:
+    tracker = TransactionTracker([ABORTED])
+    data(tracker, 12)
+    end(tracker, 20, ControlType.COMMIT)
+
+    assert tracker.doubtful_from == ABORTED.first_offset
+
+
+def test_data_is_doubtful_whose_marker_is_not_where_it_was_told() -> None:
+    tracker = TransactionTracker([ABORTED])
+    data(tracker, 12)
+    end(tracker, 19, ControlType.ABORT)
+
+    assert tracker.doubtful_from == ABORTED.first_offset
+
+
+def test_data_is_doubtful_while_its_marker_is_to_come() -> None:
+    aborting, committing = TransactionTracker([ABORTED]), TransactionTracker([])
+    for tracker in (aborting, committing):
+        data(tracker, 12)
+
+    assert [aborting.doubtful_from, committing.doubtful_from] == [ABORTED.first_offset, 12]

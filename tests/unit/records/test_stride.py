@@ -12,7 +12,15 @@ from cordwood.records.builder import BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.stride import ROWS, KernelStrider
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.stride import Footing, PlainStrider, Stride, StrideEntry, no_strider
+from cordwood.records.stride import (
+    SHORT_STRIDE,
+    Footing,
+    Pace,
+    PlainStrider,
+    Stride,
+    StrideEntry,
+    no_strider,
+)
 from tests.unit.records.stride_samples import FOOTING, NOBODY, PRODUCER, SIZE, batch
 
 Kind = type[PlainStrider] | type[KernelStrider]
@@ -134,3 +142,20 @@ def test_strider_begins_afresh_with_each_stride(kind: Kind) -> None:
 @pytest.mark.parametrize("batches", (0, 1, 10**9))
 def test_no_strider_pays_for_any_number_of_batches(batches: int) -> None:
     assert no_strider(batches) is None  # type: ignore[func-returns-value]  # it is a `Striders`
+
+
+def test_pace_lets_stride_at_once_after_a_long_stride() -> None:
+    pace = Pace()
+    pace.went(SHORT_STRIDE - 1)
+    pace.went(SHORT_STRIDE)
+
+    assert pace.is_due()
+
+
+def test_pace_waits_longer_after_each_short_stride() -> None:
+    pace, waits = Pace(), []
+    for _ in range(10):
+        pace.went(SHORT_STRIDE - 1)
+        waits.append(next(number for number in range(1000) if pace.is_due()))
+
+    assert waits == [1, 3, 7, 15, 31, 63, 127, 255, 255, 255]
