@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.macro import clients
+from benchmarks.macro import cleaning, clients
 from benchmarks.micro import (
     broker,
     compression,
@@ -24,7 +24,7 @@ from cordwood.records.kernels import warm
 
 BENCHMARKS = (
     *(records, compression, protocol, storage, broker),
-    *(fixture, clients, workbench, start),
+    *(fixture, clients, cleaning, workbench, start),
 )
 SIZE = 256 * 1024 * 1024
 RESULTS = Path("build/bench.json")
