@@ -114,20 +114,19 @@ def _beside(jars: Jars, log: KeyedLog, rounds: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         place = _placed(folder, log)
-        theirs, ours, proven = [], [], []
+        theirs, ours = [], []
         for _ in range(rounds):
             theirs.append(_theirs(jars, place, folder, MEMORY))
             ours.append(_ours(place, folder, MEMORY, Verify.NEVER))
-            proven.append(_ours(place, folder, MEMORY, Verify.SAMPLE))
-    is_plain = log.codec is Codec.NONE
+        is_plain = log.codec is Codec.NONE
+        proven = _ours(place, folder, MEMORY, Verify.SAMPLE) if is_plain else None
     what = f"compaction, {place.size / _MB:.0f} MB" + ("" if is_plain else f", {log.codec.name}")
     rates = [place.size / _MB / min(each.seconds for each in side) for side in (ours, theirs)]
     yield beside(what, "MB/s", rates, is_rate=True, goal=5 if is_plain else 1.5)
     processor = [min(each.processor for each in side) for side in (ours, theirs)]
     yield beside(f"{what}, processor", "s", processor)
-    if is_plain:
-        seconds = min(each.seconds for each in proven)
-        rates[0] = place.size / _MB / seconds
+    if proven is not None:
+        rates[0] = place.size / _MB / proven.seconds
         yield beside(f"{what}, a sample proven", "MB/s", rates, is_rate=True)
         peaks = [min(each.peak_mib for each in side) for side in (ours, theirs)]
         yield beside(f"{what}, peak memory", "MiB", peaks)
