@@ -15,9 +15,8 @@ longer each time (`setbacks`), and the operator is told why.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.choosing import Assessment, assess, choose
 from cordwood.compaction.cleaner_settings import CleanerSettings
 from cordwood.compaction.job import CleanerRunner, Cleaning, CleaningJob, CleaningStoppedError
@@ -34,6 +33,9 @@ from cordwood.storage.replacing import Replacement, SwapRefusedError
 from cordwood.storage.rounds import Rounds
 from cordwood.storage.swapper import Swapper
 
+if TYPE_CHECKING:
+    from cordwood.compaction.certificate import Certificate
+
 _HOLDER: Final = "the cleaner"
 _SEEDS: Final = 1 << 63
 _STOPPED: Final = (CleaningStoppedError, SwapRefusedError)
@@ -44,7 +46,7 @@ class Cleaned:
     """A pass that has come to its end: its certificate, and how long it took with its swap."""
 
     partition: TopicPartition
-    certificate: Certificate
+    certificate: "Certificate"
     took_ms: float
 
 

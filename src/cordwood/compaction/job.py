@@ -6,11 +6,13 @@ that was there: the swap is the owner's. A pass that was stopped, or has failed,
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.errors import CordwoodError
+
+if TYPE_CHECKING:
+    from cordwood.compaction.certificate import Certificate  # it brings the engine along
 
 
 class CleaningStoppedError(CordwoodError):
@@ -64,7 +66,7 @@ class Cleaning(NamedTuple):
 
     groups: tuple[CleanedGroup, ...]
     end: int
-    certificate: Certificate
+    certificate: "Certificate"
 
 
 class PassControl(Protocol):
