@@ -124,9 +124,11 @@ def _produced(bench: _Bench, load: _Load) -> list[Figure]:
         said = tool(bench.jars, JAVA, "consume", peer.bootstrap, topic, str(load.records))
         return float(said), peer.processor_seconds_since(before) / load.records * 1e6
 
+    name, produced = f"produce, {load.name}", bench.rounds_of(produce)
     return [
-        *_rates(f"produce, {load.name}", bench.rounds_of(produce), processor_goal=1 / 0.7),
-        *_rates(f"consume, {load.name}", bench.rounds_of(consume)),
+        _rate(name, produced),
+        _processor(name, produced, goal=1 / 0.7),
+        _rate(f"consume, {load.name}", bench.rounds_of(consume)),
     ]
 
 
@@ -139,19 +141,20 @@ def _from_many(bench: _Bench, records: int) -> list[Figure]:
         rate = float(tool(bench.jars, JAVA, *words))
         return rate, peer.processor_seconds_since(before) / records * 1e6
 
-    return _rates(f"produce, 100 B, {PRODUCERS} producers, linger 0", bench.rounds_of(produce))
+    name, runs = f"produce, 100 B, {PRODUCERS} producers, linger 0", bench.rounds_of(produce)
+    return [_rate(name, runs), _processor(name, runs)]
 
 
-def _rates(
-    name: str, runs: list[list[list[float]]], *, processor_goal: float | None = None
-) -> list[Figure]:
-    """Return the best rates, and the least that a million records took of the brokers' time."""
+def _rate(name: str, runs: list[list[list[float]]]) -> Figure:
+    """Return the best rates, which the rounds tell first."""
     rates = [max(each[0] for each in of_peer) for of_peer in runs]
+    return beside(name, "records/s", rates, is_rate=True, goal=1)
+
+
+def _processor(name: str, runs: list[list[list[float]]], *, goal: float | None = None) -> Figure:
+    """Return the least that a million records took of the brokers' time, which rounds tell next."""
     used = [min(each[1] for each in of_peer) for of_peer in runs]
-    return [
-        beside(name, "records/s", rates, is_rate=True, goal=1),
-        beside(f"{name}, processor", "s a million records", used, goal=processor_goal),
-    ]
+    return beside(f"{name}, processor", "s a million records", used, goal=goal)
 
 
 def _echoed(bench: _Bench, records: int) -> list[Figure]:
