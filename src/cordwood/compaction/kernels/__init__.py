@@ -15,8 +15,10 @@ from cordwood.records.kernels import can_load
 __all__ = ["PARTS", "engine"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
-PARTS: Final = (("learning", "resizing", "proof"), ("runs", "judging", "looking", "writing"))
-
+PARTS: Final = (
+    ("learning", "resizing", "proof", "proof_keys"),
+    ("runs", "judging", "looking", "writing"),
+)
 
 #: In plain Python a pass over so many bytes takes as long as it takes to load numba.
 PAYS_FROM: Final = 4 << 20
