@@ -39,6 +39,8 @@ class LoggedLife:
             for _ in range(STEPS):
                 (what,) = self.chance.choices(tuple(_CHANCES), tuple(_CHANCES.values()))
                 getattr(self, what)()
+            if self.chance.random() < 0.3:
+                self.old_without_keys()
             self.cleaned.log.roll()
             self.clean()
 
@@ -80,6 +82,12 @@ class LoggedLife:
             builder.append(*self._pair(), timestamp=NOW if builder.magic else -1)
         self.cleaned.follow(bytes(builder.build()))
 
+    def old_without_keys(self) -> None:
+        """Of which nothing stays but, at the end of a pass, what says where that was."""
+        builder = LegacyBuilder(1, base_offset=self.cleaned.log.bounds.log_end)
+        builder.append(None, b"v", timestamp=NOW)
+        self.cleaned.follow(bytes(builder.build()))
+
     def end(self) -> None:
         if not self.open:
             return
@@ -96,7 +104,11 @@ class LoggedLife:
         self.cleaned.wait(self.chance.choice((1, 400, 1000)))
 
     def _pair(self) -> tuple[bytes | None, bytes | None]:
-        return self.chance.choice(_KEYS), self.chance.choice(_VALUES)
+        """A key that comes often or seldom: some tombstones have to see their time come."""
+        chance = self.chance
+        seldom = b"seldom %d" % chance.randrange(40)
+        key = chance.choice(_KEYS) if chance.random() < 0.8 else seldom
+        return key, chance.choice(_VALUES)
 
     def _of_producer(self, fields: BatchFields, producer: int, count: int) -> BatchFields:
         sequence = self.sequences.get(producer, 0)

@@ -50,12 +50,14 @@ class Mutant:
 
     module: str
     function: str
+    statement: str
     was: str
     now: str
     tree: ast.Module
 
     def __str__(self) -> str:
-        return f"{self.module}.{self.function}: {self.was} -> {self.now}"
+        where = f"{self.module}.{self.function}: {self.statement}"
+        return f"{where} | {self.was} -> {self.now}"
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
@@ -65,12 +67,13 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         nodes = [node for node in ast.walk(function) if not _is_let_alone(node, function)]
         for node in nodes:
             for now in _changed(node):
-                yield _mutant(path.stem, name, tree, (node, now))
+                where = (path.stem, name, _words(_statement_of(node, function)))
+                yield Mutant(*where, _words(node), _words(now), _copy(tree, node, now))
 
 
 def unchanged(path: Path) -> Mutant:
     """Return a module as it is, which nobody may take for wrong."""
-    return Mutant(path.stem, "", "", "", ast.parse(path.read_text()))
+    return Mutant(path.stem, "", "", "", "", ast.parse(path.read_text()))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
@@ -159,14 +162,15 @@ def _not(test: ast.expr) -> ast.expr:
     return ast.UnaryOp(op=ast.Not(), operand=test)
 
 
-def _mutant(
-    module: str, function: str, tree: ast.Module, change: tuple[ast.AST, ast.AST]
-) -> Mutant:
+def _copy(tree: ast.Module, node: ast.AST, now: ast.AST) -> ast.Module:
     """Copy a tree with one node replaced by another."""
-    node, now = change
-    memo = {id(node): now}
-    copied = ast.fix_missing_locations(deepcopy(tree, memo))
-    return Mutant(module, function, _words(node), _words(now), copied)
+    return ast.fix_missing_locations(deepcopy(tree, {id(node): now}))
+
+
+def _statement_of(node: ast.AST, function: Function) -> ast.AST:
+    """Return the innermost statement that has a node."""
+    statements = [each for each in ast.walk(function) if isinstance(each, ast.stmt)]
+    return [each for each in statements if any(node is one for one in ast.walk(each))][-1]
 
 
 def _words(node: ast.AST) -> str:

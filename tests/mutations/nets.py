@@ -30,7 +30,7 @@ from tests.mutations.mutants import Mutant
 
 PACKAGE: Final = "cordwood.compaction"
 LIVES: Final = 12
-SECONDS: Final = 40
+SECONDS: Final = 20
 _TESTS: Final = Path(__file__).parents[1] / "unit" / "compaction"
 
 

@@ -4,7 +4,7 @@ from cordwood.compaction.marks import Marks, most_records, set_bit
 
 
 def test_marks_take_two_bits_a_record() -> None:
-    assert Marks(17).size == 6
+    assert (Marks(17).count, Marks(17).size) == (17, 6)
 
 
 def test_marks_are_clear_to_begin_with() -> None:
