@@ -6,21 +6,22 @@ left is loaded beside a healthy one, then read, appended to, closed and loaded a
 
 import random
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import pytest
 
 from cordwood.core.errors import CordwoodError
+from cordwood.core.ports import Worker
 from cordwood.core.types import Offset
+from cordwood.storage import manager, starting
 from cordwood.storage.checkpoints import format_offset_checkpoint
+from cordwood.storage.lanes import Task, outcomes
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import CHECKPOINTS
 from cordwood.storage.manager import LogManager
 from cordwood.testing.files import MemoryFiles
-from cordwood.testing.worker import InlineWorker
 from tests.fuzz.harness import CASES, SEED
 from tests.fuzz.mutations import CHANGES, INTERESTING, repair
 from tests.unit.storage.log_samples import batch, filled, follow, interleaved, lead, offsets, read
@@ -41,31 +42,32 @@ EXTENSIONS: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", "
 SUFFIXES: Final = ("", "", "", ".swap", ".cleaned", ".deleted", ".tmp")
 
 
-class WatchedWorker(InlineWorker):
-    """A worker that remembers what its calls ended in."""
+@pytest.fixture
+def errors(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    """What logs could not be loaded or closed for."""
+    heard: list[Exception] = []
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.errors: list[BaseException] = []
+    def listened(worker: Worker, tasks: Sequence[Task[T]], *, lanes: int) -> list[T | Exception]:
+        found = outcomes(worker, tasks, lanes=lanes)
+        heard.extend(each for each in found if isinstance(each, Exception))
+        return found
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        pending = super().submit(call)
-        error = pending.exception()
-        self.errors += [] if error is None else [error]
-        return pending
+    for module in (starting, manager):
+        monkeypatch.setattr(module, "outcomes", listened)
+    return heard
 
 
 def contents() -> Contents:
     """Return the files of a log directory after a clean stop, by their paths."""
     house = House("/a", config=SMALL)
-    manager = house.load()
+    owner = house.load()
     for name in (HURT, HEALTHY):
-        log = manager.create(name, topic_id=None)
+        log = owner.create(name, topic_id=None)
         for each in interleaved():
             follow(log, each, epoch=1)
         filled(log, 10, epoch=3)
         log.delete_records(7)
-    manager.close()
+    owner.close()
     files = house.files
     paths = [
         f"{path}/{name}"
@@ -158,30 +160,31 @@ def house_of(found: Contents) -> House:
     return house
 
 
-def lived_through(found: Contents) -> str:
+def lived_through(found: Contents, errors: list[Exception]) -> str:
     """Load the directory, use its logs, load it again; say what became of the hurt one."""
-    house, worker = house_of(found), WatchedWorker()
-    manager = house.load(worker)
-    healthy = manager.logs[HEALTHY]
+    house = house_of(found)
+    errors.clear()
+    first = house.load()
+    healthy = first.logs[HEALTHY]
     assert (healthy.bounds.log_start, healthy.bounds.log_end) == (7, 100)
-    ended = used(manager)
-    end = manager.logs[HURT].bounds.log_end if HURT in manager.logs else None
-    manager.close()
-    is_closed = not worker.errors
-    again = house.load(worker)
+    ended = used(first)
+    end = first.logs[HURT].bounds.log_end if HURT in first.logs else None
+    first.close()
+    is_closed = not errors
+    again = house.load()
     assert again.logs[HEALTHY].bounds.log_end == 100
     assert not is_closed or again.logs[HURT].bounds.log_end == end
-    for error in worker.errors:
+    for error in errors:
         assert isinstance(error, (CordwoodError, OSError)), repr(error)
     return ended
 
 
-def used(manager: LogManager) -> str:
+def used(owner: LogManager) -> str:
     """Read the hurt log and append to it."""
     try:
-        log = manager.get(HURT)
+        log = owner.get(HURT)
         assert log is not None
-        with manager.using(log):
+        with owner.using(log):
             read_through(log)
             lead(log, batch(2), epoch=9)
             log.flush()
@@ -199,13 +202,15 @@ def read_through(log: Log) -> None:
         offset = spans[-1][1] + 1
 
 
-def test_only_the_damaged_log_is_hurt_whatever_is_in_its_directory(report: Report) -> None:
+def test_only_the_damaged_log_is_hurt_whatever_is_in_its_directory(
+    report: Report, errors: list[Exception]
+) -> None:
     whole, ended = contents(), Counter[str]()
 
     for case in range(CASES // 100):
         found = damaged(random.Random(SEED * 1_000_003 + case), whole)
         try:
-            ended[lived_through(found)] += 1
+            ended[lived_through(found, errors)] += 1
         except BaseException as error:
             error.add_note(f"seed {SEED} case {case}")
             raise
