@@ -8,14 +8,16 @@ compacted, by a pass that settings let go fast.
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
 import pytest
 
 import cordwood
+from cordwood.client.serializers import Plain
 from tests.robustness.test_kill import verified
 from tests.serving import PATIENCE_S, Serving, ended_with
 
@@ -34,6 +36,10 @@ KEYS: Final = 500
 RECORDS: Final = 25_000
 
 pytestmark = pytest.mark.timeout(600)
+
+Producer: TypeAlias = cordwood.Producer[Plain, Plain]
+Consumer: TypeAlias = cordwood.Consumer[bytes, bytes]
+Consumed: TypeAlias = cordwood.ConsumedRecord[bytes, bytes]
 
 
 def until(condition: Callable[[], object], what: str) -> None:
@@ -69,6 +75,26 @@ def read_all(address: str) -> list[cordwood.ConsumedRecord[bytes, bytes]]:
         while not found or found[-1].offset < RECORDS - 1:
             found += consumer.poll()
     return found
+
+
+@contextmanager
+def following(address: str) -> Iterator[tuple[Producer, Consumer]]:
+    """Yield a producer, and a consumer that reads the topic from its beginning."""
+    with (
+        cordwood.Producer(address) as producer,
+        cordwood.Consumer(address, auto_offset_reset="earliest") as consumer,
+    ):
+        consumer.assign([(TOPIC, 0)])
+        yield producer, consumer
+
+
+def read_on(consumer: Consumer, *, up_to: int) -> Iterator[Consumed]:
+    """Yield what comes next, up to an offset."""
+    offset = -1
+    while offset < up_to - 1:
+        for record in consumer.poll():
+            offset = record.offset
+            yield record
 
 
 def complaints(address: str, last: dict[bytes, bytes]) -> list[str]:
@@ -178,3 +204,25 @@ def test_broker_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
 
     assert (code, wrong) == (0, [])
     assert not [name for name in left if name.endswith((".cleaned", ".swap"))]
+
+
+def test_reader_at_the_head_sees_every_message_while_the_log_is_cleaned(
+    tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    with ended_with(Serving(tmp_path, SETTINGS | {PACE: str(FAST)})) as broker:
+        broker.start()
+        produce(broker.address)
+        with following(broker.address) as (producer, consumer):
+            seen = [record.offset for record in read_on(consumer, up_to=RECORDS)]
+            alter(broker, "log.cleaner.threads", 1)
+            while not broker.told("log cleaned") or len(seen) < 2 * RECORDS:
+                end = len(seen) + KEYS
+                for number in range(len(seen), end):
+                    producer.send(TOPIC, value_of(number), key=b"%d" % (number % KEYS))
+                producer.flush()
+                seen += [record.offset for record in read_on(consumer, up_to=end)]
+        until(lambda: is_compacted(broker), "the log is not compacted")
+        code = broker.stop()
+
+    report(f"cleaning, read at the head: {len(seen)} records, none missed")
+    assert (seen, code) == (list(range(len(seen))), 0)
