@@ -58,14 +58,9 @@ def produce(address: str) -> dict[bytes, bytes]:
     """Write to a compacted topic, and return the last value of each key."""
     with cordwood.Admin(address) as admin:
         admin.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
-    last = {}
     with cordwood.Producer(address) as producer:
-        for number in range(RECORDS):
-            key, value = b"%d" % (number % KEYS), value_of(number)
-            producer.send(TOPIC, value, key=key)
-            last[key] = value
-        producer.flush()
-    return last
+        send(producer, range(RECORDS))
+    return {b"%d" % (number % KEYS): value_of(number) for number in range(RECORDS)}
 
 
 def read_all(address: str) -> list[cordwood.ConsumedRecord[bytes, bytes]]:
@@ -86,6 +81,12 @@ def following(address: str) -> Iterator[tuple[Producer, Consumer]]:
     ):
         consumer.assign([(TOPIC, 0)])
         yield producer, consumer
+
+
+def send(producer: Producer, numbers: range) -> None:
+    for number in numbers:
+        producer.send(TOPIC, value_of(number), key=b"%d" % (number % KEYS))
+    producer.flush()
 
 
 def read_on(consumer: Consumer, *, up_to: int) -> Iterator[Consumed]:
@@ -217,9 +218,7 @@ def test_reader_at_the_head_sees_every_message_while_the_log_is_cleaned(
             alter(broker, "log.cleaner.threads", 1)
             while not broker.told("log cleaned") or len(seen) < 2 * RECORDS:
                 end = len(seen) + KEYS
-                for number in range(len(seen), end):
-                    producer.send(TOPIC, value_of(number), key=b"%d" % (number % KEYS))
-                producer.flush()
+                send(producer, range(len(seen), end))
                 seen += [record.offset for record in read_on(consumer, up_to=end)]
         until(lambda: is_compacted(broker), "the log is not compacted")
         code = broker.stop()
