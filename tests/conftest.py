@@ -29,6 +29,7 @@ FOLDERS = {
     "interop": "interop",
     "fuzz": "fuzz",
     "robustness": "robustness",
+    "spark": "spark",
     "benchmarks": "bench",
 }
 REPORTED = pytest.StashKey[list[str]]()
