@@ -46,15 +46,7 @@ from cordwood.records.kernels.intrinsics import (
     word_at,
     wrapping_sum,
 )
-from cordwood.records.kernels.record import (
-    R_KEY,
-    R_KEY_SIZE,
-    R_OFFSET,
-    R_STOP,
-    R_VALUE_SIZE,
-    read_record,
-)
-from cordwood.records.kernels.usual import usual_record
+from cordwood.records.kernels.usual import any_record
 from cordwood.records.v2_record import SMALLEST_RECORD
 
 #: As many records are noted as have their slots in the processor's cache together.
@@ -114,16 +106,7 @@ def _note_row(source: Bytes, row: Words, words: Words, notes: Words, slots: Byte
     low, high = words[K_LOW] - row[at.T_BASE_OFFSET], words[K_HIGH] - row[at.T_BASE_OFFSET]
     seed, below, width = words[K_SEED], words[K_BELOW], words[K_WIDTH]
     while record < count and noted < len(notes):
-        stop, _, offset, _, key_size, key, value_size = usual_record(source, position, end)
-        if stop < 0:
-            full = read_record(source, position, end)
-            stop, offset, key_size, key = (
-                full[R_STOP],
-                full[R_OFFSET],
-                full[R_KEY_SIZE],
-                full[R_KEY],
-            )
-            value_size = full[R_VALUE_SIZE]
+        stop, _, offset, _, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
             return False
         if low <= offset < high:

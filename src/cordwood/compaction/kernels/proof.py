@@ -6,13 +6,14 @@ Both kernels stop where there is no room for a key, and go on from there once th
 what is right alone: where anything is wrong they say so, and the plain judge finds the words.
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
 from cordwood.compaction.kernels.hashes import hash_of, record_hash, stream_with
 from cordwood.compaction.kernels.proof_keys import (
     RIGHT,
     TABLE_WORDS,
     entry_of,
+    has_same_bytes,
     learn,
     see_gone,
     see_left,
@@ -27,8 +28,8 @@ from cordwood.records.kernels.door import (
     inlined,
     kernel,
 )
-from cordwood.records.kernels.intrinsics import byte_at, word_at, wrapping_sum
-from cordwood.records.kernels.record import MIN_BODY, skip, varint, varlong, walk_headers
+from cordwood.records.kernels.intrinsics import wrapping_sum
+from cordwood.records.kernels.usual import any_record
 
 # -- where a kernel stands: in what was, and in what is left
 V_RECORD: Final = TABLE_WORDS
@@ -73,45 +74,6 @@ DONE: Final = 0
 FULL: Final = 1
 WRONG: Final = 2
 
-#: Where it ends, both deltas, where its key's length stands, size and place of the key, size of
-#: the value.
-_Read: TypeAlias = tuple[int, int, int, int, int, int, int]
-
-
-@inlined
-def _read(source: Bytes, position: int, end: int) -> _Read:
-    """Read and check a record; where it ends is -1 when it is not sound."""
-    length, position = varint(source, position, end)
-    stop = skip(position, length, end)
-    if length < MIN_BODY or stop < 0:
-        return -1, 0, 0, 0, 0, 0, 0
-    time, position = varlong(source, position + 1, stop)
-    offset, body = varint(source, position, stop)
-    key_size, key = varint(source, body, stop)
-    value_size, value = varint(source, skip(key, key_size, stop), stop)
-    tail = skip(value, value_size, stop)
-    if tail >= 0 and tail + 1 == stop and byte_at(source, tail) == 0:
-        return stop, time, offset, body, key_size, key, value_size
-    if walk_headers(source, tail, stop)[0] != stop:
-        stop = -1
-    return stop, time, offset, body, key_size, key, value_size
-
-
-@inlined
-def _has_same_bytes(one: Bytes, at: int, other: Bytes, place: int, size: int) -> bool:
-    end = at + size
-    while end - at >= 8:
-        if word_at(one, at) != word_at(other, place):
-            return False
-        at += 8
-        place += 8
-    while at < end:
-        if byte_at(one, at) != byte_at(other, place):
-            return False
-        at += 1
-        place += 1
-    return True
-
 
 @inlined
 def _learn(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
@@ -135,7 +97,7 @@ def learn_batch(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
     position, lowest, stream = words[V_POSITION], words[V_LOWEST], words[V_STREAM]
     ended = DONE
     while words[V_RECORD] < count:
-        stop, time, offset, body, key_size, key, value_size = _read(source, position, end)
+        stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
             ended = WRONG
             break
@@ -203,18 +165,18 @@ def judge_batch(source: Bytes, left: Bytes, words: Words, slots: Words, arena: B
     left_at = words[V_LEFT_POSITION]
     left_stop, left_time, left_offset, left_body = -1, 0, -1, 0
     if words[V_LEFT_RECORD] < words[V_LEFT_COUNT]:
-        left_stop, left_time, left_offset, left_body, _, _, _ = _read(left, left_at, left_end)
+        left_stop, left_time, left_offset, left_body, _, _, _ = any_record(left, left_at, left_end)
     while words[V_RECORD] < count:
-        stop, time, offset, body, key_size, key, value_size = _read(source, position, end)
+        stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
             return WRONG
         is_left = offset == left_offset
         if is_left:
             size = stop - body
-            is_same = words[V_IS_STAMPED] != 0 or wrapping_sum(left_time, shift) == time
-            if not is_same or left_stop - left_body != size:
+            is_timed = words[V_IS_STAMPED] != 0 or wrapping_sum(left_time, shift) == time
+            if not is_timed or left_stop - left_body != size:
                 return WRONG
-            if not _has_same_bytes(source, body, left, left_body, size):
+            if not has_same_bytes(source, body, left, left_body, size):
                 return WRONG
         at = words[V_BASE_OFFSET] + offset
         ended = _see(source, key, key_size, value_size, at, is_left, words, slots, arena)
@@ -227,7 +189,7 @@ def judge_batch(source: Bytes, left: Bytes, words: Words, slots: Words, arena: B
             words[V_LEFT_RECORD] += 1
             left_at, left_offset = left_stop, -1
             if words[V_LEFT_RECORD] < words[V_LEFT_COUNT]:
-                left_stop, left_time, left_offset, left_body, _, _, _ = _read(
+                left_stop, left_time, left_offset, left_body, _, _, _ = any_record(
                     left, left_at, left_end
                 )
         words[V_RECORD] += 1

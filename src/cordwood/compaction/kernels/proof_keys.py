@@ -8,7 +8,8 @@
                      offset, plus 1 for a    |           record has it
                      tombstone; or -1        |
 
-A key is the same only if all its bytes are: a hash says where to look.
+A key is the same only if all its bytes are: a hash says where to look. Bytes are compared by other
+means than the key map of a pass does, or both would take the same keys for one.
 """
 
 from typing import Final
@@ -55,22 +56,28 @@ _NO_ENTRY: Final = -1
 
 
 @inlined
+def has_same_bytes(one: Bytes, at: int, other: Bytes, place: int, size: int) -> bool:
+    """Whether `size` bytes are the same in two places."""
+    end = at + size
+    while end - at >= 8:
+        if word_at(one, at) != word_at(other, place):
+            return False
+        at += 8
+        place += 8
+    while at < end:
+        if byte_at(one, at) != byte_at(other, place):
+            return False
+        at += 1
+        place += 1
+    return True
+
+
+@inlined
 def _is_key(arena: Bytes, entry: int, source: Bytes, key: int, size: int) -> bool:
     """Whether an entry's key has these bytes."""
     if word_at(arena, entry + E_SIZE) >> 1 != size:
         return False
-    at, end = entry + E_KEY, entry + E_KEY + size
-    while end - at >= 8:
-        if word_at(arena, at) != word_at(source, key):
-            return False
-        at += 8
-        key += 8
-    while at < end:
-        if byte_at(arena, at) != byte_at(source, key):
-            return False
-        at += 1
-        key += 1
-    return True
+    return has_same_bytes(arena, entry + E_KEY, source, key, size)
 
 
 @inlined

@@ -18,15 +18,13 @@ from cordwood.compaction.fates import Fate
 from cordwood.compaction.marks import Marks
 from cordwood.compaction.sighting import numbered
 from cordwood.core.binary import INT64_MAX, INT64_MIN, bytes_view
-from cordwood.core.errors import BadRecordsError, CordwoodError, InvalidRecordError
+from cordwood.core.errors import BadRecordsError, InvalidRecordError
 from cordwood.records.batch import CONTROL_BIT
-from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.kernels.arena import Room, read_only
 from cordwood.records.kernels.castagnoli import first_wrong
 from cordwood.records.kernels.door import INT, TABLE, WORDS, Bytes, TwoSlabs, Words, kernel
 from cordwood.records.kernels.scan import scan
-from cordwood.records.place import CODEC_BITS
 from cordwood.records.stream import AnyBatch, batch_at, batches, ensure_whole
 
 T_NUMBER: Final = at.T_CRC
@@ -79,7 +77,7 @@ class Run(NamedTuple):
 class Runs:
     """Goes over chunks; keeps its table, and its room for unpacked records."""
 
-    __slots__ = ("_room", "_state", "_table", "_unpacked", "_words")
+    __slots__ = ("_room", "_state", "_table", "_words")
 
     def __init__(self) -> None:
         self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
@@ -87,8 +85,7 @@ class Runs:
         self._state[at.S_START] = self._state[at.S_MIN_TIMESTAMP] = INT64_MIN
         self._state[at.S_LAST], self._state[at.S_GROUP_BYTES] = INT64_MAX, GROUP_BYTES
         self._words = np.zeros(RUN_WORDS, np.int64)
-        self._room = bytearray(ARENA_BYTES)
-        self._unpacked = read_only(self._room)
+        self._room = Room()
 
     def of(self, chunk: Chunk, count: int) -> Iterator[Run]:
         """Yield the runs of a chunk, each to be used before the next; `count` have marks."""
@@ -115,17 +112,9 @@ class Runs:
 
     def unpack(self, source: Bytes, words: Words) -> Bytes:
         """Unpack the records of a row, into the room if they fit it; the row says where."""
-        packed = source.data[words[at.T_DATA] : words[at.T_DATA_END]]
-        try:
-            codec = Codec(words[at.T_ATTRIBUTES] & CODEC_BITS)
-            size = decompress_into(codec, packed, self._room, 0)
-            unpacked = self._unpacked
-            if size is None:
-                unpacked = read_only(decompress(codec, packed, limit=DEFAULT_LIMIT))
-                size = len(unpacked)
-        except (CordwoodError, ValueError):  # ValueError: a codec that nobody knows
+        unpacked = self._room.unpack_row(source, words)
+        if unpacked is None:
             refuse(source.data, int(words[at.T_POSITION]))
-        words[at.T_DATA], words[at.T_DATA_END] = 0, size
         return unpacked
 
     def _old(self, batch: AnyBatch, chunk: Chunk) -> Chunk:

@@ -54,14 +54,7 @@ from cordwood.records.kernels.intrinsics import (
     store_big_64,
     wrapping_sum,
 )
-from cordwood.records.kernels.record import (
-    R_BODY,
-    R_OFFSET,
-    R_STOP,
-    R_TIMESTAMP,
-    read_record,
-)
-from cordwood.records.kernels.usual import usual_record
+from cordwood.records.kernels.usual import any_record
 from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.v2_record import SMALLEST_RECORD
 
@@ -141,11 +134,7 @@ def _put_records(
     to, stream, newest = words[W_USED] + HEADER_SIZE, words[W_STREAM], _NO_TIMESTAMP
     lowest, begin = 0, -1
     for _ in range(row[at.T_COUNT]):
-        stop, time, offset, body, _, _, _ = usual_record(source, position, end)
-        if stop < 0:
-            record = read_record(source, position, end)
-            stop, time, offset = record[R_STOP], record[R_TIMESTAMP], record[R_OFFSET]
-            body = record[R_BODY]
+        stop, time, offset, body, _, _, _ = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
             return -1, 0
         if bit_of(latest, number) & ~(dead & bit_of(tombstones, number)):

@@ -1,16 +1,26 @@
-"""Where compressed batches are unpacked: one after the other into the same warm bytes."""
+"""Where compressed batches are unpacked: one after the other into the same warm bytes.
+
+Arena   batches behind each other, for as long as they have room, for whoever makes columns
+Room    one batch at a time, for whoever is done with it before the next
+"""
+
+from typing import TypeAlias
 
 import numpy as np
 
 from cordwood.core.binary import Buffer
-from cordwood.core.errors import CorruptMessageError
-from cordwood.records.compression import Codec, decompress, decompress_into
-from cordwood.records.kernels.door import Bytes
-from cordwood.records.kernels.layout import SLACK
+from cordwood.core.errors import CordwoodError, CorruptMessageError
+from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
+from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.layout import SLACK, T_ATTRIBUTES, T_DATA, T_DATA_END
 from cordwood.records.kernels.slabs import SlabPool
+from cordwood.records.place import CODEC_BITS
 
 #: Small enough to stay in the processor's cache until it has been decoded.
 ARENA_BYTES = 1 << 20
+
+#: Where records lie: a buffer, and from where to where in it.
+Stretch: TypeAlias = tuple[Bytes, int, int]
 
 
 def read_only(buffer: Buffer | Bytes) -> Bytes:
@@ -82,3 +92,38 @@ class Arena:
         self.close()
         self.source = read_only(decompress(codec, data, magic=magic, limit=self._limit))
         return 0, len(self.source)
+
+
+class Room:
+    """Room for one unpacked batch; what is larger gets bytes of its own."""
+
+    __slots__ = ("_room", "_source")
+
+    def __init__(self) -> None:
+        self._room = bytearray(ARENA_BYTES)
+        self._source = read_only(self._room)
+
+    def unpack(
+        self, codec: Codec, packed: memoryview, *, limit: int = DEFAULT_LIMIT
+    ) -> Stretch | None:
+        """Return where the records lie until the next call; None: they are bad, or too large."""
+        try:
+            size = decompress_into(codec, packed, self._room, 0)
+            if size is not None:
+                return (self._source, 0, size) if size <= limit else None
+            source = read_only(decompress(codec, packed, limit=limit))
+        except CordwoodError:
+            return None
+        return source, 0, len(source)
+
+    def unpack_row(self, source: Bytes, row: Words) -> Bytes | None:
+        """Unpack the records of a row of the table, which says where they lie then."""
+        try:
+            codec = Codec(row[T_ATTRIBUTES] & CODEC_BITS)
+        except ValueError:  # a codec that nobody knows
+            return None
+        stretch = self.unpack(codec, source.data[row[T_DATA] : row[T_DATA_END]])
+        if stretch is None:
+            return None
+        unpacked, row[T_DATA], row[T_DATA_END] = stretch
+        return unpacked

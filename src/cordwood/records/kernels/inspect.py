@@ -9,14 +9,14 @@ anew as a v2 record, beside which reading it once more costs little.
 """
 
 from struct import Struct
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import CordwoodError, InvalidRecordError
 from cordwood.records.batch import HEADER_SIZE, LOG_APPEND_TIME_BIT, RecordBatch
-from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
+from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.inspect import BatchFacts, PlainInspector
-from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.kernels.arena import Room, Stretch, read_only
 from cordwood.records.kernels.door import INT, SOURCE, Bytes, kernel, several
 from cordwood.records.kernels.intrinsics import wrapping_sum
 from cordwood.records.kernels.record import (
@@ -29,9 +29,6 @@ from cordwood.records.kernels.record import (
 from cordwood.records.place import CODEC_BITS
 from cordwood.records.stream import AnyBatch
 from cordwood.records.v2_record import SMALLEST_RECORD
-
-#: Bytes, and where in them the records begin and end.
-Stretch: TypeAlias = tuple[Bytes, int, int]
 
 NO_TIMESTAMP: Final = -1
 _PLAIN: Final = PlainInspector()
@@ -73,11 +70,10 @@ def read_through(
 class KernelInspector:
     """Reads with the kernel; keeps its room for unpacked records from one batch to the next."""
 
-    __slots__ = ("_room", "_unpacked")
+    __slots__ = ("_room",)
 
     def __init__(self) -> None:
-        self._room = bytearray(ARENA_BYTES)
-        self._unpacked = read_only(self._room)
+        self._room = Room()
 
     def inspect(self, batch: AnyBatch, *, limit: int = DEFAULT_LIMIT) -> BatchFacts:
         """Return the facts of a batch; see `Inspector`."""
@@ -107,16 +103,12 @@ class KernelInspector:
         return BatchFacts(count, base_offset, count == last_delta + 1, earliest, latest, keyless)
 
     def _unpack(self, batch: RecordBatch, limit: int) -> Stretch | None:
-        """Decompress the records, into the room that is kept if they fit it; None: they are bad."""
+        """Decompress the records; None: they are bad."""
         try:
             codec, packed = batch.codec, batch.payload
-            size = decompress_into(codec, packed, self._room, 0)
-            if size is not None:
-                return (self._unpacked, 0, size) if size <= limit else None
-            source = read_only(decompress(codec, packed, limit=limit))
         except CordwoodError:
             return None
-        return source, 0, len(source)
+        return self._room.unpack(codec, packed, limit=limit)
 
 
 def _as_it_lies(batch: RecordBatch) -> Stretch:

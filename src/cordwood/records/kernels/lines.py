@@ -9,7 +9,7 @@ The plain writer then takes the whole batch.
     PAIRS      00 01 02 ... 99: numbers are written two digits at a time, from the last one on
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from cordwood.core.errors import CordwoodError
 from cordwood.core.java import utf8_as_java
 from cordwood.records.batch import HEADER_SIZE, RecordBatch
 from cordwood.records.chunk import Selection
-from cordwood.records.compression import Codec, decompress, decompress_into
-from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.compression import Codec
+from cordwood.records.kernels.arena import Room, Stretch, read_only
 from cordwood.records.kernels.door import (
     INT,
     SLAB,
@@ -52,9 +52,6 @@ from cordwood.records.kernels.record import (
 from cordwood.records.lines import NOTHING, LineStyle, PlainLineWriter, RecordLines
 from cordwood.records.record import TimestampType
 from cordwood.records.v2_record import SMALLEST_RECORD
-
-#: Bytes, and where in them the records begin and end.
-Stretch: TypeAlias = tuple[Bytes, int, int]
 
 #: What the kernel is told: of the batch, of the lines, of the records that are wanted.
 N_BASE_OFFSET, N_BASE_TIMESTAMP, N_STAMP, N_IS_STAMPED, N_BASE_SEQUENCE, N_COUNT = range(6)
@@ -248,11 +245,10 @@ def write_lines(
 class KernelLineWriter:
     """Writes with the kernel; keeps its slabs from one batch to the next."""
 
-    __slots__ = ("_gaps", "_out", "_room", "_unpacked", "_words")
+    __slots__ = ("_gaps", "_out", "_room", "_words")
 
     def __init__(self) -> None:
-        self._room = bytearray(ARENA_BYTES)
-        self._unpacked = read_only(self._room)
+        self._room = Room()
         self._words: Words = np.zeros(WORD_COUNT, np.int64)
         self._out: Bytes = np.zeros(0, np.uint8)
         self._gaps: Words = np.zeros(0, np.int64)
@@ -282,13 +278,10 @@ class KernelLineWriter:
             codec = batch.codec
             if codec is Codec.NONE:
                 return read_only(batch.view), batch.position + HEADER_SIZE, batch.end
-            size = decompress_into(codec, batch.payload, self._room, 0)
-            if size is not None:
-                return (self._unpacked, 0, size) if size <= limit else None
-            source = read_only(decompress(codec, batch.payload, limit=limit))
+            packed = batch.payload
         except CordwoodError:
             return None
-        return source, 0, len(source)
+        return self._room.unpack(codec, packed, limit=limit)
 
     def _prepare(self, batch: RecordBatch, style: LineStyle, previous: int) -> None:
         selection = style.selection or _EVERYTHING

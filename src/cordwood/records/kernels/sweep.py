@@ -13,12 +13,11 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer, bytes_view
-from cordwood.core.errors import BadRecordsError, CordwoodError, InvalidRecordError
+from cordwood.core.errors import BadRecordsError, InvalidRecordError
 from cordwood.records.batch import HEADER_SIZE, MAGIC
-from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
 from cordwood.records.header import BatchHeader, read_header
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.arena import ARENA_BYTES, read_only
+from cordwood.records.kernels.arena import Room, read_only
 from cordwood.records.kernels.castagnoli import first_wrong
 from cordwood.records.kernels.door import INT, SOURCE, TABLE, WORDS, Bytes, Words, inlined, kernel
 from cordwood.records.kernels.record import (
@@ -189,14 +188,13 @@ Look: TypeAlias = Callable[[AnyBatch, BatchHeader], SweptBatch | None]
 class KernelSweeper:
     """Passes with the kernels; keeps its table, and its room for unpacked records."""
 
-    __slots__ = ("_columns", "_held", "_room", "_rows", "_state", "_sums", "_table", "_unpacked")
+    __slots__ = ("_columns", "_held", "_room", "_rows", "_state", "_sums", "_table")
 
     def __init__(self) -> None:
         self._table = np.zeros((ROWS, at.TABLE_WIDTH), np.int64)
         self._state = np.zeros(at.SCAN_WORDS, np.int64)
         self._sums = np.zeros(V_WORDS, np.int64)
-        self._room = bytearray(ARENA_BYTES)
-        self._unpacked = read_only(self._room)
+        self._room = Room()
         self._columns: list[list[int]] = []
         self._held = self._rows = 0
 
@@ -291,25 +289,10 @@ class KernelSweeper:
         if self._state[at.S_KIND] == at.PLAIN_RUN:
             return walk_rows(source, table, sums)
         for row in range(len(table)):
-            unpacked = self._unpack(source, table[row])
+            unpacked = self._room.unpack_row(source, table[row])
             if unpacked is None or not walk_rows(unpacked, table[row : row + 1], sums):
                 return row
         return len(table)
-
-    def _unpack(self, source: Bytes, words: Words) -> Bytes | None:
-        """Unpack the records of a row, into the room if they fit it; None: they are bad."""
-        packed = source.data[words[at.T_DATA] : words[at.T_DATA_END]]
-        try:
-            codec = Codec(words[at.T_ATTRIBUTES] & CODEC_BITS)
-            size = decompress_into(codec, packed, self._room, 0)
-            unpacked = self._unpacked
-            if size is None:
-                unpacked = read_only(decompress(codec, packed, limit=DEFAULT_LIMIT))
-                size = len(unpacked)
-        except (CordwoodError, ValueError):  # ValueError: a codec that nobody knows
-            return None
-        words[at.T_DATA], words[at.T_DATA_END] = 0, size
-        return unpacked
 
     def _hold(self, rows: int) -> None:
         """Keep so many rows more in the table, to be told together."""

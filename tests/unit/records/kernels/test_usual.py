@@ -3,7 +3,7 @@
 import pytest
 
 from cordwood.records.kernels.door import Bytes, inlined
-from cordwood.records.kernels.usual import NUMBERS, Usual, usual_record
+from cordwood.records.kernels.usual import NUMBERS, Usual, any_record, usual_record
 from cordwood.records.v2_record import append_v2_record
 from tests.unit.records.kernels.words import source_of
 
@@ -63,3 +63,26 @@ def test_usual_record_is_none_where_its_numbers_may_not_all_be() -> None:
     data = record(b"", b"")
 
     assert read(source_of(data + BEHIND), 0, len(data))[0] == -1
+
+
+@inlined
+def read_any(source: Bytes, position: int, end: int) -> Usual:
+    return any_record(source, position, end)
+
+
+@pytest.mark.parametrize("offset", (70, 1 << 20), ids=("usual", "other"))
+def test_any_record_is_read_when_its_numbers_are_short_and_when_they_are_long(offset: int) -> None:
+    data = record(offset=offset)
+    source = source_of(data + BEHIND)
+
+    stop, timestamp, found, _, key_size, key_at, value_size = read_any(source, 0, len(source))
+
+    assert (stop, timestamp, found) == (len(data), 5, offset)
+    assert source.tobytes()[key_at : key_at + key_size] == b"key"
+    assert value_size == len(b"value")
+
+
+def test_any_record_is_none_when_it_is_not_sound() -> None:
+    source = source_of(b"\x16" + record()[1:] + BEHIND)
+
+    assert read_any(source, 0, len(source))[0] == -1
