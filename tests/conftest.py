@@ -24,6 +24,8 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+pytest_plugins = ("tests.spark_session",)
+
 FOLDERS = {
     "crash": "crash",
     "interop": "interop",

@@ -41,6 +41,8 @@ class Question(TypedDict, total=False):
     start: int
     records: list[Record]
     settings: dict[str, object]
+    options: dict[str, str]
+    columns: list[str]
 
 
 def main() -> None:
@@ -53,7 +55,12 @@ def main() -> None:
         .config("spark.sql.shuffle.partitions", 1)
         .getOrCreate()
     )
-    verbs: dict[str, Verb] = {"produce": produce, "consume": consume, "stream": stream}
+    verbs: dict[str, Verb] = {
+        "produce": produce,
+        "consume": consume,
+        "rows": rows,
+        "stream": stream,
+    }
     for line in sys.stdin:
         question = json.loads(line)
         try:
@@ -84,6 +91,13 @@ def produce(spark: SparkSession, question: Question) -> None:
 def consume(spark: SparkSession, question: Question) -> list[Record]:
     frame = spark.read.format("kafka").options(**_place(question)).load()
     return _told(frame.collect())
+
+
+def rows(spark: SparkSession, question: Question) -> list[list[object]]:
+    """Rows as the options have them; the columns are expressions of SQL that JSON can carry."""
+    options = {**question["options"], "kafka.bootstrap.servers": question["bootstrap"]}
+    frame = spark.read.format("kafka").options(**options).load()
+    return [list(row) for row in frame.selectExpr(*question["columns"]).collect()]
 
 
 def stream(spark: SparkSession, question: Question) -> list[Record]:

@@ -13,7 +13,7 @@ import cordwood.spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
