@@ -55,7 +55,7 @@ class Target:
     """A broker that has the corpus, its directory, and what Spark's connector sees of it."""
 
     broker: Broker
-    expected: dict[str, Rows]
+    expected: dict[str, dict[str, Rows]]
 
 
 def _spec_bytes(oracle: Oracle, specs: list[Spec]) -> bytes:
@@ -197,8 +197,9 @@ def target(
 
 
 def _seen(connector: Program, broker: Broker, isolation: str) -> dict[str, Rows]:
-    options = {**ALL, "kafka.isolation.level": isolation}
-    question = {"bootstrap": broker.bootstrap, "options": options, "columns": list(COLUMNS)}
+    options: dict[str, Json] = {**ALL, "kafka.isolation.level": isolation}
+    question: dict[str, Json] = {"bootstrap": broker.bootstrap, "options": options}
+    question["columns"] = list(COLUMNS)
     return _by_topic(cast("list[list[object]]", connector.ask("rows", question)))
 
 
