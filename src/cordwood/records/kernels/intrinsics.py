@@ -153,49 +153,30 @@ def _soon_written(
     return types.void(slab, to), generate
 
 
-@intrinsic
-def _wrapping_sum(
-    _typing: "Typing", _left: types.Type, _right: types.Type
-) -> tuple["Signature", object]:
-    """A sum of 64 bits: numba's own promises LLVM that it does not wrap."""
+def _combiner(
+    combined: "Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]",
+) -> "Callable[[int, int], int]":
+    """Make an operation on two words; numba's own promise LLVM that they do not wrap."""
 
-    def generate(
-        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
-    ) -> ir.Value:
-        return builder.add(args[0], args[1])
+    def combine(
+        _typing: "Typing", _left: types.Type, _right: types.Type
+    ) -> tuple["Signature", object]:
+        def generate(
+            _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
+        ) -> ir.Value:
+            return combined(builder, args[0], args[1])
 
-    return types.int64(types.int64, types.int64), generate
+        return types.int64(types.int64, types.int64), generate
 
-
-@intrinsic
-def _wrapping_product(
-    _typing: "Typing", _left: types.Type, _right: types.Type
-) -> tuple["Signature", object]:
-    """The lower half of a product, likewise."""
-
-    def generate(
-        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
-    ) -> ir.Value:
-        return builder.mul(args[0], args[1])
-
-    return types.int64(types.int64, types.int64), generate
+    return intrinsic(combine)  # type: ignore[no-any-return]  # numba has no types
 
 
-@intrinsic
-def _folded_product(
-    _typing: "Typing", _left: types.Type, _right: types.Type
-) -> tuple["Signature", object]:
+def _folded(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
     """Both halves of the product of two words without sign, the one xor the other."""
     wide = ir.IntType(128)
-
-    def generate(
-        _context: object, builder: ir.IRBuilder, _signature: "Signature", args: list[ir.Value]
-    ) -> ir.Value:
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        upper = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-        return builder.xor(upper, builder.trunc(product, ir.IntType(64)))
-
-    return types.int64(types.int64, types.int64), generate
+    product = builder.mul(builder.zext(left, wide), builder.zext(right, wide))
+    upper = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+    return builder.xor(upper, builder.trunc(product, ir.IntType(64)))
 
 
 Load: TypeAlias = Callable[[Bytes, int], int]
@@ -205,9 +186,11 @@ CopyWide: TypeAlias = Callable[[Bytes, int, Bytes, int], None]
 
 Combine: TypeAlias = Callable[[int, int], int]
 
-wrapping_sum: Combine = _wrapping_sum if IS_COMPILED else interpreted.wrapping_sum
-wrapping_product: Combine = _wrapping_product if IS_COMPILED else interpreted.wrapping_product
-folded_product: Combine = _folded_product if IS_COMPILED else interpreted.folded_product
+wrapping_sum: Combine = _combiner(ir.IRBuilder.add) if IS_COMPILED else interpreted.wrapping_sum
+wrapping_product: Combine = (
+    _combiner(ir.IRBuilder.mul) if IS_COMPILED else interpreted.wrapping_product
+)
+folded_product: Combine = _combiner(_folded) if IS_COMPILED else interpreted.folded_product
 byte_at: Load = _byte_at if IS_COMPILED else interpreted.byte_at
 load_8: Load = _loader(8) if IS_COMPILED else interpreted.load_8
 load_16: Load = _loader(16) if IS_COMPILED else interpreted.load_16
