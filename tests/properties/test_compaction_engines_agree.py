@@ -125,7 +125,7 @@ def _written(chance: random.Random, builder: BatchBuilder) -> bytes:
 def marked(engine: Engine, segment: Segment, memory: int, first_dirty: int) -> object:
     """Return the marks that a key map leaves behind, or why it refuses."""
     marks = Marks(segment.records)
-    key_map = engine.key_map(marks, memory, frozenset({b"k7", b""}))
+    key_map = engine.key_map(marks, memory, erased=frozenset({b"k7", b""}), seed=first_dirty)
     begin = 0
     try:
         while begin < HASHES:

@@ -11,7 +11,8 @@ class Certificate:
     """Made of a plan and what the rewrite has counted. Times and offsets are the plan's.
 
     `keys` counts distinct keys among dirty records. `verified` says how: "all keys", "a sample of
-    the keys", or "no". `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
+    the keys", or "no"; `seed` is the job's, by which the same keys would be the sample again.
+    `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
     """
 
     partition: str
@@ -25,6 +26,7 @@ class Certificate:
     counts: Counts
     erased_keys: tuple[str, ...] = ()
     verified: str = "no"
+    seed: int = 0
 
     def to_json(self) -> str:
         """Return the same as a JSON object; the stream's hash in hexadecimal digits."""

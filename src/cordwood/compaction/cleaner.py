@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.compaction.choosing import Assessment, assess, choose
 from cordwood.compaction.cleaner_settings import CleanerSettings
-from cordwood.compaction.job import CleanerRunner, Cleaning, CleaningJob, CleaningStoppedError
+from cordwood.compaction.job import (
+    SEEDS,
+    CleanerRunner,
+    Cleaning,
+    CleaningJob,
+    CleaningStoppedError,
+)
 from cordwood.compaction.log_facts import facts_of, plan_of
 from cordwood.compaction.setbacks import Setback, Setbacks
 from cordwood.core.errors import CordwoodError
@@ -37,7 +43,6 @@ if TYPE_CHECKING:
     from cordwood.compaction.certificate import Certificate
 
 _HOLDER: Final = "the cleaner"
-_SEEDS: Final = 1 << 63
 _STOPPED: Final = (CleaningStoppedError, SwapRefusedError)
 
 
@@ -205,7 +210,7 @@ class LogCleaner:
         if plan is None:
             return
         log.lease = log.lease.take(Stage.CLEANING, _HOLDER)
-        job = self._settings.job(log.directory, plan, seed=tools.random.below(_SEEDS))
+        job = self._settings.job(log.directory, plan, seed=tools.random.below(SEEDS))
         begun = _Pass(log, job, log.bounds.cuts, tools.clock.monotonic_ms())
         pending = self._tools.worker.submit(lambda: self._tools.runner.run(job, begun))
         self._passes[begun] = pending

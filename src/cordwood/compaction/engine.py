@@ -98,6 +98,18 @@ class KeyMap(Protocol):
         """How many of the records that were learnt or looked up have no key, each counted once."""
 
 
+class KeyMaps(Protocol):
+    """Makes key maps."""
+
+    def __call__(
+        self, marks: Marks, memory_bytes: int, *, erased: frozenset[bytes], seed: int
+    ) -> KeyMap:
+        """Return one that sets `marks`, in so much memory; none of the `erased` keys is latest.
+
+        Keys are hashed by the seed. It says which of them share a range, and what is left of none.
+        """
+
+
 @dataclass(slots=True)
 class Counts:
     """What a rewrite saw and left; all are sums, but `stream`.
@@ -144,14 +156,14 @@ class Engine:
     """How the parts of a pass are made: plainly, or of kernels.
 
     surveyor    of the last offsets of batches that are to be noted, whatever they are
-    key_map     of the marks to be set, the bytes of memory it may take, and the erased keys
+    key_map     see `KeyMaps`
     rewriter    of the plan
     striders    for the indexes of what is written
     judges      for the proof that it is right
     """
 
     surveyor: Callable[[Collection[int]], Surveyor]
-    key_map: Callable[[Marks, int, frozenset[bytes]], KeyMap]
+    key_map: KeyMaps
     rewriter: Callable[[CleaningPlan], Rewriter]
     striders: Striders = no_strider
     judges: Judges = plain_judge

@@ -6,13 +6,17 @@ that was there: the swap is the owner's. A pass that was stopped, or has failed,
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.errors import CordwoodError
 
 if TYPE_CHECKING:
     from cordwood.compaction.certificate import Certificate  # it brings the engine along
+
+
+#: Seeds are below this, so that all who read JSON read them right.
+SEEDS: Final = 1 << 53
 
 
 class CleaningStoppedError(CordwoodError):
@@ -35,8 +39,8 @@ class Verify(Enum):
 class CleaningJob:
     """A plan, where its segments are, and what the pass may use.
 
-    `memory_bytes` bounds marks and key map together. `seed` is chance: it says which keys a sample
-    has.
+    `memory_bytes` bounds marks and key map together. `seed` is chance: nobody can foresee how keys
+    are hashed by it, nor which of them a sample has. What is left does not depend on it.
     """
 
     directory: str

@@ -31,6 +31,7 @@ class PlainKeyMap:
         "_last",
         "_marks",
         "_memory_bytes",
+        "_seed",
         "_size",
         "keys",
         "unkeyed",
@@ -40,17 +41,18 @@ class PlainKeyMap:
         self,
         marks: Marks,
         memory_bytes: int,
-        erased: frozenset[bytes] = frozenset(),
         *,
-        hash_of: Callable[[Buffer], int] = key_hash,
+        erased: frozenset[bytes] = frozenset(),
+        seed: int = 0,
+        hash_of: Callable[[Buffer, int], int] = key_hash,
     ) -> None:
         self.keys = 0
         self.unkeyed = 0
         self._marks = marks
         self._memory_bytes = memory_bytes
         self._erased = erased
+        self._seed = seed
         self._hash_of = hash_of
-        self.begin(0)
 
     def begin(self, first_hash: int) -> None:
         self._first, self._end = first_hash, HASHES
@@ -91,13 +93,11 @@ class PlainKeyMap:
                 yield number, record.key, record
 
     def _is_in_range(self, key: bytes) -> bool:
-        return self._first <= self._hash_of(key) < self._end
+        return self._first <= self._hash_of(key, self._seed) < self._end
 
     def _halve(self) -> None:
         self._end = self._first + (self._end - self._first) // 2
-        self._last = {
-            key: number for key, number in self._last.items() if self._hash_of(key) < self._end
-        }
+        self._last = {key: number for key, number in self._last.items() if self._is_in_range(key)}
         self._size = sum(KEY_COST + len(key) for key in self._last)
 
 

@@ -38,7 +38,9 @@ class Marking:
         first_dirty = self._job.plan.first_dirty
         marks = Marks(stretch.marks)
         room = self._room_beside(marks, stretch)
-        key_map = self._engine.key_map(marks, room, self._job.plan.erased_keys)
+        key_map = self._engine.key_map(
+            marks, room, erased=self._job.plan.erased_keys, seed=self._job.seed
+        )
         learn = partial(key_map.learn, first_offset=first_dirty)
         look_up = partial(key_map.look_up, end_offset=first_dirty)
         dirty = [each for group in log for each in group if each.source.end_offset > first_dirty]

@@ -148,6 +148,7 @@ class Pass:
             keys=marking.keys,
             ranges=marking.ranges,
             counts=counts,
+            seed=self.job.seed,
         )
         return Cleaning(tuple(made), plan.end, certificate)
 

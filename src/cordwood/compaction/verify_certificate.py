@@ -12,7 +12,7 @@ from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.violations import Violation
 
 #: What no walk can tell: how the pass went about it, and what is told to others.
-_UNSEEN: Final = ("erased_keys", "ranges", "verified")
+_UNSEEN: Final = ("erased_keys", "ranges", "seed", "verified")
 _OF_ALL_KEYS: Final = ("keys", "superseded", "tombstones_dropped")
 
 

@@ -34,10 +34,11 @@ def test_key_is_lost_to_a_collision_in_kafkas_map_and_kept_in_ours() -> None:
     data = batch(0, "a1 b2")
     twin = SkimpyMap(MEMORY, lambda _: bytes(15) + b"\1")
     marks = Marks(2)
-    ours = PlainKeyMap(marks, MEMORY, hash_of=lambda _: 7)
+    ours = PlainKeyMap(marks, MEMORY, hash_of=lambda _key, _seed: 7)
 
     twin.put(b"a", 0)
     twin.put(b"b", 1)
+    ours.begin(0)
     ours.learn(chunk(data), first_offset=0)
 
     assert [offset for key, offset in ((b"a", 0), (b"b", 1)) if offset >= twin.get(key)] == [1]

@@ -5,6 +5,9 @@ import random
 import pytest
 
 from cordwood.compaction.key_hash import (
+    SALT_FACTOR,
+    SEED_SALT,
+    fold,
     joined_streams,
     key_hash,
     record_hash,
@@ -54,6 +57,14 @@ def test_key_hash_tells_lengths_of_the_same_byte_apart() -> None:
 
 def test_key_hash_is_another_one_with_each_seed() -> None:
     assert len({key_hash(b"key", seed) for seed in range(100)}) == 100
+
+
+def test_keys_that_were_made_for_one_seed_to_be_alike_are_not_so_by_another() -> None:
+    salt = fold(SEED_SALT, SALT_FACTOR).to_bytes(8, "big")
+    keys = [salt + number.to_bytes(8, "big") for number in range(100)]
+
+    assert len({key_hash(key) for key in keys}) == 1
+    assert len({key_hash(key, 1) for key in keys}) == 100
 
 
 def test_record_hash_counts_offset_time_and_bytes() -> None:

@@ -7,11 +7,17 @@ from cordwood.compaction.fates import Fate
 from cordwood.compaction.keymap import KEY_COST, PlainKeyMap
 from cordwood.compaction.marks import Marks
 from cordwood.core.binary import Buffer
+from cordwood.records.builder import BatchBuilder
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import batch, chunk, marked, marker, old, sent
 
 ROOM = 1 << 20
 ONE_KEY = KEY_COST + 1
+
+
+def halves(key: Buffer, _seed: int) -> int:
+    """Return a hash in the lower half of all, or of `z` in the upper one."""
+    return HASHES - 1 if bytes(key[:1]) == b"z" else 0
 
 
 def passed(key_map: KeyMap, data: Chunk, first_dirty: int = 0) -> int:
@@ -36,9 +42,17 @@ def test_last_record_of_each_key_is_marked() -> None:
 def test_clean_record_is_marked_when_its_key_is_not_dirty() -> None:
     marks = Marks(4)
 
-    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "a1 b- "), batch(2, "a3 c4")), first_dirty=2)
+    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "d1 b-"), batch(2, "d3 c4")), first_dirty=2)
 
     assert marked(marks) == "xtoo"
+
+
+def test_first_record_of_a_log_is_marked_when_it_is_clean_and_the_last_of_its_key() -> None:
+    marks = Marks(2)
+
+    passed(PlainKeyMap(marks, ROOM), chunk(batch(0, "a1"), batch(1, "b2")), first_dirty=1)
+
+    assert marked(marks) == "oo"
 
 
 def test_dirty_range_may_begin_within_a_batch() -> None:
@@ -74,7 +88,7 @@ def test_control_and_dropped_batches_never_enter() -> None:
 
 def test_records_of_erased_keys_are_not_marked() -> None:
     marks = Marks(4)
-    key_map = PlainKeyMap(marks, ROOM, frozenset({b"a"}))
+    key_map = PlainKeyMap(marks, ROOM, erased=frozenset({b"a"}))
 
     passed(key_map, chunk(batch(0, "a1 b2"), batch(2, "a3 c4")), first_dirty=2)
 
@@ -101,10 +115,48 @@ def test_keys_are_counted_over_all_ranges() -> None:
     assert (key_map.keys, ranges > 1) == (4, True)
 
 
+@pytest.mark.parametrize(("room", "ranges"), ((2 * ONE_KEY, 1), (2 * ONE_KEY - 1, 2)))
+def test_range_is_halved_when_its_keys_take_more_than_the_memory(room: int, ranges: int) -> None:
+    key_map = PlainKeyMap(Marks(2), room, hash_of=halves)
+
+    assert passed(key_map, chunk(batch(0, "a1 z2"))) == ranges
+
+
+def test_range_is_halved_down_to_a_single_hash() -> None:
+    key_map = PlainKeyMap(Marks(2), ONE_KEY, hash_of=lambda key, _: key == b"z")
+
+    key_map.begin(0)
+    key_map.learn(chunk(batch(0, "a1 z2")), first_offset=0)
+
+    assert key_map.settle() == 1
+
+
+def test_keys_that_are_left_in_half_a_range_take_what_they_took() -> None:
+    key_map = PlainKeyMap(Marks(4), 2 * (KEY_COST + 100), hash_of=halves)
+    builder = BatchBuilder()
+    for key in (b"b" * 100, b"z" * 100, b"c" * 100, b"d"):
+        builder.append(key, b"v", timestamp=0)
+
+    key_map.begin(0)
+    key_map.learn(chunk(bytes(builder.build())), first_offset=0)
+
+    assert key_map.settle() == 1
+
+
+def test_marks_are_the_same_whatever_the_seed_is() -> None:
+    data = chunk(batch(0, "a1 b2 c3 d4 e5 a6"))
+    some, others = Marks(6), Marks(6)
+
+    passed(PlainKeyMap(some, 2 * ONE_KEY, seed=1), data)
+    passed(PlainKeyMap(others, 2 * ONE_KEY, seed=2), data)
+
+    assert marked(some) == marked(others) == "xooooo"
+
+
 def test_keys_of_one_hash_are_all_kept() -> None:
     """No hash stands for a key, and what cannot be told apart by hashes is held together."""
 
-    def same(_: Buffer) -> int:
+    def same(_key: Buffer, _seed: int) -> int:
         return HASHES - 1
 
     marks = Marks(3)

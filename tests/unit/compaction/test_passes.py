@@ -81,6 +81,19 @@ def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:
     assert (little.counts, little.keys) == (plenty.counts, plenty.keys)
 
 
+def test_pass_leaves_the_same_whatever_its_seed_is() -> None:
+    cleaned, plan = filled()
+    cleaned.memory_bytes = 400
+    left = []
+
+    for seed in (1, 2):
+        said = cleaned.run_job(replace(cleaned.job(plan), seed=seed)).certificate
+        left.append((said.counts, said.keys, cleaned.place.bytes_of(f"{0:020}.log.cleaned")))
+        assert (said.seed, said.ranges > 1) == (seed, True)
+
+    assert left[0] == left[1]
+
+
 @pytest.mark.parametrize("first_dirty", (0, 3, 8))
 def test_pass_takes_as_many_stretches_as_marks_ask_for(first_dirty: int) -> None:
     cleaned = CleanedLog(replace(CONFIG, segment_bytes=200))

@@ -56,8 +56,8 @@ class KernelKeyMap:
         self,
         marks: Marks,
         memory_bytes: int,
-        erased: frozenset[bytes] = frozenset(),
         *,
+        erased: frozenset[bytes] = frozenset(),
         seed: int = 0,
     ) -> None:
         self.keys = self._unkeyed = 0
@@ -72,7 +72,6 @@ class KernelKeyMap:
         self._arena = np.empty(memory_bytes, np.uint8)  # no memory is taken until it is written
         self._slots = np.zeros(SLOT_SIZE * _first_slots(memory_bytes, marks.count), np.uint8)
         self._span = HASHES
-        self.begin(0)
 
     # -- the protocol
 

@@ -11,6 +11,6 @@ from tests.unit.compaction.compaction_samples import plan
 
 def test_engine_is_made_of_kernels() -> None:
     assert isinstance(KERNELS.surveyor({3}), KernelSurveyor)
-    assert isinstance(KERNELS.key_map(Marks(1), 1000, frozenset()), KernelKeyMap)
+    assert isinstance(KERNELS.key_map(Marks(1), 1000, erased=frozenset(), seed=1), KernelKeyMap)
     assert isinstance(KERNELS.rewriter(plan()), KernelRewriter)
     assert isinstance(KERNELS.striders(1), KernelStrider)

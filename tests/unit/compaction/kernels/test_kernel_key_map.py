@@ -6,6 +6,7 @@ from cordwood.compaction.engine import HASHES, Chunk
 from cordwood.compaction.fates import Fate
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
+from cordwood.compaction.key_hash import SALT_FACTOR, SEED_SALT, fold
 from cordwood.compaction.marks import Marks
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
@@ -43,7 +44,7 @@ def test_last_record_of_each_key_is_marked_whatever_the_batch_is() -> None:
 
 def test_clean_record_is_marked_when_its_key_is_neither_dirty_nor_erased() -> None:
     marks = Marks(5)
-    key_map = KernelKeyMap(marks, ROOM, frozenset({b"e"}))
+    key_map = KernelKeyMap(marks, ROOM, erased=frozenset({b"e"}))
 
     passed(key_map, chunk(batch(0, "a1 b- e1"), batch(3, "a3 c4")), first_dirty=3)
 
@@ -94,6 +95,20 @@ def test_seed_changes_which_keys_meet_and_nothing_else() -> None:
     passed(KernelKeyMap(seeded, 10_000, seed=(1 << 64) - 5), data)
 
     assert plain.latest == seeded.latest
+
+
+def test_keys_that_were_made_to_have_one_hash_are_divided_where_the_seed_is_unknown() -> None:
+    salt = fold(SEED_SALT, SALT_FACTOR).to_bytes(8, "big")
+    builder = BatchBuilder()
+    for number in range(100):
+        builder.append(salt + number.to_bytes(8, "big"), b"v", timestamp=1)
+    data, marks = chunk(bytes(builder.build())), Marks(100)
+
+    with pytest.raises(CleaningFailedError):
+        passed(KernelKeyMap(Marks(100), 2000), data)
+    passed(KernelKeyMap(marks, 2000, seed=1), data)
+
+    assert marked(marks) == "o" * 100
 
 
 def test_key_that_nothing_can_hold_is_named_with_the_remedy() -> None:
