@@ -21,7 +21,7 @@ from cordwood.compaction.job import CleaningFailedError, CleaningStoppedError
 from cordwood.compaction.kernels import engine
 from cordwood.compaction.passes import InlineRunner
 from cordwood.core.ports import Files
-from cordwood.core.system import SystemClock, SystemRandom
+from cordwood.core.system import SystemClock, SystemRandom, ThreadWorker
 from cordwood.records.kernels import decoder
 from cordwood.storage.atomic import read_whole
 from cordwood.workbench import compact as work
@@ -73,7 +73,7 @@ def compact(
             files=files,
             clock=SystemClock(),
             random=SystemRandom(),
-            runner=InlineRunner(files, engine(size)),
+            runner=InlineRunner(files, engine(size), ThreadWorker(1)),
             control=_Control(is_stopped, advance),
             decoder=decoder(),
         )

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from cordwood.compaction.process import Ground, serve
-from cordwood.core.system import SystemClock, SystemFiles
+from cordwood.core.system import SystemClock, SystemFiles, ThreadWorker
 
 #: A tenth of the processor's time where others want all of it.
 NICENESS: Final = 10
@@ -19,5 +19,5 @@ NICENESS: Final = 10
 if __name__ == "__main__":
     os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, and meant for the broker
-    ground = Ground(SystemFiles(), SystemClock(), end=partial(os._exit, 0))
+    ground = Ground(SystemFiles(), SystemClock(), ThreadWorker(1), end=partial(os._exit, 0))
     serve(Connection(int(sys.argv[1])), ground)

@@ -41,14 +41,24 @@ from cordwood.compaction.proving import prove
 from cordwood.compaction.stretches import Stretch, Surveyed, stretches
 from cordwood.compaction.survey import Survey
 from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Worker
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.leftovers import remove_cleaned
 from cordwood.storage.names import SWAP, parse_segment_name
 
 
-def run_pass(job: CleaningJob, files: Files, *, engine: Engine, control: PassControl) -> Cleaning:
-    """Do what a job says; CleaningStoppedError or CleaningFailedError when it comes to nothing."""
+def run_pass(
+    job: CleaningJob,
+    files: Files,
+    *,
+    engine: Engine,
+    control: PassControl,
+    worker: Worker | None = None,
+) -> Cleaning:
+    """Do what a job says; CleaningStoppedError or CleaningFailedError when it comes to nothing.
+
+    With a worker it reads ahead.
+    """
 
     def writer(batches: int) -> CleanedWriter:
         strider = engine.striders(batches)
@@ -58,7 +68,9 @@ def run_pass(job: CleaningJob, files: Files, *, engine: Engine, control: PassCon
     try:
         with failing(job):
             remove_cleaned(files, job.directory)
-            under_way = Pass(job=job, files=files, engine=engine, control=control, writer=writer)
+            under_way = Pass(
+                job=job, files=files, engine=engine, control=control, writer=writer, worker=worker
+            )
             cleaning = under_way.run()
             files.sync_directory(job.directory)
             return prove(job, cleaning, files=files, judges=engine.judges, control=control)
@@ -95,9 +107,10 @@ class InlineRunner:
 
     files: Files
     engine: Engine
+    worker: Worker | None = None
 
     def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
-        return run_pass(job, self.files, engine=self.engine, control=control)
+        return run_pass(job, self.files, engine=self.engine, control=control, worker=self.worker)
 
     def limit(self, bytes_per_second: float) -> None:
         """Do nothing: who runs passes here waits for them."""
@@ -115,6 +128,7 @@ class Pass:
     engine: Engine
     control: PassControl
     writer: Callable[[int], GroupWriter]
+    worker: Worker | None = None
     reader: ChunkReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,6 +137,7 @@ class Pass:
             self.job.directory,
             io_buffer_bytes=self.job.io_buffer_bytes,
             control=self.control,
+            worker=self.worker,
         )
 
     def run(self) -> Cleaning:

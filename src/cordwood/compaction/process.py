@@ -3,9 +3,9 @@
     from the line   how many bytes a second; a job; None: stop
     to the line     what the job has come to: a Cleaning, or the error that it has ended in
 
-One thread listens, so that a stop is heard in the middle of a pass; the other works. The line's end
-is the end of the process, whatever it does: what it has written counts for nothing until it has
-answered.
+One thread listens, so that a stop is heard in the middle of a pass; another works, and the worker
+reads for it. The line's end is the end of the process, whatever it does: what it has written counts
+for nothing until it has answered.
 """
 
 import queue
@@ -20,7 +20,7 @@ from cordwood.compaction.kernels import engine
 from cordwood.compaction.pacing import Pace
 from cordwood.compaction.passes import run_pass
 from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Clock, Files
+from cordwood.core.ports import Clock, Files, Worker
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -31,10 +31,11 @@ Jobs: TypeAlias = "queue.SimpleQueue[CleaningJob]"
 
 
 class Ground(NamedTuple):
-    """What passes stand on; `end` is the end of it all, from any thread."""
+    """What passes stand on; `worker` reads ahead. `end` is the end of it all, from any thread."""
 
     files: Files
     clock: Clock
+    worker: Worker
     end: Callable[[], object]
 
 
@@ -52,7 +53,7 @@ def serve(line: "Connection", ground: Ground, *, idle_seconds: float = IDLE_SECO
             job = jobs.get(timeout=idle_seconds)
         except queue.Empty:
             return
-        line.send(_outcome(job, ground.files, control=control))
+        line.send(_outcome(job, ground, control=control))
 
 
 class _Control:
@@ -83,10 +84,12 @@ def _listen(line: "Connection", control: _Control, jobs: Jobs) -> None:
                 control.pace.change(said)
 
 
-def _outcome(job: CleaningJob, files: Files, *, control: _Control) -> Cleaning | CordwoodError:
+def _outcome(job: CleaningJob, ground: Ground, *, control: _Control) -> Cleaning | CordwoodError:
     size = sum(segment.size for segment in job.plan.segments)
     try:
-        return run_pass(job, files, engine=engine(size), control=control)
+        return run_pass(
+            job, ground.files, engine=engine(size), control=control, worker=ground.worker
+        )
     except CordwoodError as error:
         return error
     except Exception as error:  # noqa: BLE001 - the process is ours; who asked has to hear of it

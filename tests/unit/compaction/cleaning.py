@@ -1,5 +1,7 @@
 """A log in memory that is cleaned again and again, with the swap of its owner."""
 
+from typing import TYPE_CHECKING
+
 from cordwood.compaction.choosing import assess
 from cordwood.compaction.engine import Engine
 from cordwood.compaction.job import Cleaning, CleaningJob, Verify
@@ -25,6 +27,9 @@ from tests.unit.storage.log_samples import (
     lead,
     read,
 )
+
+if TYPE_CHECKING:
+    from cordwood.core.ports import Worker
 
 #: Of a topic that is not compacted yet: so records without a key are taken, too.
 CONFIG = LogConfig(
@@ -64,6 +69,7 @@ class CleanedLog:
         self.memory_bytes = MEMORY
         self.io_buffer_bytes = IO_BUFFER
         self.verify = Verify.ALWAYS
+        self.worker: Worker | None = None
 
     def put(self, *sets: bytes, is_rolled: bool = False, origin: Origin = Origin.CLIENT) -> None:
         """Append sets as a leader; if it is rolled, what follows begins a segment."""
@@ -138,7 +144,13 @@ class CleanedLog:
 
     def run_job(self, job: CleaningJob, control: Watched | None = None) -> Cleaning:
         """Do what a job says, and swap nothing in."""
-        return run_pass(job, self.place.files, engine=self.engine, control=control or Watched())
+        return run_pass(
+            job,
+            self.place.files,
+            engine=self.engine,
+            control=control or Watched(),
+            worker=self.worker,
+        )
 
     def prove(
         self, job: CleaningJob, cleaning: Cleaning, *, control: Watched | None = None

@@ -9,6 +9,8 @@ from cordwood.compaction.job import CleaningFailedError, CleaningStoppedError
 from cordwood.compaction.plan import SourceSegment
 from cordwood.compaction.sighting import PlainSurveyor
 from cordwood.compaction.survey import Survey
+from cordwood.core.ports import Worker
+from cordwood.core.system import ThreadWorker
 from cordwood.testing.files import MemoryFiles
 from tests.unit.compaction.cleaning import Watched
 from tests.unit.compaction.compaction_samples import batch, chunk, plan
@@ -29,14 +31,25 @@ class Read:
     """A segment, surveyed; chunks are kept as bytes, for the buffer is used again."""
 
     def __init__(
-        self, data: bytes, *, buffer: int = 1 << 10, control: Watched | None = None
+        self,
+        data: bytes,
+        *,
+        buffer: int = 1 << 10,
+        control: Watched | None = None,
+        worker: Worker | None = None,
+        cut_to: int | None = None,
     ) -> None:
         self.chunks: list[Chunk] = []
         self.control = control or Watched()
         source = SourceSegment(0, 5, len(data), 0, 0, modified_ms=77)
         self.survey = Survey(plan(end=5), list)
-        reader = ChunkReader(holding(data), DIRECTORY, io_buffer_bytes=buffer, control=self.control)
+        files = holding(data)
+        reader = ChunkReader(
+            files, DIRECTORY, io_buffer_bytes=buffer, control=self.control, worker=worker
+        )
         reader.survey(source, PlainSurveyor(self.survey.last_offsets), survey=self.survey)
+        if cut_to is not None:
+            files.open(f"{DIRECTORY}/{0:020}.log", writable=True).truncate(cut_to)
         reader.visit(source, self.survey.segments[0], on_chunk=self._keep)
 
     def _keep(self, found: Chunk) -> None:
@@ -113,3 +126,20 @@ def test_segment_that_is_shorter_than_it_was_is_refused() -> None:
 
     with pytest.raises(CleaningFailedError, match="shorter than it was"):
         reader.survey(source, PlainSurveyor(), survey=Survey(plan(), list))
+
+
+def test_chunks_are_the_same_bytes_when_they_are_read_ahead() -> None:
+    data, room = b"".join(BATCHES), 2 * SIZE + 5
+
+    ahead = Read(data, buffer=2 * room, worker=ThreadWorker(1))
+
+    assert ahead.chunks == Read(data, buffer=room).chunks
+
+
+def test_stop_is_heard_and_damage_told_when_chunks_are_read_ahead() -> None:
+    worker = ThreadWorker(1)
+
+    with pytest.raises(CleaningStoppedError):
+        Read(b"".join(BATCHES), buffer=2 * SIZE, control=Watched(stop_after=7), worker=worker)
+    with pytest.raises(CleaningFailedError, match=f"shorter.*position {2 * SIZE}"):
+        Read(b"".join(BATCHES), buffer=2 * SIZE, cut_to=2 * SIZE, worker=worker)

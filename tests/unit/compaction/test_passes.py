@@ -16,6 +16,7 @@ from cordwood.compaction.passes import InlineRunner, run_pass
 from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.planning import Wishes
+from cordwood.core.system import ThreadWorker
 from cordwood.testing.faults import Fault
 from tests.unit.compaction.cleaning import CONFIG, CleanedLog, Watched
 from tests.unit.compaction.compaction_samples import batch
@@ -163,6 +164,22 @@ def test_pass_removes_what_one_before_has_left() -> None:
     cleaned.run(plan)
 
     assert "2.log.cleaned" not in cleaned.place.names()
+
+
+@pytest.mark.parametrize("call", ("pread", "append", "sync"))
+def test_pass_that_reads_ahead_leaves_the_same_or_nothing(call: str) -> None:
+    cleaned, plan = filled()
+    alone = cleaned.run(plan)
+    names = cleaned.place.files.list(DIRECTORY)
+    before = [cleaned.place.bytes_of(name) for name in names]
+    cleaned.worker = ThreadWorker(1)
+
+    assert cleaned.run(plan) == alone
+    assert [cleaned.place.bytes_of(name) for name in names] == before
+    cleaned.place.files.script.add(Fault(on=call, path="/d/t-0*", code=errno.ENOSPC))
+    with pytest.raises(CleaningFailedError, match="No space left"):
+        cleaned.run(plan)
+    assert cleaned.place.names(".cleaned") == []
 
 
 def test_pass_keeps_away_from_segments_that_are_being_replaced() -> None:

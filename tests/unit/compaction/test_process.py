@@ -7,8 +7,9 @@ import pytest
 
 from cordwood.compaction.job import Cleaning, CleaningFailedError, CleaningStoppedError
 from cordwood.compaction.process import Ground, serve
-from cordwood.core.system import SystemClock
+from cordwood.core.system import SystemClock, ThreadWorker
 from cordwood.testing.files import MemoryFiles
+from cordwood.testing.worker import InlineWorker
 from tests.unit.compaction.cleaner_samples import Home, job_of
 
 
@@ -18,7 +19,7 @@ class Served:
     def __init__(self, files: MemoryFiles) -> None:
         self.line, its = Pipe()
         self.is_cut = threading.Event()
-        ground = Ground(files, SystemClock(), self.is_cut.set)
+        ground = Ground(files, SystemClock(), ThreadWorker(1), self.is_cut.set)
         self.thread = threading.Thread(target=serve, args=(its, ground), daemon=True)
         self.thread.start()
 
@@ -68,7 +69,7 @@ def test_process_ends_when_there_is_no_job_for_long() -> None:
     line, its = Pipe()
     is_cut = threading.Event()
 
-    serve(its, Ground(MemoryFiles(), SystemClock(), is_cut.set), idle_seconds=0.01)
+    serve(its, Ground(MemoryFiles(), SystemClock(), InlineWorker(), is_cut.set), idle_seconds=0.01)
 
     line.close()
     is_cut.wait()
