@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from cordwood.client.partition_queue import (
     Appended,
     Identity,
+    NewBatch,
     NewRecord,
     PartitionQueue,
     ProducerBatch,
@@ -34,19 +35,21 @@ class Accumulator:
         )
         self._queues: dict[tuple[str, int], PartitionQueue] = {}
 
-    def append(self, record: NewRecord, partition: int, *, now_ms: float) -> Appended | None:
-        """Add a record; None without room."""
-        size = record.size
+    def append(
+        self, new: NewRecord | NewBatch, partition: int, *, now_ms: float
+    ) -> Appended | None:
+        """Add a record, or a batch of them; None without room."""
+        size = new.size
         if size > self._settings.max_request_size:
             raise MessageTooLargeError(
-                f"{record.topic}-{partition}: a record of {size} bytes is above"
+                f"{new.topic}-{partition}: a record of {size} bytes is above"
                 f" max_request_size={self._settings.max_request_size};"
                 " raise it here, and max.message.bytes of the topic"
             )
         if self.taken and self.taken + size > self._settings.buffer_memory:
             return None
-        queue = self.queue(record.topic, partition)
-        appended = queue.append(record, now_ms)
+        queue = self.queue(new.topic, partition)
+        appended = queue.append(new, now_ms)
         self.taken += size
         return appended
 

@@ -24,6 +24,7 @@ from cordwood.client.described import (
 )
 from cordwood.client.lookups import FoundOffset
 from cordwood.client.loop_thread import LoopThread
+from cordwood.client.partition_queue import NewBatch
 from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.record_set import ConsumedRecord
 from cordwood.client.serializers import Deserializers, K, ReadK, ReadV, Serializers, V
@@ -37,6 +38,7 @@ from cordwood.client.settings import (
     options_of,
 )
 from cordwood.core.types import TopicPartition
+from cordwood.records.builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
 if TYPE_CHECKING:
@@ -133,6 +135,17 @@ class Producer(_Blocking, Generic[K, V]):
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
         return self._producer.offer(record) or self._thread.run(self._producer.put(record))
+
+    def send_batch(
+        self, topic: str, records: EncodedRecords, *, partition: int | None = None
+    ) -> Delivery:
+        """Take records that are a batch already; the delivery is that of the first of them."""
+        batch = NewBatch(topic, partition, records)
+        return self._producer.offer(batch) or self._thread.run(self._producer.put(batch))
+
+    def partition_count(self, topic: str) -> int:
+        """Return how many partitions a topic has, waiting for it to be known."""
+        return self._thread.run(self._producer.partition_count(topic))
 
     def flush(self) -> None:
         """Send what was gathered so far, and wait until it is known what became of it."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from cordwood.client.fate import Fate
 from cordwood.core.binary import Buffer
 from cordwood.core.types import TopicPartition
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch import HEADER_SIZE
+from cordwood.records.builder import BatchBuilder, BatchFields, EncodedRecords
 from cordwood.records.record import Header
 from cordwood.records.sequence import increment_sequence
 
@@ -48,6 +49,28 @@ class NewRecord(NamedTuple):
     headers: Sequence[Header]
     #: How many bytes the record takes at the most.
     size: int
+
+
+class NewBatch(NamedTuple):
+    """Records that are a batch already; without a partition the producer chooses one for all."""
+
+    topic: str
+    partition: int | None
+    records: EncodedRecords
+
+    @property
+    def key(self) -> None:
+        """The key to choose a partition by, which a batch does not have."""
+
+    @property
+    def timestamp(self) -> int:
+        """The first record's."""
+        return self.records.base_timestamp
+
+    @property
+    def size(self) -> int:
+        """How many bytes the batch takes at the most."""
+        return HEADER_SIZE + len(self.records.raw)
 
 
 def most_bytes(key: Buffer | None, value: Buffer | None, *, headers: Sequence[Header]) -> int:
@@ -84,9 +107,9 @@ class ProducerBatch:
     )
 
     def __init__(
-        self, partition: TopicPartition, fields: BatchFields, *, number: int, created_ms: float
+        self, partition: TopicPartition, builder: BatchBuilder, *, number: int, created_ms: float
     ) -> None:
-        self.builder = BatchBuilder(fields)
+        self.builder = builder
         self.fate = Fate(partition)
         self.number = number
         self.created_ms = created_ms
@@ -133,20 +156,39 @@ class PartitionQueue:
         self._next_acknowledged = 0
         self._is_restart_due = False
 
-    def append(self, record: NewRecord, now_ms: float) -> Appended:
-        """Add a record."""
+    def append(self, new: NewRecord | NewBatch, now_ms: float) -> Appended:
+        """Add a record, or a batch of them."""
+        if isinstance(new, NewBatch):
+            return self._append_batch(new, now_ms)
+        return self._append_record(new, now_ms)
+
+    def _append_record(self, record: NewRecord, now_ms: float) -> Appended:
         last = self.waiting[-1] if self.waiting else None
         is_new = last is None or last.is_full or last.size + record.size > self._batch_size
         if last is None or is_new:
-            if last is not None:
-                last.is_full = True
-            last = ProducerBatch(self.partition, self._fields, number=self._made, created_ms=now_ms)
+            last = self._made_of(BatchBuilder(self._fields), now_ms)
         place = last.append(record)
         last.is_full = last.size >= self._batch_size
         if is_new:
-            self._made += 1
-            self.waiting.append(last)
+            self._add(last)
         return Appended(last.fate, place, is_new or last.is_full)
+
+    def _append_batch(self, new: NewBatch, now_ms: float) -> Appended:
+        batch = self._made_of(BatchBuilder.of_encoded(new.records, self._fields), now_ms)
+        batch.size = batch.reserved = new.size
+        batch.is_full = True
+        self._add(batch)
+        return Appended(batch.fate, 0, is_news=True)
+
+    def _made_of(self, builder: BatchBuilder, now_ms: float) -> ProducerBatch:
+        return ProducerBatch(self.partition, builder, number=self._made, created_ms=now_ms)
+
+    def _add(self, batch: ProducerBatch) -> None:
+        """Let a batch wait behind the others, the last of which takes no more."""
+        if self.waiting:
+            self.waiting[-1].is_full = True
+        self._made += 1
+        self.waiting.append(batch)
 
     def due_ms(self, linger_ms: float) -> float | None:
         """Return from when on the first batch may be sent; None if nothing may be for now."""

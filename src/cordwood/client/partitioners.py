@@ -9,23 +9,18 @@ Any function of a key and a number of partitions will do as well.
 
 from collections.abc import Callable
 from itertools import count
-from struct import iter_unpack
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from cordwood.core.ports import Random
+from cordwood.records.murmur2 import partition_of_key
 
 Partitioner: TypeAlias = Callable[[bytes | None, int], int | None]
 """Takes a key and how many partitions there are. None: whichever the producer is filling."""
 
-_SEED: Final = 0x9747B28C
-_FACTOR: Final = 0x5BD1E995
-_MASK: Final = 0xFFFFFFFF
-_POSITIVE: Final = 0x7FFFFFFF
-
 
 def by_key(key: bytes | None, partitions: int) -> int | None:
     """Return the partition of a key; None without one."""
-    return None if key is None else (murmur2(key) & _POSITIVE) % partitions
+    return None if key is None else partition_of_key(key, partitions)
 
 
 class RoundRobin:
@@ -54,17 +49,3 @@ class Sticky:
             partition, left = self._random.below(partitions), self._switch_bytes
         self._present[topic] = (partition, left - size)
         return partition
-
-
-def murmur2(data: bytes) -> int:
-    """Return the hash that Kafka's Java clients partition by, as 32 bits without a sign."""
-    whole = len(data) & ~3
-    digest = _SEED ^ len(data)
-    for (word,) in iter_unpack("<I", data[:whole]):
-        mixed = word * _FACTOR & _MASK
-        mixed = (mixed ^ mixed >> 24) * _FACTOR & _MASK
-        digest = digest * _FACTOR & _MASK ^ mixed
-    if whole < len(data):
-        digest = (digest ^ int.from_bytes(data[whole:], "little")) * _FACTOR & _MASK
-    digest = (digest ^ digest >> 13) * _FACTOR & _MASK
-    return digest ^ digest >> 15

@@ -14,7 +14,7 @@ from typing import Generic, Self, Unpack, cast
 
 from cordwood.client.deliveries import Delivery
 from cordwood.client.machine import this_machine
-from cordwood.client.partition_queue import NewRecord, most_bytes
+from cordwood.client.partition_queue import NewBatch, NewRecord, most_bytes
 from cordwood.client.partitioners import Partitioner, by_key
 from cordwood.client.router import Router
 from cordwood.client.sender import Sender
@@ -23,6 +23,7 @@ from cordwood.client.settings import ProducerOptions, ProducerSettings, options_
 from cordwood.client.surroundings import Surroundings, Turn
 from cordwood.client.trust import tls_of
 from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
+from cordwood.records.builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
 
@@ -95,6 +96,23 @@ class Producer(Generic[K, V]):
             await Turn()
         return delivery
 
+    async def send_batch(
+        self, topic: str, records: EncodedRecords, *, partition: int | None = None
+    ) -> Delivery:
+        """Take records that are a batch already; the delivery is that of the first of them.
+
+        Without a partition one is chosen for all: whoever goes by keys has gone by them before.
+        """
+        batch = NewBatch(topic, partition, records)
+        return self.offer(batch) or await self.put(batch)
+
+    async def partition_count(self, topic: str) -> int:
+        """Return how many partitions a topic has, waiting for it to be known."""
+        self._started()
+        assert self._router is not None, "it has been started"
+        state = await self._router.topic(topic, timeout_ms=self.settings.max_block_ms)
+        return len(state.partitions)
+
     async def flush(self) -> None:
         """Send what was gathered so far, and wait until it is known what became of it."""
         await self._started().flush()
@@ -135,12 +153,12 @@ class Producer(Generic[K, V]):
         size = most_bytes(data_key, data, headers=headers)
         return NewRecord(topic, partition, data_key, data, when_ms, headers, size)
 
-    def offer(self, record: NewRecord) -> Delivery | None:
-        """Take a record on any thread; None if that has to wait: `put` does."""
+    def offer(self, record: NewRecord | NewBatch) -> Delivery | None:
+        """Take what is to be sent, on any thread; None if that has to wait: `put` does."""
         return self._started().offer(record)
 
-    async def put(self, record: NewRecord) -> Delivery:
-        """Take a record as soon as that is possible."""
+    async def put(self, record: NewRecord | NewBatch) -> Delivery:
+        """Take what is to be sent as soon as that is possible."""
         sender = self._started()
         assert self._router is not None, "it has been started"
         surroundings = self._router.surroundings

@@ -14,7 +14,13 @@ from functools import partial
 from cordwood.client.accumulator import Accumulator
 from cordwood.client.connection import Connection
 from cordwood.client.deliveries import Delivery
-from cordwood.client.partition_queue import Identity, NewRecord, PartitionQueue, ProducerBatch
+from cordwood.client.partition_queue import (
+    Identity,
+    NewBatch,
+    NewRecord,
+    PartitionQueue,
+    ProducerBatch,
+)
 from cordwood.client.partitioners import Partitioner, Sticky
 from cordwood.client.produce_answers import (
     SUCCESSES,
@@ -70,8 +76,11 @@ class Sender:
         self._work = router.tasks.start(self._run())
         router.on_change = self._woken.set
 
-    def offer(self, record: NewRecord) -> Delivery | None:
-        """Take a record; None while its topic is not known or there is no room: `make_way` then."""
+    def offer(self, record: NewRecord | NewBatch) -> Delivery | None:
+        """Take a record, or a batch of them.
+
+        None while its topic is not known or there is no room: `make_way` then.
+        """
         state = self._router.cluster.topics.get(record.topic)
         if state is None or (record.partition or 0) not in state.partitions:
             return None
@@ -89,7 +98,7 @@ class Sender:
             self._loop.call_soon_threadsafe(self._woken.set)
         return Delivery(appended.fate, appended.place, timestamp=record.timestamp)
 
-    async def make_way(self, record: NewRecord, timeout_ms: float) -> None:
+    async def make_way(self, record: NewRecord | NewBatch, timeout_ms: float) -> None:
         """Return when a record may be offered again; an error says why it never will be taken."""
         state = await self._router.topic(record.topic, timeout_ms=timeout_ms)
         partitions = len(state.partitions)
@@ -307,7 +316,7 @@ class Sender:
         if isinstance(error, OutdatedError | NetworkError | RequestTimedOutError):
             self._router.refresh_soon()
 
-    def _partition_of(self, record: NewRecord, partitions: int) -> int:
+    def _partition_of(self, record: NewRecord | NewBatch, partitions: int) -> int:
         if record.partition is not None:
             return record.partition
         key = record.key

@@ -125,6 +125,15 @@ _RANGES: Final = {
 NO_FIELDS: Final = BatchFields()
 
 
+class EncodedRecords(NamedTuple):
+    """Records as a batch has them uncompressed: offsets from 0, times from the first one's."""
+
+    raw: bytes
+    record_count: int
+    base_timestamp: int
+    max_timestamp: int
+
+
 class BatchBuilder:
     """Gathers records in the order of their offsets and builds the batch that holds them."""
 
@@ -138,6 +147,17 @@ class BatchBuilder:
         self.max_timestamp = -1
         self._base_timestamp = fields.delete_horizon_ms
         self._raw = bytearray()
+
+    @classmethod
+    def of_encoded(cls, records: EncodedRecords, fields: BatchFields = NO_FIELDS) -> Self:
+        """Return a builder that has gathered these already."""
+        builder = cls(fields)
+        builder.count = records.record_count
+        builder.last_offset = fields.base_offset + records.record_count - 1
+        builder.max_timestamp = records.max_timestamp
+        builder._base_timestamp = records.base_timestamp
+        builder._raw = bytearray(records.raw)
+        return builder
 
     @property
     def uncompressed_size(self) -> int:

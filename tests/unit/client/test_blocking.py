@@ -11,10 +11,12 @@ from itertools import islice
 import pytest
 
 import cordwood
+from cordwood.client.fate import DeliveryReport
 from cordwood.client.loop_thread import LoopThread
 from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.records.batch import RecordBatch
 from tests.unit.client.fake_broker import FakeBroker, broker
+from tests.unit.records.encoder_samples import encoded
 
 T0 = ("t", 0)
 
@@ -62,6 +64,14 @@ def test_flush_waits_for_everything() -> None:
         producer.flush()
 
         assert all(each.done() for each in sent)
+
+
+def test_batches_are_sent_and_partitions_counted() -> None:
+    with served(t=3) as fake, cordwood.Producer(fake.address) as producer:
+        sent = producer.send_batch("t", encoded(b"v"), partition=2)
+
+        assert sent.result() == DeliveryReport("t", 2, 0, 99)
+        assert producer.partition_count("t") == 3
 
 
 def test_many_threads_may_send_at_once() -> None:

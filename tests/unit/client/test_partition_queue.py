@@ -2,13 +2,14 @@
 
 from cordwood.client.partition_queue import (
     Identity,
+    NewBatch,
     NewRecord,
     PartitionQueue,
     ProducerBatch,
     most_bytes,
 )
 from cordwood.client.places import partitions_of
-from cordwood.records.builder import BatchFields
+from cordwood.records.builder import BatchFields, EncodedRecords
 
 (PARTITION,) = partitions_of([("t", 0)])
 ME = Identity(7, 0)
@@ -38,6 +39,18 @@ def test_records_share_a_batch_until_it_is_full() -> None:
     assert [batch.builder.count for batch in queue.waiting] == [7, 1]
     assert news == [True, *[False] * 6, True]
     assert queue.waiting[0].is_full
+
+
+def test_batch_that_is_made_already_stands_between_the_records_around_it() -> None:
+    queue = queue_of(1, batch_size=1_000)
+
+    appended = queue.append(NewBatch("t", 0, EncodedRecords(bytes(80), 3, 5, 9)), 0)
+    queue.append(record(), 0)
+
+    assert [batch.builder.count for batch in queue.waiting] == [1, 3, 1]
+    assert [batch.is_full for batch in queue.waiting] == [True, True, False]
+    assert appended.is_news
+    assert queue.waiting[1].size == queue.waiting[1].reserved == 141
 
 
 def test_batch_is_due_when_it_has_lingered_or_is_full() -> None:

@@ -1,25 +1,7 @@
 """Records go where Kafka's own producer would send them."""
 
-import pytest
-
-from cordwood.client.partitioners import RoundRobin, Sticky, by_key, murmur2
+from cordwood.client.partitioners import RoundRobin, Sticky, by_key
 from cordwood.testing.random import SeededRandom
-
-
-# What org.apache.kafka.common.utils.Utils.murmur2 returns, as its own tests have it.
-@pytest.mark.parametrize(
-    ("key", "digest"),
-    (
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-    ),
-)
-def test_murmur2_is_javas(key: bytes, digest: int) -> None:
-    assert murmur2(key) == digest & 0xFFFFFFFF
 
 
 def test_by_key_leaves_the_choice_open_without_a_key() -> None:

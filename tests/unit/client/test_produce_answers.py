@@ -11,12 +11,12 @@ from cordwood.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
 )
-from cordwood.records.builder import BatchFields
+from cordwood.records.builder import BatchBuilder
 
 
 def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
     (place,) = partitions_of([(topic, partition)])
-    made = ProducerBatch(place, BatchFields(), number=0, created_ms=0)
+    made = ProducerBatch(place, BatchBuilder(), number=0, created_ms=0)
     made.append(NewRecord(topic, partition, None, b"v", 1, (), 40))
     if is_numbered:
         made.number_from(Identity(7, 0), 5)

@@ -11,6 +11,7 @@ from cordwood.records.batch import RecordBatch
 from cordwood.records.compression import Codec
 from cordwood.records.record import Record
 from tests.unit.client.fake_broker import FakeBroker, broker, run
+from tests.unit.records.encoder_samples import encoded
 
 
 def record(fake: FakeBroker, partition: int = 0) -> Record:
@@ -49,6 +50,34 @@ def test_partition_is_the_senders_or_the_partitioners_choice() -> None:
             sent = [await producer.send("t", b"v", key=b"k") for _ in range(3)]
             sent.append(await producer.send("t", b"v", partition=3))
             assert [(await each).partition for each in sent] == [0, 1, 2, 3]
+
+    run(scene())
+
+
+def test_batch_arrives_with_all_its_records() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, Producer(fake.address) as producer:
+            first = await producer.send_batch("t", encoded(b"a", b"b"), partition=1)
+            second = await producer.send_batch("t", encoded(b"c"), partition=1)
+            assert await first == DeliveryReport("t", 1, 0, 99)
+            assert await second == DeliveryReport("t", 1, 2, 99)
+
+    run(scene())
+
+
+def test_batch_without_a_partition_goes_to_one() -> None:
+    async def scene() -> None:
+        async with broker(t=4) as fake, Producer(fake.address) as producer:
+            await (await producer.send_batch("t", encoded(b"a", b"b")))
+            assert [RecordBatch(data).count for (data,) in fake.logs.values()] == [2]
+
+    run(scene())
+
+
+def test_partitions_of_a_topic_are_counted() -> None:
+    async def scene() -> None:
+        async with broker(t=4) as fake, Producer(fake.address) as producer:
+            assert await producer.partition_count("t") == 4
 
     run(scene())
 

@@ -9,6 +9,7 @@ from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields, emptied, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.record import TimestampType
+from tests.unit.records.encoder_samples import encoded
 
 PRODUCER = BatchFields(producer_id=7, producer_epoch=1, base_sequence=5)
 
@@ -308,3 +309,13 @@ def test_builder_refuses_a_codec_that_is_none(codec: Codec) -> None:
 def test_builder_begins_at_offset_0_when_its_base_lies_below() -> None:
     with pytest.raises(InvalidRecordError, match="expected 0 to 2147483646, found -1"):
         BatchBuilder(BatchFields(base_offset=-1)).append(b"k", b"v")
+
+
+def test_builder_goes_on_behind_records_that_are_encoded_already() -> None:
+    builder = BatchBuilder.of_encoded(encoded(b"a", b"b", timestamp=7), BatchFields(base_offset=5))
+
+    builder.append(None, b"c", timestamp=9)
+
+    records = list(RecordBatch(builder.build()).records())
+    found = [(record.offset, record.timestamp, record.value) for record in records]
+    assert found == [(5, 7, b"a"), (6, 7, b"b"), (7, 9, b"c")]

@@ -30,7 +30,6 @@ from cordwood.records.batch import (
     LOG_APPEND_TIME_BIT,
 )
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.block import LOW_63, zigzagged
 from cordwood.records.kernels.door import (
     INT,
     SLAB,
@@ -48,12 +47,12 @@ from cordwood.records.kernels.door import (
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
-    store_8,
     store_big_16,
     store_big_32,
     store_big_64,
     wrapping_sum,
 )
+from cordwood.records.kernels.numbers import put_number, size_of_number
 from cordwood.records.kernels.usual import any_record
 from cordwood.records.message import LOG_OVERHEAD
 from cordwood.records.v2_record import SMALLEST_RECORD
@@ -78,28 +77,6 @@ _NO_TIMESTAMP = -1
 
 
 @inlined
-def _put_number(slab: Bytes, to: int, number: int) -> int:
-    """Write a number as varints are; returns the position after it."""
-    raw = zigzagged(number)
-    while raw < 0 or raw > 0x7F:
-        store_8(slab, to, raw | 0x80)
-        raw = (raw >> 7) & (LOW_63 >> 6)
-        to += 1
-    store_8(slab, to, raw)
-    return to + 1
-
-
-@inlined
-def _size_of_number(number: int) -> int:
-    """How many bytes a number takes."""
-    raw, size = zigzagged(number), 1
-    while raw < 0 or raw > 0x7F:
-        raw = (raw >> 7) & (LOW_63 >> 6)
-        size += 1
-    return size
-
-
-@inlined
 def _after_number(source: Bytes, position: int) -> int:
     """Where a number ends that has been read."""
     while byte_at(source, position) > 0x7F:
@@ -112,9 +89,9 @@ def _put_dated(slab: Bytes, to: int, source: Bytes, position: int, stop: int, ti
     """Write a record with another time delta, and otherwise the bytes that it has."""
     start = _after_number(source, position)
     after = _after_number(source, start + 1)
-    to = _put_number(slab, to, 1 + _size_of_number(time) + stop - after)
+    to = put_number(slab, to, 1 + size_of_number(time) + stop - after)
     copy(slab, to, source, start, 1)
-    to = _put_number(slab, to + 1, time)
+    to = put_number(slab, to + 1, time)
     copy(slab, to, source, after, stop - after)
     return to + stop - after
 

@@ -2,9 +2,9 @@
 
 `decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
 otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`inspector()`, `line_writer()`, `strider()` and `sweeper()` do likewise. `warm()` compiles them in
-processes of their own. Importing this package imports neither numba nor numpy, and asking `is_warm`
-does not either. May import `core` and the rest of `records`.
+`encoder()`, `inspector()`, `line_writer()`, `strider()` and `sweeper()` do likewise. `warm()`
+compiles them in processes of their own. Importing this package imports neither numba nor numpy, and
+asking `is_warm` does not either. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
+from cordwood.records.encoder import PlainEncoder, RecordEncoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
@@ -32,6 +33,7 @@ __all__ = [
     "KernelDecoder",
     "can_load",
     "decoder",
+    "encoder",
     "inspector",
     "is_warm",
     "line_writer",
@@ -43,7 +45,7 @@ __all__ = [
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
     ("fill",),
-    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect"),
+    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect", "encoder"),
 )
 
 #: So many batches take as long by plain strides as by the kernels': with loading numba, or without.
@@ -72,6 +74,15 @@ def decoder() -> Decoder:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelDecoder()
+
+
+def encoder() -> RecordEncoder:
+    """Return an encoder for one thread: the fast one when it is warm, else the plain one."""
+    if not can_load(f"{__name__}.encoder"):
+        return PlainEncoder()
+    from cordwood.records.kernels.encoder import KernelEncoder  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelEncoder()
 
 
 def inspector() -> Inspector:
