@@ -19,6 +19,7 @@ from cordwood.core.errors import (
     NetworkError,
     RequestTimedOutError,
     SettingError,
+    SparkError,
 )
 
 GOOD: Final = 0
@@ -33,6 +34,7 @@ _OUT_OF_REACH: Final = (
     NetworkError,
     RequestTimedOutError,
     BrokerNotAvailableError,
+    SparkError,
 )
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 

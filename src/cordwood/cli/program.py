@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from cordwood.cli import bench, compact, configs, consume, doctor, log, produce, serve, topics
+from cordwood.cli import (
+    bench,
+    compact,
+    configs,
+    consume,
+    doctor,
+    log,
+    produce,
+    serve,
+    spark,
+    topics,
+)
 from cordwood.cli.output import is_terminal, say
 
 app = typer.Typer(
@@ -40,6 +51,7 @@ consume.add_to(app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(log.app, name="log")
 compact.add_to(app)
+app.add_typer(spark.app, name="spark")
 doctor.add_to(app)
 
 

@@ -27,7 +27,7 @@ from cordwood.storage.meta_properties import read_meta_properties
 from cordwood.storage.reader_place import partition_of
 from cordwood.workbench.findings import Finding, Verification, VerifiedPartition, of_file
 from cordwood.workbench.metadata_found import read_own_metadata
-from cordwood.workbench.places import is_log_directory, places_at
+from cordwood.workbench.places import Place, is_log_directory, places_at
 from cordwood.workbench.settings_found import Cleanup, SettingsFinder
 from cordwood.workbench.verify_ends import Checkpoints
 from cordwood.workbench.verify_partition import SaidBeside, verify_partition
@@ -35,6 +35,21 @@ from cordwood.workbench.verify_segment import VerifyTools
 from cordwood.workbench.verify_topics import check_topic_ids
 
 _CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+
+
+class Beside:
+    """What is said of partitions outside of their directories, each file of it read once."""
+
+    def __init__(self, files: Files, settings: SettingsFinder | None = None) -> None:
+        self._finder = SettingsFinder(files) if settings is None else settings
+        self._checkpoints = Checkpoints(files)
+
+    def of(self, path: str) -> SaidBeside:
+        """Return what is said of the partition in a directory."""
+        partition = partition_of(path)
+        return SaidBeside(
+            self._checkpoints.of(path, partition), _cleanup(self._finder, path, partition)
+        )
 
 
 def verify(
@@ -50,28 +65,33 @@ def verify(
     `settings` say which topics are compacted. `tell` hears of every byte of the logs that has been
     checked.
     """
-    finder = SettingsFinder(files) if settings is None else settings
     tools = VerifyTools(sweeper=sweeper or PlainSweeper(), tell=tell)
     partitions: list[VerifiedPartition] = []
     findings: list[Finding] = []
-    checkpoints = Checkpoints(files)
+    beside = Beside(files, settings)
     for path in paths:
-        if is_log_directory(files, path):
-            findings += _check_log_directory(files, path)
-        for reader, only in places_at(files, path):
-            partition = partition_of(reader.source.path)
-            said = SaidBeside(
-                checkpoints.of(reader.source.path, partition),
-                _cleanup(finder, reader.source.path, partition),
-            )
-            partitions.append(
-                verify_partition(reader, partition, tools=tools, only=only, said=said)
-            )
+        findings += check_beside(files, path)
+        partitions += (
+            verify_place(place, beside=beside, tools=tools) for place in places_at(files, path)
+        )
     return Verification(partitions=tuple(partitions), findings=tuple(findings))
 
 
-def _check_log_directory(files: Files, path: str) -> Iterator[Finding]:
+def check_beside(files: Files, path: str) -> Iterator[Finding]:
     """Yield what is wrong with the files of a log directory that are no partition's."""
+    if is_log_directory(files, path):
+        yield from _check_log_directory(files, path)
+
+
+def verify_place(place: Place, *, beside: Beside, tools: VerifyTools) -> VerifiedPartition:
+    """Verify one partition, or of it one segment."""
+    reader, only = place
+    path = reader.source.path
+    said = beside.of(path)
+    return verify_partition(reader, partition_of(path), tools=tools, only=only, said=said)
+
+
+def _check_log_directory(files: Files, path: str) -> Iterator[Finding]:
     reads: list[Callable[[], object]] = [
         *(partial(read_offset_checkpoint, files, f"{path}/{name}") for name in _CHECKPOINTS),
         partial(read_meta_properties, files, path),

@@ -11,6 +11,7 @@ from cordwood.core.errors import (
     NetworkError,
     RequestTimedOutError,
     SettingError,
+    SparkError,
 )
 
 
@@ -34,6 +35,7 @@ from cordwood.core.errors import (
         (NetworkError("no broker"), UNREACHABLE, "no broker"),
         (RequestTimedOutError("no answer"), UNREACHABLE, "no answer"),
         (BrokerNotAvailableError("no broker 7"), UNREACHABLE, "no broker 7"),
+        (SparkError("no Spark", remedy="get it"), UNREACHABLE, "no Spark; get it"),
         (OSError("odd"), UNREACHABLE, "odd; check the path"),
         (
             OSError(28, "No space", "/x"),

@@ -4,6 +4,7 @@
 - `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
   cannot be used as it is.
 - `ListenError`: an address that cannot be had.
+- `SparkError`: Spark that is not there, or has given up.
 - `MetadataConflictError`: a change that the metadata do not allow, as they are by now.
 - `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
   with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
@@ -175,6 +176,7 @@ from cordwood.core.errors.tree import (
     OutdatedError,
     ServerFaultError,
     SettingError,
+    SparkError,
 )
 
 __all__ = [
@@ -293,6 +295,7 @@ __all__ = [
     "ShareSessionLimitReachedError",
     "ShareSessionNotFoundError",
     "SnapshotNotFoundError",
+    "SparkError",
     "StaleBrokerEpochError",
     "StaleControllerEpochError",
     "StaleMemberEpochError",

@@ -113,6 +113,19 @@ class ListenError(CordwoodError):
         return f"{self.problem}; {self.remedy}"
 
 
+class SparkError(CordwoodError):
+    """Spark is not there, or gave up what it was to do; the text says what to do about it."""
+
+    def __init__(self, problem: str, *, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the problem, then the remedy."""
+        return f"{self.problem}; {self.remedy}"
+
+
 class MetadataConflictError(CordwoodError):
     """A change of the metadata cannot be made: a node is there, is not, or is not as it was."""
 

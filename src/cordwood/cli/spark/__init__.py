@@ -1,0 +1,17 @@
+"""`cordwood spark`: jobs over log directories, run by Spark.
+
+Each command is a function of `cordwood.spark.jobs`; `python -m cordwood` is what spark-submit takes
+a program for. What all commands share is in `cli.spark.running`.
+"""
+
+import typer
+
+from cordwood.cli.spark import verify
+
+app = typer.Typer(help="Jobs over logs, run by Spark.", no_args_is_help=True)
+verify.add_to(app)
+
+
+@app.callback()
+def _family() -> None:
+    """Keep `spark` in front of its commands, be it only one."""

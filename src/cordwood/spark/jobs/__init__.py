@@ -1,0 +1,39 @@
+"""Jobs of Spark's over log directories: each is a function, and a command of `cordwood spark`.
+
+    cordwood.spark.jobs.verify(spark, ["kafka-logs"])
+
+Whatever a job reads and writes lies on paths that driver and tasks share. Its bad input is named by
+an error of ours, as if it had run here. A job's function lives here, what it does in a module that
+is named for the doing: `verifying`. May import what `cordwood.spark` may.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cordwood.spark.jobs.progress import UNSEEN, Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cordwood.workbench.findings import Verification
+
+__all__ = ("UNSEEN", "Progress", "verify")
+
+
+def verify(
+    spark: "SparkSession",
+    paths: Sequence[str],
+    *,
+    config: Mapping[str, str] | None = None,
+    broker_config: str | None = None,
+    progress: Progress = UNSEEN,
+) -> "Verification":
+    """Verify log directories, partitions and files of segments; see `cordwood log verify`.
+
+    `config` gives settings of the topics, `broker_config` the broker's file: they say which topics
+    are compacted, where no metadata beside the logs do.
+    """
+    from cordwood.spark.jobs import verifying  # noqa: PLC0415  # pyspark: 0.5 s
+
+    settings = verifying.Settings(config=dict(config or {}), broker_config=broker_config)
+    return verifying.verify(spark, paths, settings=settings, progress=progress)

@@ -1,0 +1,121 @@
+"""Runs the parts of a job: each is a value, and a task of Spark's works it off.
+
+    values ──► a task each ──► work(value, tell) ──► results, in the order of the values
+
+What is wrong with the input is wrong wherever it is tried: an error of ours, or of the operating
+system, is no failure of its task but its result, and is raised on the driver as it was raised
+there. Only what Spark can mend by trying again, a worker that is gone, is left to Spark.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cordwood.core.errors import CordwoodError, SparkError
+from cordwood.spark.jobs.progress import UNSEEN, Progress
+
+#: Is told of bytes that are done.
+Tell = Callable[[int], object]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_SCHEMA: Final = pa.schema([pa.field("place", pa.int64()), pa.field("outcome", pa.binary())])
+
+
+def run_tasks(
+    spark: SparkSession,
+    tasks: Sequence[T],
+    work: Callable[[T, Tell], R],
+    *,
+    progress: Progress = UNSEEN,
+) -> list[R]:
+    """Return what `work` makes of each task; the first error that one ended with is raised.
+
+    Tasks begin in their order, as many at a time as Spark has room for: the largest go first.
+    `work` is a function of a module. SparkError is raised when Spark itself gives up.
+    """
+    if not tasks:
+        return []
+    told = _told(spark, progress)
+    each = partial(_outcomes, tuple(tasks), work, told)
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(each, "place long, outcome binary")
+    try:
+        table = frame.toArrow()
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(
+            f"a task was given up: {reason_in(str(error))}", remedy="Spark's log tells more"
+        ) from error
+    outcomes = table.sort_by("place").column("outcome").to_pylist()
+    return [_raised(*pickle.loads(outcome)) for outcome in outcomes]  # noqa: S301  # of our tasks
+
+
+class _Told(AccumulatorParam[int]):
+    """Adds on the driver what tasks have done, when they end, and passes it on."""
+
+    def __init__(self, advance: Tell) -> None:
+        self._advance = advance
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Go to tasks as one that passes nothing on."""
+        return _Told, (_pass_by,)
+
+    def zero(self, value: int) -> int:
+        return 0 * value
+
+    def addInPlace(self, value1: int, value2: int) -> int:  # noqa: N802  # Spark's name
+        self._advance(value2)
+        return value1 + value2
+
+
+def _told(spark: SparkSession, progress: Progress) -> Accumulator[int] | None:
+    """Return what tasks tell; a session that is a client of a server's has nothing for it."""
+    context = getattr(spark, "sparkContext", None)
+    return None if context is None else context.accumulator(0, _Told(progress.advance))
+
+
+def _pass_by(_size: int) -> None:
+    pass
+
+
+def _outcomes(
+    tasks: Sequence[T],
+    work: Callable[[T, Tell], R],
+    told: Accumulator[int] | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Work off the tasks whose numbers are in the rows."""
+    tell = _pass_by if told is None else told.add
+    for batch in batches:
+        for place in batch.column("id").to_pylist():
+            outcome = pickle.dumps(outcome_of(tasks[place], work, tell))
+            yield pa.record_batch([[place], [outcome]], schema=_SCHEMA)
+
+
+def outcome_of(
+    task: T, work: Callable[[T, Tell], R], tell: Tell
+) -> tuple[R | None, Exception | None]:
+    """Return what work makes of a task, or the error that it ends with."""
+    try:
+        return work(task, tell), None
+    except (CordwoodError, OSError) as error:
+        return None, error
+
+
+def _raised(result: R, error: Exception | None) -> R:
+    if error is not None:
+        raise error
+    return result
+
+
+def reason_in(words: str) -> str:
+    """Return the line of Spark's message that says what happened: a traceback's last one."""
+    lines = [line for line in words.partition("JVM stacktrace")[0].splitlines() if line.strip()]
+    return next((line.strip() for line in reversed(lines) if line == line.lstrip()), words)

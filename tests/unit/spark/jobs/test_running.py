@@ -1,0 +1,51 @@
+"""What becomes of a task; `tests/spark` runs tasks in a session."""
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from cordwood.core.errors import LogDirectoryError
+from cordwood.spark.jobs.running import Tell, outcome_of, reason_in
+
+pytestmark = pytest.mark.spark
+
+FAILED = """[UDF_ERROR] An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "running.py", line 90, in outcome_of
+    return work(task, tell), None
+ZeroDivisionError: division by zero
+
+JVM stacktrace:
+org.apache.spark.SparkException: Job aborted
+"""
+
+
+def divided(number: int, tell: Tell) -> int:
+    tell(1)
+    if number < 0:
+        raise LogDirectoryError("is none", path="/logs", remedy="give another")
+    return 10 // number
+
+
+def test_task_has_a_result() -> None:
+    told: list[int] = []
+
+    assert outcome_of(2, divided, told.append) == (5, None)
+    assert told == [1]
+
+
+def test_task_has_an_error_of_ours_for_a_result() -> None:
+    result, error = outcome_of(-1, divided, print)
+
+    assert result is None
+    assert isinstance(error, LogDirectoryError)
+
+
+def test_task_leaves_other_errors_to_spark() -> None:
+    with pytest.raises(ZeroDivisionError):
+        outcome_of(0, divided, print)
+
+
+def test_reason_is_what_the_worker_raised() -> None:
+    assert reason_in(FAILED) == "ZeroDivisionError: division by zero"
+    assert reason_in("Job 3 cancelled") == "Job 3 cancelled"
