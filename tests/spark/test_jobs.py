@@ -42,16 +42,16 @@ def test_tasks_have_results_in_their_order(spark: "SparkSession") -> None:
 
     heard = Heard()
 
-    assert run_tasks(spark, [30, 20, 10], halved, progress=heard) == [15, 10, 5]
+    assert run_tasks(spark, [30, 20, 10], work=halved, progress=heard) == [15, 10, 5]
     assert heard.size == 60
-    assert run_tasks(spark, [], halved) == []
+    assert run_tasks(spark, [], work=halved) == []
 
 
 def test_error_of_a_task_is_raised_as_it_was_there(spark: "SparkSession") -> None:
     from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     with pytest.raises(LogDirectoryError, match="is none") as raised:
-        run_tasks(spark, [2, 13], halved)
+        run_tasks(spark, [2, 13], work=halved)
 
     assert raised.value.path == "/logs"
 
@@ -60,4 +60,4 @@ def test_worker_that_dies_is_told(spark: "SparkSession") -> None:
     from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     with pytest.raises(SparkError, match="a task was given up"):
-        run_tasks(spark, [0], halved)
+        run_tasks(spark, [0], work=halved)

@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from cordwood.core.errors import SettingError, SparkError
 
+__all__ = ("SparkSession", "session")
+
 #: What a command on a terminal does not need.
 _QUIET: Final = {
     "spark.log.level": "ERROR",

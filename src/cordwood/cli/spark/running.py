@@ -15,10 +15,10 @@ from cordwood.cli.pairs import pairs_in
 from cordwood.core.errors import SparkError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from rich.progress import Progress as RichProgress
 
     from cordwood.spark.jobs import Progress
+    from cordwood.spark.session import SparkSession
 
 Master = Annotated[
     str | None,

@@ -33,8 +33,8 @@ _SCHEMA: Final = pa.schema([pa.field("place", pa.int64()), pa.field("outcome", p
 def run_tasks(
     spark: SparkSession,
     tasks: Sequence[T],
-    work: Callable[[T, Tell], R],
     *,
+    work: Callable[[T, Tell], R],
     progress: Progress = UNSEEN,
 ) -> list[R]:
     """Return what `work` makes of each task; the first error that one ended with is raised.
@@ -95,12 +95,12 @@ def _outcomes(
     tell = _pass_by if told is None else told.add
     for batch in batches:
         for place in batch.column("id").to_pylist():
-            outcome = pickle.dumps(outcome_of(tasks[place], work, tell))
+            outcome = pickle.dumps(outcome_of(tasks[place], work, tell=tell))
             yield pa.record_batch([[place], [outcome]], schema=_SCHEMA)
 
 
 def outcome_of(
-    task: T, work: Callable[[T, Tell], R], tell: Tell
+    task: T, work: Callable[[T, Tell], R], *, tell: Tell
 ) -> tuple[R | None, Exception | None]:
     """Return what work makes of a task, or the error that it ends with."""
     try:

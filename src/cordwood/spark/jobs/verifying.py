@@ -66,7 +66,7 @@ def verify(
         found += _places(files, path, first=len(found))
     progress.begin("verify", sum(place.size for place in found))
     work = partial(_verify, settings=settings)
-    parts = run_tasks(spark, packed(found), work, progress=progress)
+    parts = run_tasks(spark, packed(found), work=work, progress=progress)
     verified = {number: each for part in parts for number, each in part.items()}
     partitions = tuple(verified[place.number] for place in found)
     return Verification(partitions=partitions, findings=tuple(findings))

@@ -30,12 +30,12 @@ def divided(number: int, tell: Tell) -> int:
 def test_task_has_a_result() -> None:
     told: list[int] = []
 
-    assert outcome_of(2, divided, told.append) == (5, None)
+    assert outcome_of(2, divided, tell=told.append) == (5, None)
     assert told == [1]
 
 
 def test_task_has_an_error_of_ours_for_a_result() -> None:
-    result, error = outcome_of(-1, divided, print)
+    result, error = outcome_of(-1, divided, tell=print)
 
     assert result is None
     assert isinstance(error, LogDirectoryError)
@@ -43,7 +43,7 @@ def test_task_has_an_error_of_ours_for_a_result() -> None:
 
 def test_task_leaves_other_errors_to_spark() -> None:
     with pytest.raises(ZeroDivisionError):
-        outcome_of(0, divided, print)
+        outcome_of(0, divided, tell=print)
 
 
 def test_reason_is_what_the_worker_raised() -> None:
