@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ("read", "register")
+    from cordwood.spark.scanning import Scan
+
+__all__ = ("read", "register", "scan")
 
 
 def register(spark: "SparkSession") -> None:
@@ -39,3 +41,11 @@ def read(
     if columns is not None:
         reader = reader.option("columns", ",".join(columns))
     return reader.load(path) if path is not None else reader.load()
+
+
+def scan(spark: "SparkSession", path: str | None = None, **options: str) -> "Scan":
+    """Return what asks of records in the tasks that read them; options are those of `read`."""
+    from cordwood.spark.options import parse_options  # noqa: PLC0415  # beside the next line
+    from cordwood.spark.scanning import Scan  # noqa: PLC0415  # pyarrow: 0.2 s
+
+    return Scan(spark, parse_options(options if path is None else {**options, "path": path}))

@@ -5,7 +5,7 @@ and transactions leave holes, so numbers of offsets say little about bytes. Rang
 offsets, which stay true when a segment is rewritten or removed after the cut.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cordwood.core.types import TopicPartition
@@ -60,6 +60,16 @@ def limit_records(splits: list[Split], most: int) -> list[Split]:
             part = Range(partition, first, min(first + most, end))
             limited.append(split._replace(range=part, size=split.size // count))
     return limited
+
+
+def pack(splits: Sequence[Split], *, tasks: int) -> list[tuple[Split, ...]]:
+    """Return what each of at most so many tasks reads: splits in order, of much the same bytes."""
+    total, passed = sum(each.size for each in splits), 0
+    packs: list[list[Split]] = [[] for _ in range(tasks)]
+    for split in splits:
+        packs[min(passed * tasks // max(total, 1), tasks - 1)].append(split)
+        passed += split.size
+    return [tuple(each) for each in packs if each]
 
 
 def _cuts(reader: PartitionReader, wanted: Range, split_bytes: int) -> Iterator[_Cut]:

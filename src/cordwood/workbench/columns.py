@@ -102,7 +102,7 @@ def _request(
 ) -> Request:
     aborted = None
     if transactions is not None:
-        aborted = _aborted_in(run, transactions) if run.has_transactions else ()
+        aborted = aborted_in(run, transactions)
     selection = Selection(first_offset=wanted.start, last_offset=end - 1, aborted=aborted)
     return Request(
         columns=wanted.columns,
@@ -112,6 +112,9 @@ def _request(
     )
 
 
-def _aborted_in(run: BatchRun, transactions: ReaderTransactions) -> tuple[AbortedTransaction, ...]:
+def aborted_in(run: BatchRun, transactions: ReaderTransactions) -> tuple[AbortedTransaction, ...]:
+    """Return the aborted transactions that have batches in a run."""
+    if not run.has_transactions:
+        return ()
     entries = transactions.aborted_between(run.first_offset, run.next_offset)
     return tuple(AbortedTransaction(each.producer_id, each.first_offset) for each in entries)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.splits import Range, Split, cut_log, limit_records
+from cordwood.spark.splits import Range, Split, cut_log, limit_records, pack
 from cordwood.storage.reader import PartitionReader
 from tests.unit.storage.log_samples import filled
 from tests.unit.storage.reader_samples import logged, reader
@@ -53,3 +53,24 @@ def test_splits_can_be_limited_by_records_too() -> None:
     limited = limit_records([split], 10)
 
     assert [(each.range.start, each.range.end) for each in limited] == [(0, 10), (10, 20), (20, 25)]
+
+
+def test_tasks_have_splits_of_much_the_same_bytes() -> None:
+    sizes = (10, 10, 10, 30, 1, 1, 1, 1, 26, 0)
+    splits = [Split(Range(PARTITION, n, n + 1), size, "/d") for n, size in enumerate(sizes)]
+
+    packs = pack(splits, tasks=3)
+
+    assert [split for pack in packs for split in pack] == splits
+    assert [[split.size for split in pack] for pack in packs] == [
+        [10, 10, 10],
+        [30],
+        [1, 1, 1, 1, 26, 0],
+    ]
+
+
+def test_there_are_no_tasks_without_splits() -> None:
+    split = Split(Range(PARTITION, 0, 1), 0, "/d")
+
+    assert pack([], tasks=3) == []
+    assert pack([split], tasks=3) == [(split,)]

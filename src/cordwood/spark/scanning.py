@@ -1,0 +1,107 @@
+"""Work beside the bytes: what is asked of records is answered in the tasks that read them.
+
+    splits ──► some of them a task ──► bytes ──► an answer, or what a function makes of the records
+
+A row that does not cross to the JVM costs nothing there, so a question costs the bytes it reads and
+what it answers. A task costs as much as reading some hundred megabytes, so there are as many as
+keep the cores busy, and no more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
+
+from cordwood.core.system import SystemFiles
+from cordwood.records.kernels import decoder, sweeper
+from cordwood.spark.counting import count_split
+from cordwood.spark.jobs.running import Tell, run_tasks
+from cordwood.spark.options import SourceOptions
+from cordwood.spark.reading import read_split
+from cordwood.spark.source import columns_of, plan
+from cordwood.spark.splits import Split, pack
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+#: What a function makes of the batches that one task reads.
+ArrowFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+#: So many tasks a core: who is done early finds more to do.
+TASKS_A_CORE: Final = 2
+#: At most so many bytes a task: it is what is lost when one fails.
+TASK_BYTES: Final = 2 << 30
+
+
+class Scan:
+    """What is to be read, cut into splits: offsets are fixed, and nothing is read yet."""
+
+    def __init__(self, spark: "SparkSession", options: SourceOptions) -> None:
+        self._spark = spark
+        self._options = options
+        self.splits = tuple(plan(options))
+        self._tasks = pack(self.splits, tasks=_task_count(spark, options, self.splits))
+
+    def __repr__(self) -> str:
+        return f"Scan({len(self.splits)} splits of {sum(each.size for each in self.splits)} bytes)"
+
+    def map_arrow(
+        self,
+        function: ArrowFunction,
+        schema: "StructType | str",
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> "DataFrame":
+        """Return the rows that a function makes of records, called once in each task.
+
+        It is given an iterator over the record batches of its task, of `columns` alone if they are
+        named, and yields batches of the schema. Batches that it lets go of before the next one cost
+        their memory once: whoever needs a few bytes of each copies these.
+        """
+        options = self._options
+        if columns is not None:
+            options = replace(options, columns=tuple(columns))
+        columns_of(options)  # what cannot be read is refused here, and not in a task
+        mapped = partial(_mapped, function, self._tasks, options=options)
+        count = len(self._tasks)
+        return self._spark.range(0, count, 1, max(1, count)).mapInArrow(mapped, schema)
+
+    def count(self) -> int:
+        """Return how many records there are, without reading those whose headers tell."""
+        return sum(run_tasks(self._spark, self._tasks, work=partial(_count, options=self._options)))
+
+
+def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
+    """Return how many tasks there are to be."""
+    busy = TASKS_A_CORE * spark.sparkContext.defaultParallelism
+    size = sum(each.size for each in splits)
+    return max(busy, options.min_partitions or 0, -(-size // TASK_BYTES))
+
+
+def _mapped(
+    function: ArrowFunction,
+    tasks: Sequence[Sequence[Split]],
+    batches: Iterator[pa.RecordBatch],
+    *,
+    options: SourceOptions,
+) -> Iterator[pa.RecordBatch]:
+    """Call a function on the records of the task whose number is in the one row."""
+    numbers = (number for batch in batches for number in batch.column("id").to_pylist())
+    splits = (split for number in numbers for split in tasks[number])
+    columns = columns_of(options)
+    return function(
+        batch for split in splits for batch in read_split(split, columns, options=options)
+    )
+
+
+def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> int:
+    count = partial(
+        count_split,
+        SystemFiles(),
+        is_committed=options.is_committed,
+        sweeper=sweeper(),
+        decoder=decoder(),
+    )
+    return sum(map(count, splits))

@@ -1,0 +1,123 @@
+"""Questions that tasks answer, and what comes back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import cordwood.spark
+from cordwood.core.errors import SettingError
+from tests.unit.storage.reader_samples import name
+from tests.unit.storage.segment_samples import marker, produced, v2
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SUMS = "records long, sum long, names string"
+
+
+def summed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return how many offsets there are, their sum, and which columns came with them."""
+    offsets, names = [], set[str]()
+    for batch in batches:
+        names |= set(batch.schema.names)
+        offsets += batch.column("offset").to_pylist()
+    yield pa.record_batch(
+        {
+            "records": pa.array([len(offsets)], pa.int64()),
+            "sum": pa.array([sum(offsets)], pa.int64()),
+            "names": pa.array([",".join(sorted(names))]),
+        }
+    )
+
+
+def _logs(folder: Path, **partitions: bytes) -> str:
+    for partition, data in partitions.items():
+        directory = folder / partition.replace("_", "-")
+        directory.mkdir()
+        (directory / name(0)).write_bytes(data)
+    return str(folder)
+
+
+def test_scan_counts_all_partitions(spark: "SparkSession", tmp_path: Path) -> None:
+    path = _logs(tmp_path, orders_0=v2(0, 6) + v2(7), orders_1=v2(0, 2), other_0=v2(0))
+
+    scan = cordwood.spark.scan(spark, path, subscribe="orders")
+
+    assert (scan.count(), len(scan.splits)) == (11, 2)
+
+
+def test_scan_counts_what_was_committed(spark: "SparkSession", tmp_path: Path) -> None:
+    log = v2(0) + produced(1, 2, producer_id=1) + marker(3, producer_id=1, is_commit=False) + v2(4)
+    path = _logs(tmp_path, orders_0=log)
+
+    isolation = {"isolation.level": "read_committed"}
+
+    assert cordwood.spark.scan(spark, path).count() == 4
+    assert cordwood.spark.scan(spark, path, **isolation).count() == 2
+
+
+def test_scan_of_nothing_counts_none(spark: "SparkSession", tmp_path: Path) -> None:
+    scan = cordwood.spark.scan(spark, _logs(tmp_path, orders_0=b""))
+
+    assert (scan.splits, scan.count()) == ((), 0)
+
+
+def test_function_is_called_once_a_task_with_the_columns_asked_for(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    path = _logs(tmp_path, orders_0=v2(0, 9))
+    scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="1")
+
+    frame = scan.map_arrow(summed, SUMS, columns=["offset"])
+    rows = frame.collect()
+
+    assert sum(row["records"] for row in rows) == 10
+    assert sum(row["sum"] for row in rows) == sum(range(10))
+    assert {row["names"] for row in rows} == {"offset"}
+    assert len(rows) == 4 < len(scan.splits)
+
+
+def test_function_is_given_all_columns_unless_some_are_named(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    scan = cordwood.spark.scan(spark, _logs(tmp_path, orders_0=v2(0)), includeHeaders="true")
+
+    (row,) = scan.map_arrow(summed, SUMS).collect()
+
+    assert row["names"] == "headers,key,offset,partition,timestamp,timestampType,topic,value"
+
+
+def test_columns_that_there_are_not_are_refused(spark: "SparkSession", tmp_path: Path) -> None:
+    scan = cordwood.spark.scan(spark, _logs(tmp_path, orders_0=v2(0)))
+
+    with pytest.raises(SettingError, match="no column 'keys'"):
+        scan.map_arrow(summed, SUMS, columns=["keys"])
+
+
+def test_scan_has_as_many_tasks_as_are_asked_for(spark: "SparkSession", tmp_path: Path) -> None:
+    path = _logs(tmp_path, orders_0=v2(0, 9))
+    scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="1", minPartitions="7")
+
+    assert len(scan.map_arrow(summed, SUMS, columns=["offset"]).collect()) == 7
+
+
+def test_bytes_are_answered_by_arrow_functions(spark: "SparkSession", tmp_path: Path) -> None:
+    def longest(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            most = pc.max(pc.binary_length(batch.column("value")))
+            yield pa.record_batch({"most": pa.array([most.as_py()], pa.int32())})
+
+    scan = cordwood.spark.scan(spark, _logs(tmp_path, orders_0=v2(0, size=1000)))
+
+    (row,) = scan.map_arrow(longest, "most int", columns=["value"]).collect()
+
+    assert row["most"] == 1000 - 66 - 4
