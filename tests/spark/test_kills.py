@@ -1,0 +1,66 @@
+"""Jobs that are killed and run again leave what they leave undisturbed."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.spark.kills import MortalFiles, survive
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cordwood.spark.jobs.running import Tell
+
+PARTS = 6
+
+
+def begin(world: Path) -> None:
+    for number in range(PARTS):
+        (world / f"from-{number}").write_bytes(bytes([number]) * 100)
+
+
+def contents(world: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in world.iterdir()}
+
+
+def copy(number: int, _tell: "Tell", *, world: str, files: MortalFiles, name: str) -> None:
+    """Write a file under a name, which need not be the one that it has in the end."""
+    target, written = f"{world}/to-{number}", f"{world}/{name}-{number}"
+    if Path(target).exists():
+        return
+    Path(written).unlink(missing_ok=True)
+    data = Path(f"{world}/from-{number}").read_bytes()
+    file = files.create(written)
+    file.append(data)
+    file.close()
+    if written != target:
+        files.rename(written, target)
+
+
+def copy_all(spark: "SparkSession", name: str, world: Path, files: MortalFiles) -> None:
+    from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
+
+    run_tasks(spark, range(PARTS), work=partial(copy, world=str(world), files=files, name=name))
+    for path in sorted(world.glob("from-*")):
+        files.remove(str(path))
+
+
+def test_harness_finds_nothing_wrong_with_a_job_that_renames(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    job = partial(copy_all, spark, "new")
+
+    kills = survive(job, begin, look=contents, folder=tmp_path, kills=3)
+
+    assert kills.died["worker"] + kills.died["driver"] == 3
+
+
+def test_harness_finds_out_a_job_that_writes_in_place(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    job = partial(copy_all, spark, "to")
+
+    with pytest.raises(AssertionError, match="killed at change"):
+        survive(job, begin, look=contents, folder=tmp_path, kills=8)
