@@ -8,6 +8,7 @@ import typer
 from cordwood.cli.paths import absolute
 from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
 from cordwood.compaction.erasing import KeyForm
+from cordwood.compaction.key_hash import SEEDS
 
 EXAMPLE: Final = "Example: cordwood compact kafka-logs/orders-0 --dry-run"
 _MIB: Final = 1 << 20
@@ -45,6 +46,12 @@ Memory = Annotated[
 VerifyHow = Annotated[
     Proof, typer.Option(help="How much is proven before anything takes the place of the old.")
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=SEEDS - 1, metavar="N", help="Draw the sample as the pass did that told this."
+    ),
+]
 CertificateFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="Where certificates go, a JSON object a line.")
 ]
@@ -62,6 +69,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     roll: Roll = False,
     memory: Memory = 128 * _MIB,
     verify: VerifyHow = Proof.SAMPLE,
+    seed: Seed = None,
     certificate: CertificateFile = None,
     config: Config = None,
     broker_config: BrokerConfig = None,
@@ -88,6 +96,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         wishes=Wishes(until=until, erased_keys=keys),
         memory_bytes=memory,
         verify=Verify(verify),
+        seed=seed,
         is_rolled=roll,
         is_newer_left=leave_newer,
     )

@@ -13,7 +13,7 @@ import typer
 from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.interrupts import interruptible
 from cordwood.cli.output import say, tell
-from cordwood.cli.progress import progress
+from cordwood.cli.progress import Bar, progress
 from cordwood.cli.warming import log_bytes, warm_for
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.erasing import KeyForm, keys_in
@@ -68,13 +68,13 @@ def compact(
     has_failed = False
     size = log_bytes(place.path for place in places)
     warm_for(size)
-    with telling.opened() as tell_of, interruptible() as is_stopped, progress(None) as advance:
+    with telling.opened() as tell_of, interruptible() as is_stopped, progress(None) as bar:
         tools = CompactTools(
             files=files,
             clock=SystemClock(),
             random=SystemRandom(),
             runner=InlineRunner(files, engine(size), ThreadWorker(1)),
-            control=_Control(is_stopped, advance),
+            control=_Control(is_stopped, bar),
             decoder=decoder(),
         )
         do = work.plan_compaction if is_dry_run else work.compact
@@ -123,9 +123,7 @@ def _done(certificate: Certificate) -> str:
 class _Control:
     """Goes along with a pass: shows how far it is, and stops it on Ctrl-C."""
 
-    def __init__(self, is_stopped: Callable[[], bool], advance: Callable[[int], object]) -> None:
+    def __init__(self, is_stopped: Callable[[], bool], bar: Bar) -> None:
         self.is_stopped = is_stopped
-        self._advance = advance
-
-    def on_bytes(self, count: int) -> None:
-        self._advance(count)
+        self.expect = bar.expect
+        self.on_bytes = bar

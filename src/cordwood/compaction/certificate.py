@@ -11,8 +11,8 @@ class Certificate:
     """Made of a plan and what the rewrite has counted. Times and offsets are the plan's.
 
     `keys` counts distinct keys among dirty records. `verified` says how: "all keys", "a sample of
-    the keys", or "no"; `seed` is the job's, by which the same keys would be the sample again.
-    `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
+    the keys, seed" and which, or "no". `seed` is the job's: by it the same keys are the sample
+    again. `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
     """
 
     partition: str

@@ -19,13 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.compaction.choosing import Assessment, assess, choose
 from cordwood.compaction.cleaner_settings import CleanerSettings
-from cordwood.compaction.job import (
-    SEEDS,
-    CleanerRunner,
-    Cleaning,
-    CleaningJob,
-    CleaningStoppedError,
-)
+from cordwood.compaction.job import CleanerRunner, Cleaning, CleaningJob, CleaningStoppedError
+from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.log_facts import facts_of, plan_of
 from cordwood.compaction.setbacks import Setback, Setbacks
 from cordwood.core.errors import CordwoodError
@@ -80,6 +75,9 @@ class _Pass:
 
     def is_stopped(self) -> bool:
         return self.is_over or self.log.lease.is_revoked
+
+    def expect(self, count: int) -> None:
+        """Let it go on: nobody asks how far it is."""
 
     def on_bytes(self, count: int) -> None:
         """Let it go on: the pace is kept where it runs."""

@@ -6,17 +6,13 @@ that was there: the swap is the owner's. A pass that was stopped, or has failed,
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.core.errors import CordwoodError
 
 if TYPE_CHECKING:
     from cordwood.compaction.certificate import Certificate  # it brings the engine along
-
-
-#: Seeds are below this, so that all who read JSON read them right.
-SEEDS: Final = 1 << 53
 
 
 class CleaningStoppedError(CordwoodError):
@@ -50,6 +46,16 @@ class CleaningJob:
     verify: Verify = Verify.NEVER
     seed: int = 0
 
+    def bytes_told(self, kept: int) -> int:
+        """Return of how many bytes a pass tells that keeps so many, if one range has all keys.
+
+        All are surveyed, gone over for their keys, and rewritten; the proof reads them again, and
+        what is kept twice.
+        """
+        size = self.plan.size
+        proof = 0 if self.verify is Verify.NEVER else size + 2 * kept
+        return 3 * size + kept + proof
+
 
 class CleanedSegment(NamedTuple):
     """A new segment, under `.cleaned`, and how large it is."""
@@ -78,6 +84,9 @@ class PassControl(Protocol):
 
     def is_stopped(self) -> bool:
         """Whether it is to end at once."""
+
+    def expect(self, count: int) -> None:
+        """So many bytes more will be told of than it seemed so far; fewer, if it is below 0."""
 
     def on_bytes(self, count: int) -> None:
         """So many bytes were read or written: may wait, so that there are not too many a second."""

@@ -15,6 +15,8 @@ from typing import Final
 
 from cordwood.core.binary import Buffer
 
+#: Seeds are drawn below this, so that all who read JSON read them right.
+SEEDS: Final = 1 << 53
 #: All bits of a word.
 MASK: Final = (1 << 64) - 1
 _BLOCK: Final = 16

@@ -9,7 +9,7 @@ from functools import partial
 
 from cordwood.compaction.chunks import ChunkReader
 from cordwood.compaction.engine import HASHES, Chunk, Engine
-from cordwood.compaction.job import CleaningFailedError, CleaningJob
+from cordwood.compaction.job import CleaningFailedError, CleaningJob, PassControl
 from cordwood.compaction.marks import Marks
 from cordwood.compaction.stretches import Stretch, Surveyed
 
@@ -17,11 +17,17 @@ from cordwood.compaction.stretches import Stretch, Surveyed
 class Marking:
     """What key maps are asked for, and what they have seen so far."""
 
-    __slots__ = ("_engine", "_job", "_reader", "_unkeyed_clean", "_unkeyed_dirty", "keys", "ranges")
+    __slots__ = (
+        "_control", "_engine", "_job", "_reader", "_unkeyed_clean", "_unkeyed_dirty", "keys",
+        "ranges",
+    )  # fmt: skip
 
-    def __init__(self, job: CleaningJob, *, engine: Engine, reader: ChunkReader) -> None:
+    def __init__(
+        self, job: CleaningJob, *, engine: Engine, reader: ChunkReader, control: PassControl
+    ) -> None:
         self.keys = 0
         self.ranges = 0
+        self._control = control
         self._job = job
         self._engine = engine
         self._reader = reader
@@ -57,7 +63,11 @@ class Marking:
             if begin == 0:
                 self._unkeyed_dirty = key_map.unkeyed
             self._visit(clean, stretch, on_chunk=look_up)
-            begin = key_map.settle()
+            end = key_map.settle()
+            if begin == 0:
+                size = sum(each.survey.size for each in (*dirty, *clean))
+                self._control.expect(size * (HASHES - end) // end)
+            begin = end
             self.ranges += 1
         self.keys = key_map.keys
         self._unkeyed_clean += key_map.unkeyed - self._unkeyed_dirty

@@ -141,16 +141,20 @@ class Pass:
         )
 
     def run(self) -> Cleaning:
-        plan, log = self.job.plan, self._survey()
-        marking = Marking(self.job, engine=self.engine, reader=self.reader)
+        job, plan = self.job, self.job.plan
+        expected = job.bytes_told(plan.size)
+        self.control.expect(expected)
+        log = self._survey()
+        marking = Marking(job, engine=self.engine, reader=self.reader, control=self.control)
         writer = self.writer(sum(each.survey.batches for group in log for each in group))
         counts, made = Counts(), list[CleanedGroup]()
         try:
-            for stretch in stretches(log, memory_bytes=self.job.memory_bytes // 2):
+            for stretch in stretches(log, memory_bytes=job.memory_bytes // 2):
                 marks = marking.marks_of(stretch, log)
                 made += self._rewrite(stretch, marks, writer=writer, counts=counts)
         finally:
             writer.close()
+        self.control.expect(job.bytes_told(counts.bytes_kept) - expected)
         counts.unkeyed = marking.unkeyed
         counts.superseded -= marking.unkeyed
         certificate = Certificate(
@@ -163,7 +167,7 @@ class Pass:
             keys=marking.keys,
             ranges=marking.ranges,
             counts=counts,
-            seed=self.job.seed,
+            seed=job.seed,
         )
         return Cleaning(tuple(made), plan.end, certificate)
 

@@ -58,6 +58,11 @@ class CleaningPlan:
         return tuple(segment for group in self.groups for segment in group)
 
     @property
+    def size(self) -> int:
+        """The bytes of all segments."""
+        return sum(segment.size for segment in self.segments)
+
+    @property
     def delete_horizon_ms(self) -> int:
         """When what this pass first finds to be a tombstone, or an idle marker, may go."""
         return self.now_ms + self.config.delete_retention_ms

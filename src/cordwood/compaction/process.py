@@ -66,6 +66,9 @@ class _Control:
     def is_stopped(self) -> bool:
         return self.stop.is_set()
 
+    def expect(self, count: int) -> None:
+        """Tell nobody: the broker does not ask how far a pass is."""
+
     def on_bytes(self, count: int) -> None:
         self.pace.spend(count)
 
@@ -85,7 +88,7 @@ def _listen(line: "Connection", control: _Control, jobs: Jobs) -> None:
 
 
 def _outcome(job: CleaningJob, ground: Ground, *, control: _Control) -> Cleaning | CordwoodError:
-    size = sum(segment.size for segment in job.plan.segments)
+    size = job.plan.size
     try:
         return run_pass(
             job, ground.files, engine=engine(size), control=control, worker=ground.worker

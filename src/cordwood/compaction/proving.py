@@ -66,4 +66,4 @@ def _words(job: CleaningJob, verified: Verified) -> str:
     told = "; ".join(map(str, verified.violations[:_TOLD]))
     more = verified.total - min(_TOLD, len(verified.violations))
     rest = f"; and {more} more" if more else ""
-    return f"{job.directory}: what the pass has made is not right: {told}{rest}"
+    return f"{job.directory}: what the pass has made is not right, by {verified.how}: {told}{rest}"

@@ -51,7 +51,7 @@ class Scope(NamedTuple):
     @property
     def words(self) -> str:
         """What a certificate says of it."""
-        return "all keys" if self.classes == ALL else "a sample of the keys"
+        return "all keys" if self.classes == ALL else f"a sample of the keys, seed {self.seed}"
 
     def holds(self, key: bytes) -> bool:
         """Whether a key is looked at."""

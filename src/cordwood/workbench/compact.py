@@ -21,6 +21,7 @@ from cordwood.compaction.choosing import Assessment, assess, holds_of
 from cordwood.compaction.directory_facts import look, plan_of
 from cordwood.compaction.erasing import SALT_BYTES, seals_of
 from cordwood.compaction.job import CleanerRunner, CleaningJob, PassControl, Verify
+from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
 from cordwood.compaction.planning import NO_WISHES, Wishes
 from cordwood.core.errors import SettingError
@@ -62,12 +63,14 @@ class CompactTools:
 class CompactOrder:
     """What is wanted. `is_rolled`: the active segment is closed first, so that it can be cleaned.
 
-    `is_newer_left`: keys are erased though records of them stay where no pass comes to.
+    `is_newer_left`: keys are erased though records of them stay where no pass comes to. `seed` is
+    that of a pass to be repeated; None: one that nobody can foresee.
     """
 
     wishes: Wishes = NO_WISHES
     memory_bytes: int = 128 << 20
     verify: Verify = Verify.SAMPLE
+    seed: int | None = None
     is_rolled: bool = False
     is_newer_left: bool = False
 
@@ -164,6 +167,7 @@ def compact(
             memory_bytes=order.memory_bytes,
             io_buffer_bytes=_IO_BUFFER_BYTES,
             verify=order.verify,
+            seed=tools.random.below(SEEDS) if order.seed is None else order.seed,
         )
         cleaning = tools.runner.run(job, tools.control)
         for replaced, cleaned in cleaning.groups:
@@ -264,7 +268,7 @@ def _report(
         first_dirty=assessment.first_dirty.offset,
         end=end,
         dirty_ratio=assessment.dirty_ratio,
-        size=sum(each.size for group in groups for each in group),
+        size=0 if plan is None else plan.size,
         groups=tuple(tuple(each.base_offset for each in group) for group in groups),
         held=held,
         warning=assessment.first_dirty.warning,

@@ -42,16 +42,20 @@ IO_BUFFER = 1 << 12
 
 
 class Watched:
-    """Lets a pass go on for some steps, and counts what it has read and written."""
+    """Lets a pass go on for some steps, and counts what it has read and written, and was to."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.bytes = 0
+        self.expected = 0
         self._left = stop_after
 
     def is_stopped(self) -> bool:
         if self._left is not None:
             self._left -= 1
         return self._left is not None and self._left < 0
+
+    def expect(self, count: int) -> None:
+        self.expected += count
 
     def on_bytes(self, count: int) -> None:
         self.bytes += count

@@ -38,7 +38,7 @@ class Marked:
             source = SourceSegment(base, base + 2, len(data), 0, 0, 0)
             reader.survey(source, PlainSurveyor(), survey=survey)
             self.log.append([Surveyed(source, survey.segments[-1])])
-        self.marking = Marking(job, engine=PLAIN, reader=reader)
+        self.marking = Marking(job, engine=PLAIN, reader=reader, control=Watched())
 
     def letters(self, stretch: Stretch) -> str:
         """Return the marks of a stretch's own records."""

@@ -67,8 +67,29 @@ def test_pass_tells_of_all_bytes_that_it_reads_and_writes(first_dirty: int) -> N
     cleaning = cleaned.run(replace(plan, first_dirty=first_dirty), watched)
 
     said = cleaning.certificate.counts
-
     assert watched.bytes == 3 * said.bytes_read + said.bytes_kept
+
+
+@pytest.mark.parametrize("verify", Verify)
+def test_pass_tells_of_as_many_bytes_as_were_expected(verify: Verify) -> None:
+    cleaned, plan = filled()
+    cleaned.verify = verify
+    watched = Watched()
+
+    cleaned.run(plan, watched)
+
+    assert watched.bytes == watched.expected
+
+
+def test_pass_expects_more_bytes_when_its_keys_take_more_ranges() -> None:
+    cleaned, plan = filled()
+    watched, plenty = Watched(), Watched()
+
+    cleaned.run(plan, plenty)
+    cleaned.memory_bytes = 200
+    cleaned.run(plan, watched)
+
+    assert plenty.expected < watched.expected
 
 
 def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:

@@ -24,6 +24,9 @@ class Unhindered:
     def is_stopped(self) -> bool:
         return False
 
+    def expect(self, count: int) -> None:
+        """Take no notice."""
+
     def on_bytes(self, count: int) -> None:
         """Take no notice."""
 

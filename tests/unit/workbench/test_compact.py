@@ -1,6 +1,7 @@
 """A partition is compacted where it lies, or told what that would be, and nothing else happens."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,26 @@ def test_compact_leaves_the_last_record_of_each_key_and_the_active_segment() -> 
     assert report.certificate is not None
     assert (report.end, report.certificate.counts.superseded) == (4, 1)
     assert (report.groups, report.certificate.verified) == (((0, 2),), "all keys")
+
+
+def test_compact_has_another_seed_each_time_and_tells_it() -> None:
+    shelf, seeds = Shelf("a1", "a2", "a3"), set[int]()
+
+    for _ in range(2):
+        report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+        assert report.certificate is not None
+        seeds.add(report.certificate.seed)
+
+    assert len(seeds) == 2
+
+
+def test_compact_is_repeated_by_the_seed_that_was_told() -> None:
+    shelf, given = Shelf("a1", "a2", "a3"), replace(order(), seed=41)
+
+    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=given)
+
+    assert report.certificate is not None
+    assert report.certificate.seed == 41
 
 
 def test_compact_tells_the_checkpoint_that_is_there() -> None:
