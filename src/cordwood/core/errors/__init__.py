@@ -3,6 +3,7 @@
 - `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
 - `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
   cannot be used as it is.
+- `TableError`: a table outside of the log that cannot take what it is offered.
 - `ListenError`: an address that cannot be had.
 - `SparkError`: Spark that is not there, or has given up.
 - `MetadataConflictError`: a change that the metadata do not allow, as they are by now.
@@ -177,6 +178,7 @@ from cordwood.core.errors.tree import (
     ServerFaultError,
     SettingError,
     SparkError,
+    TableError,
 )
 
 __all__ = [
@@ -302,6 +304,7 @@ __all__ = [
     "StreamsInvalidTopologyEpochError",
     "StreamsInvalidTopologyError",
     "StreamsTopologyFencedError",
+    "TableError",
     "TelemetryTooLargeError",
     "ThrottlingQuotaExceededError",
     "TopicAlreadyExistsError",

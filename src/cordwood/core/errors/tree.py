@@ -96,6 +96,20 @@ class LogDirectoryError(CordwoodError):
         return f"{self.path}: {self.problem}; {self.remedy}"
 
 
+class TableError(CordwoodError):
+    """A table outside of the log cannot take what it is offered, or is not what it is taken for."""
+
+    def __init__(self, problem: str, *, path: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the table, the problem, then the remedy."""
+        return f"{self.path}: {self.problem}; {self.remedy}"
+
+
 class ListenError(CordwoodError):
     """An address cannot be listened on: another has it, or it is none of this machine's.
 

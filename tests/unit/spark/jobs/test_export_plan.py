@@ -1,0 +1,111 @@
+"""What goes into a table next."""
+
+import pytest
+
+from cordwood.core.errors import TableError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.jobs.export_ledger import Held, Shape, Standing, Stretch
+from cordwood.spark.jobs.export_plan import (
+    bytes_of,
+    chores,
+    follow,
+    refuse_lost,
+    rounds,
+    stretches_of,
+)
+from cordwood.spark.options import Bound, SourceOptions
+from cordwood.spark.splits import Range, Split
+
+ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
+OTHERS = TopicPartition(TopicName("orders"), PartitionId(1))
+
+
+def _split(start: int, end: int, partition: TopicPartition = ORDERS, size: int = 100) -> Split:
+    return Split(Range(partition, start, end), size, "/logs/orders-0")
+
+
+def _standing(start: int, end: int) -> Standing:
+    return Standing(shape=Shape(columns=("offset",)), held={ORDERS: Held(start, end)})
+
+
+def _ranges(splits: list[Split]) -> list[tuple[int, int]]:
+    return [(split.range.start, split.range.end) for split in splits]
+
+
+def _follow(splits: list[Split], start: int, end: int, **options: Bound) -> list[tuple[int, int]]:
+    source = SourceOptions(**options)  # type: ignore[arg-type]  # bounds alone are given
+    return _ranges(follow(splits, _standing(start, end), options=source, table="lake"))
+
+
+def _from(offset: int) -> Bound:
+    return Bound(is_time=False, default=-2, given={ORDERS: offset})
+
+
+def test_splits_behind_the_tables_end_are_left() -> None:
+    assert _follow([_split(0, 10), _split(10, 20)], 0, 10) == [(10, 20)]
+
+
+def test_split_that_the_tables_end_is_in_is_cut() -> None:
+    (left,) = follow([_split(0, 10)], _standing(0, 4), options=SourceOptions(), table="lake")
+
+    assert (left.range.start, left.range.end, left.size) == (4, 10, 60)
+
+
+def test_partitions_that_the_table_lacks_are_left_whole() -> None:
+    left = follow([_split(5, 9, OTHERS)], _standing(0, 4), options=SourceOptions(), table="lake")
+
+    assert _ranges(left) == [(5, 9)]
+
+
+def test_start_that_the_table_began_at_goes_on_where_it_ends() -> None:
+    assert _follow([_split(3, 10)], 3, 7, starting=_from(3)) == [(7, 10)]
+
+
+def test_start_in_the_middle_of_the_table_is_refused() -> None:
+    with pytest.raises(TableError, match="would have offsets 5 to 6 of orders-0 twice"):
+        _follow([_split(5, 10)], 3, 7, starting=_from(5))
+
+
+def test_start_behind_the_tables_end_is_refused() -> None:
+    with pytest.raises(TableError, match="would lack offsets 7 to 8 of orders-0"):
+        _follow([_split(9, 10)], 3, 7, starting=_from(9))
+
+
+def test_log_that_ends_before_the_table_is_refused() -> None:
+    with pytest.raises(TableError, match="orders-0 up to offset 7, and the log ends at 5"):
+        _follow([_split(0, 5)], 0, 7)
+
+
+def test_end_that_is_given_may_lie_before_the_tables() -> None:
+    ending = Bound(is_time=False, default=-1, given={ORDERS: 5})
+
+    assert _follow([_split(0, 5)], 0, 7, ending=ending) == []
+
+
+def test_offsets_that_retention_took_are_refused() -> None:
+    with pytest.raises(TableError, match="lacks offsets 7 to 8 of orders-0, which the log has no"):
+        refuse_lost([_split(9, 20)], _standing(0, 7), table="lake")
+
+
+def test_nothing_is_lost_where_the_log_goes_on() -> None:
+    refuse_lost([_split(7, 20), _split(3, 4, OTHERS)], _standing(0, 7), table="lake")
+
+
+def test_rounds_have_the_bytes_of_a_commit_or_one_split() -> None:
+    splits = [_split(0, 1, size=60), _split(1, 2, size=40), _split(2, 3, size=500), _split(3, 4)]
+
+    assert [_ranges(each) for each in rounds(splits, 100)] == [[(0, 1), (1, 2)], [(2, 3)], [(3, 4)]]
+
+
+def test_small_splits_share_a_task_and_the_largest_come_first() -> None:
+    splits = [_split(0, 1, size=10), _split(0, 1, OTHERS, size=20), _split(1, 9, OTHERS, size=90)]
+
+    assert [bytes_of(each) for each in chores(splits, 100)] == [90, 30]
+
+
+def test_stretch_begins_where_the_table_ends() -> None:
+    held = {ORDERS: Held(0, 7)}
+
+    (stretch,) = stretches_of([_split(9, 15), _split(15, 20)], {ORDERS: 11}, held=held)
+
+    assert stretch == Stretch(ORDERS, 7, 20, records=11, lost=2)
