@@ -1,0 +1,166 @@
+"""The job `export`: a log into a table, in commits that repeat nothing and skip nothing.
+
+    driver   where the table stands ──► splits behind that ──► a round ──► commit ──► next round
+    tasks                                                      files, written by columns
+
+Each commit is one step, made by the driver alone, with the offsets that it adds. A job that was
+killed is begun again with the same options, and goes on behind its last commit.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from cordwood.spark.jobs.export_delta import DeltaLakeTable
+from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
+from cordwood.spark.jobs.export_iceberg import IcebergTable
+from cordwood.spark.jobs.export_ledger import Shape, Standing, check_shape, empty
+from cordwood.spark.jobs.export_options import ExportOrder
+from cordwood.spark.jobs.export_parquet import ParquetTable
+from cordwood.spark.jobs.export_plan import (
+    bytes_of,
+    chores,
+    follow,
+    refuse_lost,
+    rounds,
+    stretches_of,
+)
+from cordwood.spark.jobs.export_tables import (
+    DELTA,
+    ICEBERG,
+    PARQUET,
+    Addition,
+    ExportTable,
+    TableAddress,
+)
+from cordwood.spark.jobs.progress import UNSEEN, Progress
+from cordwood.spark.jobs.running import run_tasks
+from cordwood.spark.source import plan
+from cordwood.spark.splits import Split
+
+if TYPE_CHECKING:
+    from cordwood.core.types import TopicPartition
+
+_TABLES: Final[Mapping[str, Callable[[TableAddress], ExportTable]]] = {
+    PARQUET: ParquetTable,
+    DELTA: DeltaLakeTable,
+    ICEBERG: IcebergTable,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """What an export has added to a table, and where that stands now."""
+
+    table: str
+    standing: Standing
+    additions: Sequence[Addition] = ()
+
+    @property
+    def records(self) -> int:
+        """How many records were added."""
+        return sum(each.records for addition in self.additions for each in addition.stretches)
+
+    def __str__(self) -> str:
+        """Return a line a partition, then one of them all."""
+        lines = []
+        for partition, held in sorted(self.standing.held.items()):
+            lost = sum(end - start for start, end in held.lost)
+            words = f", {lost:,} offsets lost before they were exported" if lost else ""
+            lines.append(
+                f"{partition}: offsets {held.start:,} to {held.end - 1:,}, "
+                f"{held.records:,} records{words}"
+            )
+        files = sum(len(addition.files) for addition in self.additions)
+        size = sum(file.size for addition in self.additions for file in addition.files)
+        lines.append(
+            f"{self.table}: {self.records:,} records added in {len(self.additions):,} commits, "
+            f"{files:,} files, {size:,} bytes"
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the same as one JSON object."""
+        partitions = {
+            str(partition): held._asdict() for partition, held in self.standing.held.items()
+        }
+        files = [file.path for addition in self.additions for file in addition.files]
+        return json.dumps(
+            {
+                "table": self.table,
+                "records": self.records,
+                "commits": len(self.additions),
+                "files": files,
+                "partitions": partitions,
+            }
+        )
+
+
+def open_table(address: TableAddress) -> ExportTable:
+    """Return the table at an address, whether it is there yet or not.
+
+    Tasks work elsewhere, so what is shared is said as a whole path.
+    """
+    whole = replace(address, path=str(Path(address.path).absolute()))
+    return _TABLES[address.format](whole)
+
+
+def export(spark: SparkSession, order: ExportOrder, *, progress: Progress = UNSEEN) -> Export:
+    """Add to a table what a log has behind the table's end; see `cordwood.spark.jobs.export`."""
+    table = open_table(order.address)
+    write = _how(order, table)
+    shape = Shape(
+        columns=write.all_columns,
+        partition_by=order.partition_by,
+        is_committed=order.source.is_committed,
+    )
+    with table.writing():
+        standing = table.standing() or empty(shape)
+        check_shape(standing, shape, table=table.name)
+        splits = follow(plan(order.source), standing, options=order.source, table=table.name)
+        if not order.may_lose:
+            refuse_lost(splits, standing, table=table.name)
+        progress.begin("export", bytes_of(splits))
+        if splits:
+            write = replace(write, folder=table.folder(shape))
+        additions = []
+        for each in rounds(splits, order.commit_bytes):
+            parts = chores(each, order.file_bytes)
+            work = partial(_chore, order=write)
+            written = run_tasks(spark, parts, work=work, progress=progress)
+            addition = _addition(each, written, standing)
+            standing = table.commit(addition, shape)
+            additions.append(addition)
+    return Export(table=table.name, standing=standing, additions=additions)
+
+
+def _how(order: ExportOrder, table: ExportTable) -> WriteOrder:
+    """Return how files are written; the folder is told once there is something to write."""
+    return WriteOrder(
+        folder="",
+        columns=order.columns,
+        partition_by=order.partition_by,
+        is_whole=table.is_whole,
+        file_bytes=order.file_bytes,
+        codec=order.codec,
+        options=order.source,
+    )
+
+
+def _chore(splits: Sequence[Split], tell: Callable[[int], object], *, order: WriteOrder) -> Written:
+    return write_splits(splits, tell, order=order, name=uuid4().hex)
+
+
+def _addition(splits: Sequence[Split], written: Sequence[Written], before: Standing) -> Addition:
+    records: Counter[TopicPartition] = Counter()
+    for each in written:
+        records.update(dict(each.records))
+    files = tuple(file for each in written for file in each.files)
+    return Addition(files, tuple(stretches_of(splits, records, held=before.held)))

@@ -1,0 +1,102 @@
+"""Logs into tables, by Spark, read back by Spark and by the libraries of the formats."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from deltalake import DeltaTable
+
+from cordwood.core.errors import TableError
+from cordwood.spark import jobs
+from cordwood.spark.jobs.export_iceberg import open_catalog
+from cordwood.spark.jobs.export_ledger import Held
+from cordwood.spark.jobs.export_tables import TableAddress
+from tests.unit.spark.jobs.export_samples import ORDERS, write_log
+from tests.unit.storage.segment_samples import marker, produced, v2
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cordwood.spark.jobs.exporting import Export
+
+NAME = "logs.orders"
+ABORTED = produced(10, 12, producer_id=1) + marker(13, producer_id=1, is_commit=False)
+OFFSETS = [*range(10), *range(14, 20)]
+
+
+def _logs(tmp_path: Path, *more: bytes) -> str:
+    return str(write_log(tmp_path / "logs", v2(0, 4), v2(5, 9), ABORTED, v2(14, 19), *more))
+
+
+def _export(spark: "SparkSession", tmp_path: Path, path: str, **options: str) -> "Export":
+    """Export into `lake`."""
+    return jobs.export(spark, str(tmp_path / "lake"), options={"path": path, **options})
+
+
+def _rows(spark: "SparkSession", kind: str, lake: str) -> list[tuple[str, int, int]]:
+    """Return the rows of a table, read by whoever is at home in the format."""
+    columns = ["topic", "partition", "offset"]
+    if kind == "parquet":
+        return sorted(map(tuple, spark.read.parquet(lake).select(*columns).collect()))
+    if kind == "delta":
+        found = DeltaTable(lake).to_pyarrow_table(columns=columns)
+    else:
+        catalog = open_catalog(TableAddress(path=lake, format=kind, name=NAME))
+        found = catalog.load_table(NAME).scan(selected_fields=tuple(columns)).to_arrow()
+    return sorted(tuple(row[name] for name in columns) for row in found.to_pylist())
+
+
+@pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
+def test_log_is_in_the_table_once_however_often_it_is_exported(
+    spark: "SparkSession", tmp_path: Path, kind: str
+) -> None:
+    how = {"format": kind} | ({"table": NAME} if kind == "iceberg" else {})
+    path = _logs(tmp_path)
+    _export(spark, tmp_path, path, commitBytes="1", fileBytes="1", **how)
+    _logs(tmp_path, v2(20, 22))
+
+    again = _export(spark, tmp_path, path, **how)
+    idle = _export(spark, tmp_path, path, **how)
+
+    assert (again.records, idle.records) == (3, 0)
+    assert idle.standing.held == {ORDERS: Held(0, 23, 19)}
+    found = _rows(spark, kind, str(tmp_path / "lake"))
+    assert found == [("orders", 0, offset) for offset in [*OFFSETS, 20, 21, 22]]
+
+
+def test_rows_are_those_that_the_source_reads(spark: "SparkSession", tmp_path: Path) -> None:
+    path, options = _logs(tmp_path), {"includeHeaders": "true"}
+
+    _export(spark, tmp_path, path, partitionBy="date", **options)
+
+    options["isolation.level"] = "read_committed"
+    read = spark.read.format("cordwood").options(**options).load(path)
+    exported = spark.read.parquet(str(tmp_path / "lake")).select(*read.columns)
+    assert sorted(exported.collect()) == sorted(read.collect())
+
+
+def test_export_that_would_skip_offsets_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+    path = _logs(tmp_path)
+    _export(spark, tmp_path, path, format="delta", endingOffsets='{"orders": {"0": 5}}')
+
+    with pytest.raises(TableError, match="would lack offsets 5 to 6 of orders-0"):
+        _export(spark, tmp_path, path, format="delta", startingOffsets='{"orders": {"0": 7}}')
+
+
+def test_offsets_that_retention_took_are_lost_only_if_that_is_said(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    path = _logs(tmp_path)
+    _export(spark, tmp_path, path, endingOffsets='{"orders": {"0": 5}}')
+    segment = tmp_path / "logs" / "orders-0" / f"{0:020}.log"
+    segment.write_bytes(v2(8, 9))
+    segment.rename(segment.with_name(f"{8:020}.log"))
+
+    with pytest.raises(TableError, match="lacks offsets 5 to 7 of orders-0, which the log has no"):
+        _export(spark, tmp_path, path)
+    done = _export(spark, tmp_path, path, gap="record")
+
+    assert done.standing.held == {ORDERS: Held(0, 10, 7, ((5, 8),))}

@@ -1,0 +1,132 @@
+"""What tasks write."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cordwood.spark.jobs import export_files
+from cordwood.spark.jobs.export_files import Extent, WriteOrder, Written, table_schema, write_splits
+from tests.unit.spark.jobs.export_samples import ORDERS, order, split, write_log
+from tests.unit.storage.segment_samples import marker, produced, times, v2
+
+HOUR = 3_600_000
+
+
+def _write(tmp_path: Path, end: int, *, how: WriteOrder | None = None) -> Written:
+    told = how or order(str(tmp_path / "out"))
+    return write_splits([split(tmp_path, 0, end)], lambda _: None, order=told, name="a")
+
+
+def _offsets(path: Path) -> list[int]:
+    found: list[int] = pq.ParquetFile(path).read(columns=["offset"]).column(0).to_pylist()
+    return found
+
+
+def test_file_has_the_rows_of_its_splits(tmp_path: Path) -> None:
+    write_log(tmp_path, v2(0, 2), v2(3, 4))
+
+    (file,) = _write(tmp_path, 5).files
+
+    assert file.path == "a-0.parquet"
+    assert _offsets(tmp_path / "out" / file.path) == [0, 1, 2, 3, 4]
+    assert (file.rows, file.extents) == (5, (Extent("partition", 0, 0), Extent("offset", 0, 4)))
+    assert file.size == (tmp_path / "out" / file.path).stat().st_size
+
+
+def test_aborted_records_are_not_written(tmp_path: Path) -> None:
+    write_log(tmp_path, produced(0, 2, producer_id=1), marker(3, producer_id=1, is_commit=False))
+
+    assert _write(tmp_path, 4) == Written((), ((ORDERS, 0),))
+
+
+def test_columns_of_the_place_are_not_in_the_file(tmp_path: Path) -> None:
+    write_log(tmp_path, v2(0, 2))
+
+    (file,) = _write(tmp_path, 3, how=order(str(tmp_path / "out"), by=("topic", "partition"))).files
+
+    assert file.path == "topic=orders/partition=0/a-0.parquet"
+    assert pq.read_schema(tmp_path / "out" / file.path).names == [
+        *("key", "value", "offset", "timestamp", "timestampType"),
+    ]
+
+
+def test_rows_of_each_hour_have_a_file(tmp_path: Path) -> None:
+    write_log(tmp_path, times(0, 0, HOUR, 1), times(3, 25 * HOUR, HOUR))
+
+    files = _write(tmp_path, 5, how=order(str(tmp_path / "out"), by=("date", "hour"))).files
+
+    assert [(file.place, _offsets(tmp_path / "out" / file.path)) for file in files] == [
+        (("1970-01-01", "0"), [0, 2]),
+        (("1970-01-01", "1"), [1, 4]),
+        (("1970-01-02", "1"), [3]),
+    ]
+
+
+def test_files_may_have_the_columns_of_their_place_too(tmp_path: Path) -> None:
+    write_log(tmp_path, times(0, 0, 25 * HOUR))
+    how = order(str(tmp_path / "out"), is_whole=True, by=("date",))
+
+    second = _write(tmp_path, 2, how=how).files[1]
+
+    found = pq.ParquetFile(tmp_path / "out" / second.path).read()
+    assert found.schema.equals(table_schema(how.all_columns))
+    assert [str(day) for day in found.column("date").to_pylist()] == ["1970-01-02"]
+
+
+def test_time_that_is_no_column_places_rows_all_the_same(tmp_path: Path) -> None:
+    write_log(tmp_path, times(0, 0, 25 * HOUR))
+    how = replace(order(str(tmp_path / "out"), by=("date",)), columns=("offset",))
+
+    files = _write(tmp_path, 2, how=how).files
+
+    assert [file.place for file in files] == [("1970-01-01",), ("1970-01-02",)]
+    assert pq.read_schema(tmp_path / "out" / files[0].path).names == ["offset"]
+
+
+def test_file_of_its_size_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_files, "MOST_WAITING", 1)
+    write_log(tmp_path, v2(0, 2), v2(3, 4))
+    how = replace(order(str(tmp_path / "out")), file_bytes=1)
+
+    files = write_splits(
+        [split(tmp_path, 0, 3), split(tmp_path, 3, 5)], lambda _: None, order=how, name="a"
+    ).files
+
+    assert [file.rows for file in files] == [3, 2]
+
+
+def test_files_are_closed_when_many_are_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_files, "MOST_OPEN", 1)
+    write_log(tmp_path, times(0, 0, 25 * HOUR, 0), times(3, 0))
+    how = order(str(tmp_path / "out"), by=("date",))
+    parts = [split(tmp_path, 0, 3), split(tmp_path, 3, 4)]
+
+    files = write_splits(parts, lambda _: None, order=how, name="a").files
+
+    assert [(file.place[0], file.rows) for file in files] == [
+        ("1970-01-01", 2),
+        ("1970-01-02", 1),
+        ("1970-01-01", 1),
+    ]
+
+
+def test_bytes_are_told_split_by_split(tmp_path: Path) -> None:
+    write_log(tmp_path, v2(0, 2))
+    told: list[int] = []
+
+    write_splits([split(tmp_path, 0, 3)] * 2, told.append, order=order(str(tmp_path)), name="a")
+
+    assert told == [100, 100]
+
+
+def test_schema_of_a_table_ends_with_the_columns_made_for_it() -> None:
+    assert table_schema(("offset", "hour")) == pa.schema(
+        [pa.field("offset", pa.int64()), pa.field("hour", pa.int32())]
+    )

@@ -1,0 +1,113 @@
+"""An export into a folder."""
+
+import json
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from cordwood.core.errors import TableError
+from cordwood.spark.jobs.export_ledger import Held
+from cordwood.spark.jobs.export_parquet import ParquetTable
+from cordwood.spark.jobs.export_tables import TableAddress
+from tests.unit.spark.jobs.export_samples import ORDERS, shape, split, write_log, written
+from tests.unit.storage.segment_samples import v2
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    return write_log(tmp_path / "logs", v2(0, 4), v2(5, 9))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> ParquetTable:
+    return ParquetTable(TableAddress(path=str(tmp_path / "lake")))
+
+
+def _offsets(tmp_path: Path) -> list[int]:
+    found = ds.dataset(tmp_path / "lake", format="parquet").to_table(columns=["offset"])
+    return sorted(found.column("offset").to_pylist())
+
+
+def test_folder_that_is_not_there_has_no_standing(table: ParquetTable) -> None:
+    assert table.standing() is None
+
+
+def test_commit_puts_files_and_standing_in_place(
+    table: ParquetTable, logs: Path, tmp_path: Path
+) -> None:
+    with table.writing():
+        after = table.commit(written(table, split(logs, 0, 5), "a"), shape())
+
+    assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
+    assert after == table.standing()
+    assert after.held == {ORDERS: Held(0, 5, 5)}
+
+
+def test_files_go_to_the_folders_of_their_place(
+    table: ParquetTable, logs: Path, tmp_path: Path
+) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a", by=("date",)), shape(("date",)))
+
+    assert (tmp_path / "lake" / "date=1970-01-01" / "a-0.parquet").exists()
+
+
+def test_files_that_no_commit_has_named_are_removed(
+    table: ParquetTable, logs: Path, tmp_path: Path
+) -> None:
+    with table.writing():
+        written(table, split(logs, 0, 5), "a", by=("date",))
+    with table.writing():
+        left = list((tmp_path / "lake" / "_cordwood" / "staged").iterdir())
+
+    assert left == []
+
+
+def test_interrupted_commit_is_finished_by_who_comes_next(
+    table: ParquetTable, logs: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        (lake / "a-0.parquet").rename(lake / "_cordwood" / "staged" / "a-0.parquet")
+        assert table.unmoved() == ["a-0.parquet"]
+
+    with table.writing():
+        assert table.unmoved() == []
+
+    assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
+
+
+def test_commit_that_would_repeat_adds_nothing(
+    table: ParquetTable, logs: Path, tmp_path: Path
+) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+
+        with pytest.raises(TableError, match="would have offsets 4 to 4 of orders-0 twice"):
+            table.commit(written(table, split(logs, 4, 10), "b"), shape())
+
+    assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
+
+
+def test_second_export_at_a_time_is_refused(table: ParquetTable) -> None:
+    with table.writing(), pytest.raises(TableError, match="another export writes to it"):
+        table.writing().__enter__()
+
+
+def test_folder_with_files_of_others_is_refused(table: ParquetTable, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "notes.txt").touch()
+
+    with pytest.raises(TableError, match="no export has made it"):
+        table.standing()
+
+
+def test_commits_say_what_they_add(table: ParquetTable, logs: Path, tmp_path: Path) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        table.commit(written(table, split(logs, 5, 10), "b"), shape())
+
+    path = tmp_path / "lake" / "_cordwood" / "commits" / f"{1:020}.json"
+    assert json.loads(path.read_text())["cordwood.ranges"] == '{"orders-0":[5,10,5,0]}'
