@@ -15,9 +15,10 @@ from cordwood.spark.jobs.progress import UNSEEN, Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from cordwood.spark.jobs.exporting import Export
     from cordwood.workbench.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "verify")
+__all__ = ("UNSEEN", "Progress", "export", "verify")
 
 
 def verify(
@@ -37,3 +38,18 @@ def verify(
 
     settings = verifying.Settings(config=dict(config or {}), broker_config=broker_config)
     return verifying.verify(spark, paths, settings=settings, progress=progress)
+
+
+def export(
+    spark: "SparkSession", to: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
+) -> "Export":
+    """Add to a table what a log has behind the table's end, each offset once.
+
+    `to` is the table's folder; `options` say what table it is (`spark.jobs.export_options`) and
+    what is read (`spark.options`). TableError is raised where the table would have an offset twice
+    or lack one. An export that was killed is made again with the same options.
+    """
+    from cordwood.spark.jobs import exporting  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.export_options import parse_export  # noqa: PLC0415  # as above
+
+    return exporting.export(spark, parse_export({**options, "to": to}), progress=progress)
