@@ -7,6 +7,7 @@ A call is tried again while that may help, for `default_api_timeout_ms` at the m
 refuses is raised, in its own words.
 """
 
+import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Self, TypeVar, Unpack, cast
@@ -145,7 +146,8 @@ class Admin:
         """Return what the cluster has of these topics."""
         router = self._started()
         timeout_ms = self.settings.default_api_timeout_ms
-        return [topic_of(await router.topic(name, timeout_ms=timeout_ms)) for name in names]
+        found = await asyncio.gather(*(router.topic(name, timeout_ms=timeout_ms) for name in names))
+        return list(map(topic_of, found))
 
     async def create_topic(
         self,

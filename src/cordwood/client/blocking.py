@@ -9,9 +9,18 @@ caller's thread, so that the loop is not troubled once a record.
 
 import ssl
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack, cast
 
 from cordwood.client import aio
 from cordwood.client.deliveries import Delivery
@@ -26,7 +35,7 @@ from cordwood.client.lookups import FoundOffset
 from cordwood.client.loop_thread import LoopThread
 from cordwood.client.partition_queue import NewBatch
 from cordwood.client.partitioners import Partitioner, by_key
-from cordwood.client.record_set import ConsumedRecord
+from cordwood.client.record_set import ConsumedRecord, RecordSet
 from cordwood.client.serializers import Deserializers, K, ReadK, ReadV, Serializers, V
 from cordwood.client.settings import (
     ClientOptions,
@@ -46,6 +55,8 @@ if TYPE_CHECKING:
 
 #: How long a producer that was not closed holds up the end of its process.
 _LEAVING_MS: Final = 5_000
+
+T = TypeVar("T")
 
 _Closing: TypeAlias = Coroutine[object, object, None]
 
@@ -69,6 +80,7 @@ class _Blocking:
 
     def __init__(self, client: _Client, let_go: Callable[[], _Closing]) -> None:
         """Start a client; `let_go` ends one that nobody has closed."""
+        self.settings = client.settings
         self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
         try:
             self._thread.run(client.start())
@@ -246,16 +258,27 @@ class Consumer(_Blocking, Generic[ReadK, ReadV]):
 
         Ends when nothing came for so long; without a time it does not end.
         """
-        batches = self._consumer.columns(columns, timeout_ms=timeout_ms)
+        return self._each(self._consumer.columns(columns, timeout_ms=timeout_ms))
 
-        async def following() -> "ColumnBatch | None":
-            return await anext(batches, None)
+    def record_sets(self, *, timeout_ms: float | None = None) -> Generator[RecordSet, None, None]:
+        """Yield what fetches bring, for who decodes it: its end tells how far the log was read.
+
+        So whoever wants to stop at an offset sees when it is reached, also where no record is left
+        before it. Ends as `columns` does.
+        """
+        return self._each(self._consumer.record_sets(timeout_ms=timeout_ms))
+
+    def _each(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+        """Yield what comes on the loop."""
+
+        async def following() -> T | None:
+            return await anext(items, None)
 
         try:
-            while (batch := self._thread.run(following())) is not None:
-                yield batch
+            while (item := self._thread.run(following())) is not None:
+                yield item
         finally:
-            self._thread.run(batches.aclose())
+            self._thread.run(items.aclose())
 
 
 class Admin(_Blocking):

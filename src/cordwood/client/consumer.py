@@ -21,6 +21,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import aclosing
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
@@ -225,10 +226,22 @@ class Consumer(Generic[ReadK, ReadV]):
         """
         from cordwood.client.columns import column_batches  # noqa: PLC0415  # pyarrow: 0.2 s
 
+        async with aclosing(self.record_sets(timeout_ms=timeout_ms)) as fetched:
+            async for records in fetched:
+                for batch in column_batches(records, columns):
+                    yield batch
+
+    async def record_sets(
+        self, *, timeout_ms: float | None = None
+    ) -> AsyncGenerator[RecordSet, None]:
+        """Yield what fetches bring, for who decodes it: its end tells how far the log was read.
+
+        So whoever wants to stop at an offset sees when it is reached, also where no record is left
+        before it. Ends as `columns` does.
+        """
         while (position := await self._next(timeout_ms)) is not None:
             generation, position.reading = position.generation, None
-            for batch in column_batches(_rest(position), columns):
-                yield batch
+            yield _rest(position)
             if position.generation == generation:
                 self._finish(position)
 

@@ -1,5 +1,6 @@
 """Offsets by time, or by the name of a place, asked of each partition's leader."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -38,31 +39,35 @@ class FoundOffset(NamedTuple):
 async def list_offsets(
     router: Router, wanted: Mapping[TopicPartition, int], *, isolation_level: int = 0
 ) -> dict[TopicPartition, FoundOffset]:
-    """Return the offset that belongs to each partition's timestamp, or to EARLIEST and the like."""
+    """Return the offset that belongs to each partition's timestamp, or to EARLIEST and the like.
+
+    Each leader is asked once, for all that it leads, and all of them at the same time.
+    """
+
+    async def ask(
+        leader: int, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, FoundOffset]:
+        request = ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            isolation_level=isolation_level,
+            topics=[
+                ListOffsetsTopic(
+                    name=topic,
+                    partitions=[
+                        ListOffsetsPartition(partition_index=each.partition, timestamp=wanted[each])
+                        for each in members
+                    ],
+                )
+                for topic, members in by_topic(partitions).items()
+            ],
+            timeout_ms=router.settings.request_timeout_ms,
+        )
+        return _found(await router.ask(leader, request, kind=ListOffsetsResponse))
 
     async def attempt() -> dict[TopicPartition, FoundOffset]:
-        found: dict[TopicPartition, FoundOffset] = {}
-        for leader, partitions in (await router.leaders(wanted)).items():
-            request = ListOffsetsRequest(
-                replica_id=_CONSUMER,
-                isolation_level=isolation_level,
-                topics=[
-                    ListOffsetsTopic(
-                        name=topic,
-                        partitions=[
-                            ListOffsetsPartition(
-                                partition_index=each.partition, timestamp=wanted[each]
-                            )
-                            for each in members
-                        ],
-                    )
-                    for topic, members in by_topic(partitions).items()
-                ],
-                timeout_ms=router.settings.request_timeout_ms,
-            )
-            answer = await router.ask(leader, request, kind=ListOffsetsResponse)
-            found |= _found(answer)
-        return found
+        leaders = await router.leaders(wanted)
+        found = await asyncio.gather(*(ask(leader, each) for leader, each in leaders.items()))
+        return {partition: place for each in found for partition, place in each.items()}
 
     return await router.persist(attempt)
 

@@ -5,11 +5,12 @@ script where a test wants something else. Whatever it was asked is in `asked`.
 import asyncio
 import struct
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
+from cordwood.client.loop_thread import LoopThread
 from cordwood.core.binary import Buffer
 from cordwood.core.ids import Uuid
 from cordwood.protocol.apis import API_VERSIONS, APIS, Api, api_of
@@ -295,3 +296,23 @@ async def _until_quiet() -> None:
 def run(scene: Coroutine[object, object, T]) -> T:
     """Run a scene on a loop of its own."""
     return asyncio.run(scene)
+
+
+@contextmanager
+def served(**topics: int) -> Iterator[FakeBroker]:
+    """A broker on a thread of its own."""
+    thread = LoopThread("broker")
+    serving = broker(**topics)
+    try:
+        yield thread.run(serving.__aenter__())
+    finally:
+        thread.run(_closed(serving))
+        thread.end(_nothing)
+
+
+async def _closed(serving: object) -> None:
+    await serving.__aexit__(None, None, None)  # type: ignore[attr-defined]  # a context
+
+
+async def _nothing() -> None:
+    pass

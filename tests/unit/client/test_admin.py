@@ -71,6 +71,16 @@ def test_topic_is_described_with_its_leaders() -> None:
     run(scene())
 
 
+def test_topics_are_described_by_few_answers() -> None:
+    async def scene() -> None:
+        async with broker(t=1, u=2, v=3) as fake, admin(fake) as asking:
+            topics = await asking.describe_topics(["t", "u", "v"])
+            assert [each.name for each in topics] == ["t", "u", "v"]
+            assert len(fake.requests(MetadataRequest)) == 2
+
+    run(scene())
+
+
 def test_topic_that_is_described_is_not_created() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, admin(fake) as asking:

@@ -4,41 +4,18 @@ import gc
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 
 import pytest
 
 import cordwood
 from cordwood.client.fate import DeliveryReport
-from cordwood.client.loop_thread import LoopThread
 from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.records.batch import RecordBatch
-from tests.unit.client.fake_broker import FakeBroker, broker
+from tests.unit.client.fake_broker import served
 from tests.unit.records.encoder_samples import encoded
 
 T0 = ("t", 0)
-
-
-@contextmanager
-def served(**topics: int) -> Iterator[FakeBroker]:
-    """A broker on a thread of its own."""
-    thread = LoopThread("broker")
-    serving = broker(**topics)
-    try:
-        yield thread.run(serving.__aenter__())
-    finally:
-        thread.run(_closed(serving))
-        thread.end(_nothing)
-
-
-async def _closed(serving: object) -> None:
-    await serving.__aexit__(None, None, None)  # type: ignore[attr-defined]  # a context
-
-
-async def _nothing() -> None:
-    pass
 
 
 def threads() -> set[str]:
@@ -113,6 +90,16 @@ def test_columns_are_read_one_after_the_other() -> None:
             found = list(consumer.columns(["value"], timeout_ms=200))
 
     assert [each.batch.to_pylist() for each in found] == [[{"value": b"v"}]]
+
+
+def test_record_sets_are_read_one_after_the_other() -> None:
+    with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
+        producer.send("t", b"v").result()
+        with cordwood.Consumer(fake.address, auto_offset_reset="earliest") as consumer:
+            consumer.assign([T0])
+            found = list(consumer.record_sets(timeout_ms=200))
+
+    assert [each.end[0] for each in found] == [1]
 
 
 def test_admin_lists_topics() -> None:

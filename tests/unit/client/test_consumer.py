@@ -12,7 +12,7 @@ from cordwood.core.errors import (
 )
 from cordwood.records.builder import BatchBuilder
 from tests.unit.client.fake_broker import broker, run
-from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
+from tests.unit.client.samples import LONG_MS, T0, batch, consumer, marker, values
 
 
 def test_records_come_in_order_from_the_beginning() -> None:
@@ -228,5 +228,16 @@ def test_columns_hold_the_same_records() -> None:
             found = [each async for each in reader.columns(["offset", "value"], timeout_ms=200)]
             assert [each.batch.to_pylist() for each in found] == [[{"offset": 1, "value": b"b"}]]
             assert await reader.position(T0) == 2
+
+    run(scene())
+
+
+def test_record_sets_tell_how_far_the_log_was_read_where_no_record_is_left() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.append("t", marker(1, 7, is_commit=True))
+            found = [each.end[0] async for each in reader.record_sets(timeout_ms=200)]
+            assert found[-1] == await reader.position(T0) == 2
 
     run(scene())

@@ -1,23 +1,26 @@
 """Offsets are asked of each partition's leader."""
 
+from functools import partial
+
 import pytest
 
 from cordwood.client.lookups import EARLIEST, LATEST, FoundOffset, end_of_epoch, list_offsets
 from cordwood.client.places import partitions_of
-from cordwood.core.errors import UnsupportedForMessageFormatError
+from cordwood.core.errors import RequestTimedOutError, UnsupportedForMessageFormatError
 from cordwood.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from cordwood.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from tests.unit.client.fake_broker import broker, run
+from tests.unit.client.fake_broker import FakeBroker, broker, run
 from tests.unit.client.samples import routed
 
 FIRST, SECOND = partitions_of([("t", 0), ("t", 1)])
@@ -55,6 +58,33 @@ def test_refusal_names_the_partition() -> None:
                 await list_offsets(router, {FIRST: 7})
 
     run(scene())
+
+
+def test_broker_that_hangs_is_named_and_holds_up_no_other() -> None:
+    async def scene() -> None:
+        async with (
+            broker(t=2) as hanging,
+            broker(t=2) as other,
+            routed(other.address, request_timeout_ms=50, default_api_timeout_ms=60) as router,
+        ):
+            hanging.script(ListOffsetsRequest, *[lambda _: None] * 9)
+            other.script(MetadataRequest, *[partial(_shared, hanging, other)] * 9)
+            with pytest.raises(RequestTimedOutError, match=f"{hanging.address} did not answer"):
+                await list_offsets(router, {FIRST: LATEST, SECOND: LATEST})
+            assert other.requests(ListOffsetsRequest)
+
+    run(scene())
+
+
+def _shared(first: FakeBroker, second: FakeBroker, request: MetadataRequest) -> MetadataResponse:
+    """Return metadata in which each of two brokers leads one partition."""
+    told = first.metadata(request)
+    told.brokers += second.metadata(request).brokers
+    for number, leader in enumerate(told.brokers):
+        leader.node_id = number
+        for topic in told.topics:
+            topic.partitions[number].leader_id = number
+    return told
 
 
 def test_end_of_an_epoch_is_what_the_leader_says() -> None:
