@@ -40,6 +40,7 @@ NAMES: Final = (
     "startingOffsets",
     "startingOffsetsByTimestamp",
     "startingTimestamp",
+    "startingOffsetsByTimestampStrategy",
     "endingOffsets",
     "endingOffsetsByTimestamp",
     "endingTimestamp",
@@ -62,7 +63,19 @@ STREAMING: Final = (
     "groupId",
     "groupIdPrefix",
 )
+#: What spark-sql-kafka takes beside, and what says the same here.
+_INSTEAD: Final = {
+    "fetchoffset.numretries": "kafka.default.api.timeout.ms",
+    "fetchoffset.retryintervalms": "kafka.retry.backoff.ms",
+    "kafka.auto.offset.reset": "startingOffsets",
+    "kafkaconsumer.polltimeoutms": "kafka.default.api.timeout.ms",
+}
 _SPELLING: Final = {name.lower(): name for name in NAMES}
+
+#: Topics that brokers keep for themselves: a choice by pattern is not meant for them.
+INTERNAL_TOPICS: Final = frozenset(
+    {"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"}
+)
 
 #: Bytes that one task reads, if nothing else is said.
 SPLIT_BYTES: Final = 64 << 20
@@ -84,11 +97,16 @@ class TopicChoice:
         """Whether a partition that there is is one of them."""
         if self.assigned is not None:
             return partition in self.assigned
+        return self.may_have(partition.topic)
+
+    def may_have(self, topic: str) -> bool:
+        """Whether partitions of a topic that there is may be among them."""
+        if self.assigned is not None:
+            return any(topic == each.topic for each in self.assigned)
         if self.names is not None:
-            return partition.topic in self.names
-        if self.pattern is not None:
-            return re.fullmatch(self.pattern, partition.topic) is not None
-        return not partition.topic.startswith("__")
+            return topic in self.names
+        is_matching = self.pattern is None or re.fullmatch(self.pattern, topic) is not None
+        return is_matching and topic not in INTERNAL_TOPICS
 
 
 class Bound(NamedTuple):
@@ -120,6 +138,7 @@ class SourceOptions:
     topics: TopicChoice = field(default_factory=TopicChoice)
     starting: Bound = FROM_EARLIEST
     ending: Bound = TO_LATEST
+    is_late_start_empty: bool = False
     is_committed: bool = False
     has_headers: bool = False
     columns: tuple[str, ...] | None = None
@@ -145,6 +164,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         topics=_topics(texts, needs_choice=bool(servers)),
         starting=_bound(texts, "starting", default=EARLIEST),
         ending=_bound(texts, "ending", default=LATEST),
+        is_late_start_empty=_late_start(texts) == "latest",
         is_committed=_isolation(texts) == "read_committed",
         has_headers=_flag(texts, "includeHeaders", default=False),
         columns=_columns(texts),
@@ -162,10 +182,14 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
 
 def _refuse_unknown(texts: Mapping[str, str]) -> None:
     for name in texts:
-        if name in _SPELLING or (name.startswith(_CLIENT) and name != _CLIENT):
+        if name in _SPELLING:
             continue
         if name in {each.lower() for each in STREAMING}:
             raise _wrong(name, f"option {name} is for streams", "leave it out of a batch reading")
+        if name in _INSTEAD:
+            raise _wrong(name, f"option {name} is not known here", f"use {_INSTEAD[name]}")
+        if name.startswith(_CLIENT) and name != _CLIENT:
+            continue
         near = get_close_matches(name, _SPELLING, n=1)
         remedy = f"did you mean {_SPELLING[near[0]]}?" if near else f"known are {', '.join(NAMES)}"
         raise _wrong(name, f"option {name} is unknown", remedy)
@@ -295,6 +319,15 @@ def _partition(name: str, topic: str, number: object) -> TopicPartition:
 
 
 # -- the rest
+
+
+def _late_start(texts: Mapping[str, str]) -> str:
+    strategy = texts.get("startingoffsetsbytimestampstrategy", "error").lower()
+    if strategy not in ("error", "latest"):
+        raise _wrong(
+            "startingOffsetsByTimestampStrategy", f"there is no {strategy!r}", "use error or latest"
+        )
+    return strategy
 
 
 def _isolation(texts: Mapping[str, str]) -> str:

@@ -10,9 +10,11 @@ from typing import Final
 import pyarrow as pa
 
 from cordwood.core.system import SystemFiles
-from cordwood.records.chunk import Chunking
+from cordwood.records.chunk import Chunking, Request, Selection
 from cordwood.records.kernels import decoder
 from cordwood.spark import rows
+from cordwood.spark.brokers import connected
+from cordwood.spark.fetching import fetch_range
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.splits import Split
 from cordwood.storage.reader_place import open_reader
@@ -24,17 +26,38 @@ CHUNKING: Final = Chunking(max_rows=1 << 17, max_bytes=8 << 20)
 def read_split(
     split: Split, columns: Sequence[str], *, options: SourceOptions
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a split; damage raises, and names file and position."""
-    assert split.path is not None, "a split is in a directory"
+    """Yield the rows of a split; damage raises, and names where it is."""
     schema = rows.arrow_schema(columns)
-    partition, start, end = split.range
+    wanted = rows.record_columns(columns)
+    if split.path is None:
+        batches = _fetched(split, wanted, options)
+    else:
+        batches = _read(split, split.path, wanted, options)
+    for batch in batches:
+        yield rows.rows_of(batch, split.range.partition, schema=schema)
+
+
+def _fetched(
+    split: Split, columns: tuple[str, ...], options: SourceOptions
+) -> Iterator[pa.RecordBatch]:
+    _, start, end = split.range
+    request = Request(
+        columns=columns,
+        selection=Selection(first_offset=start, last_offset=end - 1),
+        chunking=CHUNKING,
+    )
+    with connected(options) as consumer:
+        yield from fetch_range(consumer, split.range, decoder=decoder(), request=request)
+
+
+def _read(
+    split: Split, path: str, columns: tuple[str, ...], options: SourceOptions
+) -> Iterator[pa.RecordBatch]:
     wanted = ColumnsWanted(
-        columns=rows.record_columns(columns),
-        start=start,
-        end=end,
+        columns=columns,
+        start=split.range.start,
+        end=split.range.end,
         is_committed=options.is_committed,
         chunking=CHUNKING,
     )
-    reader = open_reader(SystemFiles(), split.path)
-    for batch in read_partition(reader, wanted, decoder=decoder()):
-        yield rows.rows_of(batch, partition, schema=schema)
+    return read_partition(open_reader(SystemFiles(), path), wanted, decoder=decoder())

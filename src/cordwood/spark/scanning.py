@@ -19,8 +19,9 @@ from cordwood.records.kernels import decoder, sweeper
 from cordwood.spark.counting import count_split
 from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.options import SourceOptions
+from cordwood.spark.planning import plan
 from cordwood.spark.reading import read_split
-from cordwood.spark.source import columns_of, plan
+from cordwood.spark.source import columns_of
 from cordwood.spark.splits import Split, pack
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 ArrowFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: So many tasks a core: who is done early finds more to do.
 TASKS_A_CORE: Final = 2
+#: A column to count rows by.
+_ANY: Final = ("offset",)
 #: At most so many bytes a task: it is what is lost when one fails.
 TASK_BYTES: Final = 2 << 30
 
@@ -69,7 +72,10 @@ class Scan:
         return self._spark.range(0, count, 1, max(1, count)).mapInArrow(mapped, schema)
 
     def count(self) -> int:
-        """Return how many records there are, without reading those whose headers tell."""
+        """Return how many records there are, without reading those whose headers tell.
+
+        What only brokers have is fetched.
+        """
         return sum(run_tasks(self._spark, self._tasks, work=partial(_count, options=self._options)))
 
 
@@ -104,4 +110,7 @@ def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> i
         sweeper=sweeper(),
         decoder=decoder(),
     )
-    return sum(map(count, splits))
+    in_segments = sum(count(split) for split in splits if split.path is not None)
+    of_brokers = (split for split in splits if split.path is None)
+    fetched = (batch for split in of_brokers for batch in read_split(split, _ANY, options=options))
+    return in_segments + sum(int(batch.num_rows) for batch in fetched)

@@ -1,75 +1,102 @@
-"""What the driver finds out about directories: which partitions there are, and from where to where.
+"""What the driver finds in directories: which partitions they are of, and which offsets they have.
 
-Everything is looked up once, before any task begins: "latest" is an offset from then on, so that a
-task that runs twice, or a DataFrame that is used twice within a plan, reads the same.
+A directory that somebody writes to ends where it did when it was looked at. Under read_committed it
+ends where a transaction is open, since nobody here knows what will become of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final
 
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
-from cordwood.spark.options import EARLIEST, LATEST, Bound, SourceOptions
-from cordwood.spark.splits import Range
+from cordwood.spark.holdings import Holding
+from cordwood.spark.options import TopicChoice
 from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_place import has_logs, open_reader, partition_of, partition_paths
+from cordwood.storage.reader_place import has_logs, partition_of, partition_paths, reader_of
 from cordwood.storage.reader_transactions import ReaderTransactions
 
 _NAMED: Final = "name it as <topic>-<partition>"
 
 
-def find_logs(files: Files, options: SourceOptions) -> Mapping[TopicPartition, str]:
+class Directories:
+    """Partitions' directories as a place."""
+
+    def __init__(
+        self,
+        files: Files,
+        paths: Mapping[TopicPartition, str],
+        *,
+        topics: Collection[str] = (),
+        is_committed: bool = False,
+    ) -> None:
+        self._files = files
+        self._paths = paths
+        self._topics = topics
+        self._is_committed = is_committed
+
+    def topics(self) -> Collection[str]:
+        return self._topics
+
+    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
+        found = {}
+        for partition, path in self._paths.items():
+            with open_log(self._files, path) as reader:
+                found[partition] = held_by(reader, is_committed=self._is_committed)
+        return found
+
+    def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        found = {}
+        for partition, timestamp in wanted.items():
+            if partition in self._paths:
+                with open_log(self._files, self._paths[partition]) as reader:
+                    place = reader.offset_for_timestamp(timestamp)
+                found[partition] = None if place is None else place.offset
+        return found
+
+
+def find_directories(
+    files: Files, paths: Sequence[str], *, choice: TopicChoice, is_committed: bool
+) -> Directories:
     """Return the directories of the partitions that are wanted, of all paths together."""
     found: dict[TopicPartition, str] = {}
-    for path in options.paths:
-        for directory in _directories(files, path):
-            partition = _partition_of(directory)
-            if not options.topics.has(partition):
-                continue
-            if partition in found:
-                raise LogDirectoryError(
-                    f"has {partition}, which {found[partition]} is too",
-                    path=directory,
-                    remedy="give one path for each partition",
-                )
-            found[partition] = directory
-    return dict(sorted(found.items()))
+    topics = set()
+    for directory in _directories(files, paths):
+        partition = _partition_of(directory)
+        topics.add(partition.topic)
+        if not choice.has(partition):
+            continue
+        if partition in found:
+            raise LogDirectoryError(
+                f"has {partition}, which {found[partition]} is too",
+                path=directory,
+                remedy="give one path for each partition",
+            )
+        found[partition] = directory
+    return Directories(files, found, topics=topics, is_committed=is_committed)
 
 
-def resolve(reader: PartitionReader, partition: TopicPartition, *, options: SourceOptions) -> Range:
-    """Return the offsets that are wanted of a log and that it has, as it is now."""
+def held_by(reader: PartitionReader, *, is_committed: bool) -> list[Holding]:
+    """Return what a directory has of its partition."""
     bounds = reader.offsets()
     end = bounds.log_end
-    if options.is_committed:
+    if is_committed:
         end = min(end, ReaderTransactions(reader).last_stable_offset())
-    start = _offset(reader, options.starting, partition, limits=(bounds.log_start, end))
-    stop = _offset(reader, options.ending, partition, limits=(bounds.log_start, end))
-    return Range(partition, max(start, bounds.log_start), min(stop, end))
+    return [Holding(bounds.log_start, max(bounds.log_start, end), reader.source.path)]
 
 
 def open_log(files: Files, path: str) -> closing[PartitionReader]:
-    """Return a reader of a partition's directory, for a `with`."""
-    return closing(open_reader(files, path))
+    """Return a reader of a partition's directory, which may hold nothing yet, for a `with`."""
+    return closing(reader_of(files, path))
 
 
-def _offset(
-    reader: PartitionReader, bound: Bound, partition: TopicPartition, *, limits: tuple[int, int]
-) -> int:
-    """Return the offset that a bound stands for; a time that nothing has reached is the end."""
-    value = bound.of(partition)
-    if value in (EARLIEST, LATEST):
-        return limits[0] if value == EARLIEST else limits[1]
-    if not bound.is_time:
-        return value
-    found = reader.offset_for_timestamp(value)
-    return limits[1] if found is None else found.offset
-
-
-def _directories(files: Files, path: str) -> list[str]:
-    path = path.removeprefix("file://")
-    return [path] if _is_partition(files, path) else partition_paths(files, path)
+def _directories(files: Files, paths: Sequence[str]) -> Iterator[str]:
+    for path in (each.removeprefix("file://") for each in paths):
+        if _is_partition(files, path):
+            yield path
+        else:
+            yield from partition_paths(files, path)
 
 
 def _is_partition(files: Files, path: str) -> bool:

@@ -11,12 +11,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
-from cordwood.core.system import SystemFiles
 from cordwood.spark import rows
 from cordwood.spark.options import SourceOptions, parse_options
+from cordwood.spark.planning import plan
 from cordwood.spark.reading import read_split
-from cordwood.spark.segments import find_logs, open_log, resolve
-from cordwood.spark.splits import Split, cut_log, limit_records
+from cordwood.spark.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,19 +72,6 @@ def columns_of(options: SourceOptions) -> tuple[str, ...]:
     if options.columns is not None:
         return _known(options.columns)
     return (*rows.COLUMNS, rows.HEADERS) if options.has_headers else rows.COLUMNS
-
-
-def plan(options: SourceOptions) -> list[Split]:
-    """Return what there is to read, cut into splits of much the same size."""
-    files, ranges = SystemFiles(), []
-    for partition, path in find_logs(files, options).items():
-        with open_log(files, path) as reader:
-            ranges.append((path, resolve(reader, partition, options=options)))
-    splits: list[Split] = []
-    for path, wanted in ranges:
-        with open_log(files, path) as reader:
-            splits += cut_log(reader, wanted, split_bytes=options.split_bytes)
-    return limit_records(splits, options.max_records) if options.max_records else splits
 
 
 def _known(columns: Sequence[str]) -> tuple[str, ...]:

@@ -1,25 +1,22 @@
 """What one task reads: a range of offsets of one partition, cut so that tasks have as many bytes.
 
-A log is cut behind batches that its offset index knows, never in the middle of offsets: compaction
-and transactions leave holes, so numbers of offsets say little about bytes. Ranges are carried as
-offsets, which stay true when a segment is rewritten or removed after the cut.
+A log is cut behind batches that its offset index knows, if that leaves no split too small, and not
+in the middle of offsets: compaction and transactions leave holes, so numbers of offsets say little
+about bytes. What brokers have, and what the index cannot cut, is cut by offsets after all where
+more splits are wanted. Ranges are carried as offsets, which stay true when a segment is rewritten
+or removed after the cut.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from cordwood.core.types import TopicPartition
+from cordwood.spark.holdings import Range
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_segments import ReaderSegment
 from cordwood.storage.scan import headers
 
-
-class Range(NamedTuple):
-    """Offsets of a partition from `start` up to, not including, `end`."""
-
-    partition: TopicPartition
-    start: int
-    end: int
+#: What a record counts where its bytes are not known.
+RECORD_BYTES: Final = 128
 
 
 class Split(NamedTuple):
@@ -35,6 +32,12 @@ class _Cut(NamedTuple):
 
     offset: int
     size: int
+
+
+def cut_range(wanted: Range, *, split_bytes: int) -> list[Split]:
+    """Return the splits of a range that brokers have, who do not say how many bytes it has."""
+    whole = Split(wanted, RECORD_BYTES * (wanted.end - wanted.start), None)
+    return limit_records([whole], max(1, split_bytes // RECORD_BYTES))
 
 
 def cut_log(reader: PartitionReader, wanted: Range, *, split_bytes: int) -> list[Split]:
@@ -72,9 +75,15 @@ def pack(splits: Sequence[Split], *, tasks: int) -> list[tuple[Split, ...]]:
     return [tuple(each) for each in packs if each]
 
 
+def cut_into(splits: list[Split], least: int) -> list[Split]:
+    """Return at least so many splits, as far as there are offsets, cut by offsets where need be."""
+    total = sum(split.range.end - split.range.start for split in splits)
+    return splits if len(splits) >= least else limit_records(splits, max(1, total // least))
+
+
 def _cuts(reader: PartitionReader, wanted: Range, split_bytes: int) -> Iterator[_Cut]:
     """Yield where to cut, with the bytes since the range's start; the last one is its end."""
-    passed, due = 0, split_bytes
+    passed, done, due = 0, 0, split_bytes
     segments = reader.opened()
     ends = [each.base_offset for each in segments[1:]] + [wanted.end]
     for segment, end in zip(segments, ends, strict=True):
@@ -83,9 +92,10 @@ def _cuts(reader: PartitionReader, wanted: Range, split_bytes: int) -> Iterator[
         first, last = _positions(segment, wanted)
         while due - passed < last - first:
             cut = _behind_indexed(segment, first + due - passed)
-            if cut is not None and wanted.start < cut.offset < wanted.end and cut.size > first:
-                yield _Cut(cut.offset, passed + cut.size - first)
-                due = max(due, passed + cut.size - first)
+            size = passed + cut.size - first
+            if wanted.start < cut.offset < wanted.end and size - done >= split_bytes // 2:
+                yield _Cut(cut.offset, size)
+                done, due = size, max(due, size)
             due += split_bytes
         passed += last - first
     yield _Cut(wanted.end, passed)
@@ -101,9 +111,9 @@ def _positions(segment: ReaderSegment, wanted: Range) -> tuple[int, int]:
     )
 
 
-def _behind_indexed(segment: ReaderSegment, position: int) -> _Cut | None:
+def _behind_indexed(segment: ReaderSegment, position: int) -> _Cut:
     """Return the place behind the last indexed batch that begins before a position."""
     view = segment.view
     entry = view.offset_index.below_position(position)
-    header = next(headers(view.pread, entry.position, view.size), None)
-    return None if header is None else _Cut(header.next_offset, header.end)
+    header = next(headers(view.pread, entry.position, view.size))
+    return _Cut(header.next_offset, header.end)

@@ -8,7 +8,8 @@ from cordwood.records.compression import Codec
 from cordwood.records.plain import PlainDecoder
 from cordwood.records.sweep import PlainSweeper
 from cordwood.spark.counting import count_split
-from cordwood.spark.splits import Range, Split
+from cordwood.spark.holdings import Range
+from cordwood.spark.splits import Split
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.columns import ColumnsWanted, read_partition
 from tests.unit.records.segments import legacy

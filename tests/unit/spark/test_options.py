@@ -47,6 +47,11 @@ def test_internal_topics_are_read_when_they_are_named() -> None:
     assert TopicChoice(names=frozenset({"__consumer_offsets"})).has(INTERNAL)
 
 
+def test_pattern_is_not_meant_for_the_topics_of_brokers() -> None:
+    assert not TopicChoice(pattern=".*").has(INTERNAL)
+    assert TopicChoice(pattern=".*").has(ORDERS)
+
+
 def test_bounds_are_the_whole_log_without_options() -> None:
     options = parse_options({"path": "logs"})
 
@@ -89,6 +94,9 @@ def test_isolation_has_two_names(name: str) -> None:
     (
         ({}, "nothing is given to read from"),
         ({"path": "logs", "startingOffset": "earliest"}, "did you mean startingOffsets"),
+        ({"path": "logs", "kafkaConsumer.pollTimeoutMs": "5"}, "use kafka.default.api.timeout.ms"),
+        ({"path": "logs", "kafka.auto.offset.reset": "none"}, "use startingOffsets"),
+        ({"path": "logs", "startingOffsetsByTimestampStrategy": "first"}, "use error or latest"),
         ({"path": "logs", "maxOffsetsPerTrigger": "5"}, "is for streams"),
         ({"path": "logs", "subscribe": "a", "assign": "{}"}, "contradict each other"),
         ({"path": "logs", "startingOffsets": "earliest", "startingTimestamp": "1"}, "contradict"),

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.holdings import Range
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.reading import read_split
-from cordwood.spark.splits import Range, Split
+from cordwood.spark.splits import Split
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import marker, produced, v2
 

@@ -4,9 +4,9 @@ import pytest
 
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.options import Bound, SourceOptions, TopicChoice
-from cordwood.spark.segments import find_logs, resolve
-from cordwood.spark.splits import Range
+from cordwood.spark.holdings import Holding
+from cordwood.spark.options import TopicChoice
+from cordwood.spark.segments import Directories, find_directories, held_by
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.reader_samples import directory, name, reader
 from tests.unit.storage.segment_samples import produced, v2
@@ -24,55 +24,67 @@ def _files(*partitions: str) -> MemoryFiles:
     return files
 
 
+def _found(files: MemoryFiles, *paths: str, choice: TopicChoice = TopicChoice()) -> Directories:  # noqa: B008 - a value
+    return find_directories(files, paths, choice=choice, is_committed=False)
+
+
 def test_partitions_of_a_log_directory_are_found() -> None:
-    files = _files("orders-1", "orders-0", "__consumer_offsets-7")
+    found = _found(_files("orders-1", "orders-0", "__consumer_offsets-7"), "/logs")
 
-    found = find_logs(files, SourceOptions(paths=("/logs",)))
-
-    assert list(map(str, found)) == ["orders-0", "orders-1"]
+    assert sorted(map(str, found.held())) == ["orders-0", "orders-1"]
 
 
 def test_directory_of_one_partition_is_a_place_too() -> None:
-    files = _files("orders-0", "orders-1")
+    found = _found(_files("orders-0", "orders-1"), "/logs/orders-1")
 
-    found = find_logs(files, SourceOptions(paths=("/logs/orders-1",)))
-
-    assert list(found.values()) == ["/logs/orders-1"]
+    assert list(map(str, found.held())) == ["orders-1"]
 
 
-def test_topics_that_are_not_wanted_are_left_out() -> None:
-    files = _files("orders-0", "payments-0")
-    topics = TopicChoice(names=frozenset({"payments"}))
+def test_topics_that_are_not_wanted_are_left_out_and_known() -> None:
+    choice = TopicChoice(names=frozenset({"payments"}))
 
-    found = find_logs(files, SourceOptions(paths=("/logs",), topics=topics))
+    found = _found(_files("orders-0", "payments-0"), "/logs", choice=choice)
 
-    assert list(map(str, found)) == ["payments-0"]
+    assert list(map(str, found.held())) == ["payments-0"]
+    assert found.topics() == {"orders", "payments"}
 
 
 def test_partition_that_is_in_two_places_is_refused() -> None:
-    files = _files("orders-0")
-
     with pytest.raises(LogDirectoryError, match="has orders-0, which /logs/orders-0 is too"):
-        find_logs(files, SourceOptions(paths=("/logs", "/logs/orders-0")))
+        _found(_files("orders-0"), "/logs", "/logs/orders-0")
 
 
-def test_latest_is_an_offset_from_then_on() -> None:
+def test_directory_has_its_log_as_it_is_now() -> None:
     found = reader(directory(log=b"".join(map(v2, range(4)))))
 
-    assert resolve(found, ORDERS, options=SourceOptions()) == Range(ORDERS, 0, 4)
+    assert held_by(found, is_committed=False) == [Holding(0, 4, "/d/t-0")]
 
 
-def test_committed_reading_ends_where_a_transaction_is_open() -> None:
+def test_directory_ends_for_committed_reading_where_a_transaction_is_open() -> None:
     found = reader(directory(log=v2(0) + produced(1, 2, producer_id=1)))
 
-    assert resolve(found, ORDERS, options=SourceOptions(is_committed=True)).end == 1
+    assert held_by(found, is_committed=True) == [Holding(0, 1, "/d/t-0")]
 
 
-def test_offsets_that_are_given_are_taken_as_far_as_the_log_goes() -> None:
-    found = reader(directory(log=b"".join(map(v2, range(4)))))
-    given = SourceOptions(
-        starting=Bound(is_time=False, default=-2, given={ORDERS: 1}),
-        ending=Bound(is_time=False, default=-1, given={ORDERS: 3}),
-    )
+def test_partition_that_was_just_made_is_empty() -> None:
+    files = MemoryFiles()
+    files.make_directory("/orders-0")
 
-    assert resolve(found, ORDERS, options=given) == Range(ORDERS, 1, 3)
+    assert Directories(files, {ORDERS: "/orders-0"}).held() == {
+        ORDERS: [Holding(0, 0, "/orders-0")]
+    }
+
+
+def test_directories_have_what_each_of_them_has() -> None:
+    files = _files("orders-0")
+    place = Directories(files, {ORDERS: "/logs/orders-0"})
+
+    assert place.held() == {ORDERS: [Holding(0, 1, "/logs/orders-0")]}
+
+
+def test_times_are_looked_up_where_the_partition_is() -> None:
+    place = Directories(_files("orders-0"), {ORDERS: "/logs/orders-0"})
+    elsewhere = TopicPartition(TopicName("orders"), PartitionId(1))
+
+    assert place.at_times({ORDERS: 1000, elsewhere: 1000}) == {ORDERS: 0}
+    assert place.at_times({ORDERS: 1001}) == {ORDERS: None}

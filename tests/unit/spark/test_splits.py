@@ -3,10 +3,20 @@
 from itertools import pairwise
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.splits import Range, Split, cut_log, limit_records, pack
+from cordwood.spark.holdings import Range
+from cordwood.spark.splits import (
+    RECORD_BYTES,
+    Split,
+    cut_into,
+    cut_log,
+    cut_range,
+    limit_records,
+    pack,
+)
 from cordwood.storage.reader import PartitionReader
 from tests.unit.storage.log_samples import filled
-from tests.unit.storage.reader_samples import logged, reader
+from tests.unit.storage.reader_samples import directory, logged, reader
+from tests.unit.storage.segment_samples import v2
 
 PARTITION = TopicPartition(TopicName("orders"), PartitionId(0))
 RECORDS = 40
@@ -74,3 +84,32 @@ def test_there_are_no_tasks_without_splits() -> None:
 
     assert pack([], tasks=3) == []
     assert pack([split], tasks=3) == [(split,)]
+
+
+def test_splits_are_cut_by_offsets_where_more_are_wanted_than_there_are() -> None:
+    splits = [Split(Range(PARTITION, 0, 90), 0, None), Split(Range(PARTITION, 0, 10), 0, None)]
+
+    more = cut_into(splits, 4)
+
+    assert [each.range.end - each.range.start for each in more] == [25, 25, 25, 15, 10]
+
+
+def test_splits_stay_as_they_are_where_there_are_enough() -> None:
+    splits = [Split(Range(PARTITION, 0, 90), 0, None)]
+
+    assert cut_into(splits, 1) == splits
+
+
+def test_log_that_has_no_index_is_not_cut() -> None:
+    found = reader(directory(log=b"".join(map(v2, range(RECORDS)))))
+
+    splits = cut_log(found, Range(PARTITION, 0, RECORDS), split_bytes=300)
+
+    assert [(each.range.start, each.range.end) for each in splits] == [(0, RECORDS)]
+
+
+def test_range_of_brokers_is_cut_by_offsets() -> None:
+    splits = cut_range(Range(PARTITION, 5, 25), split_bytes=10 * RECORD_BYTES)
+
+    assert [(each.range.start, each.range.end) for each in splits] == [(5, 15), (15, 25)]
+    assert [each.size for each in splits] == [10 * RECORD_BYTES] * 2

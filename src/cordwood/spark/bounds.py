@@ -1,0 +1,118 @@
+"""From where to where each partition is read: what the user says, as offsets.
+
+    earliest, latest    the first and the last offset of all places together; where brokers are
+                        asked, nothing behind what they let readers see
+    a time              the first offset whose record is not older, as Kafka looks it up. Where
+                        there is none, a reading that ends there ends at the end, and one that would
+                        begin there is refused, unless it may be empty
+    an offset           what it is, also where no place has it any more: then there is a hole
+
+All of that is decided once, before any task begins. A task that runs twice, or a DataFrame that is
+used twice within a plan, reads the same.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from cordwood.core.errors import SettingError
+from cordwood.core.types import TopicPartition
+from cordwood.spark.holdings import Holding, Place, Range
+from cordwood.spark.options import EARLIEST, LATEST, Bound, SourceOptions
+
+_NAMES_SHOWN: Final = 3
+
+
+class Extent(NamedTuple):
+    """The first offset that there is of a partition anywhere, and the end."""
+
+    first: int
+    end: int
+
+
+def extent_of(holdings: Sequence[Holding]) -> Extent:
+    """Return the extent of a partition's holdings; the end is the brokers', if they have it."""
+    told = [each.end for each in holdings if each.path is None]
+    end = max(told or [each.end for each in holdings])
+    return Extent(min(end, *(each.start for each in holdings)), end)
+
+
+def ensure_known(
+    options: SourceOptions, *, topics: Collection[str], partitions: Collection[TopicPartition]
+) -> None:
+    """Refuse what is asked for by name and is nowhere, with the name that is nearest to it."""
+    for name in sorted((options.topics.names or frozenset()).difference(topics)):
+        raise _unknown("subscribe", name, topics)
+    asked = {
+        "assign": options.topics.assigned or (),
+        "startingOffsets": options.starting.given,
+        "endingOffsets": options.ending.given,
+    }
+    for key, named in asked.items():
+        for partition in sorted(set(named).difference(partitions)):
+            if partition.topic not in topics:
+                raise _unknown(key, partition.topic, topics)
+            raise SettingError(
+                f"there is no partition {partition} to read from",
+                key=key,
+                remedy=f"choose from {', '.join(map(str, sorted(partitions)))}",
+            )
+
+
+def resolve(
+    extents: Mapping[TopicPartition, Extent], options: SourceOptions, *, places: Sequence[Place]
+) -> list[Range]:
+    """Return the ranges that the options ask for, in the order of the partitions."""
+    starts = _offsets(extents, options.starting, places)
+    ends = _offsets(extents, options.ending, places)
+    ranges = []
+    for partition, extent in sorted(extents.items()):
+        start, end = starts[partition], ends[partition]
+        if start is None and not options.is_late_start_empty:
+            raise SettingError(
+                f"{partition} has no record from {options.starting.of(partition)} ms on",
+                key="startingTimestamp",
+                remedy="begin earlier, or set startingOffsetsByTimestampStrategy to latest",
+            )
+        ranges.append(
+            Range(
+                partition,
+                extent.end if start is None else start,
+                extent.end if end is None else end,
+            )
+        )
+    return ranges
+
+
+def at_times(
+    wanted: Mapping[TopicPartition, int], places: Sequence[Place]
+) -> dict[TopicPartition, int | None]:
+    """Return the first offset not older than its time in any of the places."""
+    found = [place.at_times(wanted) for place in places] if wanted else []
+    return {
+        each: min(
+            (offset for told in found if (offset := told.get(each)) is not None), default=None
+        )
+        for each in wanted
+    }
+
+
+def _offsets(
+    extents: Mapping[TopicPartition, Extent], bound: Bound, places: Sequence[Place]
+) -> dict[TopicPartition, int | None]:
+    """Return the offsets that a bound stands for; None for a time that nothing has reached."""
+    said = {each: bound.of(each) for each in extents}
+    times = {each: value for each, value in said.items() if bound.is_time and value >= 0}
+    offsets: dict[TopicPartition, int | None] = {**said, **at_times(times, places)}
+    for partition, value in said.items():
+        if value in (EARLIEST, LATEST):
+            first, end = extents[partition]
+            offsets[partition] = first if value == EARLIEST else end
+    return offsets
+
+
+def _unknown(key: str, name: str, topics: Collection[str]) -> SettingError:
+    near = get_close_matches(name, topics, n=1)
+    there_are = f"there are {', '.join(sorted(topics)[:_NAMES_SHOWN]) or 'none'}"
+    remedy = f"did you mean {near[0]}?" if near else there_are
+    return SettingError(f"there is no topic {name!r} to read from", key=key, remedy=remedy)

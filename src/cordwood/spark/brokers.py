@@ -1,0 +1,95 @@
+"""What the driver finds out from brokers: which partitions there are, and from where to where.
+
+Every question is asked once, of each leader for all that it leads. A broker that does not answer is
+named by the error; how long it may take is `kafka.request.timeout.ms`, and with all retries
+`kafka.default.api.timeout.ms`. What can be read ends at the high watermark, under read_committed at
+the last stable offset.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from cordwood.client.blocking import Admin, Consumer
+from cordwood.client.settings import ClientOptions, attribute_of
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.holdings import Holding
+from cordwood.spark.options import SourceOptions, TopicChoice
+
+#: What a task fetches at a time of its partition, unless the user says something else.
+FETCH_BYTES: Final = 8 << 20
+
+#: What an admin client can be told of what a consumer is.
+_SHARED: Final = frozenset(ClientOptions.__annotations__)
+
+
+class Brokers:
+    """The brokers as a place; the consumer is open as long as it is asked."""
+
+    def __init__(
+        self,
+        consumer: Consumer[bytes, bytes],
+        topics: Collection[str],
+        partitions: Sequence[TopicPartition],
+    ) -> None:
+        self._consumer = consumer
+        self._topics = topics
+        self._partitions = partitions
+
+    def topics(self) -> Collection[str]:
+        return self._topics
+
+    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
+        starts = self._consumer.beginning_offsets(self._partitions)
+        ends = self._consumer.end_offsets(self._partitions)
+        return {
+            each: [Holding(starts[each], max(starts[each], ends[each]), None)]
+            for each in self._partitions
+        }
+
+    def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
+        here: dict[tuple[str, int], int] = {
+            each: time for each, time in wanted.items() if each in self._partitions
+        }
+        found = self._consumer.offsets_for_times(here)
+        return {each: None if place is None else place.offset for each, place in found.items()}
+
+
+@contextmanager
+def asked_brokers(options: SourceOptions) -> Iterator[Brokers]:
+    """Give the brokers with the partitions that are wanted."""
+    shared = {
+        name: options.client[name] for name in options.client if attribute_of(name) in _SHARED
+    }
+    with Admin.from_config({**shared, "bootstrap.servers": options.servers}) as admin:
+        topics = admin.list_topics(with_internal=True)
+        partitions = find_partitions(admin, topics, choice=options.topics)
+    with connected(options) as consumer:
+        yield Brokers(consumer, topics, partitions)
+
+
+def find_partitions(
+    admin: Admin, topics: Collection[str], *, choice: TopicChoice
+) -> list[TopicPartition]:
+    """Return the partitions of these topics that are chosen, in order."""
+    found = [
+        TopicPartition(TopicName(topic.name), PartitionId(each.partition))
+        for topic in admin.describe_topics(filter(choice.may_have, topics))
+        for each in topic.partitions
+    ]
+    return sorted(filter(choice.has, found))
+
+
+@contextmanager
+def connected(options: SourceOptions) -> Iterator[Consumer[bytes, bytes]]:
+    """Give a consumer that reads what is asked for, and nothing else where that is gone."""
+    config = {
+        "client.id": "cordwood-spark",
+        "max.partition.fetch.bytes": str(FETCH_BYTES),
+        **options.client,
+        "bootstrap.servers": options.servers,
+        "isolation.level": "read_committed" if options.is_committed else "read_uncommitted",
+        "auto.offset.reset": "none",
+    }
+    with Consumer[bytes, bytes].from_config(config) as consumer:
+        yield consumer

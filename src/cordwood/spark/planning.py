@@ -1,0 +1,76 @@
+"""A reading from its options to splits: what the driver does, once, before any task begins.
+
+places ──► what each has ──► ranges ──► pieces ──► splits
+           of which          in offsets  one place   by bytes, where
+           partitions                    each        they are known
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from cordwood.core.ports import Files
+from cordwood.core.system import SystemFiles
+from cordwood.core.types import TopicPartition
+from cordwood.spark.bounds import ensure_known, extent_of, resolve
+from cordwood.spark.brokers import asked_brokers
+from cordwood.spark.holdings import Holding, Piece, Place, cover
+from cordwood.spark.options import SourceOptions
+from cordwood.spark.segments import find_directories, open_log
+from cordwood.spark.splits import Split, cut_into, cut_log, cut_range, limit_records
+
+
+def plan(options: SourceOptions) -> list[Split]:
+    """Return what there is to read, cut into splits of much the same size."""
+    files = SystemFiles()
+    with _places(files, options) as places:
+        held = _held(places)
+        topics = {name for each in places for name in each.topics()}
+        ensure_known(options, topics=topics, partitions=held)
+        extents = {partition: extent_of(each) for partition, each in held.items()}
+        ranges = resolve(extents, options, places=places)
+    pieces: list[Piece] = []
+    for wanted in ranges:
+        found, _ = cover(wanted, held[wanted.partition])
+        pieces += found
+    return split_pieces(files, pieces, options=options)
+
+
+def split_pieces(files: Files, pieces: Sequence[Piece], *, options: SourceOptions) -> list[Split]:
+    """Return the splits of pieces: as small as the options want them, and as many."""
+    least = options.min_partitions or 0
+    splits = _cut(files, pieces, options.split_bytes)
+    if len(splits) < least:
+        size = sum(split.size for split in splits)
+        splits = cut_into(_cut(files, pieces, max(1, size // least)), least)
+    return limit_records(splits, options.max_records) if options.max_records else splits
+
+
+@contextmanager
+def _places(files: Files, options: SourceOptions) -> Iterator[list[Place]]:
+    """Give the places in the order in which they are preferred: segments cost a broker nothing."""
+    with ExitStack() as opened:
+        brokers = [opened.enter_context(asked_brokers(options))] if options.servers else []
+        directories = find_directories(
+            files, options.paths, choice=options.topics, is_committed=options.is_committed
+        )
+        yield [directories, *brokers]
+
+
+def _held(places: Sequence[Place]) -> Mapping[TopicPartition, list[Holding]]:
+    """Return what there is of each partition, in the order of the places."""
+    found: dict[TopicPartition, list[Holding]] = {}
+    for place in places:
+        for partition, holdings in place.held().items():
+            found.setdefault(partition, []).extend(holdings)
+    return found
+
+
+def _cut(files: Files, pieces: Sequence[Piece], split_bytes: int) -> list[Split]:
+    splits: list[Split] = []
+    for wanted, path in pieces:
+        if path is None:
+            splits += cut_range(wanted, split_bytes=split_bytes)
+        else:
+            with open_log(files, path) as reader:
+                splits += cut_log(reader, wanted, split_bytes=split_bytes)
+    return splits

@@ -1,0 +1,93 @@
+"""What the driver asks brokers."""
+
+import pytest
+
+import cordwood
+from cordwood.core.errors import RequestTimedOutError, SettingError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.list_offsets import ListOffsetsRequest
+from cordwood.spark.brokers import Brokers, asked_brokers, connected, find_partitions
+from cordwood.spark.holdings import Holding
+from cordwood.spark.options import SourceOptions, TopicChoice
+from tests.unit.client.fake_broker import FakeBroker, served
+
+T0, T1 = (TopicPartition(TopicName("t"), PartitionId(each)) for each in range(2))
+ALL_OF_T = TopicChoice(names=frozenset({"t"}))
+
+
+def _options(fake: FakeBroker, **more: object) -> SourceOptions:
+    return SourceOptions(servers=fake.address, topics=ALL_OF_T, **more)  # type: ignore[arg-type]  # by name
+
+
+def test_brokers_have_what_their_logs_have() -> None:
+    with served(t=2) as fake:
+        fake.ends["t", 1] = 7
+        with asked_brokers(_options(fake)) as brokers:
+            held = brokers.held()
+
+    assert held == {T0: [Holding(0, 0, None)], T1: [Holding(0, 7, None)]}
+
+
+def test_brokers_are_asked_once_for_all_partitions() -> None:
+    with served(t=9) as fake, asked_brokers(_options(fake)) as brokers:
+        brokers.held()
+
+        assert len(fake.requests(ListOffsetsRequest)) == 2
+
+
+def test_committed_reading_asks_for_the_last_stable_offset() -> None:
+    with served(t=1) as fake, asked_brokers(_options(fake, is_committed=True)) as brokers:
+        brokers.held()
+
+        assert fake.requests(ListOffsetsRequest)[-1].isolation_level == 1
+
+
+def test_times_are_asked_for_what_is_here() -> None:
+    elsewhere = TopicPartition(TopicName("u"), PartitionId(0))
+    with served(t=1) as fake:
+        fake.ends["t", 0] = 3
+        with connected(_options(fake)) as consumer:
+            found = Brokers(consumer, ["t"], [T0]).at_times({T0: 5_000, elsewhere: 5_000})
+
+    assert found == {T0: 3}
+
+
+@pytest.mark.parametrize(
+    ("topics", "wanted"),
+    (
+        (ALL_OF_T, [T0, T1]),
+        (TopicChoice(pattern="t|nothing"), [T0, T1]),
+        (TopicChoice(assigned=frozenset({T1})), [T1]),
+        (TopicChoice(names=frozenset({"nothing"})), []),
+    ),
+)
+def test_partitions_are_those_that_are_chosen(
+    topics: TopicChoice, wanted: list[TopicPartition]
+) -> None:
+    with served(t=2, u=1) as fake, cordwood.Admin(fake.address) as admin:
+        assert find_partitions(admin, admin.list_topics(), choice=topics) == wanted
+
+
+def test_settings_of_clients_are_taken_by_kafkas_names() -> None:
+    with served(t=1) as fake:
+        client = {"client.id": "me", "max.poll.records": "7"}
+        with asked_brokers(_options(fake, client=client)) as brokers:
+            assert brokers.held()[T0]
+
+
+def test_setting_that_no_client_has_is_refused() -> None:
+    options = SourceOptions(servers="127.0.0.1:9", client={"fetch.min.byte": "1"})
+
+    with pytest.raises(SettingError, match=r"fetch\.min\.bytes"), connected(options):
+        pass
+
+
+def test_broker_that_hangs_is_named() -> None:
+    client = {"request.timeout.ms": "50", "default.api.timeout.ms": "60", "retry.backoff.ms": "1"}
+    with served(t=1) as fake, asked_brokers(_options(fake, client=client)) as brokers:
+        fake.script(ListOffsetsRequest, *[lambda _: None] * 9)
+
+        with pytest.raises(
+            RequestTimedOutError, match=f"broker {fake.address} did not answer ListOffsets"
+        ):
+            brokers.held()
