@@ -42,7 +42,7 @@ from cordwood.spark.jobs.export_tables import (
 )
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.jobs.running import run_tasks
-from cordwood.spark.source import plan
+from cordwood.spark.planning import plan
 from cordwood.spark.splits import Split
 
 if TYPE_CHECKING:

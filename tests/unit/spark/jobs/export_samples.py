@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
 from cordwood.spark.jobs.export_ledger import Shape, Stretch
 from cordwood.spark.jobs.export_tables import Addition, ExportTable
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.rows import COLUMNS
-from cordwood.spark.splits import Range, Split
+from cordwood.spark.splits import Split
 from tests.unit.storage.reader_samples import name
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.core.errors import TableError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.export_ledger import Held, Shape, Standing, Stretch
 from cordwood.spark.jobs.export_plan import (
     bytes_of,
@@ -14,7 +15,7 @@ from cordwood.spark.jobs.export_plan import (
     stretches_of,
 )
 from cordwood.spark.options import Bound, SourceOptions
-from cordwood.spark.splits import Range, Split
+from cordwood.spark.splits import Split
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
 OTHERS = TopicPartition(TopicName("orders"), PartitionId(1))
