@@ -23,7 +23,7 @@ from cordwood.storage.names import LOG
 from cordwood.storage.reader_gaps import Gap, gaps_between
 from cordwood.storage.reader_listing import ListedSegment, SegmentChangedError, segments_among
 from cordwood.storage.reader_segments import ReaderSegment, open_segment, settled
-from cordwood.storage.reader_walk import BatchRun, FoundBatch, SegmentWalk
+from cordwood.storage.reader_walk import BatchRun, FoundBatch, SegmentWalk, is_beyond
 from cordwood.storage.segment_reads import TimestampAndOffset
 
 #: As much as is read at a time.
@@ -220,7 +220,7 @@ class PartitionReader:
         while offset < end:
             try:
                 walk = self._walk_from(offset)
-                if walk is None or walk.first.base_offset >= end:
+                if walk is None or is_beyond(walk.first, end, after=offset):
                     return
                 for item in read(walk, end):
                     yield item

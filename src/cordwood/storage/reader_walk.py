@@ -79,7 +79,7 @@ class _Anchor(NamedTuple):
 
 
 class SegmentWalk:
-    """From one batch of a segment to its end, or to the first batch that begins at an offset."""
+    """From a batch of a segment, which is wanted, to its end, or to what an end leaves out."""
 
     __slots__ = ("_anchor", "_name", "first", "segment")
 
@@ -91,7 +91,7 @@ class SegmentWalk:
 
     def batches(self, end_offset: int) -> Iterator[FoundBatch]:
         """Yield the batches below an offset, of which only headers are read."""
-        segment = self.segment
+        segment, end_offset = self.segment, max(end_offset, self.first.next_offset)
         self._cast_anchor()
         size, next_offset, position = segment.view.size, self.first.base_offset, self.first.position
         window, start = b"", position
@@ -101,13 +101,14 @@ class SegmentWalk:
                 window, start, at = self._read(position, size), position, 0
             try:
                 header = read_header(window, at, position=position)
-                if header is not None and header.base_offset < end_offset:
+                is_over = header is not None and is_beyond(header, end_offset, after=next_offset)
+                if header is not None and not is_over:
                     _ensure_follows(header, next_offset)
             except CorruptMessageError as error:
                 raise located(error, segment.log_path) from error
             if header is None or header.end > size:
                 raise segment.cut_off(position, next_offset)
-            if header.base_offset >= end_offset:
+            if is_over:
                 return
             yield FoundBatch(header, segment)
             self._anchor = _Anchor(position, window[at : at + LARGEST_HEADER])
@@ -122,7 +123,7 @@ class SegmentWalk:
         its own, to be kept. A batch that is larger than `most` is a run.
         """
         segment, position, wanted = self.segment, self.first.position, most
-        next_offset = self.first.base_offset
+        next_offset, end_offset = self.first.base_offset, max(end_offset, self.first.next_offset)
         self._cast_anchor()
         while position < segment.view.size:
             data = self._fill(min(wanted, segment.view.size - position), position, window)
@@ -195,7 +196,7 @@ class SegmentWalk:
                 header = read_header(data, part.size, position=position + part.size)
                 if header is None or part.size + header.size > len(data):
                     return part
-                if header.base_offset >= end_offset:
+                if is_beyond(header, end_offset, after=part.next_offset):
                     return part._replace(is_end=True)
                 _ensure_follows(header, part.next_offset)
                 part = _Part(
@@ -231,6 +232,15 @@ def _passed(data: memoryview, part: _Part, end_offset: int) -> _Part:
         has_transactions = has_transactions or bool(attributes & TRANSACTIONAL_BIT)
         last_at, at, next_offset = at, end, base_offset + delta + 1
     return _Part(at, last_at, next_offset, has_transactions)
+
+
+def is_beyond(header: BatchHeader, end_offset: int, *, after: int) -> bool:
+    """Whether a batch has nothing below an offset; `after` is the first that it can have.
+
+    A wrapper's one offset is its last: what lies inside may begin before it.
+    """
+    is_wrapper = header.magic != MAGIC and header.codec_id != 0
+    return (after if is_wrapper else header.base_offset) >= end_offset
 
 
 def _ensure_follows(header: BatchHeader, next_offset: int) -> None:

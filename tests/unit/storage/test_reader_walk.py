@@ -3,9 +3,11 @@
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
+from cordwood.records.compression import Codec
 from cordwood.storage.reader_listing import SegmentChangedError
 from cordwood.storage.reader_walk import BatchRun, SegmentWalk
 from cordwood.testing.files import MemoryFiles
+from tests.unit.records.segments import legacy
 from tests.unit.storage.reader_samples import directory, harm, name, put, segment, spans
 from tests.unit.storage.segment_samples import headers_of, marker, message, produced, v2
 
@@ -52,6 +54,16 @@ def test_run_says_where_it_is_and_which_offsets_it_has() -> None:
     assert (run.first_offset, run.next_offset, run.has_transactions) == (2, 5, False)
     assert (run.position, run.segment_base, run.path) == (ENDS[0], 0, f"/d/t-0/{name(0)}")
     assert spans(headers_of(bytes(run.data))) == [(2, 2), (3, 4)]
+
+
+@pytest.mark.parametrize("end", (3, 4, 5, 6))
+def test_walk_has_the_wrapper_that_its_end_lies_in(end: int) -> None:
+    wrapper = legacy(1, b"a", b"b", b"c", base_offset=3, codec=Codec.GZIP)
+    files = directory(log=v2(0, 2) + wrapper + v2(6))
+    last = 2 if end == 3 else 5
+
+    assert [each.next_offset for each in walk(files).batches(end)][-1] == last + 1
+    assert [run.next_offset for run in walk(files).runs(end, 5000)][-1] == last + 1
 
 
 @pytest.mark.parametrize("end", (5, 6))

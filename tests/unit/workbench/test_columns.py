@@ -6,11 +6,13 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
 from cordwood.records.plain import PlainDecoder
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.source import DirectorySource
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.columns import MOST_READS, ColumnsWanted, read_partition
+from tests.unit.records.segments import legacy
 from tests.unit.storage.log_samples import DIRECTORY
 from tests.unit.storage.reader_samples import directory, harm, name, put, reader
 from tests.unit.storage.segment_samples import marker, message, produced, v2
@@ -63,6 +65,16 @@ def test_committed_reading_keeps_all_of_a_log_without_transactions() -> None:
     found = reader(directory(log=v2(0, 3) + message(4)))
 
     assert list(read(found, wanted(is_committed=True))) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("start", range(6))
+def test_reading_may_begin_and_end_inside_of_wrappers(start: int) -> None:
+    values = (b"a", b"b", b"c")
+    log = legacy(1, *values, codec=Codec.GZIP) + legacy(1, *values, codec=Codec.GZIP, base_offset=3)
+    found = reader(directory(log=log))
+
+    for end in range(start, 7):
+        assert list(read(found, wanted(start=start, end=end))) == list(range(start, end))
 
 
 def test_damaged_batch_is_raised_after_all_rows_before_it() -> None:
