@@ -34,6 +34,8 @@ FOLDERS = {
     "spark": "spark",
     "benchmarks": "bench",
 }
+#: Kernels may have to be compiled before the first task has an answer.
+SPARK_TIMEOUT_S = 300
 REPORTED = pytest.StashKey[list[str]]()
 SECONDS: defaultdict[str, float] = defaultdict(float)
 
@@ -47,6 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = FOLDERS.get(item.path.relative_to(tests).parts[0])
         if mark:
             item.add_marker(mark)
+        if mark == "spark" and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

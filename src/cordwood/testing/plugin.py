@@ -12,10 +12,13 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from pyspark.sql import SparkSession
+
     from cordwood.core.settings import SettingValue
     from cordwood.testing.clock import VirtualClock
     from cordwood.testing.files import MemoryFiles
     from cordwood.testing.kafka import Kafka
+    from cordwood.testing.spark_kafka import SparkKafka
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,3 +77,20 @@ def kafka(request: pytest.FixtureRequest, kafka_broker: "Callable[..., Kafka]") 
     """A broker of this test's own, on a socket; the mark `kafka` says what it is like."""
     mark = request.node.get_closest_marker("kafka")
     return kafka_broker(**(mark.kwargs if mark else {}))
+
+
+@pytest.fixture(scope="session")
+def cordwood_spark() -> "Iterator[SparkSession]":
+    """The session that `spark_kafka` gives, one for all tests: the one there is, or a new one."""
+    from cordwood.testing.spark_kafka import spark_for_tests
+
+    with spark_for_tests() as spark:
+        yield spark
+
+
+@pytest.fixture
+def spark_kafka(cordwood_spark: "SparkSession", kafka: "Kafka") -> "SparkKafka":
+    """A session of Spark that knows the source, and a broker of this test's own, as `kafka`."""
+    from cordwood.testing.spark_kafka import SparkKafka
+
+    return SparkKafka(cordwood_spark, kafka)
