@@ -207,10 +207,18 @@ def _from_segments(target: Target) -> dict[str, str]:
     return {"path": str(target.broker.logs)}
 
 
+def _from_broker(target: Target) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": target.broker.bootstrap}
+
+
+def _from_both(target: Target) -> dict[str, str]:
+    return {**_from_segments(target), **_from_broker(target)}
+
+
 Place: TypeAlias = Callable[[Target], dict[str, str]]
 
 
-@pytest.mark.parametrize("place", (_from_segments,))
+@pytest.mark.parametrize("place", (_from_segments, _from_broker, _from_both))
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 def test_rows_are_those_of_sparks_connector(
     spark: "SparkSession", target: Target, place: Place, isolation: str

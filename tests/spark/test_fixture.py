@@ -27,7 +27,7 @@ def test_page_shows_a_test_that_passes(spark_kafka: "SparkKafka") -> None:
     (shown,) = re.findall(
         r"^```python spark\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL
     )
-    names: dict[str, "Callable[..., None]"] = {}
+    names: dict[str, Callable[..., None]] = {}
 
     exec(shown, {"cordwood": cordwood}, names)
 
