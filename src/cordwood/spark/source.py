@@ -7,7 +7,7 @@ task     a split ──► batches of records ──► rows
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
 from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
@@ -15,6 +15,7 @@ from cordwood.spark import rows
 from cordwood.spark.options import SourceOptions, parse_options
 from cordwood.spark.planning import plan
 from cordwood.spark.reading import read_split
+from cordwood.spark.sink import writer
 from cordwood.spark.splits import Split
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class CordwoodSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what plans and reads; the schema may be a part of ours."""
         return CordwoodReader(parse_options(self._given), tuple(schema.names))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
+        """Return what writes; the options of writing are others than those of reading."""
+        return writer(self._given, schema, is_overwrite=overwrite)
 
 
 class CordwoodReader(DataSourceReader):

@@ -13,7 +13,7 @@ from cordwood.client.fate import DeliveryReport
 from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.records.batch import RecordBatch
 from tests.unit.client.fake_broker import served
-from tests.unit.records.encoder_samples import encoded
+from tests.unit.records.encode_samples import encoded
 
 T0 = ("t", 0)
 

@@ -11,7 +11,7 @@ from cordwood.records.batch import RecordBatch
 from cordwood.records.compression import Codec
 from cordwood.records.record import Record
 from tests.unit.client.fake_broker import FakeBroker, broker, run
-from tests.unit.records.encoder_samples import encoded
+from tests.unit.records.encode_samples import encoded
 
 
 def record(fake: FakeBroker, partition: int = 0) -> Record:

@@ -9,7 +9,7 @@ from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields, emptied, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.record import TimestampType
-from tests.unit.records.encoder_samples import encoded
+from tests.unit.records.encode_samples import encoded
 
 PRODUCER = BatchFields(producer_id=7, producer_epoch=1, base_sequence=5)
 

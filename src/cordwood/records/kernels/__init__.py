@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records.chunk import Decoder
-from cordwood.records.encoder import PlainEncoder, RecordEncoder
+from cordwood.records.encode import PlainEncoder, RecordEncoder
 from cordwood.records.inspect import Inspector, PlainInspector
 from cordwood.records.kernels import cache
 from cordwood.records.lines import LineWriter, PlainLineWriter
@@ -45,7 +45,7 @@ __all__ = [
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
     ("fill",),
-    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect", "encoder"),
+    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect", "encode"),
 )
 
 #: So many batches take as long by plain strides as by the kernels': with loading numba, or without.
@@ -78,9 +78,9 @@ def decoder() -> Decoder:
 
 def encoder() -> RecordEncoder:
     """Return an encoder for one thread: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.encoder"):
+    if not can_load(f"{__name__}.encode"):
         return PlainEncoder()
-    from cordwood.records.kernels.encoder import KernelEncoder  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.encode import KernelEncoder  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelEncoder()
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, EncodedRecords
-from cordwood.records.encoder import ByteColumn, HeaderColumn, PlainEncoder, RecordColumns
+from cordwood.records.encode import ByteColumn, HeaderColumn, PlainEncoder, RecordColumns
 from cordwood.records.record import NO_HEADERS, Header
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from cordwood.core.errors import InvalidRecordError
-from cordwood.records.encoder import ANY_PARTITION, PlainEncoder
+from cordwood.records.encode import ANY_PARTITION, PlainEncoder
 from cordwood.records.murmur2 import partition_of_key
-from tests.unit.records.encoder_samples import Row, byte_column, columns_of, numbers, read_back
+from tests.unit.records.encode_samples import Row, byte_column, columns_of, numbers, read_back
 
 PLAIN = PlainEncoder()
 ROWS = (

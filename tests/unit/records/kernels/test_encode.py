@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import InvalidRecordError
-from cordwood.records.encoder import PlainEncoder, RecordColumns
-from cordwood.records.kernels.encoder import KernelEncoder
-from tests.unit.records.encoder_samples import Row, byte_column, columns_of, numbers
+from cordwood.records.encode import PlainEncoder, RecordColumns
+from cordwood.records.kernels.encode import KernelEncoder
+from tests.unit.records.encode_samples import Row, byte_column, columns_of, numbers
 
 KERNEL = KernelEncoder()
 PLAIN = PlainEncoder()

@@ -14,7 +14,7 @@ from numba import types
 from cordwood.core.binary import Buffer
 from cordwood.records import murmur2
 from cordwood.records.builder import EncodedRecords
-from cordwood.records.encoder import ANY_PARTITION, ByteColumn, RecordColumns, outside
+from cordwood.records.encode import ANY_PARTITION, ByteColumn, RecordColumns, outside
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.door import INT, SLAB, SOURCE, Bytes, inlined, kernel, several
 from cordwood.records.kernels.intrinsics import (

@@ -4,7 +4,7 @@
 
 A row is named by its number, so that rows of one partition are taken out of their columns without
 moving any first. Offsets in a batch count from 0, times from its first record's. What becomes of
-a batch, its header among it, is the producer's. This is the plain twin of `kernels.encoder`.
+a batch, its header among it, is the producer's. This is the plain twin of `kernels.encode`.
 """
 
 from collections.abc import Iterator
