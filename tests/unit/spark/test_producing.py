@@ -9,13 +9,14 @@ from cordwood.core.errors import (
     NetworkError,
     UnknownTopicOrPartitionError,
 )
+from cordwood.core.types import TimestampMs
 from cordwood.records.murmur2 import partition_of_key
 from cordwood.spark.producing import produce
 from cordwood.spark.sink_options import parse_sink_options
 from cordwood.testing.clock import VirtualClock
 from cordwood.testing.kafka import Kafka
 
-CLOCK = VirtualClock(7_000)
+CLOCK = VirtualClock(TimestampMs(7_000))
 
 
 def write(kafka: Kafka, *batches: pa.RecordBatch, **options: str) -> int:
