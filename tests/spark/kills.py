@@ -1,10 +1,10 @@
 """Jobs killed at seeded moments: run, killed at a change of the disk, run again, compared.
 
     undisturbed   the job runs once: what it leaves, and how many changes of the disk it makes
-    each kill     the job runs in a new world; at a seeded one of these changes the process that is
-                  about to make it dies, be it a worker or the driver; half of a write has come
-                  through. Some runs are killed once more. Then the job runs to its end, and what it
-                  leaves has to be the same
+    each kill     the job runs in a new world; at a seeded change, in another stretch of them each
+                  time, the process that is about to make it dies, be it a worker or the driver;
+                  half of a write has come through. Some runs are killed again. Then the job runs to
+                  its end, and what it leaves has to be the same
 
 A worker dies of SIGKILL, and Spark gives the job up. A driver of ours would take the tests along:
 its call never returns, and whatever its thread still does to the disk comes to nothing.
@@ -24,7 +24,8 @@ from cordwood.core.system import SystemFile, SystemFiles
 
 #: Kills of each job; five jobs come to 20, and to 200 in the long run.
 KILLS: Final = 40 if os.environ.get("CORDWOOD_SOAK") == "1" else 4
-SECOND_KILLS: Final = 0.25
+KILLED_AGAIN: Final = 0.25
+NEVER: Final = 1 << 62
 SEED: Final = int(os.environ.get("CORDWOOD_SEED", "20261122"))
 
 
@@ -40,7 +41,7 @@ class Fate(NamedTuple):
     driver: int
 
     @classmethod
-    def sealed(cls, folder: Path, at: int = 1 << 62) -> "Fate":
+    def sealed(cls, folder: Path, at: int = NEVER) -> "Fate":
         """Begin to count anew; a task that Spark has not ended yet still has the fate before."""
         path = folder / f"fate-{len(list(folder.glob('fate-*')))}"
         path.touch()
@@ -163,13 +164,13 @@ def survive(
     changes = fate.changes
     for number in range(kills):
         world = _world(folder / f"killed-{number}", build)
-        at = chance.randint(1, changes)
-        died[_killed(job, world, Fate.sealed(folder, at))] += 1
-        assert not died["nobody"], "the job makes fewer changes than when it was undisturbed"
-        if chance.random() < SECOND_KILLS:
-            at = chance.randint(1, changes)
-            died[f"{_killed(job, world, Fate.sealed(folder, at))} again"] += 1
-        job(world, MortalFiles(Fate.sealed(folder)))
+        at = changes * number // kills + chance.randint(1, changes // kills)
+        who = _killed(job, world, Fate.sealed(folder, at))
+        assert who is not None, "the job makes fewer changes than when it was undisturbed"
+        while who is not None:
+            died[who] += 1
+            at = chance.randint(1, changes) if chance.random() < KILLED_AGAIN else NEVER
+            who = _killed(job, world, Fate.sealed(folder, at))
         assert look(world) == look(expected), f"killed at change {at} of {changes}, seed {SEED}"
     return Kills(kills, died)
 
@@ -180,12 +181,14 @@ def _world(path: Path, build: Callable[[Path], object]) -> Path:
     return path
 
 
-def _killed(job: Job, world: Path, fate: Fate) -> str:
-    """Run a job towards its fate, and say who has died; nobody if it had less to do than before."""
+def _killed(job: Job, world: Path, fate: Fate) -> str | None:
+    """Run a job towards its fate, and say who has died; None if it came to its end before."""
     try:
         job(world, MortalFiles(fate))
     except Killed:
         return "driver"
     except SparkError:
+        if fate.changes < fate.at:
+            raise
         return "worker"
-    return "nobody"
+    return None

@@ -54,7 +54,7 @@ def test_harness_finds_nothing_wrong_with_a_job_that_renames(
 
     kills = survive(job, begin, look=contents, folder=tmp_path, kills=3)
 
-    assert kills.died["worker"] + kills.died["driver"] == 3
+    assert kills.died["worker"] + kills.died["driver"] >= 3
 
 
 def test_harness_finds_out_a_job_that_writes_in_place(

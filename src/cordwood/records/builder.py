@@ -291,6 +291,22 @@ def emptied(batch: RecordBatch) -> bytearray:
     )
 
 
+def recoded(batch: RecordBatch, codec: Codec, *, level: int | None = None) -> bytearray:
+    """Return a batch with the same records, compressed otherwise."""
+    fields = BatchFields.of(batch)._replace(codec=codec, level=level)
+    raw = batch.uncompressed()
+    out = bytearray(HEADER_SIZE)
+    out += raw if codec is Codec.NONE else compress(codec, raw, level=level)
+    _write_header(
+        out,
+        fields,
+        last_offset=batch.last_offset,
+        timestamps=(batch.base_timestamp, batch.max_timestamp),
+        count=batch.count,
+    )
+    return out
+
+
 def filtered(
     batch: RecordBatch,
     raw: Buffer,

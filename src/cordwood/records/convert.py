@@ -49,7 +49,7 @@ def up_convert_kept(
     fields = BatchFields(
         base_offset=records[0].offset,
         codec=batch.codec,
-        log_append_time_ms=_log_append_time(batch),
+        log_append_time_ms=log_append_time_of(batch),
         delete_horizon_ms=delete_horizon_ms,
     )
     builder = BatchBuilder(fields)
@@ -60,7 +60,7 @@ def up_convert_kept(
 
 def up_convert_emptied(batch: LegacyBatch, *, base_offset: int) -> bytearray:
     """Return a v2 batch without records for the offsets of an old one."""
-    fields = BatchFields(base_offset=base_offset, log_append_time_ms=_log_append_time(batch))
+    fields = BatchFields(base_offset=base_offset, log_append_time_ms=log_append_time_of(batch))
     return empty_batch(fields, last_offset=batch.last_offset, max_timestamp=batch.max_timestamp)
 
 
@@ -128,14 +128,15 @@ def _write_down(batch: AnyBatch, magic: LegacyMagic, records: list[Record]) -> b
         magic,
         base_offset=records[0].offset,
         codec=batch.codec,
-        log_append_time_ms=_log_append_time(batch),
+        log_append_time_ms=log_append_time_of(batch),
     )
     for record in records:
         builder.append(record.key, record.value, timestamp=record.timestamp, offset=record.offset)
     return builder.build()
 
 
-def _log_append_time(batch: AnyBatch) -> int | None:
+def log_append_time_of(batch: AnyBatch) -> int | None:
+    """Return the time that a batch gives to all of its records, if it does."""
     if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return batch.max_timestamp
     return None

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cordwood.spark.jobs.exporting import Export
+    from cordwood.workbench.convert import ConvertReport
     from cordwood.workbench.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "export", "verify")
+__all__ = ("UNSEEN", "Progress", "convert", "export", "verify")
 
 
 def verify(
@@ -38,6 +39,28 @@ def verify(
 
     settings = verifying.Settings(config=dict(config or {}), broker_config=broker_config)
     return verifying.verify(spark, paths, settings=settings, progress=progress)
+
+
+def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
+    spark: "SparkSession",
+    paths: Sequence[str],
+    *,
+    out: str,
+    message_format: str = "v2",
+    codec: str | None = None,
+    level: int | None = None,
+    progress: Progress = UNSEEN,
+) -> "ConvertReport":
+    """Write partitions and log directories into `out`, in another message format or codec.
+
+    Without a codec each batch keeps its own; `level` is the codec's. The logs appear in `out` when
+    all of them are whole. A conversion that was stopped goes on when it is asked for again.
+    """
+    from cordwood.spark.jobs import converting  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.workbench.convert_batches import Wanted  # noqa: PLC0415  # as above
+
+    wanted = Wanted.named(message_format, codec, level=level)
+    return converting.convert(spark, paths, out=out, wanted=wanted, progress=progress)
 
 
 def export(

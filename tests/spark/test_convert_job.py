@@ -1,0 +1,72 @@
+"""A conversion by Spark leaves the bytes of the workbench's, and of itself if it is killed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cordwood.core.system import SystemFiles, SystemRandom
+from cordwood.records.compression import Codec
+from cordwood.workbench.convert import convert
+from cordwood.workbench.convert_batches import Wanted
+from cordwood.workbench.convert_segment import ConvertTools
+from tests.spark.kills import MortalFiles, survive
+from tests.unit.cli.commands import run
+from tests.unit.workbench.convert_samples import log_directory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WANTED = Wanted(codec=Codec.ZSTD, level=7)
+
+
+def build(world: Path) -> None:
+    """Make three partitions, out of files in memory."""
+    files = log_directory()
+    for partition in ("t-0", "t-1", "u-0"):
+        folder = world / "logs" / partition
+        folder.mkdir(parents=True)
+        for name in files.list("/d/t-0"):
+            file = files.open(f"/d/t-0/{name}")
+            (folder / name).write_bytes(file.pread(file.size, 0))
+
+
+def look(out: Path) -> dict[str, bytes]:
+    files = (path for path in out.rglob("*") if path.is_file())
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+
+
+def test_job_leaves_the_bytes_of_the_workbench(
+    spark: "SparkSession",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    build(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tools = ConvertTools(SystemFiles(), SystemRandom())
+    report = convert(tools, [str(tmp_path / "logs")], out=str(tmp_path / "here"), wanted=WANTED)
+    words = ("spark", "convert", "logs", "--out", "there", "--codec", "zstd", "--level", "7")
+
+    said = run(words, monkeypatch, capfd)
+
+    assert spark.getActiveSession() is spark
+    assert said.out == str(report).replace(f"{tmp_path}/here", f"{tmp_path}/there") + "\n"
+    assert look(tmp_path / "there") == look(tmp_path / "here")
+    assert len(look(tmp_path / "there")) > 30
+
+
+@pytest.mark.timeout(7200)
+def test_job_that_is_killed_leaves_what_it_leaves_undisturbed(
+    spark: "SparkSession", tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    from cordwood.spark.jobs import converting  # noqa: PLC0415  # needs pyspark
+
+    def job(world: Path, files: MortalFiles) -> None:
+        logs, out = [str(world / "logs")], str(world / "new")
+        converting.convert(spark, logs, out=out, wanted=WANTED, files=files)
+
+    kills = survive(job, build, look=lambda world: look(world / "new"), folder=tmp_path)
+
+    report(f"convert: {kills}")
