@@ -12,9 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pyspark.sql import SparkSession
-
     from cordwood.core.settings import SettingValue
+    from cordwood.spark.session import SparkSession
     from cordwood.testing.clock import VirtualClock
     from cordwood.testing.files import MemoryFiles
     from cordwood.testing.kafka import Kafka

@@ -17,7 +17,7 @@ import cordwood.spark
 from cordwood.testing.kafka import Kafka
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from cordwood.spark.session import DataFrame, SparkSession
 
 _SETTINGS: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
