@@ -13,7 +13,8 @@ import pytest
 
 from cordwood.core.system import SystemFiles
 from cordwood.workbench.findings import Finding
-from cordwood.workbench.stat import LogSums, stat
+from cordwood.workbench.log_sums import LogSums
+from cordwood.workbench.stat import stat
 from cordwood.workbench.verify import verify
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import (

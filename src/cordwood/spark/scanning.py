@@ -10,10 +10,12 @@ keep the cores busy, and no more.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
 from cordwood.records.kernels import decoder, sweeper
 from cordwood.spark.counting import count_split
@@ -23,6 +25,8 @@ from cordwood.spark.planning import plan
 from cordwood.spark.reading import read_split
 from cordwood.spark.source import columns_of
 from cordwood.spark.splits import Split, pack
+from cordwood.spark.summing import sum_split
+from cordwood.workbench.log_sums import LogCounting, LogStat, stat_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,6 +82,24 @@ class Scan:
         """
         return sum(run_tasks(self._spark, self._tasks, work=partial(_count, options=self._options)))
 
+    def stat(self, *, deep: bool = False) -> LogStat:
+        """Return what batch headers say together; with `deep` what the records say, too.
+
+        It is of batches as they lie in segments, so of those that were aborted as well, and of the
+        whole of one that a bound lies in.
+        """
+        if any(split.path is None for split in self.splits):
+            raise SettingError(
+                "statistics are of segments, and some of this scan is in brokers alone",
+                key="kafka.bootstrap.servers",
+                remedy="leave it out, or end the scan where the segments do",
+            )
+        counted: dict[str, LogCounting] = {}
+        work = partial(_sums, is_deep=deep)
+        for path, part in chain.from_iterable(run_tasks(self._spark, self._tasks, work=work)):
+            counted.setdefault(path, LogCounting(is_deep=deep)).follow(part)
+        return stat_of(counted.items(), is_deep=deep)
+
 
 def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
     """Return how many tasks there are to be."""
@@ -114,3 +136,13 @@ def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> i
     of_brokers = (split for split in splits if split.path is None)
     fetched = (batch for split in of_brokers for batch in read_split(split, _ANY, options=options))
     return in_segments + sum(int(batch.num_rows) for batch in fetched)
+
+
+def _sums(splits: Sequence[Split], _tell: Tell, *, is_deep: bool) -> list[tuple[str, LogCounting]]:
+    """Return the numbers of each split, and where it is."""
+    files, passing = SystemFiles(), sweeper()
+    return [
+        (split.path, sum_split(files, split, sweeper=passing, is_deep=is_deep))
+        for split in splits
+        if split.path is not None
+    ]

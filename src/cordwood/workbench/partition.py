@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cordwood.workbench.explain import Explanation
     from cordwood.workbench.findings import Verification
-    from cordwood.workbench.stat import LogStat
+    from cordwood.workbench.log_sums import LogStat
 
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 BATCH_ROWS: Final = 1 << 16

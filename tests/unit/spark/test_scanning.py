@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 import cordwood.spark
 from cordwood.core.errors import SettingError
+from cordwood.core.system import SystemFiles
+from cordwood.workbench.stat import stat
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import marker, produced, v2
 
@@ -121,3 +123,10 @@ def test_bytes_are_answered_by_arrow_functions(spark: "SparkSession", tmp_path: 
     (row,) = scan.map_arrow(longest, "most int", columns=["value"]).collect()
 
     assert row["most"] == 1000 - 66 - 4
+
+
+def test_statistics_are_those_of_the_directories(spark: "SparkSession", tmp_path: Path) -> None:
+    path = _logs(tmp_path, orders_0=v2(0, 9) + v2(10), orders_1=v2(0) + v2(1))
+    scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="3")
+
+    assert scan.stat(deep=True) == stat(SystemFiles(), [path], is_deep=True)

@@ -6,7 +6,8 @@ from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.kernels.sweep import KernelSweeper
 from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.stat import LARGEST, LogSums, stat
+from cordwood.workbench.log_sums import LARGEST, LogSums
+from cordwood.workbench.stat import stat
 from tests.unit.records.segments import legacy
 from tests.unit.records.test_sweep import keyed
 from tests.unit.storage.log_samples import DIRECTORY, marker, produced
