@@ -7,8 +7,10 @@ what it answers. A task costs as much as reading some hundred megabytes, so ther
 keep the cores busy, and no more.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -19,6 +21,7 @@ from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
 from cordwood.records.kernels import decoder, sweeper
 from cordwood.spark.counting import count_split
+from cordwood.spark.histogram import TimeCounts, count_times, histogram, microseconds
 from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.planning import plan
@@ -100,6 +103,16 @@ class Scan:
             counted.setdefault(path, LogCounting(is_deep=deep)).follow(part)
         return stat_of(counted.items(), is_deep=deep)
 
+    def time_histogram(self, bucket: timedelta) -> pa.Table:
+        """Return `count`, the records of each stretch of time, by `timestamp`, where it begins.
+
+        Stretches are as long as `bucket`, from 1970 on; only those that have records are there.
+        """
+        length = microseconds(bucket)
+        work = partial(_times, options=self._options, length=length)
+        counts = sum(run_tasks(self._spark, self._tasks, work=work), Counter[int | None]())
+        return histogram(counts, length=length)
+
 
 def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
     """Return how many tasks there are to be."""
@@ -118,10 +131,15 @@ def _mapped(
     """Call a function on the records of the task whose number is in the one row."""
     numbers = (number for batch in batches for number in batch.column("id").to_pylist())
     splits = (split for number in numbers for split in tasks[number])
-    columns = columns_of(options)
-    return function(
-        batch for split in splits for batch in read_split(split, columns, options=options)
-    )
+    return function(_records(splits, columns_of(options), options))
+
+
+def _records(
+    splits: Iterable[Split], columns: Sequence[str], options: SourceOptions
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of splits, one split after the other."""
+    for split in splits:
+        yield from read_split(split, columns, options=options)
 
 
 def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> int:
@@ -134,7 +152,7 @@ def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> i
     )
     in_segments = sum(count(split) for split in splits if split.path is not None)
     of_brokers = (split for split in splits if split.path is None)
-    fetched = (batch for split in of_brokers for batch in read_split(split, _ANY, options=options))
+    fetched = _records(of_brokers, _ANY, options)
     return in_segments + sum(int(batch.num_rows) for batch in fetched)
 
 
@@ -146,3 +164,9 @@ def _sums(splits: Sequence[Split], _tell: Tell, *, is_deep: bool) -> list[tuple[
         for split in splits
         if split.path is not None
     ]
+
+
+def _times(
+    splits: Sequence[Split], _tell: Tell, *, options: SourceOptions, length: int
+) -> TimeCounts:
+    return count_times(_records(splits, ("timestamp",), options), length=length)

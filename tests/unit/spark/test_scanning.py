@@ -1,6 +1,7 @@
 """Questions that tasks answer, and what comes back."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,3 +131,14 @@ def test_statistics_are_those_of_the_directories(spark: "SparkSession", tmp_path
     scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="3")
 
     assert scan.stat(deep=True) == stat(SystemFiles(), [path], is_deep=True)
+
+
+def test_histogram_has_the_records_of_all_tasks(spark: "SparkSession", tmp_path: Path) -> None:
+    path = _logs(tmp_path, orders_0=v2(0, 9) + v2(10, timestamp=5_000), orders_1=v2(0))
+
+    found = cordwood.spark.scan(spark, path).time_histogram(timedelta(seconds=2))
+
+    assert found.to_pylist() == [
+        {"timestamp": datetime(1970, 1, 1, tzinfo=UTC), "count": 11},
+        {"timestamp": datetime(1970, 1, 1, 0, 0, 4, tzinfo=UTC), "count": 1},
+    ]
