@@ -31,15 +31,20 @@ def gaps_between(
     waiting: list[Gap] = []
     next_offset = start
     for header in headers:
-        is_exact = header.record_count >= 0 or not header.codec_id
-        if is_exact and header.base_offset > next_offset:
+        if says_start(header) and header.base_offset > next_offset:
             waiting.append(Gap(next_offset, header.base_offset, is_compacted=False))
-        if _has_lost_records(header) or header.next_offset <= cleaned_to:
+        if has_lost_records(header) or header.next_offset <= cleaned_to:
             yield from (gap._replace(is_compacted=True) for gap in waiting)
             waiting.clear()
         next_offset = header.next_offset
     yield from (gap._replace(is_compacted=gap.end_offset <= cleaned_to) for gap in waiting)
 
 
-def _has_lost_records(header: BatchHeader) -> bool:
+def says_start(header: BatchHeader) -> bool:
+    """Whether a batch says where it begins, as messages around others do not."""
+    return header.record_count >= 0 or not header.codec_id
+
+
+def has_lost_records(header: BatchHeader) -> bool:
+    """Whether a batch has fewer records than offsets, as a cleaner leaves it."""
     return 0 <= header.record_count < header.next_offset - header.base_offset

@@ -1,0 +1,96 @@
+"""What a log has at each offset."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.spark.jobs.audit_compare import Kind
+from cordwood.spark.jobs.audit_offsets import LogFound, find_offsets, runs_of
+from cordwood.spark.jobs.audit_runs import Run, unpacked
+from cordwood.spark.options import SourceOptions
+from tests.unit.spark.jobs.export_samples import split, write_log
+from tests.unit.storage.segment_samples import marker, message, produced, v2
+
+COMMITTED = SourceOptions(is_committed=True)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "runs"),
+    (
+        ([], []),
+        ([7], [Run(7, 8)]),
+        ([0, 1, 2, 5, 6], [Run(0, 3), Run(5, 7)]),
+        ([6, 0, 2, 1, 5], [Run(0, 3), Run(5, 7)]),
+        ([0, 1, 1, 2], [Run(0, 2), Run(1, 3)]),
+    ),
+)
+def test_offsets_are_runs(offsets: list[int], runs: list[Run]) -> None:
+    assert runs_of(pa.array(offsets, pa.int64())) == runs
+
+
+def _found(
+    tmp_path: Path, end: int, *batches: bytes, options: SourceOptions = COMMITTED
+) -> LogFound:
+    logs = write_log(tmp_path, *batches)
+    return find_offsets(split(logs, 0, end), lambda _: None, options=options)
+
+
+def _kinds(found: LogFound) -> dict[Kind, list[tuple[int, int]]]:
+    return {
+        kind: [(run.start, run.end) for run in unpacked(data)] for kind, data in found.runs.items()
+    }
+
+
+def test_records_follow_each_other_over_batches(tmp_path: Path) -> None:
+    assert _kinds(_found(tmp_path, 8, v2(0, 4), v2(5, 7))) == {Kind.RECORD: [(0, 8)]}
+
+
+def test_aborted_records_and_markers_are_told_apart(tmp_path: Path) -> None:
+    aborted = produced(0, 2, producer_id=1) + marker(3, producer_id=1, is_commit=False)
+    committed = produced(4, 5, producer_id=2) + marker(6, producer_id=2, is_commit=True)
+
+    assert _kinds(_found(tmp_path, 7, aborted, committed)) == {
+        Kind.ABORTED: [(0, 3)],
+        Kind.MARKER: [(3, 4), (6, 7)],
+        Kind.RECORD: [(4, 6)],
+    }
+
+
+def test_aborted_records_are_records_where_all_are_wanted(tmp_path: Path) -> None:
+    aborted = produced(0, 2, producer_id=1) + marker(3, producer_id=1, is_commit=False)
+    options = replace(COMMITTED, is_committed=False)
+
+    assert _kinds(_found(tmp_path, 4, aborted, options=options)) == {
+        Kind.RECORD: [(0, 3)],
+        Kind.MARKER: [(3, 4)],
+    }
+
+
+def test_offsets_between_batches_are_gaps(tmp_path: Path) -> None:
+    found = _found(tmp_path, 9, v2(2, 3), v2(6, 7))
+
+    assert _kinds(found)[Kind.GAP] == [(0, 2), (4, 6), (8, 9)]
+    assert found.cleaned_to == 0
+
+
+def test_offsets_inside_of_a_batch_are_compacted(tmp_path: Path) -> None:
+    found = _found(tmp_path, 8, v2(0, 2), _thinned(3, 7))
+
+    assert _kinds(found) == {Kind.RECORD: [(0, 4)], Kind.COMPACTED: [(4, 8)]}
+    assert found.cleaned_to == 8
+
+
+def _thinned(first: int, last: int) -> bytes:
+    """Return a batch that a cleaner has left the first record of."""
+    builder = BatchBuilder(BatchFields(base_offset=first))
+    builder.append(b"k", b"v", timestamp=1000)
+    return bytes(builder.build(last_offset=last))
+
+
+def test_old_formats_have_no_gap_before_what_wraps_others(tmp_path: Path) -> None:
+    found = _found(tmp_path, 2, message(0), message(1))
+
+    assert _kinds(found) == {Kind.RECORD: [(0, 2)]}
