@@ -7,20 +7,34 @@ places ──► what each has ──► ranges ──► pieces ──► split
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
-from cordwood.spark.bounds import ensure_known, extent_of, resolve
+from cordwood.spark.bounds import Extent, ensure_known, extent_of, resolve
 from cordwood.spark.brokers import asked_brokers
-from cordwood.spark.holdings import Holding, Piece, Place, cover
+from cordwood.spark.holdings import Holding, Piece, Place, Range, cover
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.segments import find_directories, open_log
 from cordwood.spark.splits import Split, cut_into, cut_log, cut_range, limit_records
 
 
+class Plan(NamedTuple):
+    """What is read, of what there is of each partition, as of one moment."""
+
+    extents: Mapping[TopicPartition, Extent]
+    ranges: Mapping[TopicPartition, Range]
+    splits: list[Split]
+
+
 def plan(options: SourceOptions) -> list[Split]:
     """Return what there is to read, cut into splits of much the same size."""
+    return whole_plan(options).splits
+
+
+def whole_plan(options: SourceOptions) -> Plan:
+    """Return the splits with what they were made of."""
     files = SystemFiles()
     with _places(files, options) as places:
         held = _held(places)
@@ -32,7 +46,8 @@ def plan(options: SourceOptions) -> list[Split]:
     for wanted in ranges:
         found, _ = cover(wanted, held[wanted.partition])
         pieces += found
-    return split_pieces(files, pieces, options=options)
+    splits = split_pieces(files, pieces, options=options)
+    return Plan(extents, {each.partition: each for each in ranges}, splits)
 
 
 def split_pieces(files: Files, pieces: Sequence[Piece], *, options: SourceOptions) -> list[Split]:

@@ -15,11 +15,12 @@ from cordwood.spark.jobs.progress import UNSEEN, Progress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from cordwood.spark.jobs.auditing import Audit
     from cordwood.spark.jobs.exporting import Export
     from cordwood.workbench.convert import ConvertReport
     from cordwood.workbench.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "convert", "export", "verify")
+__all__ = ("UNSEEN", "Progress", "audit", "convert", "export", "verify")
 
 
 def verify(
@@ -76,3 +77,17 @@ def export(
     from cordwood.spark.jobs.export_options import parse_export  # noqa: PLC0415  # as above
 
     return exporting.export(spark, parse_export({**options, "to": to}), progress=progress)
+
+
+def audit(
+    spark: "SparkSession", of: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
+) -> "Audit":
+    """Prove that a table has each offset of a log exactly once, and tell which it has not.
+
+    `of` is the table's folder, whoever made it; `options` say what its columns are called
+    (`spark.jobs.audit_options`), and where the log is (`spark.options`).
+    """
+    from cordwood.spark.jobs import auditing  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.audit_options import parse_audit  # noqa: PLC0415  # as above
+
+    return auditing.audit(spark, parse_audit({**options, "of": of}), progress=progress)

@@ -14,6 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.dataset as ds
+
+from cordwood.core.errors import TableError
+from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
 from cordwood.spark.jobs.export_files import WrittenFile, table_schema
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
@@ -29,6 +33,7 @@ from cordwood.spark.jobs.export_tables import (
     TableAddress,
     missing,
     not_ours,
+    nothing_there,
     partition_values,
     until_taken,
 )
@@ -61,6 +66,30 @@ class DeltaLakeTable:
         """Return what the newest commit of an export says."""
         table = self._table()
         return None if table is None else self._standing_of(table)
+
+    def pieces(self) -> list[Piece]:
+        """Return the files of the newest version."""
+        from deltalake.exceptions import DeltaProtocolError  # noqa: PLC0415  # an extra
+
+        table = self._table()
+        if table is None:
+            raise nothing_there(self.name)
+        try:
+            found = table.to_pyarrow_dataset()
+        except DeltaProtocolError as error:
+            raise TableError(
+                f"cannot be read by deltalake: {error}",
+                path=self.name,
+                remedy="rewrite it without these features, or audit a copy of it",
+            ) from error
+        return [
+            ParquetPiece(
+                str(Path(self.name, fragment.path)),
+                Path(self.name, fragment.path).stat().st_size,
+                ds.get_partition_keys(fragment.partition_expression),
+            )
+            for fragment in found.get_fragments()
+        ]
 
     def folder(self, shape: Shape) -> str:  # noqa: ARG002  # a folder is the same for all
         """Return the table's own folder."""

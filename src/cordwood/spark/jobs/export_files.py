@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
 from cordwood.spark import rows
+from cordwood.spark.holdings import Range
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.reading import read_split
 from cordwood.spark.splits import Split
@@ -82,10 +83,10 @@ class WrittenFile(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a task has written, and of how many records of each partition."""
+    """What a task has written, and how many records it was of each split."""
 
     files: tuple[WrittenFile, ...]
-    records: tuple[tuple[TopicPartition, int], ...]
+    records: tuple[tuple[Range, int], ...]
 
 
 def table_schema(columns: Sequence[str]) -> pa.Schema:
@@ -103,17 +104,16 @@ def write_splits(
     The names of files begin with `name`, which nobody else has.
     """
     files = _Files(order, name)
-    records: dict[TopicPartition, int] = {}
+    records = []
     for split in splits:
-        topic_partition = split.range.partition
-        count = records.setdefault(topic_partition, 0)
+        count = 0
         for batch in read_split(split, _read_columns(order), options=order.options):
             count += batch.num_rows
-            for place, share in _shares(batch, topic_partition, order=order):
+            for place, share in _shares(batch, split.range.partition, order=order):
                 files.add(place, share)
-        records[topic_partition] = count
+        records.append((split.range, count))
         tell(split.size)
-    return Written(files.finish(), tuple(records.items()))
+    return Written(files.finish(), tuple(records))
 
 
 # -- which rows go where

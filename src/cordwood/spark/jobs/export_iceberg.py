@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.jobs.audit_pieces import IcebergPiece, Piece
 from cordwood.spark.jobs.export_files import table_schema
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
@@ -31,6 +32,7 @@ from cordwood.spark.jobs.export_tables import (
     TableAddress,
     missing,
     not_ours,
+    nothing_there,
     until_taken,
 )
 
@@ -61,6 +63,22 @@ class IcebergTable:
         """Return what the current snapshot says."""
         table = self._table()
         return None if table is None else self._standing_of(table)
+
+    def pieces(self) -> list[Piece]:
+        """Return the files of the current snapshot, each with what was deleted of it."""
+        table = self._table()
+        if table is None:
+            raise nothing_there(self.name)
+        return [
+            IcebergPiece(
+                task.file.file_path,
+                task.file.file_size_in_bytes,
+                task,
+                table.metadata,
+                table.io.properties,
+            )
+            for task in table.scan().plan_files()
+        ]
 
     def folder(self, shape: Shape) -> str:
         """Return the folder for data; the table is made, for it says where that is."""

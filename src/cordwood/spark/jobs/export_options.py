@@ -14,7 +14,7 @@ All others are the source's (`spark.options`). Where they do not say else, what 
 what read_committed reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
@@ -58,9 +58,8 @@ def parse_export(given: Mapping[str, str]) -> ExportOrder:
     """Return the value of an export's options; SettingError names what cannot be used."""
     texts = {name.lower(): text for name, text in given.items()}
     own = {name: texts.pop(name.lower(), "") for name in _OWN}
-    address = _address(texts, own)
-    check_address(address)
-    source = _source(texts)
+    address = take_address(texts, TO, own=own)
+    source = source_of(texts, (TO, *_OWN))
     file_bytes = _count(own, "fileBytes", FILE_BYTES)
     return ExportOrder(
         source=source if "splitbytes" in texts else replace(source, split_bytes=file_bytes),
@@ -74,26 +73,28 @@ def parse_export(given: Mapping[str, str]) -> ExportOrder:
     )
 
 
-def _address(texts: dict[str, str], own: Mapping[str, str]) -> TableAddress:
-    """Take what is said of the table out of the texts."""
-    path = texts.pop(TO, "")
+def take_address(texts: dict[str, str], where: str, *, own: Mapping[str, str]) -> TableAddress:
+    """Take what is said of a table out of the texts; its path is the option `where`."""
+    path = texts.pop(where, "")
     if not path:
-        raise _wrong(TO, "nothing is said of where to export to", "give to=<folder>")
+        raise _wrong(where, "nothing is said of where the table is", f"give {where}=<folder>")
     catalog = {name: texts.pop(name) for name in list(texts) if name.startswith(_CATALOG)}
     kind = own["format"] or "parquet"
     if catalog and kind != ICEBERG:
         raise _wrong(next(iter(catalog)), f"{kind} has no catalog", "leave it out, or use iceberg")
-    return TableAddress(
+    address = TableAddress(
         path=path.removeprefix("file://"),
         format=kind,
         name=own["table"] or None,
         catalog={name.removeprefix(_CATALOG): text for name, text in catalog.items()},
     )
+    check_address(address)
+    return address
 
 
-def _source(texts: dict[str, str]) -> SourceOptions:
-    """Return the options of the source; what is near one of ours is told of that."""
-    names = {each.lower(): each for each in (TO, *_OWN)}
+def source_of(texts: dict[str, str], own: Iterable[str]) -> SourceOptions:
+    """Return the options of the source; what is near one of the job's own is told of that."""
+    names = {each.lower(): each for each in own}
     for name in texts.keys() - {each.lower() for each in NAMES}:
         near = get_close_matches(name, names, n=1)
         if near:

@@ -18,8 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pyarrow.dataset as ds
+
 from cordwood.core.errors import TableError
 from cordwood.core.system import SystemFiles
+from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
     Shape,
@@ -33,6 +36,7 @@ from cordwood.spark.jobs.export_tables import (
     Addition,
     TableAddress,
     not_ours,
+    nothing_there,
 )
 from cordwood.storage.atomic import write_atomically
 
@@ -96,7 +100,28 @@ class ParquetTable:
         self._move(path)
         return after
 
-    def unmoved(self) -> list[str]:
+    def pieces(self) -> list[Piece]:
+        """Return the files of the folder, but for those that readers pass over."""
+        unmoved = self._unmoved()
+        if unmoved:
+            raise TableError(
+                f"its newest commit was interrupted: {unmoved[0]} is not in its place",
+                path=self.name,
+                remedy="make the export again, which finishes it",
+            )
+        if not self._root.exists():
+            raise nothing_there(self.name)
+        found = ds.dataset(self._root, format="parquet", partitioning="hive")
+        return [
+            ParquetPiece(
+                fragment.path,
+                Path(fragment.path).stat().st_size,
+                ds.get_partition_keys(fragment.partition_expression),
+            )
+            for fragment in found.get_fragments()
+        ]
+
+    def _unmoved(self) -> list[str]:
         """Return the files of the newest commit that are not in their places."""
         newest = self._newest()
         named = [] if newest is None else json.loads(newest.read_text())[_FILES]

@@ -8,55 +8,60 @@ the table where it stands. A chore has splits of about a file's size together, o
 as it takes: small partitions would make small files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeVar
 
 from cordwood.core.errors import TableError
 from cordwood.core.types import TopicPartition
+from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.export_ledger import Held, Standing, Stretch, check_start
-from cordwood.spark.options import FROM_EARLIEST, TO_LATEST, SourceOptions
+from cordwood.spark.options import FROM_EARLIEST, SourceOptions
+from cordwood.spark.planning import Plan
 from cordwood.spark.splits import Split
+
+
+class Sized(Protocol):
+    """What has a part of the bytes that there are to read."""
+
+    @property
+    def size(self) -> int:
+        """How many, about."""
+
+
+S = TypeVar("S", bound=Sized)
 
 _ANOTHER_LOG: Final = "the log was cut off, or is another one: export it into another table"
 
 
-def follow(
-    splits: Sequence[Split], standing: Standing, *, options: SourceOptions, table: str
-) -> list[Split]:
-    """Return what is left of splits, in order, behind the ends of a table.
+def follow(plan: Plan, standing: Standing, *, options: SourceOptions, table: str) -> list[Split]:
+    """Return what is left of the splits of a plan, in order, behind the ends of a table.
 
     A start that is given is where the table begins, so the same options go on; or it is where it
     ends. TableError is raised at any other, and where the log has come to end before the table.
     """
-    left: list[Split] = []
-    for partition, group in groupby(splits, key=lambda split: split.range.partition):
-        parts = list(group)
-        held = standing.held.get(partition)
-        if held is None:
-            left += parts
-            continue
-        first = parts[0].range.start
-        if options.starting != FROM_EARLIEST and first != held.start:
-            check_start(standing, partition, start=first, table=table)
-        if options.ending == TO_LATEST and parts[-1].range.end < held.end:
+    for partition, held in standing.held.items():
+        extent, wanted = plan.extents.get(partition), plan.ranges.get(partition)
+        if extent is not None and extent.end < held.end:
             raise TableError(
-                f"has {partition} up to offset {held.end}, and the log ends at "
-                f"{parts[-1].range.end}",
+                f"has {partition} up to offset {held.end}, and the log ends at {extent.end}",
                 path=table,
                 remedy=_ANOTHER_LOG,
             )
-        left += [_behind(split, held) for split in parts if split.range.end > held.end]
-    return left
+        is_given = wanted is not None and options.starting != FROM_EARLIEST
+        if wanted is not None and is_given and wanted.start != held.start:
+            check_start(standing, partition, start=wanted.start, table=table)
+    parts = [_behind(split, standing.held.get(split.range.partition)) for split in plan.splits]
+    return [split for split in parts if split.range.start < split.range.end]
 
 
-def _behind(split: Split, held: Held) -> Split:
-    """Return the part of a split that a table does not have."""
+def _behind(split: Split, held: Held | None) -> Split:
+    """Return the part of a split that a table does not have, which may be nothing."""
     _, start, end = split.range
-    if start >= held.end:
+    if held is None or start >= held.end:
         return split
-    size = split.size * (end - held.end) // (end - start)
-    return split._replace(range=split.range._replace(start=held.end), size=size)
+    first = min(held.end, end)
+    size = split.size * (end - first) // (end - start)
+    return split._replace(range=split.range._replace(start=first), size=size)
 
 
 def refuse_lost(splits: Sequence[Split], standing: Standing, *, table: str) -> None:
@@ -71,48 +76,47 @@ def refuse_lost(splits: Sequence[Split], standing: Standing, *, table: str) -> N
             )
 
 
-def rounds(splits: Sequence[Split], commit_bytes: int) -> Iterator[list[Split]]:
-    """Yield the splits of each commit, of at most so many bytes or of one split."""
-    yield from _gathered(splits, commit_bytes)
+def chores(items: Iterable[S], most: int) -> list[list[S]]:
+    """Return what each task works off, at most so many bytes or one item; the largest first."""
+    return sorted(gathered(items, most), key=bytes_of, reverse=True)
 
 
-def chores(splits: Sequence[Split], file_bytes: int) -> list[tuple[Split, ...]]:
-    """Return the splits of each task, of at most so many bytes or one split; the largest first."""
-    found = map(tuple, _gathered(splits, file_bytes))
-    return sorted(found, key=bytes_of, reverse=True)
-
-
-def bytes_of(splits: Sequence[Split]) -> int:
+def bytes_of(items: Iterable[Sized]) -> int:
     """Return how much there is to read, about."""
-    return sum(split.size for split in splits)
+    return sum(item.size for item in items)
 
 
 def stretches_of(
     splits: Sequence[Split],
-    records: Mapping[TopicPartition, int],
+    records: Mapping[Range, int],
     *,
     held: Mapping[TopicPartition, Held],
 ) -> list[Stretch]:
-    """Return what splits add to a table; behind its end there may be what the log has no more."""
-    found = []
-    for partition, group in groupby(splits, key=lambda split: split.range.partition):
-        parts = list(group)
-        first = parts[0].range.start
-        start = held[partition].end if partition in held else first
-        count = records.get(partition, 0)
-        found.append(Stretch(partition, start, parts[-1].range.end, count, first - start))
+    """Return what splits add to a table; before each there may be what the log has no more."""
+    found: list[Stretch] = []
+    for split in splits:
+        partition, start, end = split.range
+        count, before = records.get(split.range, 0), found[-1] if found else None
+        if before is None or before.partition != partition:
+            begin = held[partition].end if partition in held else start
+        elif before.end == start:
+            found[-1] = before._replace(end=end, records=before.records + count)
+            continue
+        else:
+            begin = before.end
+        found.append(Stretch(partition, begin, end, count, start - begin))
     return found
 
 
-def _gathered(splits: Sequence[Split], most: int) -> Iterator[list[Split]]:
-    """Yield runs of splits that have at most so many bytes, or are one."""
-    run: list[Split] = []
+def gathered(items: Iterable[S], most: int) -> Iterator[list[S]]:
+    """Yield runs of items that have at most so many bytes, or are one."""
+    run: list[S] = []
     size = 0
-    for split in splits:
-        if run and size + split.size > most:
+    for item in items:
+        if run and size + item.size > most:
             yield run
             run, size = [], 0
-        run.append(split)
-        size += split.size
+        run.append(item)
+        size += item.size
     if run:
         yield run

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.errors import SettingError, TableError
+from cordwood.spark.jobs.audit_pieces import Piece
 from cordwood.spark.jobs.export_files import WrittenFile
 from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch
 
@@ -59,7 +60,13 @@ class ExportTable(Protocol):
     def standing(self) -> Standing | None:
         """Return where it stands as of its newest commit; None while there is no table.
 
-        TableError is raised where there is a table that no export has made.
+        ForeignTableError is raised where there is a table that no export has made.
+        """
+
+    def pieces(self) -> list[Piece]:
+        """Return what its readers see now, whoever made it.
+
+        TableError is raised where there is nothing, or what cannot be read here.
         """
 
     def folder(self, shape: Shape) -> str:
@@ -98,13 +105,22 @@ def missing(library: str, error: ImportError) -> SettingError:
     )
 
 
-def not_ours(table: str) -> TableError:
+class ForeignTableError(TableError):
+    """There is a table, and no export has made it."""
+
+
+def not_ours(table: str) -> ForeignTableError:
     """Return what to raise where something is that no export has made."""
-    return TableError(
+    return ForeignTableError(
         "is there, and no export has made it",
         path=table,
         remedy="name a place where nothing is yet",
     )
+
+
+def nothing_there(table: str) -> TableError:
+    """Return what to raise where a table is to be read and none is."""
+    return TableError("there is no table", path=table, remedy="check where it is, and its format")
 
 
 def until_taken(

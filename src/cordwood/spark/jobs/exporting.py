@@ -8,12 +8,11 @@ killed is begun again with the same options, and goes on behind its last commit.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -28,8 +27,8 @@ from cordwood.spark.jobs.export_plan import (
     bytes_of,
     chores,
     follow,
+    gathered,
     refuse_lost,
-    rounds,
     stretches_of,
 )
 from cordwood.spark.jobs.export_tables import (
@@ -42,11 +41,8 @@ from cordwood.spark.jobs.export_tables import (
 )
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.jobs.running import run_tasks
-from cordwood.spark.planning import plan
+from cordwood.spark.planning import whole_plan
 from cordwood.spark.splits import Split
-
-if TYPE_CHECKING:
-    from cordwood.core.types import TopicPartition
 
 _TABLES: Final[Mapping[str, Callable[[TableAddress], ExportTable]]] = {
     PARQUET: ParquetTable,
@@ -124,14 +120,14 @@ def export(spark: SparkSession, order: ExportOrder, *, progress: Progress = UNSE
     with table.writing():
         standing = table.standing() or empty(shape)
         check_shape(standing, shape, table=table.name)
-        splits = follow(plan(order.source), standing, options=order.source, table=table.name)
+        splits = follow(whole_plan(order.source), standing, options=order.source, table=table.name)
         if not order.may_lose:
             refuse_lost(splits, standing, table=table.name)
         progress.begin("export", bytes_of(splits))
         if splits:
             write = replace(write, folder=table.folder(shape))
         additions = []
-        for each in rounds(splits, order.commit_bytes):
+        for each in gathered(splits, order.commit_bytes):
             parts = chores(each, order.file_bytes)
             work = partial(_chore, order=write)
             written = run_tasks(spark, parts, work=work, progress=progress)
@@ -159,8 +155,6 @@ def _chore(splits: Sequence[Split], tell: Callable[[int], object], *, order: Wri
 
 
 def _addition(splits: Sequence[Split], written: Sequence[Written], before: Standing) -> Addition:
-    records: Counter[TopicPartition] = Counter()
-    for each in written:
-        records.update(dict(each.records))
+    records = dict(counted for each in written for counted in each.records)
     files = tuple(file for each in written for file in each.files)
     return Addition(files, tuple(stretches_of(splits, records, held=before.held)))

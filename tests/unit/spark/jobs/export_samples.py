@@ -44,5 +44,4 @@ def written(table: ExportTable, part: Split, name: str, *, by: tuple[str, ...] =
 
 
 def addition(found: Written, part: Split) -> Addition:
-    partition, start, end = part.range
-    return Addition(found.files, (Stretch(partition, start, end, dict(found.records)[partition]),))
+    return Addition(found.files, (Stretch(*part.range, dict(found.records)[part.range]),))

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("deltalake", reason="the extra spark is not installed")
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from cordwood.core.errors import TableError
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
@@ -113,3 +113,27 @@ def test_table_of_others_is_refused(table: DeltaLakeTable) -> None:
 
     with pytest.raises(TableError, match="no export has made it"):
         table.standing()
+
+
+def test_pieces_are_the_files_of_the_newest_version(table: DeltaLakeTable, logs: Path) -> None:
+    _add(table, logs, (0, 5), by=("topic",))
+    DeltaTable(table.name).delete("offset < 2")
+
+    (piece,) = table.pieces()
+
+    rows = [row for batch in piece.batches(("topic", "offset")) for row in batch.to_pylist()]
+    assert rows == [{"offset": offset, "topic": "orders"} for offset in (2, 3, 4)]
+
+
+def test_table_that_is_not_there_has_no_pieces(table: DeltaLakeTable) -> None:
+    with pytest.raises(TableError, match="there is no table"):
+        table.pieces()
+
+
+def test_table_that_the_library_cannot_read_is_refused(table: DeltaLakeTable, logs: Path) -> None:
+    _add(table, logs, (0, 5))
+    feature = TableFeatures.DeletionVectors
+    DeltaTable(table.name).alter.add_feature(feature, allow_protocol_versions_increase=True)
+
+    with pytest.raises(TableError, match=r"cannot be read by deltalake: .*deletionVectors"):
+        table.pieces()

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cordwood.spark.holdings import Range
 from cordwood.spark.jobs import export_files
 from cordwood.spark.jobs.export_files import Extent, WriteOrder, Written, table_schema, write_splits
 from tests.unit.spark.jobs.export_samples import ORDERS, order, split, write_log
@@ -39,7 +40,7 @@ def test_file_has_the_rows_of_its_splits(tmp_path: Path) -> None:
 def test_aborted_records_are_not_written(tmp_path: Path) -> None:
     write_log(tmp_path, produced(0, 2, producer_id=1), marker(3, producer_id=1, is_commit=False))
 
-    assert _write(tmp_path, 4) == Written((), ((ORDERS, 0),))
+    assert _write(tmp_path, 4) == Written((), ((Range(ORDERS, 0, 4), 0),))
 
 
 def test_columns_of_the_place_are_not_in_the_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """An export into a table of Iceberg, read back by its library."""
 
+import pickle
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -163,3 +164,22 @@ def test_warehouse_that_workers_do_not_see_is_refused(
 
     with pytest.raises(SettingError, match=r"logs.orders lies at s3://bucket"):
         table.folder(shape())
+
+
+def test_pieces_are_the_files_of_the_snapshot(
+    table: IcebergTable, logs: Path, tmp_path: Path
+) -> None:
+    _add(table, logs, (0, 5), by=("topic",))
+    _loaded(tmp_path).delete("offset < 2")
+
+    (piece,) = pickle.loads(pickle.dumps(table.pieces()))
+
+    rows = [
+        row for batch in piece.batches(("topic", "offset", "nothing")) for row in batch.to_pylist()
+    ]
+    assert [(row["topic"], row["offset"]) for row in rows] == [("orders", at) for at in (2, 3, 4)]
+
+
+def test_table_that_is_not_there_has_no_pieces(table: IcebergTable) -> None:
+    with pytest.raises(TableError, match="there is no table"):
+        table.pieces()

@@ -68,5 +68,5 @@ def test_options_that_cannot_be_used_are_refused(given: dict[str, str], words: s
 
 
 def test_export_to_nowhere_is_refused() -> None:
-    with pytest.raises(SettingError, match="nothing is said of where to export to"):
+    with pytest.raises(SettingError, match="nothing is said of where the table is; give to="):
         parse_export({"path": "logs"})

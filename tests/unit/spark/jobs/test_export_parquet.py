@@ -71,10 +71,12 @@ def test_interrupted_commit_is_finished_by_who_comes_next(
     with table.writing():
         table.commit(written(table, split(logs, 0, 5), "a"), shape())
         (lake / "a-0.parquet").rename(lake / "_cordwood" / "staged" / "a-0.parquet")
-        assert table.unmoved() == ["a-0.parquet"]
+        assert table.standing() is not None
+        with pytest.raises(TableError, match=r"a-0.parquet is not in its place"):
+            table.pieces()
 
     with table.writing():
-        assert table.unmoved() == []
+        assert len(table.pieces()) == 1
 
     assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
 
@@ -111,3 +113,18 @@ def test_commits_say_what_they_add(table: ParquetTable, logs: Path, tmp_path: Pa
 
     path = tmp_path / "lake" / "_cordwood" / "commits" / f"{1:020}.json"
     assert json.loads(path.read_text())["cordwood.ranges"] == '{"orders-0":[5,10,5,0]}'
+
+
+def test_pieces_know_the_columns_of_their_place(table: ParquetTable, logs: Path) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a", by=("topic",)), shape(("topic",)))
+
+    (piece,) = table.pieces()
+
+    (batch,) = piece.batches(("topic", "offset"))
+    assert batch.to_pylist() == [{"offset": at, "topic": "orders"} for at in range(5)]
+
+
+def test_table_that_is_not_there_has_no_pieces(table: ParquetTable) -> None:
+    with pytest.raises(TableError, match="there is no table"):
+        table.pieces()

@@ -1,0 +1,47 @@
+"""`cordwood spark audit` as it is called; `tests/spark` runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from cordwood.cli.spark import audit
+from cordwood.spark import jobs
+from tests.unit.cli.commands import run
+from tests.unit.cli.spark.test_verify import without_spark
+
+
+class _Audit:
+    def __init__(self, *, is_whole: bool) -> None:
+        self.is_whole = is_whole
+
+    def __str__(self) -> str:
+        return "a line a partition"
+
+
+@pytest.mark.parametrize(("is_whole", "code"), ((True, 0), (False, 1)))
+def test_audit_ends_with_1_where_something_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    is_whole: bool,
+    code: int,
+) -> None:
+    asked: list[object] = []
+
+    def audited(_spark: object, of: str, **given: object) -> _Audit:
+        asked.extend((of, given["options"]))
+        return _Audit(is_whole=is_whole)
+
+    monkeypatch.setattr(audit, "running", without_spark)
+    monkeypatch.setattr(jobs, "audit", audited)
+    lake = str(tmp_path / "lake")
+    words = ("--of", lake, "--table", "a.b", "--format", "iceberg", "--bootstrap-server", "x:1")
+
+    said = run(("spark", "audit", *words), monkeypatch, capfd)
+
+    assert (said.code, said.out) == (code, "a line a partition\n")
+    assert asked == [
+        lake,
+        {"kafka.bootstrap.servers": "x:1", "format": "iceberg", "table": "a.b"},
+    ]
