@@ -12,10 +12,12 @@ from typing import Final
 import pytest
 
 from cordwood.compaction.job import CleanedSegment, Cleaning, Verify
+from cordwood.compaction.kernels.kernel_judge import KernelJudge
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify import verify
 from cordwood.compaction.verify_keys import Scope
 from cordwood.compaction.verify_reading import Reading
+from cordwood.compaction.verify_records import plain_judge
 from cordwood.core.types import Offset, TimestampMs
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields
@@ -168,14 +170,19 @@ def wrongs(found: Made, *, is_indexed: bool = True) -> set[str]:
         put(found, names.TIME_INDEX, times)
     (group,) = found.cleaning.groups
     cleaned = group._replace(cleaned=(CleanedSegment(0, len(data)),))
-    verified = verify(
-        Reading(DirectorySource(found.log.place.files, DIRECTORY), 1 << 16, lambda _: None),
-        found.cleaning._replace(groups=(cleaned,)),
-        plan=found.plan,
-        scope=Scope(),
-        memory_bytes=1 << 20,
+    plain, by_kernels = (
+        verify(
+            Reading(DirectorySource(found.log.place.files, DIRECTORY), 1 << 16, lambda _: None),
+            found.cleaning._replace(groups=(cleaned,)),
+            plan=found.plan,
+            scope=Scope(),
+            memory_bytes=1 << 20,
+            judges=judges,
+        )
+        for judges in (plain_judge, KernelJudge)
     )
-    return {violation.what for violation in verified.violations}
+    assert plain.violations == by_kernels.violations
+    return {violation.what for violation in plain.violations}
 
 
 def indexes(data: bytes) -> tuple[bytes, bytes]:

@@ -12,7 +12,9 @@ Where more keys are left than memory takes they are looked at in several walks, 
 each. A sample looks at one class, and at everything else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple
 
 from cordwood.compaction.certificate import Certificate
@@ -23,7 +25,7 @@ from cordwood.compaction.verify_aborted import NO_DATA, aborted_before, aborted_
 from cordwood.compaction.verify_certificate import certificate_faults
 from cordwood.compaction.verify_keys import ALL, KeysFullError, Scope
 from cordwood.compaction.verify_left import LeftLog, LeftReader
-from cordwood.compaction.verify_reading import Reading, batches_of
+from cordwood.compaction.verify_reading import Batches, Reading
 from cordwood.compaction.verify_records import Judge, Judges, plain_judge
 from cordwood.compaction.verify_segments import FilesSeen, files_as_they_are, files_of
 from cordwood.compaction.verify_told import HeadersRead
@@ -69,7 +71,7 @@ class _Case(NamedTuple):
     plan: CleaningPlan
     end: int
     files: FilesSeen
-    told: TransactionsTold
+    told: Callable[[], TransactionsTold]
     judges: Judges
     memory_bytes: int
     is_alone: bool = False
@@ -102,7 +104,7 @@ def verify(
     for fault in files.faults:
         violations.add(fault)
     if not violations.count:
-        told = _told(reading, plan, files, end=cleaning.end, violations=violations)
+        told = _told(reading, files, end=cleaning.end, violations=violations)
         case = _Case(reading, plan, cleaning.end, files, told, judges, memory_bytes)
         seen, sums = _walk_all(case, scope, violations)
         if seen is not None and not violations.count:
@@ -127,20 +129,25 @@ def verify_alone(
     """
     violations = Violations()
     files = files_as_they_are(plan)
-    told = _told(reading, plan, files, end=plan.end, violations=violations)
+    told = _told(reading, files, end=plan.end, violations=violations)
     case = _Case(reading, plan, plan.end, files, told, judges, memory_bytes, is_alone=True)
     _walk_all(case, scope, violations)
     return Verified(tuple(violations.kept), violations.count, scope)
 
 
 def _told(
-    reading: Reading, plan: CleaningPlan, files: FilesSeen, *, end: int, violations: Violations
-) -> TransactionsTold:
-    """Read which transactions were aborted."""
-    read = HeadersRead(reading.source, plan, violations=violations)
-    read.read(files.before)
-    read.read_beyond(end)
-    return read.told
+    reading: Reading, files: FilesSeen, *, end: int, violations: Violations
+) -> Callable[[], TransactionsTold]:
+    """Return what reads which transactions were aborted, once it is asked: mostly nobody does."""
+
+    @cache
+    def told() -> TransactionsTold:
+        read = HeadersRead(reading.source, violations=violations)
+        read.read(files.before)
+        read.read_beyond(end)
+        return read.told
+
+    return told
 
 
 def _walk_all(case: _Case, scope: Scope, violations: Violations) -> tuple[_Seen | None, _Sums]:
@@ -168,24 +175,22 @@ def _walk(case: _Case, scope: Scope, violations: Violations) -> _Seen:
     reader = LeftReader(reading, violations, config=plan.config, end=case.end)
     for file in case.files.after:
         reader.read(file, judge)
-    left = (found for file in case.files.after for found in batches_of(reading, file))
+    left, before = Batches(reading, case.files.after), Batches(reading, case.files.before)
     walk = Walk(plan, case.told, judge, left=left, end=case.end, is_alone=case.is_alone)
     seen = _Seen(reader.seen, judge, walk)
     if violations.count:
         return seen
-    for file in case.files.before:
-        try:
-            for found in batches_of(reading, file):
-                walk.see(found)
-        except BadRecordsError as error:
-            violations.add(Violation(f"a batch was damaged: {error}", file.name))
-            return seen
+    try:
+        walk.see_all(before)
+    except BadRecordsError as error:
+        violations.add(Violation(f"a batch was damaged: {error}", before.file.name))
+        return seen
     walk.finish()
     for lost in judge.keys.lost():
         violations.add(Violation(lost.what, _file_with(case, lost.offset), lost.offset))
     if not violations.count:
-        before = aborted_before(reading.source, case.files.before) if walk.needed else {}
-        for violation in aborted_faults(walk.needed, reader.seen.aborted, before=before):
+        entries = aborted_before(reading.source, case.files.before) if walk.needed else {}
+        for violation in aborted_faults(walk.needed, reader.seen.aborted, before=entries):
             if not (case.is_alone and violation.what == NO_DATA):
                 violations.add(violation)
     return seen

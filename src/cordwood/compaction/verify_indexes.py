@@ -31,6 +31,14 @@ from cordwood.storage.names import INDEX, TIME_INDEX, TXN_INDEX
 _NO_BATCH: Final = "an entry that no batch has"
 
 
+class Placed(NamedTuple):
+    """What indexes are told of a batch."""
+
+    position: int
+    last_offset: int
+    max_timestamp: int
+
+
 class IndexFault(NamedTuple):
     """What is wrong with an index, and which of a segment's files it is."""
 
@@ -69,12 +77,12 @@ class IndexesSeen:
         self._entered_at = 0
         self._latest = TimeEntry(-1, file.base_offset)
 
-    def see(self, header: BatchHeader) -> None:
+    def see(self, batch: BatchHeader | Placed) -> None:
         """Take the next batch."""
-        if header.max_timestamp > self._latest.timestamp:
-            self._latest = TimeEntry(header.max_timestamp, header.last_offset)
-        self._see_offsets(header)
-        self._see_times(header)
+        if batch.max_timestamp > self._latest.timestamp:
+            self._latest = TimeEntry(batch.max_timestamp, batch.last_offset)
+        self._see_offsets(batch.position, batch.last_offset)
+        self._see_times(batch.last_offset)
 
     def finish(self) -> list[IndexFault]:
         """Return what is wrong, once all batches have come by."""
@@ -88,22 +96,24 @@ class IndexesSeen:
             self._fault(TIME_INDEX, what, expected=self._latest, found=last)
         return self.faults
 
-    def _see_offsets(self, header: BatchHeader) -> None:
-        expected = OffsetEntry(header.last_offset, header.position)
-        is_due = header.position - self._entered_at > self._interval_bytes
-        entry = next(iter(self._offsets[self._offsets_read : self._offsets_read + 1]), None)
-        if entry is not None and entry.position <= header.position:
+    def _see_offsets(self, position: int, last_offset: int) -> None:
+        number = self._offsets_read
+        entry = self._offsets[number] if number < len(self._offsets) else None
+        if entry is not None and entry.position <= position:
             self._offsets_read += 1
-            self._entered_at = header.position
-            if entry != expected:
+            self._entered_at = position
+            if entry != (last_offset, position):
+                expected = OffsetEntry(last_offset, position)
                 self._fault(INDEX, _NO_BATCH, expected=expected, found=entry)
-        elif is_due and self._offsets_read < self._room:
-            self._entered_at = header.position
+        elif position - self._entered_at > self._interval_bytes and number < self._room:
+            self._entered_at = position
+            expected = OffsetEntry(last_offset, position)
             self._fault(INDEX, "a batch has no entry", expected=expected, found=entry)
 
-    def _see_times(self, header: BatchHeader) -> None:
-        for entry in self._times[self._times_read :]:
-            if entry.offset > header.last_offset:
+    def _see_times(self, last_offset: int) -> None:
+        while self._times_read < len(self._times):
+            entry = self._times[self._times_read]
+            if entry.offset > last_offset:
                 break
             self._times_read += 1
             if entry != self._latest:

@@ -8,13 +8,15 @@ are held against the batches. All this comes first, for the rest relies on the o
 from dataclasses import dataclass, field
 
 from cordwood.compaction.verify_indexes import IndexesSeen, aborted_entries
-from cordwood.compaction.verify_reading import Found, Reading, SegmentFile, batches_of
+from cordwood.compaction.verify_reading import Batches, Found, Reading, SegmentFile
 from cordwood.compaction.verify_records import Judge
 from cordwood.compaction.verify_transactions import marker_of
 from cordwood.compaction.violations import Violation, Violations
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.records.batch import RecordBatch
 from cordwood.records.control import ControlType
+from cordwood.records.stride import Pace
 from cordwood.storage.index import AbortedEntry, is_within_reach
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import TXN_INDEX
@@ -32,7 +34,7 @@ class LeftLog:
 class LeftReader:
     """Reads the cleaned segments, and lets a judge learn their data."""
 
-    __slots__ = ("_config", "_end", "_last_offset", "_reading", "_violations", "seen")
+    __slots__ = ("_config", "_end", "_last_offset", "_pace", "_reading", "_violations", "seen")
 
     def __init__(
         self, reading: Reading, violations: Violations, *, config: LogConfig, end: int
@@ -43,19 +45,14 @@ class LeftReader:
         self._config = config
         self._end = end
         self._last_offset = -1
+        self._pace = Pace()
 
     def read(self, file: SegmentFile, judge: Judge) -> None:
         """Read the next segment."""
         indexes = IndexesSeen(self._reading.source, file, config=self._config)
         markers: set[int] = set()
         try:
-            for found in batches_of(self._reading, file):
-                self._see(found)
-                indexes.see(found.header)
-                if not found.header.is_control:
-                    judge.learn(found)
-                elif _is_abort(found):
-                    markers.add(found.header.last_offset)
+            self._read(Batches(self._reading, (file,)), judge, indexes, markers=markers)
         except BadRecordsError as error:
             self._violations.add(Violation(f"a batch is damaged: {error}", file.name))
             return
@@ -63,6 +60,37 @@ class LeftReader:
             name = file.sibling(fault.extension)
             self._violations.add(Violation(fault.what, name, -1, -1, fault.expected, fault.found))
         self._see_aborted(file, markers)
+
+    def _read(
+        self, left: Batches, judge: Judge, indexes: IndexesSeen, *, markers: set[int]
+    ) -> None:
+        """Take all batches of a segment, and note its abort markers."""
+        while (found := left.peek()) is not None:
+            if self._pace.is_due() and self._stride(left, judge, indexes):
+                continue
+            self._see(found)
+            indexes.see(found.header)
+            left.take()
+            if not found.header.is_control:
+                judge.learn(found)
+            elif _is_abort(found):
+                markers.add(found.header.last_offset)
+
+    def _stride(self, left: Batches, judge: Judge, indexes: IndexesSeen) -> bool:
+        """Take many batches at once; False if there are none."""
+        file, at = left.file, left.at
+        lowest = max(self._last_offset + 1, file.base_offset)
+        highest = min(self._end - 1, file.base_offset + INT32_MAX)
+        learnt = judge.learn_many(left, lowest=lowest, highest=highest)
+        for placed in learnt:
+            indexes.see(placed)
+        self.seen.batches += len(learnt)
+        self.seen.bytes += left.at - at
+        if learnt:
+            self._last_offset = learnt[-1].last_offset
+        else:
+            self._pace.went(0)
+        return len(learnt) > 0
 
     def _see(self, found: Found) -> None:
         """Take note of a batch, and say what is wrong with its place."""

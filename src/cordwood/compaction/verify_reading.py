@@ -1,10 +1,11 @@
-"""The batches of one segment's file, in order, each with its header and its checksum checked.
+"""The batches of segments' files, in order, each with its header and its checksum checked.
 
-A file is read in long stretches into one buffer: a batch is there until the next one is asked for.
+A file is read in long stretches into one buffer, and whoever can check many batches at a time goes
+over those that are in it.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import SegmentSource
@@ -74,29 +75,79 @@ class Reading(NamedTuple):
     on_bytes: Callable[[int], object]
 
 
-def batches_of(reading: Reading, file: SegmentFile) -> Iterator[Found]:
-    """Yield every batch of a file, which has to end with a whole one."""
-    view, start = memoryview(bytearray(reading.io_bytes)), 0
-    while start < file.size:
-        filled = reading.source.read_into(file.name, view[: file.size - start], start)
-        reading.on_bytes(filled)
-        window, at = view[:filled], 0
-        while (found := _whole_at(window, at, start, file)) is not None:
-            ensure_crc(found.header, found.data)
+class Batches:
+    """The batches of files: each is looked at, then taken, or gone over together with others.
+
+    It is there until the next one is looked at. When it has been, `window` has it `at` a place, and
+    others behind it that nobody has checked: bytes of `file` from `start` on. A BadRecordsError is
+    of `file`, too.
+    """
+
+    __slots__ = ("_files", "_found", "_reading", "_view", "at", "file", "start", "window")
+
+    def __init__(self, reading: Reading, files: Iterable[SegmentFile]) -> None:
+        self._reading = reading
+        self._files = iter(files)
+        self._view = memoryview(bytearray(reading.io_bytes))
+        self._found: Found | None = None
+        self._begin(_NO_FILE)
+
+    def peek(self) -> Found | None:
+        """Return the next batch, its checksum checked; None if there is no more."""
+        while self._found is None:
+            self._found = self._whole()
+            if self._found is None and not self._read():
+                file = next(self._files, None)
+                if file is None:
+                    return None
+                self._begin(file)
+        return self._found
+
+    def take(self) -> Found | None:
+        """Return the next batch, and go on behind it."""
+        found = self.peek()
+        if found is not None:
+            self.go_over(found.header.size)
+        return found
+
+    def go_over(self, size: int) -> None:
+        """Go on so many bytes behind, over whole batches of the window."""
+        self.at += size
+        self._found = None
+
+    def __iter__(self) -> Iterator[Found]:
+        while (found := self.take()) is not None:
             yield found
-            at += found.header.size
-        if filled == 0 or (at < filled and start + filled == file.size):
-            raise CorruptMessageError("the last batch is cut off", position=start + at)
-        if at == 0:
-            view = memoryview(bytearray(max(needed_at(window, at), 2 * len(view))))
-        start += at
+
+    def _begin(self, file: SegmentFile) -> None:
+        self.file = file
+        self.window, self.at, self.start = self._view[:0], 0, 0
+
+    def _whole(self) -> Found | None:
+        """Return the batch that comes next in the window; None when it is cut off there."""
+        at = self.at
+        header = read_header(self.window, at, position=self.start + at)
+        if header is None or at + header.size > len(self.window):
+            return None
+        found = Found(header, self.window, at=at, file=self.file)
+        ensure_crc(header, found.data)
+        return found
+
+    def _read(self) -> bool:
+        """Read on from the first batch that is cut off; False at the file's end."""
+        at, size = self.at, len(self.window)
+        start = self.start + at
+        if start == self.file.size:
+            return False
+        if at == 0 and size == len(self._view):
+            self._view = memoryview(bytearray(max(needed_at(self.window, at), 2 * size)))
+        into = self._view[: self.file.size - start]
+        filled = self._reading.source.read_into(self.file.name, into, start)
+        self._reading.on_bytes(filled)
+        if filled <= size - at:
+            raise CorruptMessageError("the last batch is cut off", position=start)
+        self.window, self.at, self.start = into[:filled], 0, start
+        return True
 
 
-def _whole_at(  # tidy: allow[positional] a window, where to look in it, and what it shows
-    window: memoryview, at: int, start: int, file: SegmentFile
-) -> Found | None:
-    """Return the batch that begins at a place of a window; None when it is cut off."""
-    header = read_header(window, at, position=start + at)
-    if header is None or at + header.size > len(window):
-        return None
-    return Found(header, window, at=at, file=file)
+_NO_FILE: Final = SegmentFile(0, "", 0, 0, 0)

@@ -8,15 +8,16 @@
 It is what faster judges are held to, and it finds the words where one of them stumbles.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from cordwood.compaction.key_hash import record_hash, stream_with
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify_batches import Left, record_differences
+from cordwood.compaction.verify_indexes import Placed
 from cordwood.compaction.verify_keys import Keys, KeysLeft, Scope
-from cordwood.compaction.verify_reading import Found
+from cordwood.compaction.verify_reading import Batches, Found
 from cordwood.compaction.violations import Violation, Violations
 from cordwood.core.binary import read_varint
 from cordwood.core.types import NO_TIMESTAMP
@@ -39,6 +40,31 @@ class Judged(NamedTuple):
     has_tombstone: bool
 
 
+class Terms(NamedTuple):
+    """What counts for a stride: where the pass ends, and whether a log is held against itself.
+
+    `may_match`: what is left lies where it belongs. `is_over`: nothing more is left.
+    """
+
+    end: int
+    is_alone: bool
+    may_match: bool
+    is_over: bool
+
+
+class Strode(NamedTuple):
+    """Over how many batches a stride went, their bytes, and how many of them are left whole.
+
+    `is_held_up`: the next batch has to be looked at by itself. `is_wrong`: something is.
+    """
+
+    batches: int = 0
+    bytes: int = 0
+    copied: int = 0
+    is_held_up: bool = True
+    is_wrong: bool = False
+
+
 _ABORTED: Final = "a record of an aborted transaction is left"
 _UNKEYED: Final = "a record without a key is left"
 #: Attributes and two deltas of 0, in front of the key's length.
@@ -59,7 +85,11 @@ class RecordCounts:
 
 
 class Judge(Protocol):
-    """Learns what is left, then looks at what was there; batches come in the order of the log."""
+    """Learns what is left, then looks at what was there; batches come in the order of the log.
+
+    It may stride over ordinary batches, of which it is known in advance that they are right but for
+    their records, and none of which `Walk` or `LeftReader` would treat in a way of its own.
+    """
 
     violations: Violations
 
@@ -74,8 +104,17 @@ class Judge(Protocol):
     def learn(self, left: Found) -> None:
         """Take a data batch of the cleaned log."""
 
+    def learn_many(self, left: Batches, *, lowest: int, highest: int) -> Sequence[Placed]:
+        """Take ordinary batches from where a reader stands on, as many as there are; or none.
+
+        Their offsets increase, within bounds.
+        """
+
     def judge(self, before: Found, after: Found | None, *, ruling: Ruling) -> Judged:
         """Hold a data batch against what is left of it, and report what is wrong."""
+
+    def judge_many(self, before: Batches, left: Batches, *, terms: Terms) -> Strode:
+        """Hold ordinary batches against what is left of them, as many as there are; or none."""
 
 
 #: Makes a judge of a plan and a scope, which reports to what is given, and may take some memory.
@@ -102,6 +141,26 @@ class PlainJudge:
             counts.stream = stream_with(counts.stream, hashed)
             if record.key is not None and keys.scope.holds(record.key):
                 keys.learn(record.key, record.offset)
+
+    def learn_many(
+        self,
+        left: Batches,  # noqa: ARG002 - as the port has it
+        *,
+        lowest: int,  # noqa: ARG002 - as the port has it
+        highest: int,  # noqa: ARG002 - as the port has it
+    ) -> Sequence[Placed]:
+        """Take none: each is learnt by itself."""
+        return ()
+
+    def judge_many(
+        self,
+        before: Batches,  # noqa: ARG002 - as the port has it
+        left: Batches,  # noqa: ARG002 - as the port has it
+        *,
+        terms: Terms,  # noqa: ARG002 - as the port has it
+    ) -> Strode:
+        """Take none: each is judged by itself."""
+        return Strode()
 
     def judge(self, before: Found, after: Found | None, *, ruling: Ruling) -> Judged:
         """Hold a data batch against what is left of it; see `Judge`."""

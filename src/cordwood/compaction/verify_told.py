@@ -1,13 +1,8 @@
-"""The log's headers read once, before all else: transactions, and the last batches of producers.
-
-A plan names the last batch of each producer, for it has to stay. If the log below the end has a
-later one, the plan is wrong, and the pass has thrown away what it was to keep.
-"""
+"""The log's headers, read from the first one on once a transaction is met: which were aborted."""
 
 from collections.abc import Sequence
 from functools import partial
 
-from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify_reading import SegmentFile
 from cordwood.compaction.verify_transactions import TransactionsTold, marker_of
 from cordwood.compaction.violations import Violation, Violations
@@ -24,19 +19,12 @@ from cordwood.storage.scan import Pread, headers
 class HeadersRead:
     """Reads the headers of what was there, and beyond it as far as transactions are open."""
 
-    __slots__ = ("_last", "_source", "_violations", "told")
+    __slots__ = ("_source", "_violations", "told")
 
-    def __init__(
-        self, source: SegmentSource, plan: CleaningPlan, *, violations: Violations
-    ) -> None:
+    def __init__(self, source: SegmentSource, *, violations: Violations) -> None:
         self.told = TransactionsTold()
         self._source = source
         self._violations = violations
-        self._last = {
-            producer_id: last.last_data_offset
-            for producer_id, last in plan.last_batches.items()
-            if last.last_data_offset is not None
-        }
 
     def read(self, files: Sequence[SegmentFile]) -> None:
         """Read the segments of the pass."""
@@ -45,7 +33,6 @@ class HeadersRead:
             try:
                 for header in headers(pread, 0, file.size):
                     self.told.see(header, partial(_marker, pread, header))
-                    self._see_producer(header, file)
             except BadRecordsError as error:
                 self._violations.add(Violation(f"a batch was damaged: {error}", file.name))
 
@@ -61,14 +48,6 @@ class HeadersRead:
         for offset in self.told.undecided:
             what = "data of a transaction that is open lie below the end"
             self._violations.add(Violation(what, segment_name(Offset(end), LOG), offset))
-
-    def _see_producer(self, header: BatchHeader, file: SegmentFile) -> None:
-        last = self._last.get(header.producer_id)
-        if last is not None and header.last_offset > last and not header.is_control:
-            what = "a producer has a later batch than the plan says"
-            place = (header.base_offset, header.position)
-            found = str(header.last_offset)
-            self._violations.add(Violation(what, file.name, *place, f"at most {last}", found))
 
 
 def _marker(pread: Pread, header: BatchHeader) -> ControlType:

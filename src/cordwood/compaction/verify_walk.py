@@ -10,18 +10,19 @@ Alone, a cleaned log is held against itself: to clean it again at the same momen
 but for what takes two passes, and no time passes. That proves less: not what is missing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify_batches import Left, header_differences, record_differences
-from cordwood.compaction.verify_reading import Found
-from cordwood.compaction.verify_records import Judge, Ruling
+from cordwood.compaction.verify_reading import Batches, Found
+from cordwood.compaction.verify_records import Judge, Ruling, Terms
 from cordwood.compaction.verify_transactions import Aborted, TransactionsTold, marker_of
 from cordwood.compaction.violations import Violation
 from cordwood.records.batch import DELETE_HORIZON_BIT, MAGIC, RecordBatch
 from cordwood.records.control import ControlType
 from cordwood.records.header import BatchHeader
+from cordwood.records.stride import Pace
 
 
 @dataclass(slots=True)
@@ -41,10 +42,11 @@ class Walk:
 
     __slots__ = (
         "_end",
-        "_in_hand",
         "_is_alone",
         "_judge",
+        "_lasts",
         "_left",
+        "_pace",
         "_plan",
         "_told",
         "_violations",
@@ -56,10 +58,10 @@ class Walk:
     def __init__(
         self,
         plan: CleaningPlan,
-        told: TransactionsTold,
+        told: Callable[[], TransactionsTold],
         judge: Judge,
         *,
-        left: Iterator[Found],
+        left: Batches,
         end: int,
         is_alone: bool = False,
     ) -> None:
@@ -71,11 +73,21 @@ class Walk:
         self._judge = judge
         self._violations = judge.violations
         self._left = left
-        self._in_hand: Found | None = None
         self._with_data: set[int] = set()
+        self._lasts = last_offsets_of(plan)
+        self._pace = Pace()
+
+    def see_all(self, before: Batches) -> None:
+        """Hold all batches that were there against what is left of them."""
+        while (found := before.peek()) is not None:
+            if self._pace.is_due() and self._stride(before):
+                continue
+            before.take()
+            self.see(found)
 
     def see(self, before: Found) -> None:
         """Hold the next batch that was there against what is left of it."""
+        self._see_producer(before)
         self.counts.batches += 1
         self.counts.bytes += before.header.size
         after = self._left_of(before)
@@ -88,28 +100,49 @@ class Walk:
 
     def finish(self) -> None:
         """Report what is left of nothing."""
-        while (found := self._next()) is not None:
+        for found in self._left:
             self._report(found, "a batch that was not there")
-            self._in_hand = None
 
     # -- what belongs together
 
     def _left_of(self, before: Found) -> Found | None:
         """Return what is left of a batch; it is there until the next one is asked for."""
-        while (found := self._next()) is not None:
+        while (found := self._left.peek()) is not None:
             if found.header.last_offset > before.header.last_offset:
                 return None
-            self._in_hand = None
+            self._left.take()
             is_same = found.header.last_offset == before.header.last_offset
             if is_same or before.header.magic < MAGIC:
                 return found
             self._report(found, "a batch that was not there")
         return None
 
-    def _next(self) -> Found | None:
-        if self._in_hand is None:
-            self._in_hand = next(self._left, None)
-        return self._in_hand
+    def _stride(self, before: Batches) -> bool:
+        """Go over many batches at once; False if there are none."""
+        left = self._left.peek()
+        terms = Terms(
+            end=self._end,
+            is_alone=self._is_alone,
+            may_match=left is not None and left.file.group == before.file.group,
+            is_over=left is None,
+        )
+        strode = self._judge.judge_many(before, self._left, terms=terms)
+        self.counts.batches += strode.batches
+        self.counts.bytes += strode.bytes
+        self.counts.copied += strode.copied
+        if strode.is_held_up:
+            self._pace.went(strode.batches)
+        if strode.is_wrong:
+            self._see_wrong(before)
+        return strode.is_wrong or strode.batches > 0
+
+    def _see_wrong(self, before: Batches) -> None:
+        """Find the words for what is wrong with the next batch."""
+        known, found = self._violations.count, before.take()
+        assert found is not None, "that is the one"
+        self.see(found)
+        if self._violations.count == known:
+            self._report(found, "the kernels find something wrong, and the plain walk nothing")
 
     # -- data and markers
 
@@ -119,12 +152,20 @@ class Walk:
             self._with_data.add(header.producer_id)
         is_aborted = (
             header.is_transactional
-            and self._told.aborted(header.producer_id, header.base_offset) is not None
+            and self._told().aborted(header.producer_id, header.base_offset) is not None
         )
         ruling = Ruling(is_aborted, self._is_expired(before))
         judged = self._judge.judge(before, after, ruling=ruling)
         is_new = judged.has_tombstone and not self._is_alone
         self._hold(before, after, was=judged.was, left=judged.left, is_marked=is_new)
+
+    def _see_producer(self, before: Found) -> None:
+        """Say if the plan has another batch of a producer stay than its last one."""
+        header = before.header
+        last = None if header.is_control else self._lasts.get(header.producer_id)
+        if last is not None and header.last_offset > last:
+            what = "a producer has a later batch than the plan says"
+            self._report(before, what, expected=f"at most {last}", found=str(header.last_offset))
 
     def _see_marker(self, before: Found, after: Found | None) -> None:
         header, kind = before.header, _kind_of(before)
@@ -134,7 +175,7 @@ class Walk:
             self._with_data.discard(header.producer_id)
         is_left = after is not None and after.header.record_count > 0
         if kind is ControlType.ABORT and not is_idle:
-            self.needed[header.last_offset] = self._told.ended_by(header)
+            self.needed[header.last_offset] = self._told().ended_by(header)
         must_go = is_idle and self._is_expired(before)
         if header.record_count and is_left == must_go:
             when = "left after" if must_go else "gone before"
@@ -209,6 +250,15 @@ class Walk:
     def _report(self, where: Found, what: str, *, expected: str = "", found: str = "") -> None:
         place = (where.header.base_offset, where.header.position)
         self._violations.add(Violation(what, where.file.name, *place, expected, found))
+
+
+def last_offsets_of(plan: CleaningPlan) -> dict[int, int]:
+    """Return the last offset of the data of each producer, as a plan has it."""
+    return {
+        producer_id: last.last_data_offset
+        for producer_id, last in plan.last_batches.items()
+        if last.last_data_offset is not None
+    }
 
 
 def _kind_of(found: Found) -> ControlType | None:

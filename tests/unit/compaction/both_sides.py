@@ -7,10 +7,12 @@ from typing import Final
 from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.engine import Counts
 from cordwood.compaction.job import CleanedGroup, CleanedSegment, Cleaning
+from cordwood.compaction.kernels.kernel_judge import KernelJudge
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
 from cordwood.compaction.verify import Verified, verify, verify_alone
 from cordwood.compaction.verify_keys import Scope
 from cordwood.compaction.verify_reading import Reading
+from cordwood.compaction.verify_records import plain_judge
 from cordwood.core.types import Offset, TimestampMs
 from cordwood.records.batch import RecordBatch
 from cordwood.records.builder import BatchBuilder, BatchFields
@@ -131,7 +133,10 @@ class BothSides:
 
     @property
     def reading(self) -> Reading:
-        return Reading(DirectorySource(self.files, DIRECTORY), 64, lambda _: None)
+        return self.reading_of(64)
+
+    def reading_of(self, io_bytes: int) -> Reading:
+        return Reading(DirectorySource(self.files, DIRECTORY), io_bytes, lambda _: None)
 
     def cleaning(self) -> Cleaning:
         """Return what a runner would say of the files."""
@@ -168,14 +173,37 @@ class BothSides:
 
     def verified_alone(self) -> list[str]:
         """Return what is wrong with the segments before the pass, by themselves."""
-        found = verify_alone(self.reading, self.plan, scope=ALL_KEYS, memory_bytes=1 << 20)
-        return [violation.what for violation in found.violations]
+        plain, by_kernels = (
+            verify_alone(
+                self.reading_of(io_bytes),
+                self.plan,
+                scope=ALL_KEYS,
+                memory_bytes=1 << 20,
+                judges=judges,
+            )
+            for io_bytes, judges in ((64, plain_judge), (1 << 16, KernelJudge))
+        )
+        assert plain == by_kernels
+        return [violation.what for violation in plain.violations]
 
     def wrongs(self, *, scope: Scope = ALL_KEYS, memory_bytes: int = 1 << 20) -> list[str]:
         """Return what is wrong, in words; the certificate, which is of nothing, aside."""
         found = self.verified(scope=scope, memory_bytes=memory_bytes)
         words = [violation.what for violation in found.violations]
+        assert words == self._wrongs_by_kernels(scope, memory_bytes)
         return [each for each in words if not each.startswith(_CERTIFICATE)]
+
+    def _wrongs_by_kernels(self, scope: Scope, memory_bytes: int) -> list[str]:
+        """Return the same as the kernels say, who see many batches at a time."""
+        found = verify(
+            self.reading_of(1 << 16),
+            self.cleaning(),
+            plan=self.plan,
+            scope=scope,
+            memory_bytes=memory_bytes,
+            judges=KernelJudge,
+        )
+        return [violation.what for violation in found.violations]
 
 
 def certificate(counts: Counts | None = None) -> Certificate:

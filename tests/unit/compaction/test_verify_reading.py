@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.compaction.verify_reading import Reading, SegmentFile, batches_of
+from cordwood.compaction.verify_reading import Batches, Reading, SegmentFile
 from cordwood.core.errors import CorruptMessageError
 from cordwood.storage.source import DirectorySource
 from cordwood.testing.files import MemoryFiles
@@ -19,35 +19,51 @@ def read(data: bytes, *, io_bytes: int, size: int | None = None) -> tuple[list[i
     files.create(f"/t-0/{file.name}").append(data)
     told: list[int] = []
     reading = Reading(DirectorySource(files, "/t-0"), io_bytes, told.append)
-    return [found.header.position for found in batches_of(reading, file)], told
+    return [found.header.position for found in Batches(reading, (file,))], told
 
 
 @pytest.mark.parametrize("io_bytes", (17, 100, 160, 1 << 20))
-def test_batches_of_finds_each_batch_whatever_is_read_at_a_time(io_bytes: int) -> None:
+def test_batches_find_each_whatever_is_read_at_a_time(io_bytes: int) -> None:
     positions, told = read(DATA, io_bytes=io_bytes)
 
     assert positions == [0, len(batch(0, "a1 b1")), len(batch(0, "a1 b1") + batch(2, "c1"))]
     assert sum(told) >= len(DATA)
 
 
-def test_batches_of_finds_nothing_in_an_empty_file() -> None:
+def test_batches_find_nothing_in_an_empty_file() -> None:
     assert read(b"", io_bytes=64) == ([], [])
 
 
 @pytest.mark.parametrize("cut", (1, 40, len(batch(3, "d1 e1 f1")) - 5))
-def test_batches_of_refuses_a_last_batch_that_is_cut_off(cut: int) -> None:
+def test_batches_refuse_a_last_batch_that_is_cut_off(cut: int) -> None:
     with pytest.raises(CorruptMessageError, match="cut off"):
         read(DATA[:-cut], io_bytes=64)
 
 
-def test_batches_of_refuses_a_file_that_is_shorter_than_it_was() -> None:
+def test_batches_refuse_a_file_that_is_shorter_than_it_was() -> None:
     with pytest.raises(CorruptMessageError, match="cut off"):
         read(DATA, io_bytes=64, size=len(DATA) + 1)
 
 
-def test_batches_of_refuses_a_wrong_checksum() -> None:
+def test_batches_refuse_a_wrong_checksum() -> None:
     damaged = bytearray(DATA)
     damaged[-1] ^= 1
 
     with pytest.raises(CorruptMessageError, match="checksum"):
         read(bytes(damaged), io_bytes=1 << 20)
+
+
+def test_next_batch_is_looked_at_before_it_is_taken_or_gone_over() -> None:
+    files = MemoryFiles()
+    files.make_directory("/t-0")
+    file = SegmentFile(0, "", len(DATA), 0, 0)
+    files.create(f"/t-0/{file.name}").append(DATA)
+    batches = Batches(Reading(DirectorySource(files, "/t-0"), 1 << 10, lambda _: None), (file,))
+
+    first = batches.peek()
+    assert first is not None
+    assert batches.peek() is first
+    assert batches.take() is first
+
+    batches.go_over(len(batch(2, "c1")))
+    assert [found.header.base_offset for found in batches] == [3]

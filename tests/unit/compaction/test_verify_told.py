@@ -1,6 +1,5 @@
-"""Headers read before all else: transactions, and what the plan says of producers."""
+"""Headers read once a transaction is met: which were aborted."""
 
-from cordwood.compaction.plan import LastBatch
 from cordwood.compaction.verify_reading import SegmentFile
 from cordwood.compaction.verify_told import HeadersRead
 from cordwood.compaction.verify_transactions import Aborted
@@ -10,13 +9,13 @@ from tests.unit.compaction.compaction_samples import batch, marker, sent
 
 
 def read(
-    before: dict[int, list[bytes]], *, end: int, behind: list[bytes], **plan: object
+    before: dict[int, list[bytes]], *, end: int, behind: list[bytes]
 ) -> tuple[HeadersRead, list[str]]:
     """Return what was told by segments and by one behind them, and what is wrong."""
-    log = BothSides(before, {}, end=end).planned(**plan)
+    log = BothSides(before, {}, end=end)
     log.write(end, behind)
     violations = Violations()
-    found = HeadersRead(log.reading.source, log.plan, violations=violations)
+    found = HeadersRead(log.reading.source, violations=violations)
     found.read([SegmentFile(each.base_offset, "", each.size, 0, 0) for each in log.plan.segments])
     found.read_beyond(end)
     return found, [violation.what for violation in violations.kept]
@@ -44,28 +43,13 @@ def test_a_transaction_that_is_open_may_not_be_cleaned() -> None:
     assert wrongs == ["data of a transaction that is open lie below the end"]
 
 
-def test_a_later_batch_of_a_producer_than_planned_is_noticed() -> None:
-    before = {0: [sent(0, "a1"), sent(1, "a2"), marker(2, is_commit=True)]}
-
-    _, wrongs = read(before, end=3, behind=[], last_batches={1: LastBatch(0, 0)})
-
-    assert wrongs == ["a producer has a later batch than the plan says"]
-
-
-def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
-    before = {0: [sent(0, "a1"), marker(1, is_commit=True)]}
-    last = {1: LastBatch(0, 7), 2: LastBatch(0, None)}
-
-    assert read(before, end=2, behind=[], last_batches=last)[1] == []
-
-
 def test_a_batch_that_was_damaged_is_noticed() -> None:
     damaged = batch(0, "a1")[:16] + b"\7" + batch(0, "a1")[17:]
     log = BothSides({0: [batch(0, "a1")]}, {}, end=1)
     log.put(0, ".log", damaged, suffix="")
     violations = Violations()
 
-    HeadersRead(log.reading.source, log.plan, violations=violations).read(
+    HeadersRead(log.reading.source, violations=violations).read(
         [SegmentFile(0, "", len(damaged), 0, 0)]
     )
 

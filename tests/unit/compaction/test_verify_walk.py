@@ -209,6 +209,24 @@ def test_an_old_tombstone_goes_by_the_time_of_its_segment(horizon: int, left: in
     assert wrongs([old(0, "a-", magic=1)], after, legacy_horizon_ms=horizon) == []
 
 
+# -- producers
+
+
+def test_a_later_batch_of_a_producer_than_planned_is_noticed() -> None:
+    before = [sent(0, "a1"), sent(1, "b1", is_transactional=False), marker(2, is_commit=True)]
+
+    assert wrongs(before, before, last_batches={1: LastBatch(0, 0)}) == [
+        "a producer has a later batch than the plan says"
+    ]
+
+
+def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
+    before = [sent(0, "a1"), marker(1, is_commit=True)]
+    last = {1: LastBatch(0, 7), 2: LastBatch(0, None)}
+
+    assert wrongs(before, before, last_batches=last) == []
+
+
 # -- a log by itself
 
 

@@ -16,7 +16,7 @@ __all__ = ["PARTS", "engine"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
-    ("learning", "resizing", "proof", "proof_keys"),
+    ("learning", "resizing", "proof", "proof_keys", "proof_rows"),
     ("runs", "judging", "looking", "writing"),
 )
 

@@ -14,12 +14,16 @@ import numpy as np
 
 from cordwood.compaction.kernels import proof as at
 from cordwood.compaction.kernels import proof_keys as keys_at
+from cordwood.compaction.kernels import proof_rows as rows_at
 from cordwood.compaction.kernels.hashes import signed_word
 from cordwood.compaction.kernels.proof import judge_batch, learn_batch
 from cordwood.compaction.kernels.proof_keys import fill_slots, see_one, settle
+from cordwood.compaction.kernels.proof_rows import judge_rows, learn_rows
+from cordwood.compaction.kernels.scanned import Scanned
 from cordwood.compaction.key_hash import MASK, key_hash
 from cordwood.compaction.plan import CleaningPlan
 from cordwood.compaction.verify_batches import Left
+from cordwood.compaction.verify_indexes import Placed
 from cordwood.compaction.verify_keys import (
     ERASED,
     LOST,
@@ -31,12 +35,21 @@ from cordwood.compaction.verify_keys import (
     Lost,
     Scope,
 )
-from cordwood.compaction.verify_reading import Found
-from cordwood.compaction.verify_records import Judged, PlainJudge, RecordCounts, Ruling
+from cordwood.compaction.verify_reading import Batches, Found
+from cordwood.compaction.verify_records import (
+    Judged,
+    PlainJudge,
+    RecordCounts,
+    Ruling,
+    Strode,
+    Terms,
+)
+from cordwood.compaction.verify_walk import last_offsets_of
 from cordwood.compaction.violations import KEPT, Violation, Violations
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.records.batch import HEADER_SIZE, LOG_APPEND_TIME_BIT, MAGIC, RecordBatch
 from cordwood.records.header import BatchHeader
+from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
 from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.stream import AnyBatch
@@ -54,6 +67,9 @@ _WORDS: Final = {
     keys_at.LOST: LOST,
 }
 _NOTHING: Final = read_only(b"")
+_PLACED: Final = [
+    layout.T_POSITION, layout.T_BASE_OFFSET, layout.T_LAST_DELTA, layout.T_MAX_TIMESTAMP
+]  # fmt: skip
 
 
 class KernelKeys:
@@ -64,7 +80,7 @@ class KernelKeys:
     def __init__(self, plan: CleaningPlan, scope: Scope, *, memory_bytes: int) -> None:
         self.scope = scope
         self._memory_bytes = memory_bytes = max(memory_bytes, _LEAST_BYTES)
-        self.words = np.zeros(at.PROOF_WORDS, np.int64)
+        self.words = np.zeros(rows_at.ROWS_WORDS, np.int64)
         self.words[keys_at.V_FIRST_DIRTY] = plan.first_dirty
         self.words[at.V_SEED] = signed_word(scope.seed)
         self.words[at.V_CLASSES], self.words[at.V_CHOSEN] = scope.classes - 1, scope.chosen
@@ -160,7 +176,10 @@ _NO_REST: Final = _Rest(_NOTHING, 0, 0, 0, 0)
 class KernelJudge:
     """Judges with the kernels; see `Judge`."""
 
-    __slots__ = ("_before", "_left", "_plain", "keys", "violations")
+    __slots__ = (
+        "_before", "_lasts", "_left", "_left_rows", "_plain", "_plan", "_rows", "keys",
+        "violations",
+    )  # fmt: skip
 
     def __init__(  # tidy: allow[positional] as `Judges` are called
         self, plan: CleaningPlan, scope: Scope, violations: Violations, memory_bytes: int
@@ -169,6 +188,10 @@ class KernelJudge:
         self.violations = violations
         self._plain = PlainJudge(self.keys, violations)
         self._before, self._left = _Side(), _Side()
+        self._rows, self._left_rows = Scanned(), Scanned()
+        self._plan = plan
+        lasts = sorted(last_offsets_of(plan).items())
+        self._lasts: Words = np.array(lasts, np.int64).reshape(-1, 2)
 
     @property
     def counts(self) -> RecordCounts:
@@ -197,6 +220,21 @@ class KernelJudge:
         if ended == at.WRONG:
             _refuse(left.batch)
 
+    def learn_many(self, left: Batches, *, lowest: int, highest: int) -> list[Placed]:
+        """Take ordinary batches of the cleaned log; see `Judge`."""
+        keys, rows, start = self.keys, self._left_rows.rows_of(left), left.start
+        words, source = keys.words, self._left_rows.source
+        words[rows_at.V_ROW] = words[rows_at.V_IS_BEGUN] = 0
+        words[rows_at.V_LOWEST_OFFSET], words[rows_at.V_HIGHEST_OFFSET] = lowest, highest
+        while learn_rows(source, rows, words, keys.slots, keys.arena) == at.FULL:
+            keys.make_room()
+        learnt = rows[: words[rows_at.V_ROW]]
+        left.go_over(_size_of(learnt))
+        return [
+            Placed(start + position, base + delta, latest)
+            for position, base, delta, latest in learnt[:, _PLACED].tolist()
+        ]
+
     def judge(self, before: Found, after: Found | None, *, ruling: Ruling) -> Judged:
         """Hold a data batch against what is left of it; see `Judge`."""
         header, rest = before.header, self._rest(before, after)
@@ -217,6 +255,25 @@ class KernelJudge:
             return self._judge_plainly(before, after, ruling)
         kept, tombstones, latest = words[at.V_KEPT : at.V_LATEST + 1].tolist()
         return Judged(header.record_count, Left(kept, latest=latest), tombstones > 0)
+
+    def judge_many(self, before: Batches, left: Batches, *, terms: Terms) -> Strode:
+        """Hold ordinary batches against what is left of them; see `Judge`."""
+        keys, words = self.keys, self.keys.words
+        rows, left_rows = self._rows.rows_of(before), self._left_rows.rows_of(left)
+        words[[rows_at.V_ROW, rows_at.V_LEFT_ROW, rows_at.V_IS_BEGUN, rows_at.V_COPIED]] = 0
+        words[rows_at.V_PASS_END : rows_at.V_IS_OVER + 1] = (
+            *(terms.end, self._plan.now_ms, not terms.is_alone, terms.may_match, terms.is_over),
+        )
+        sides = self._rows.source, rows, self._left_rows.source, left_rows, self._lasts
+        while (ended := judge_rows(*sides, words, keys.slots, keys.arena)) == at.FULL:
+            keys.make_room()
+        held = rows[: words[rows_at.V_ROW]]
+        size = _size_of(held)
+        before.go_over(size)
+        left.go_over(_size_of(left_rows[: words[rows_at.V_LEFT_ROW]]))
+        is_held_up = ended in (at.WRONG, rows_at.ANOTHER) or len(held) == 0
+        copied = int(words[rows_at.V_COPIED])
+        return Strode(len(held), size, copied, is_held_up, is_wrong=ended == at.WRONG)
 
     def _rest(self, before: Found, after: Found | None) -> _Rest | None:
         """Return what is left of a batch as kernels read it; None: it is for the plain judge."""
@@ -278,6 +335,11 @@ class _Side:
         if found.window is not self._window:
             self._window, self._source = found.window, read_only(found.window)
         return self._source, found.at + HEADER_SIZE, found.at + found.header.size
+
+
+def _size_of(rows: Words) -> int:
+    """Return how many bytes batches take that follow each other."""
+    return int(rows[-1, layout.T_DATA_END] - rows[0, layout.T_POSITION]) if len(rows) else 0
 
 
 def _are_packed_alike(before: Found, after: Found) -> bool:

@@ -89,14 +89,15 @@ def _learn(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     return entry >= 0
 
 
-@kernel(INT, SOURCE, WORDS, WORDS, SLAB)
-def learn_batch(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
-    """Check the records of a batch that is left, and remember those whose keys are looked at."""
+@inlined
+def learn_records(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
+    """Learn the records of a batch that is left, from where the words stand; says how it ended."""
     count, end, last_delta = words[V_COUNT], words[V_END], words[V_LAST_DELTA]
     base_offset, base_time = words[V_BASE_OFFSET], words[V_BASE_TIME]
-    position, lowest, stream = words[V_POSITION], words[V_LOWEST], words[V_STREAM]
-    ended = DONE
-    while words[V_RECORD] < count:
+    record, position, lowest = words[V_RECORD], words[V_POSITION], words[V_LOWEST]
+    stream, ended = words[V_STREAM], DONE
+    first, tombstones = record, 0
+    while record < count:
         stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
             ended = WRONG
@@ -106,29 +107,26 @@ def learn_batch(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
             if not _learn(source, key, key_size, at, words, slots, arena):
                 ended = FULL
                 break
-            words[V_TOMBSTONES_LEFT] += value_size < 0
+            tombstones += value_size < 0
         seen = words[V_STAMP] if words[V_IS_STAMPED] else wrapping_sum(base_time, time)
         hashed = record_hash(source, body, stop, base_offset + offset, seen)
         stream = stream_with(stream, hashed)
-        words[V_LEFT] += 1
-        words[V_RECORD] += 1
+        record += 1
         position, lowest = stop, offset + 1
-    words[V_POSITION], words[V_LOWEST], words[V_STREAM] = position, lowest, stream
+    words[V_RECORD], words[V_POSITION], words[V_LOWEST] = record, position, lowest
+    words[V_STREAM] = stream
+    words[V_LEFT] += record - first
+    words[V_TOMBSTONES_LEFT] += tombstones
     is_unsound = ended == DONE and (count < 0 or position != end)
     return WRONG if is_unsound else ended
 
 
 @inlined
 def _see(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
-    source: Bytes, key: int, key_size: int, value_size: int, offset: int, is_left: int,
+    source: Bytes, key: int, key_size: int, is_tombstone: int, offset: int, is_left: int,
     words: Words, slots: Words, arena: Bytes,
 ) -> int:  # fmt: skip
-    """Take a record that was there; says how that ended."""
-    if words[V_IS_ABORTED] or key_size < 0:
-        return WRONG if is_left else DONE
-    is_expired = value_size < 0 and words[V_IS_EXPIRED] != 0
-    if is_left and is_expired:
-        return WRONG
+    """Take a record of a key that is looked at, if it is one; says how that ended."""
     key_hash = hash_of(source, key, key_size, words[V_SEED])
     if key_hash & words[V_CLASSES] != words[V_CHOSEN]:
         return DONE
@@ -138,61 +136,100 @@ def _see(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     if is_left:
         wrong = see_left(words, arena, entry, offset)
     else:
-        wrong = see_gone(words, arena, entry, offset, value_size < 0, is_expired)
+        is_expired = is_tombstone and words[V_IS_EXPIRED] != 0
+        wrong = see_gone(words, arena, entry, offset, is_tombstone, is_expired)
     return DONE if wrong == RIGHT else WRONG
 
 
 @inlined
-def _count(key_size: int, value_size: int, is_left: int, words: Words) -> None:
-    words[V_READ] += 1
-    if is_left:
-        words[V_KEPT] += 1
-        words[V_KEPT_TOMBSTONES] += value_size < 0
-    elif words[V_IS_ABORTED]:
-        words[V_ABORTED] += 1
-    elif key_size < 0:
-        words[V_UNKEYED] += 1
+def _count_gone(gone: int, unkeyed: int, words: Words) -> None:
+    """Count the records of a batch that are gone; of an aborted transaction all alike."""
+    if words[V_IS_ABORTED]:
+        words[V_ABORTED] += gone
     else:
-        words[V_KEYED_GONE] += 1
+        words[V_UNKEYED] += unkeyed
+        words[V_KEYED_GONE] += gone - unkeyed
+
+
+@inlined
+def _left_at(left: Bytes, position: int, end: int, remaining: int) -> tuple[int, int, int, int]:
+    """The next record that is left: its end, its time, its offset, its body; -1 without one."""
+    if remaining <= 0:
+        return -1, 0, -1, 0
+    stop, time, offset, body, _, _, _ = any_record(left, position, end)
+    return stop, time, offset, body
+
+
+@inlined
+def _is_same(
+    source: Bytes, body: int, size: int, left: Bytes, left_body: int, left_size: int
+) -> bool:
+    """Whether two records say the same, their times and offsets aside."""
+    return left_size == size and has_same_bytes(source, body, left, left_body, size)
+
+
+@inlined
+def judge_records(source: Bytes, left: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
+    """Hold the records of a batch against what is left, from where the words stand."""
+    count, end, last_delta = words[V_COUNT], words[V_END], words[V_LAST_DELTA]
+    base_offset, base_time = words[V_BASE_OFFSET], words[V_BASE_TIME]
+    left_end, left_count = words[V_LEFT_END], words[V_LEFT_COUNT]
+    shift = wrapping_sum(words[V_LEFT_BASE_TIME], -base_time)
+    is_stamped, is_aborted = words[V_IS_STAMPED] != 0, words[V_IS_ABORTED] != 0
+    is_expired = words[V_IS_EXPIRED] != 0
+    record, position, lowest = words[V_RECORD], words[V_POSITION], words[V_LOWEST]
+    kept, left_at = words[V_LEFT_RECORD], words[V_LEFT_POSITION]
+    newest, tombstones, unkeyed = words[V_LATEST], 0, 0
+    first, first_kept, ended = record, kept, DONE
+    left_stop, left_time, left_offset, left_body = _left_at(
+        left, left_at, left_end, left_count - kept
+    )
+    while record < count:
+        stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
+        if stop < 0 or offset < lowest or offset > last_delta:
+            ended = WRONG
+            break
+        is_left, is_tombstone = offset == left_offset, value_size < 0
+        is_looked_at = key_size >= 0 and not is_aborted
+        if is_left:
+            is_right = is_looked_at and not (is_tombstone and is_expired)
+            is_right &= is_stamped or wrapping_sum(left_time, shift) == time
+            if not is_right or not _is_same(
+                source, body, stop - body, left, left_body, left_stop - left_body
+            ):
+                ended = WRONG
+                break
+        if is_looked_at:
+            at = base_offset + offset
+            ended = _see(source, key, key_size, is_tombstone, at, is_left, words, slots, arena)
+            if ended != DONE:
+                break
+        unkeyed += not is_looked_at
+        if is_left:
+            newest = max(newest, wrapping_sum(base_time, time))
+            tombstones += is_tombstone
+            kept, left_at = kept + 1, left_stop
+            left_stop, left_time, left_offset, left_body = _left_at(
+                left, left_at, left_end, left_count - kept
+            )
+        record, position, lowest = record + 1, stop, offset + 1
+    words[V_RECORD], words[V_POSITION], words[V_LOWEST] = record, position, lowest
+    words[V_LEFT_RECORD], words[V_LEFT_POSITION], words[V_LATEST] = kept, left_at, newest
+    words[V_READ] += record - first
+    words[V_KEPT] += kept - first_kept
+    words[V_KEPT_TOMBSTONES] += tombstones
+    _count_gone(record - first - kept + first_kept, unkeyed, words)
+    is_whole = position == end and kept == left_count and left_at == left_end
+    return WRONG if ended == DONE and not is_whole else ended
+
+
+@kernel(INT, SOURCE, WORDS, WORDS, SLAB)
+def learn_batch(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
+    """Check the records of a batch that is left, and remember those whose keys are looked at."""
+    return int(learn_records(source, words, slots, arena))
 
 
 @kernel(INT, SOURCE, SOURCE, WORDS, WORDS, SLAB)
 def judge_batch(source: Bytes, left: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
     """Hold the records of a batch against those that are left of it."""
-    count, end, last_delta = words[V_COUNT], words[V_END], words[V_LAST_DELTA]
-    left_end, shift = words[V_LEFT_END], wrapping_sum(words[V_LEFT_BASE_TIME], -words[V_BASE_TIME])
-    position, lowest = words[V_POSITION], words[V_LOWEST]
-    left_at = words[V_LEFT_POSITION]
-    left_stop, left_time, left_offset, left_body = -1, 0, -1, 0
-    if words[V_LEFT_RECORD] < words[V_LEFT_COUNT]:
-        left_stop, left_time, left_offset, left_body, _, _, _ = any_record(left, left_at, left_end)
-    while words[V_RECORD] < count:
-        stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
-        if stop < 0 or offset < lowest or offset > last_delta:
-            return WRONG
-        is_left = offset == left_offset
-        if is_left:
-            size = stop - body
-            is_timed = words[V_IS_STAMPED] != 0 or wrapping_sum(left_time, shift) == time
-            if not is_timed or left_stop - left_body != size:
-                return WRONG
-            if not has_same_bytes(source, body, left, left_body, size):
-                return WRONG
-        at = words[V_BASE_OFFSET] + offset
-        ended = _see(source, key, key_size, value_size, at, is_left, words, slots, arena)
-        if ended != DONE:
-            words[V_POSITION], words[V_LOWEST], words[V_LEFT_POSITION] = position, lowest, left_at
-            return ended
-        _count(key_size, value_size, is_left, words)
-        if is_left:
-            words[V_LATEST] = max(words[V_LATEST], wrapping_sum(words[V_BASE_TIME], time))
-            words[V_LEFT_RECORD] += 1
-            left_at, left_offset = left_stop, -1
-            if words[V_LEFT_RECORD] < words[V_LEFT_COUNT]:
-                left_stop, left_time, left_offset, left_body, _, _, _ = any_record(
-                    left, left_at, left_end
-                )
-        words[V_RECORD] += 1
-        position, lowest = stop, offset + 1
-    is_whole = position == end and words[V_LEFT_RECORD] == words[V_LEFT_COUNT]
-    return DONE if is_whole and left_at == left_end else WRONG
+    return int(judge_records(source, left, words, slots, arena))

@@ -53,6 +53,8 @@ OLDER: Final = 3
 LOST: Final = 4
 
 _NO_ENTRY: Final = -1
+#: A slot is chosen by the hash's upper bits: all keys of one class have the same lower ones.
+_SLOT_BITS_FROM = 32
 
 
 @inlined
@@ -86,7 +88,7 @@ def entry_of(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
 ) -> int:
     """Find a key's entry, or make it; -1 when there is no room for one."""
     mask = len(slots) - 1
-    slot = key_hash & mask
+    slot = key_hash >> _SLOT_BITS_FROM & mask
     while slots[slot] != 0:
         entry = int(slots[slot]) - 1
         if word_at(arena, entry + E_HASH) == key_hash and _is_key(arena, entry, source, key, size):
@@ -193,7 +195,7 @@ def fill_slots(words: Words, slots: Words, arena: Bytes) -> int:
     """Enter all entries into slots that are empty; returns how many there are."""
     mask, entry, count = len(slots) - 1, 0, 0
     while entry < words[V_USED]:
-        slot = word_at(arena, entry + E_HASH) & mask
+        slot = word_at(arena, entry + E_HASH) >> _SLOT_BITS_FROM & mask
         while slots[slot] != 0:
             slot = (slot + 1) & mask
         slots[slot] = entry + 1

@@ -1,0 +1,142 @@
+"""Rows of a proof: over which batches kernels go, and in front of which they stop."""
+
+from dataclasses import replace
+
+import pytest
+
+from cordwood.compaction.kernels.kernel_judge import KernelJudge
+from cordwood.compaction.plan import LastBatch
+from cordwood.compaction.verify_records import Strode, Terms
+from cordwood.compaction.violations import Violations
+from cordwood.records.builder import BatchFields
+from cordwood.records.compression import Codec
+from tests.unit.compaction.both_sides import ALL_KEYS, changed, without
+from tests.unit.compaction.compaction_samples import (
+    HORIZON,
+    batch,
+    empty,
+    marker,
+    old,
+    plan,
+    sent,
+    with_horizon,
+)
+from tests.unit.compaction.kernels.proof_samples import standing
+
+WAS = [batch(0, "b1 a1"), batch(2, "a2 c1"), batch(4, "d1")]
+LEFT = [without(WAS[0], 1), WAS[1], WAS[2]]
+TERMS = Terms(end=100, is_alone=False, may_match=True, is_over=False)
+
+
+def judge_of(
+    left: list[bytes], *, memory_bytes: int = 1 << 16, last: LastBatch | None = None
+) -> KernelJudge:
+    """Return a judge that has learnt what is left."""
+    lasts = {1: last} if last else {}
+    judge = KernelJudge(replace(plan(), last_batches=lasts), ALL_KEYS, Violations(), memory_bytes)
+    judge.learn_many(standing(*left), lowest=0, highest=1000)
+    return judge
+
+
+def strode(
+    before: list[bytes], left: list[bytes], *, terms: Terms = TERMS, last: LastBatch | None = None
+) -> tuple[Strode, int]:
+    """Return what a stride came to, and how many records it has seen."""
+    judge = judge_of(left, last=last)
+    over = standing(*left) if left else standing()
+    return judge.judge_many(standing(*before), over, terms=terms), judge.counts.read
+
+
+def test_stride_goes_over_ordinary_batches_and_what_is_left_of_them() -> None:
+    judge = judge_of(LEFT)
+    before, left = standing(*WAS), standing(*LEFT)
+
+    went = judge.judge_many(before, left, terms=TERMS)
+
+    assert went == Strode(3, sum(map(len, WAS)), copied=2, is_held_up=False)
+    assert (before.peek(), left.peek()) == (None, None)
+    assert (judge.counts.read, judge.counts.keyed_gone, judge.keys.superseded) == (5, 1, 1)
+
+
+def test_stride_has_room_made_for_keys() -> None:
+    text = " ".join(f"{chr(97 + number)}1" for number in range(20))
+
+    judge = judge_of([batch(0, text)], memory_bytes=2048)
+    went = judge.judge_many(standing(batch(0, text)), standing(batch(0, text)), terms=TERMS)
+
+    assert (went.copied, judge.keys.dirty_keys, judge.counts.read) == (1, 20, 20)
+
+
+@pytest.mark.parametrize(
+    "other",
+    (
+        marker(2, is_commit=True),
+        sent(2, "c1"),
+        old(2, "c1", magic=1),
+        changed(batch(2, "c1"), codec=Codec.LZ4),
+        empty(batch(2, "c1")),
+    ),
+)
+def test_stride_stops_in_front_of_what_is_not_ordinary(other: bytes) -> None:
+    went, read = strode([WAS[0], other, WAS[2]], [LEFT[0], other, WAS[2]])
+
+    assert (went.batches, went.is_wrong, read) == (1, False, 2)
+
+
+@pytest.mark.parametrize(
+    "left",
+    (
+        batch(2, "a2 c2"),
+        batch(2, "a2 c1", fields=BatchFields(partition_leader_epoch=7)),
+        with_horizon(WAS[1], HORIZON),
+        batch(2, "c1"),
+    ),
+)
+def test_stride_leaves_what_may_be_wrong_to_the_plain_walk(left: bytes) -> None:
+    went, read = strode(WAS, [LEFT[0], left, WAS[2]])
+
+    assert (went.batches, went.is_held_up, went.is_wrong, read) == (1, True, False, 2)
+
+
+def test_stride_is_wrong_where_records_are() -> None:
+    went, _ = strode(WAS, [without(batch(0, "b2 a1"), 1), *LEFT[1:]])
+
+    assert (went.batches, went.is_wrong) == (0, True)
+
+
+def test_stride_does_not_go_where_what_is_left_is_not_told() -> None:
+    assert strode(WAS, LEFT[:1])[0].batches == 1
+    assert strode(WAS, LEFT[:1], terms=TERMS._replace(is_over=True))[0].batches == 3
+
+
+def test_stride_matches_nothing_in_another_group() -> None:
+    assert strode(WAS, LEFT, terms=TERMS._replace(may_match=False))[0].batches == 0
+
+
+def test_stride_looks_for_batches_that_have_to_stay() -> None:
+    gone = [sent(0, "a1", is_transactional=False), batch(1, "a2")]
+    over = TERMS._replace(is_over=True)
+
+    assert strode(gone, gone[1:], last=LastBatch(0, 5))[0].batches == 2
+    assert strode(gone, gone[1:], last=LastBatch(0, 0))[0].batches == 0
+    assert strode(gone, gone, last=LastBatch(0, -1))[0].batches == 0
+    assert strode(gone[1:], [], terms=over._replace(end=2))[0].batches == 0
+
+
+def test_tombstones_without_a_horizon_are_right_only_where_no_time_passes() -> None:
+    tombstone = [batch(0, "a- b1")]
+
+    assert strode(tombstone, tombstone)[0].is_wrong
+    assert strode(tombstone, tombstone, terms=TERMS._replace(is_alone=True))[0].batches == 1
+
+
+def test_what_is_left_is_learnt_within_bounds() -> None:
+    judge = KernelJudge(plan(), ALL_KEYS, Violations(), 1 << 16)
+
+    learnt = judge.learn_many(standing(*WAS), lowest=0, highest=4)
+    below = judge.learn_many(standing(*WAS), lowest=0, highest=3)
+    above = judge.learn_many(standing(*WAS), lowest=1, highest=4)
+
+    assert [each.last_offset for each in learnt] == [1, 3, 4]
+    assert [each.position for each in learnt] == [0, len(WAS[0]), len(WAS[0]) + len(WAS[1])]
+    assert (len(below), len(above)) == (2, 0)
