@@ -5,6 +5,7 @@ Each pass is verified over all keys: what is wrong with one ends the life by an 
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from cordwood.compaction.engine import Engine
@@ -12,11 +13,13 @@ from cordwood.compaction.planning import Wishes
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
-from tests.unit.compaction.cleaning import CleanedLog
+from tests.unit.compaction.cleaning import CONFIG, CleanedLog
 from tests.unit.compaction.compaction_samples import NOW, marker
 
 STEPS: Final = 40
 PASSES: Final = 3
+#: Of every other log: so several groups are made of it.
+SMALL_SEGMENT: Final = 1500
 _KEYS: Final = (None, b"a", b"b", b"c", b"dd", b"e" * 20)
 _VALUES: Final = (None, b"", b"1", b"2" * 30)
 _PRODUCERS: Final = (None, None, 1, 3, 4)
@@ -29,7 +32,8 @@ class LoggedLife:
 
     def __init__(self, seed: int, engine: Engine) -> None:
         self.chance = random.Random(seed)
-        self.cleaned = CleanedLog(engine=engine)
+        config = replace(CONFIG, segment_bytes=SMALL_SEGMENT) if seed % 2 else CONFIG
+        self.cleaned = CleanedLog(config, engine=engine)
         self.open: set[int] = set()
         self.sequences: dict[int, int] = {}
 

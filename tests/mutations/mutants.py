@@ -152,10 +152,14 @@ def _counted(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _dropped(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Return):
+    if isinstance(node, ast.Return) and not _is_none(node.value):
         yield ast.Return(value=ast.Constant(value=None))
     elif isinstance(node, _STATEMENTS) and not _is_text(node):
         yield ast.Pass()
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _not(test: ast.expr) -> ast.expr:

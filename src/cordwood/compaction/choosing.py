@@ -216,8 +216,7 @@ def _moments(facts: LogFacts) -> Iterator[int]:
     """Yield when segments become old enough for one lag or the other."""
     config, active = facts.config, facts.segments[-1]
     dirty = facts.segments[count_clean(facts) :]
-    if config.min_compaction_lag_ms > 0:
-        yield from (each.largest_timestamp + config.min_compaction_lag_ms for each in dirty)
+    yield from (each.largest_timestamp + config.min_compaction_lag_ms for each in dirty)
     if config.max_compaction_lag_ms != NEVER:
         since_ms = max(active.first_timestamp, facts.active_since_ms)
         waiting = (*(each.first_timestamp for each in dirty), since_ms)

@@ -1,9 +1,14 @@
 """Indexes tell of aborted transactions, and the log where they are in doubt."""
 
+from pathlib import Path
+
 import pytest
 
 from cordwood.compaction.aborted import AbortedTransactions
+from cordwood.compaction.planning import Wishes
+from cordwood.core.system import SystemFiles
 from cordwood.storage.index import AbortedEntry
+from tests.descriptors import open_descriptors
 from tests.unit.compaction.cleaning import CleanedLog
 from tests.unit.compaction.compaction_samples import batch
 from tests.unit.storage.log_samples import DIRECTORY
@@ -33,6 +38,30 @@ def test_indexes_tell_of_all_segments() -> None:
     assert aborted.indexed() == (FIRST, SECOND)
 
 
+def test_transaction_that_begins_behind_the_pass_is_not_told() -> None:
+    cleaned, _ = aborted_twice()
+    plan = cleaned.plan(Wishes(until=3))
+    assert plan is not None
+
+    assert AbortedTransactions(cleaned.place.files, DIRECTORY, plan).indexed() == (FIRST,)
+
+
+def test_files_are_closed_at_the_end(tmp_path: Path) -> None:
+    cleaned, _ = aborted_twice()
+    plan = cleaned.plan()
+    assert plan is not None
+    for name in cleaned.place.files.list(DIRECTORY):
+        (tmp_path / name).write_bytes(cleaned.place.bytes_of(name))
+    before = open_descriptors()
+    aborted = AbortedTransactions(SystemFiles(), str(tmp_path), plan)
+
+    aborted.indexed()
+    aborted.is_borne_out(0)
+    aborted.close()
+
+    assert open_descriptors() == before
+
+
 def test_index_that_is_damaged_tells_nothing() -> None:
     cleaned, aborted = aborted_twice()
     cleaned.place.files.open(index_of(0), writable=True).pwrite(b"\x07", 0)
@@ -40,7 +69,7 @@ def test_index_that_is_damaged_tells_nothing() -> None:
     assert aborted.indexed() == (SECOND,)
 
 
-@pytest.mark.parametrize("doubtful_from", (0, 1, 3, 4))
+@pytest.mark.parametrize("doubtful_from", (0, 1, 2, 3, 4, 5))
 def test_log_bears_out_what_is_right(doubtful_from: int) -> None:
     _, aborted = aborted_twice()
     aborted.indexed()

@@ -12,6 +12,7 @@ from cordwood.compaction.choosing import (
     Hold,
     LogFacts,
     SegmentSeen,
+    asks_for_times,
     assess,
     choose,
     find_first_dirty,
@@ -206,6 +207,10 @@ def test_log_is_cleaned_when_more_of_it_is_dirty_than_the_ratio(
     assert assess(log(segments, config, checkpoint=10), NOW).is_due is is_due
 
 
+def test_log_of_which_a_single_byte_is_dirty_is_cleaned() -> None:
+    assert assess(log([SegmentSeen(0, 1), SegmentSeen(10, 0)]), NOW).is_due
+
+
 def test_log_that_is_not_compacted_is_not_cleaned() -> None:
     assert not assess(log(config=LogConfig()), NOW).is_due
 
@@ -237,6 +242,27 @@ def test_segment_without_times_waits_for_nothing(timestamp: int) -> None:
     assert (found.overdue_ms, found.is_roll_due) == (0, False)
 
 
+def test_segment_of_the_second_millisecond_there_was_waits() -> None:
+    config = replace(COMPACTED, max_compaction_lag_ms=0)
+    segments = [each._replace(first_timestamp=1) for each in TENS]
+
+    found = assess(log(segments, config), NOW)
+
+    assert (found.overdue_ms, found.is_roll_due) == (NOW - 1, True)
+
+
+@pytest.mark.parametrize(
+    ("shortest", "longest", "expected"),
+    ((0, NEVER, False), (1, NEVER, True), (0, NEVER - 1, True), (1, 1, True)),
+)
+def test_times_are_asked_for_where_there_is_a_lag(
+    shortest: int, longest: int, *, expected: bool
+) -> None:
+    config = LogConfig(min_compaction_lag_ms=shortest, max_compaction_lag_ms=longest)
+
+    assert asks_for_times(config) is expected
+
+
 def test_log_that_has_waited_and_may_not_be_cleaned_is_not_due() -> None:
     config = replace(COMPACTED, max_compaction_lag_ms=1)
 
@@ -248,6 +274,7 @@ def test_log_that_has_waited_and_may_not_be_cleaned_is_not_due() -> None:
     (
         (1001, 5, 0, True),
         (1000, 5, 0, False),
+        (1001, 1, 0, True),
         (1001, 0, 0, False),
         (9000, 5, NOW - 1001, True),
         (9000, 5, NOW - 1000, False),
@@ -372,6 +399,12 @@ def test_each_segment_is_told_what_holds_it() -> None:
         (Hold.LAST_STABLE_OFFSET, Hold.OLDER_SEGMENT),
         (Hold.ACTIVE_SEGMENT, Hold.HIGH_WATERMARK, Hold.LAST_STABLE_OFFSET, Hold.OLDER_SEGMENT),
     ]
+
+
+def test_transaction_holds_nothing_where_none_is_undecided() -> None:
+    facts = log(high_watermark=25)
+
+    assert holds_of(facts, NOW)[2] == (Hold.HIGH_WATERMARK,)
 
 
 @given(

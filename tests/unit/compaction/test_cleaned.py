@@ -1,10 +1,14 @@
 """What is written is a segment as any other: indexes, time, transactions, and all of it on disk."""
 
+from pathlib import Path
+
 import pytest
 
 from cordwood.compaction.cleaned import GATHERED_BYTES, CleanedWriter
 from cordwood.compaction.job import CleanedSegment
 from cordwood.core.binary import INT32_MAX
+from cordwood.core.system import SystemFiles
+from cordwood.records.stride import PlainStrider, Strider
 from cordwood.storage.file_table import FileTable
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_config import LogConfig
@@ -12,7 +16,8 @@ from cordwood.storage.names import CLEANED
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_files import SegmentPath
 from cordwood.testing.files import MemoryFiles
-from tests.unit.compaction.compaction_samples import NOW, batch
+from tests.descriptors import open_descriptors
+from tests.unit.compaction.compaction_samples import NOW, batch, marker
 from tests.unit.storage.segment_samples import filled, headers_of
 
 DIRECTORY = "/t-0"
@@ -29,9 +34,12 @@ def directory() -> MemoryFiles:
 
 
 def written(
-    files: MemoryFiles, *parts: bytes, aborted: tuple[AbortedEntry, ...] = ()
+    files: MemoryFiles,
+    *parts: bytes,
+    aborted: tuple[AbortedEntry, ...] = (),
+    strider: Strider | None = None,
 ) -> tuple[CleanedSegment, ...]:
-    writer = CleanedWriter(files, DIRECTORY, config=CONFIG)
+    writer = CleanedWriter(files, DIRECTORY, config=CONFIG, strider=strider)
     writer.begin(0)
     for part in parts:
         writer.append(part)
@@ -60,6 +68,43 @@ def test_segment_has_the_files_that_appends_would_have_made() -> None:
     assert len(content(mine, CLEANED)) == 3
 
 
+def test_segment_has_the_same_files_where_batches_are_strode_over() -> None:
+    """A stride ends before a marker, and after a long one comes the next."""
+    plain, strode = directory(), directory()
+    parts = [batch(at, "a1") for at in range(80)]
+    parts[40] = marker(40, is_commit=True)
+
+    written(plain, b"".join(parts))
+    written(strode, b"".join(parts), strider=PlainStrider())
+
+    assert content(strode, CLEANED) == content(plain, CLEANED)
+
+
+def test_group_has_nothing_of_the_one_before_it() -> None:
+    writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
+    for base in (0, 100):
+        writer.begin(base)
+        writer.append(batch(base, "a1"))
+        found = writer.finish([], modified_ms=NOW)
+
+    assert found == (CleanedSegment(100, len(batch(100, "a1"))),)
+    assert content(files, CLEANED)[f"{100:020}.log"] == batch(100, "a1")
+
+
+@pytest.mark.parametrize("is_finished", (True, False))
+def test_files_are_closed_at_the_end(tmp_path: Path, *, is_finished: bool) -> None:
+    before = open_descriptors()
+    writer = CleanedWriter(SystemFiles(), str(tmp_path), config=CONFIG)
+    writer.begin(0)
+
+    if is_finished:
+        writer.finish([], modified_ms=NOW)
+    else:
+        writer.close()
+
+    assert open_descriptors() == before
+
+
 def test_segment_has_the_time_of_what_it_replaces() -> None:
     written(files := directory(), *BATCHES)
 
@@ -84,19 +129,22 @@ def test_group_of_nothing_is_an_empty_segment() -> None:
 
 
 def test_segment_is_rolled_before_an_offset_that_has_no_place_in_it() -> None:
-    near, far, last = batch(5, "a1"), batch(FAR, "b2"), batch(FAR + 1, "c3")
+    near, far, last = b"".join(BATCHES), batch(FAR, "b2"), batch(FAR + 1, "c3")
 
     found = written(files := directory(), near + far, last)
+    written(alone := directory(), near)
 
-    assert [each.base_offset for each in found] == [0, FAR]
+    assert found == (CleanedSegment(0, len(near)), CleanedSegment(FAR, len(far + last)))
     assert content(files, CLEANED)[f"{FAR:020}.log"] == far + last
+    assert content(files, CLEANED).items() >= content(alone, CLEANED).items()
 
 
+@pytest.mark.parametrize("strider", (None, PlainStrider()))
 @pytest.mark.parametrize(("room", "bases"), ((0, [0]), (-1, [0, 9])))
 def test_segment_is_rolled_before_a_position_that_has_no_place_in_it(
-    room: int, bases: list[int]
+    room: int, bases: list[int], strider: Strider | None
 ) -> None:
-    writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
+    writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG, strider=strider)
     writer.begin(0)
     first, last = batch(3, "a1"), batch(9, "b2")
     writer.last.size = INT32_MAX - len(first) - len(last) - room

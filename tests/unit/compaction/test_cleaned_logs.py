@@ -1,5 +1,7 @@
 """What passes leave of a log: records, offsets, markers, and what the log knows of itself."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from cordwood.compaction.passes import run_pass
@@ -9,11 +11,61 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.records.compression import Codec
 from cordwood.records.stream import batches
 from cordwood.storage.index import AbortedEntry
+from cordwood.storage.names import CLEANED, DELETED, SWAP
 from tests.unit.compaction.cleaning import CONFIG, CleanedLog, Watched
 from tests.unit.compaction.compaction_samples import batch, old, plan, texts
 from tests.unit.storage.log_samples import DIRECTORY, Place
 
 LATER = CONFIG.delete_retention_ms
+
+
+ALL, LEFT = ["0:a1", "1:b2", "2:a3", "3:c4", "4:b5"], ["2:a3", "3:c4", "4:b5"]
+NEW_LOG, NEW_TIMES, OTHERS = f"{0:020}.log{CLEANED}", f"{0:020}.timeindex{CLEANED}", "others"
+
+
+# -- crashes
+
+
+def dead(new_suffixes: Mapping[str, str], *, are_originals_there: bool) -> CleanedLog:
+    """Return a log whose owner has died while files got these suffixes instead of `.cleaned`."""
+    cleaned = CleanedLog()
+    for text in ("a1 b2", "a3 c4", "b5"):
+        cleaned.put(batch(0, text), is_rolled=True)
+    plan = cleaned.plan()
+    assert plan is not None
+    old = [f"{base:020}{kind}" for base in (0, 2, 4) for kind in (".log", ".index", ".timeindex")]
+    cleaned.run(plan)
+    cleaned.log.close()
+    files = cleaned.place.files
+    for name in () if are_originals_there else old:
+        files.rename(f"{DIRECTORY}/{name}", f"{DIRECTORY}/{name}{DELETED}")
+    for name in [name for name in files.list(DIRECTORY) if name.endswith(CLEANED)]:
+        suffix = new_suffixes.get(name, new_suffixes[OTHERS])
+        files.rename(f"{DIRECTORY}/{name}", f"{DIRECTORY}/{name.removesuffix(CLEANED)}{suffix}")
+    return cleaned
+
+
+@pytest.mark.parametrize(
+    ("new_suffixes", "are_originals_there", "expected"),
+    (
+        pytest.param({OTHERS: CLEANED}, True, ALL, id="before any new file was renamed"),
+        pytest.param({NEW_LOG: SWAP, OTHERS: CLEANED}, True, ALL, id="after some were"),
+        pytest.param({OTHERS: SWAP}, True, LEFT, id="after all were"),
+        pytest.param({OTHERS: SWAP}, False, LEFT, id="after the old files had gone"),
+        pytest.param({NEW_TIMES: SWAP, OTHERS: ""}, False, LEFT, id="before the last had its name"),
+    ),
+)
+def test_log_is_the_old_or_the_new_when_it_is_opened_after_a_crash(
+    new_suffixes: Mapping[str, str], expected: list[str], *, are_originals_there: bool
+) -> None:
+    """The points at which Kafka's own test of its cleaner lets it die."""
+    cleaned = dead(new_suffixes, are_originals_there=are_originals_there)
+
+    cleaned.log = cleaned.place.open(CONFIG, is_clean=False, high_watermark=5)
+
+    names = cleaned.place.files.list(DIRECTORY)
+    assert cleaned.texts == expected
+    assert not [name for name in names if name.endswith((CLEANED, SWAP, DELETED))]
 
 
 # -- producers

@@ -43,6 +43,20 @@ def test_log_is_divided_between_groups() -> None:
     assert all(Marks(each.marks).size <= 8 for each in found)
 
 
+def test_every_stretch_is_as_long_as_its_marks_allow() -> None:
+    groups = log(*((8,) for _ in range(6)))
+
+    found = stretches(groups, memory_bytes=8)
+
+    assert [(each.first_number, each.records) for each in found] == [(0, 24), (24, 24)]
+
+
+def test_largest_chunk_may_be_the_last_of_its_segment() -> None:
+    groups = log(*((3,) for _ in range(12)))
+
+    assert {each.spare for each in stretches(groups, memory_bytes=8)} == {3}
+
+
 def test_group_is_never_divided() -> None:
     groups = log((1,), (100,), (1,))
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from cordwood.compaction.fates import Fate, SegmentSurvey
 from cordwood.compaction.plan import CleaningPlan, LastBatch
 from cordwood.compaction.sighting import PlainSurveyor
 from cordwood.compaction.survey import Survey
+from cordwood.core.errors import CorruptMessageError
 from cordwood.storage.index import AbortedEntry
 from tests.unit.compaction.compaction_samples import (
     HORIZON,
@@ -124,6 +127,23 @@ def test_transactions_are_not_asked_for_where_there_are_none() -> None:
     survey.add(batch(0, "a1"), PlainSurveyor().look(batch(0, "a1")))
 
     assert not asked
+
+
+def test_survey_doubts_what_its_markers_do_not_bear_out() -> None:
+    sure, doubtful = Survey(plan(), list), Survey(plan(), lambda: [ABORTED])
+    for survey in (sure, doubtful):
+        assert survey.doubtful_from is None
+        survey.begin(0)
+        survey.add(COMMIT, PlainSurveyor().look(COMMIT))
+
+    assert [sure.doubtful_from, doubtful.doubtful_from] == [None, ABORTED.first_offset]
+
+
+def test_marker_that_is_damaged_is_refused() -> None:
+    damaged = COMMIT[:-1] + bytes([COMMIT[-1] ^ 1])
+
+    with pytest.raises(CorruptMessageError):
+        surveyed(damaged)
 
 
 def test_numbers_go_on_from_segment_to_segment_and_from_chunk_to_chunk() -> None:

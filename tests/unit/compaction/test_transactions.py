@@ -104,6 +104,16 @@ def test_data_is_doubtful_that_was_committed_though_it_was_told_otherwise() -> N
     assert tracker.doubtful_from == ABORTED.first_offset
 
 
+def test_doubt_stays_when_another_marker_comes_where_it_was_told() -> None:
+    tracker = TransactionTracker([ABORTED])
+    data(tracker, 12)
+    end(tracker, 15, ControlType.COMMIT)
+    data(tracker, 16)
+    end(tracker, 20, ControlType.ABORT)
+
+    assert tracker.doubtful_from == ABORTED.first_offset
+
+
 def test_data_is_doubtful_whose_marker_is_not_where_it_was_told() -> None:
     tracker = TransactionTracker([ABORTED])
     data(tracker, 12)

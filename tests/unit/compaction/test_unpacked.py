@@ -39,6 +39,13 @@ def test_filtered_batch_has_the_bytes_of_its_records() -> None:
     assert left.uncompressed() == bytes(found.data[:first]) + bytes(found.data[second:third])
 
 
+def test_filtered_batch_whose_times_are_below_all_has_none() -> None:
+    data = patched(batch(7, "a1 b2"), 27, (-9).to_bytes(8, signed=True))
+    found = UnpackedBatch.of(RecordBatch(data))
+
+    assert RecordBatch(found.filtered(found.records[:1])).max_timestamp == -1
+
+
 def test_new_horizon_changes_no_record() -> None:
     found = unpacked("a1 b-")
 

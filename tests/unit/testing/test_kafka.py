@@ -3,7 +3,6 @@
 import gc
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +16,7 @@ from cordwood.core.errors import (
 )
 from cordwood.records.record import TimestampType
 from cordwood.testing.kafka import Kafka, KafkaOptions
+from tests.descriptors import open_descriptors
 
 
 def produce(kafka: Kafka, *values: bytes, topic: str = "orders") -> None:
@@ -27,10 +27,6 @@ def produce(kafka: Kafka, *values: bytes, topic: str = "orders") -> None:
 
 def values(kafka: Kafka, topic: str = "orders") -> list[bytes | None]:
     return [record.value for record in kafka.records(topic)]
-
-
-def descriptors() -> int:
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def test_records_are_read_without_a_client(kafka: Kafka) -> None:
@@ -248,7 +244,7 @@ def test_broker_refuses_a_setting_that_nobody_knows() -> None:
 
 def test_two_hundred_brokers_leave_nothing_behind() -> None:
     gc.collect()
-    before = (descriptors(), threading.active_count())
+    before = (open_descriptors(), threading.active_count())
 
     for _ in range(200):
         kafka = Kafka.start(KafkaOptions())
@@ -256,5 +252,5 @@ def test_two_hundred_brokers_leave_nothing_behind() -> None:
         kafka.close()
 
     gc.collect()
-    assert descriptors() <= before[0]
+    assert open_descriptors() <= before[0]
     assert threading.active_count() <= before[1]
