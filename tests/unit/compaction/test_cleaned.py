@@ -1,5 +1,6 @@
 """What is written is a segment as any other: indexes, time, transactions, and all of it on disk."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,12 +83,14 @@ def test_segment_has_the_same_files_where_batches_are_strode_over() -> None:
 
 def test_group_has_nothing_of_the_one_before_it() -> None:
     writer = CleanedWriter(files := directory(), DIRECTORY, config=CONFIG)
+    found = list[CleanedSegment]()
     for base in (0, 100):
         writer.begin(base)
         writer.append(batch(base, "a1"))
-        found = writer.finish([], modified_ms=NOW)
+        found += writer.finish([], modified_ms=NOW)
 
-    assert found == (CleanedSegment(100, len(batch(100, "a1"))),)
+    size = len(batch(0, "a1"))
+    assert found == [CleanedSegment(0, size), CleanedSegment(100, size)]
     assert content(files, CLEANED)[f"{100:020}.log"] == batch(100, "a1")
 
 
@@ -103,6 +106,15 @@ def test_files_are_closed_at_the_end(tmp_path: Path, *, is_finished: bool) -> No
         writer.close()
 
     assert open_descriptors() == before
+
+
+def test_segment_takes_no_room_ahead_though_the_topic_has_it_taken() -> None:
+    config = replace(CONFIG, segment_bytes=1 << 20, preallocate=True)
+    writer = CleanedWriter(files := directory(), DIRECTORY, config=config)
+    writer.begin(0)
+
+    assert files.open(f"{DIRECTORY}/{0:020}.log{CLEANED}").size == 0
+    writer.close()
 
 
 def test_segment_has_the_time_of_what_it_replaces() -> None:

@@ -23,6 +23,19 @@ ALL, LEFT = ["0:a1", "1:b2", "2:a3", "3:c4", "4:b5"], ["2:a3", "3:c4", "4:b5"]
 NEW_LOG, NEW_TIMES, OTHERS = f"{0:020}.log{CLEANED}", f"{0:020}.timeindex{CLEANED}", "others"
 
 
+# -- records
+
+
+def test_records_that_have_a_later_one_of_their_key_go() -> None:
+    cleaned = CleanedLog()
+    for text in ("a1 b2", "c3 a4", "b5"):
+        cleaned.put(batch(0, text), is_rolled=True)
+
+    cleaned.clean()
+
+    assert cleaned.texts == ["2:c3", "3:a4", "4:b5"]
+
+
 # -- crashes
 
 
@@ -200,6 +213,39 @@ def test_abort_marker_stays_while_an_empty_batch_of_its_transaction_does() -> No
         seen.append(cleaned.last_offsets)
 
     assert seen == [[2, 3]] * 3 + [[3, 4, 5], [3, 4, 5], [4, 5]]
+
+
+def test_commit_marker_stays_while_an_empty_batch_of_its_transaction_does() -> None:
+    cleaned, seen = CleanedLog(), []
+    cleaned.send("a1 b1")
+    cleaned.end(1, is_commit=True)
+    cleaned.put(batch(0, "a2 b2"), is_rolled=True)
+    for _ in range(3):
+        cleaned.clean()
+        cleaned.wait(LATER)
+        seen.append(cleaned.last_offsets)
+    cleaned.send("c3", is_transactional=False)
+    cleaned.log.roll()
+    for _ in range(3):
+        cleaned.clean()
+        cleaned.wait(LATER)
+        seen.append(cleaned.last_offsets)
+
+    assert seen == [[1, 2, 4]] * 3 + [[2, 4, 5], [2, 4, 5], [4, 5]]
+
+
+def test_transaction_that_goes_over_segments_stays_in_all_of_them_when_it_is_committed() -> None:
+    cleaned = CleanedLog()
+    for text in ("a1", "b1", "c1"):
+        cleaned.send(text)
+        cleaned.put(batch(0, text[0] + "9"), is_rolled=True)
+    cleaned.send("a2")
+    cleaned.end(1, is_commit=True, is_rolled=True)
+
+    cleaned.clean()
+
+    assert cleaned.texts == ["3:b9", "5:c9", "6:a2"]
+    assert cleaned.last_offsets == [3, 5, 6, 7]
 
 
 def test_transaction_that_goes_over_segments_is_dropped_in_all_of_them() -> None:

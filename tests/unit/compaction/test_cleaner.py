@@ -318,22 +318,6 @@ def test_ratio_changes_while_the_cleaner_runs() -> None:
     assert (before, len(home.runner.jobs)) == (0, 1)
 
 
-def test_consumer_at_the_head_sees_every_message_while_the_log_is_cleaned() -> None:
-    home, worker = held()
-    log = home.log()
-    home.cleaner.start()
-    home.pass_time(0)
-    seen, offset = list[int](), log.bounds.log_end
-
-    for _ in range(6):
-        filled(log, 1)
-        seen += [base for base in batches_of(log) if base >= offset + len(seen)]
-        worker.go_on()
-
-    assert seen == list(range(7, 13))
-    assert log.bounds.cleaned_to == 6
-
-
 def test_cleaner_holds_the_lease_while_a_pass_runs() -> None:
     home, _ = held()
     log = home.log()

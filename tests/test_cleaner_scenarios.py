@@ -1,0 +1,334 @@
+"""What Kafka's own tests ask of its cleaner, each with the test here that asks it of ours.
+
+Kafka's tests are those of 4.3, by their names in `LogCleanerTest`, `LogCleanerManagerTest` and, as
+far as compaction has to do with it, `LogManagerTest`. What ours answers otherwise is in
+docs/decisions/0012-compaction.md. Not asked are those about metrics that are registered and
+removed, for ours are one catalogue, and one about readers, whom no cleaner has served.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+UNIT: Final = Path(__file__).parent / "unit"
+LOGS: Final = "compaction/test_cleaned_logs.py"
+CLEANER: Final = "compaction/test_cleaner.py"
+CHOOSING: Final = "compaction/test_choosing.py"
+GROUPING: Final = "compaction/test_grouping.py"
+CHUNKS: Final = "compaction/test_chunks.py"
+REWRITE: Final = "compaction/test_rewrite.py"
+SURVEY: Final = "compaction/test_survey.py"
+KEYMAP: Final = "compaction/test_keymap.py"
+PASSES: Final = "compaction/test_passes.py"
+MANAGER: Final = "storage/test_manager.py"
+UPKEEP: Final = "storage/test_upkeep.py"
+
+CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
+    "testCleanSegments": (LOGS, "test_records_that_have_a_later_one_of_their_key_go"),
+    "testCleanSegmentsWithConcurrentSegmentDeletion": (
+        "storage/test_replacing.py",
+        "test_replacement_is_refused_when_segments_have_gone",
+    ),
+    "testSizeTrimmedForPreallocatedAndCompactedTopic": (
+        "compaction/test_cleaned.py",
+        "test_segment_takes_no_room_ahead_though_the_topic_has_it_taken",
+    ),
+    "testDuplicateCheckAfterCleaning": (
+        LOGS,
+        "test_producers_go_on_after_their_records_are_gone",
+    ),
+    "testMultiPassSegmentCleaningWithAbortedTransactions": (
+        LOGS,
+        "test_little_memory_gives_up_no_part_of_the_log",
+    ),
+    "testBasicTransactionAwareCleaning": (
+        LOGS,
+        "test_aborted_records_go_and_their_markers_and_entries_stay",
+    ),
+    "testCleanWithTransactionsSpanningSegments": (
+        LOGS,
+        "test_segments_with_undecided_records_are_not_touched",
+    ),
+    "testCommitMarkerRemoval": (
+        LOGS,
+        "test_commit_marker_goes_a_retention_after_its_records_are_gone",
+    ),
+    "testDeletedBatchesWithNoMessagesRead": (
+        CHUNKS,
+        "test_buffer_grows_for_a_batch_that_is_larger",
+    ),
+    "testCommitMarkerRetentionWithEmptyBatch": (
+        LOGS,
+        "test_commit_marker_stays_while_an_empty_batch_of_its_transaction_does",
+    ),
+    "testCleanEmptyControlBatch": (SURVEY, "test_emptied_marker_goes"),
+    "testCommittedTransactionSpanningSegments": (
+        LOGS,
+        "test_transaction_that_goes_over_segments_stays_in_all_of_them_when_it_is_committed",
+    ),
+    "testAbortedTransactionSpanningSegments": (
+        LOGS,
+        "test_transaction_that_goes_over_segments_is_dropped_in_all_of_them",
+    ),
+    "testAbortMarkerRemoval": (
+        LOGS,
+        "test_abort_marker_goes_a_retention_after_its_records_are_gone",
+    ),
+    "testEmptyBatchRemovalWithSequenceReuse": (
+        SURVEY,
+        "test_batch_behind_what_a_producer_is_known_by_has_no_fate",
+    ),
+    "testAbortMarkerRetentionWithEmptyBatch": (
+        LOGS,
+        "test_abort_marker_stays_while_an_empty_batch_of_its_transaction_does",
+    ),
+    "testLargeMessage": (CHUNKS, "test_buffer_grows_for_a_batch_that_is_larger"),
+    "testMessageLargerThanMaxMessageSize": (CHUNKS, "test_buffer_grows_for_a_batch_that_is_larger"),
+    "testMessageLargerThanMaxMessageSizeWithCorruptHeader": (
+        CHUNKS,
+        "test_damage_is_told_with_file_and_position",
+    ),
+    "testCorruptMessageSizeLargerThanBytesAvailable": (
+        CHUNKS,
+        "test_damage_is_told_with_file_and_position",
+    ),
+    "testCleaningWithDeletes": (REWRITE, "test_tombstone_goes_when_its_horizon_is_reached"),
+    "testLogCleanerStats": (PASSES, "test_certificate_says_what_was_done"),
+    "testLogCleanerRetainsProducerLastSequence": (
+        LOGS,
+        "test_last_batch_of_a_producer_stays_empty_until_there_is_a_later_one",
+    ),
+    "testLogCleanerRetainsLastSequenceEvenIfTransactionAborted": (
+        REWRITE,
+        "test_dropped_data_goes_or_leaves_its_header",
+    ),
+    "testCleaningWithKeysConflictingWithTxnMarkerKeys": (
+        KEYMAP,
+        "test_control_and_dropped_batches_never_enter",
+    ),
+    "testPartialSegmentClean": (KEYMAP, "test_dirty_range_may_begin_within_a_batch"),
+    "testCleaningWithUncleanableSection": (
+        "compaction/test_planning.py",
+        "test_plan_has_the_whole_log_up_to_where_it_may_be_cleaned",
+    ),
+    "testLogToClean": (CHOOSING, "test_bytes_are_those_of_whole_segments"),
+    "testLogToCleanWithUncleanableSection": (
+        CHOOSING,
+        "test_high_watermark_and_last_stable_offset_bound_whole_segments",
+    ),
+    "testCleaningWithUnkeyedMessages": (LOGS, "test_records_without_keys_go_and_are_counted"),
+    "testCleanSegmentsWithAbort": (PASSES, "test_pass_that_is_stopped_leaves_nothing"),
+    "testCleanSegmentsRetainingLastEmptyBatch": (
+        LOGS,
+        "test_pass_keeps_its_last_batch_when_nothing_is_left_in_it",
+    ),
+    "testSegmentGrouping": (
+        GROUPING,
+        "test_indexes_of_a_group_are_as_large_as_segment_index_bytes_at_most",
+    ),
+    "testSegmentGroupingWithSparseOffsetsAndEmptySegments": (
+        GROUPING,
+        "test_empty_segments_join_whatever_is_before_them",
+    ),
+    "testSegmentGroupingWithSparseOffsets": (
+        GROUPING,
+        "test_offsets_of_a_group_are_within_31_bits_of_its_base",
+    ),
+    "testSegmentGroupingFollowingLoadOfZeroIndex": (
+        GROUPING,
+        "test_offset_of_the_next_segment_counts_for_the_last_one_of_a_segment",
+    ),
+    "testBuildOffsetMap": (KEYMAP, "test_last_record_of_each_key_is_marked"),
+    "testBuildOffsetMapFakeLarge": (LOGS, "test_segment_that_is_too_wide_becomes_several"),
+    "testBuildPartialOffsetMap": (
+        KEYMAP,
+        "test_marks_are_the_same_however_little_memory_there_is",
+    ),
+    "testSegmentWithOffsetOverflow": (LOGS, "test_segment_that_is_too_wide_becomes_several"),
+    "testRecoveryAfterCrash": (
+        LOGS,
+        "test_log_is_the_old_or_the_new_when_it_is_opened_after_a_crash",
+    ),
+    "testCleanCorruptMessageSet": (PASSES, "test_pass_fails_on_records_that_are_damaged"),
+    "testCleanTombstone": (
+        LOGS,
+        "test_tombstone_with_an_old_time_stays_for_a_retention_from_its_first_pass",
+    ),
+    "testCleaningBeyondMissingOffsets": (
+        LOGS,
+        "test_next_pass_begins_at_the_active_segment_though_offsets_are_missing_before_it",
+    ),
+    "testReconfigureLogCleanerIoMaxBytesPerSecond": (
+        "compaction/test_pacing.py",
+        "test_other_pace_counts_at_once",
+    ),
+}
+
+MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
+    "testGrabFilthiestCompactedLogThrowsException": (
+        CLEANER,
+        "test_log_whose_files_cannot_be_looked_at_is_told_of_and_tried_again",
+    ),
+    "testGrabFilthiestCompactedLogReturnsLogWithDirtiestRatio": (
+        CHOOSING,
+        "test_dirtiest_log_that_is_due_comes_first",
+    ),
+    "testGrabFilthiestCompactedLogIgnoresUncleanablePartitions": (
+        CLEANER,
+        "test_log_that_fails_keeps_no_other_from_being_cleaned",
+    ),
+    "testGrabFilthiestCompactedLogIgnoresInProgressPartitions": (
+        CLEANER,
+        "test_one_pass_at_a_time_runs_over_a_log",
+    ),
+    "testGrabFilthiestCompactedLogIgnoresBothInProgressPartitionsAndUncleanablePartitions": (
+        CLEANER,
+        "test_as_many_passes_run_at_a_time_as_there_are_threads",
+    ),
+    "testDirtyOffsetResetIfLargerThanEndOffset": (
+        CHOOSING,
+        "test_checkpoint_beyond_the_end_is_reset_to_the_start",
+    ),
+    "testDirtyOffsetResetIfSmallerThanStartOffset": (
+        CHOOSING,
+        "test_checkpoint_below_the_start_is_reset_to_it",
+    ),
+    "testLogStartOffsetLargerThanActiveSegmentBaseOffset": (
+        CHOOSING,
+        "test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment",
+    ),
+    "testDirtyOffsetLargerThanActiveSegmentBaseOffset": (
+        CHOOSING,
+        "test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment",
+    ),
+    "testLogsWithSegmentsToDeleteShouldNotConsiderCleanupPolicyDeleteLogs": (
+        CLEANER,
+        "test_log_that_is_not_compacted_is_not_cleaned",
+    ),
+    "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactDeleteLogs": (
+        CLEANER,
+        "test_retention_has_its_turn_with_a_log_that_is_compacted_and_deleted",
+    ),
+    "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactLogs": (
+        "storage/test_retention.py",
+        "test_segments_below_the_start_go_even_when_the_log_is_compacted",
+    ),
+    "testLogsWithSegmentsToDeleteShouldNotConsiderUncleanablePartitions": (
+        CLEANER,
+        "test_failed_pass_is_tried_again_after_longer_each_time",
+    ),
+    "testLogsUnderCleanupIneligibleForCompaction": (
+        CLEANER,
+        "test_log_is_not_touched_while_others_have_paused_it",
+    ),
+    "testUpdateCheckpointsShouldAddOffsetToPartition": (
+        CLEANER,
+        "test_dirty_log_is_cleaned_and_the_checkpoint_says_so",
+    ),
+    "testUpdateCheckpointsShouldRemovePartitionData": (
+        MANAGER,
+        "test_deleted_log_leaves_nothing_for_the_next_one_of_its_name",
+    ),
+    "testHandleLogDirFailureShouldRemoveDirAndData": (
+        MANAGER,
+        "test_cleaner_of_a_log_has_to_stop_when_its_directory_fails",
+    ),
+    "testMaybeTruncateCheckpointShouldTruncateData": (
+        MANAGER,
+        "test_truncation_cuts_how_far_a_log_is_clean_on_disk_too",
+    ),
+    "testAlterCheckpointDirShouldRemoveDataInSrcDirAndAddInNewDir": (
+        MANAGER,
+        "test_copy_is_as_clean_as_the_log_that_it_replaces",
+    ),
+    "testConcurrentLogCleanupAndLogTruncation": (
+        CLEANER,
+        "test_log_that_is_cut_while_it_is_cleaned_keeps_what_it_has",
+    ),
+    "testConcurrentLogCleanupAndTopicDeletion": (
+        CLEANER,
+        "test_log_that_is_deleted_while_it_is_cleaned_is_no_failure",
+    ),
+    "testCleanableOffsetsForNone": (CHOOSING, "test_log_is_dirty_from_its_checkpoint_on"),
+    "testCleanableOffsetsActiveSegment": (CHOOSING, "test_active_segment_is_not_cleaned"),
+    "testCleanableOffsetsForTime": (
+        CHOOSING,
+        "test_first_young_segment_and_all_behind_it_are_not_cleaned",
+    ),
+    "testCleanableOffsetsForShortTime": (
+        CHOOSING,
+        "test_records_of_the_future_are_young_where_there_is_a_lag",
+    ),
+    "testCleanableOffsetsNeedsCheckpointReset": (
+        CHOOSING,
+        "test_nobody_is_warned_of_a_start_that_retention_has_moved",
+    ),
+    "testUndecidedTransactionalDataNotCleanable": (
+        CHOOSING,
+        "test_records_of_an_undecided_transaction_are_not_cleaned_until_it_is_over",
+    ),
+    "testDoneCleaning": (CLEANER, "test_cleaner_holds_the_lease_while_a_pass_runs"),
+    "testDoneDeleting": (
+        CLEANER,
+        "test_cleaning_goes_on_where_the_log_starts_when_retention_was_faster",
+    ),
+    "testCheckpointUpdatedForInvalidOffsetNoCleaning": (
+        CHOOSING,
+        "test_checkpoint_is_reset_of_a_log_that_is_not_chosen",
+    ),
+    "testCheckpointUpdatedForInvalidOffsetNotSelected": (
+        CLEANER,
+        "test_checkpoint_of_a_log_that_is_not_cleaned_is_put_right_too",
+    ),
+}
+
+LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
+    "testCleanupSegmentsToMaintainSize": (
+        UPKEEP,
+        "test_retention_by_size_leaves_the_segments_and_indexes_that_are_within_it",
+    ),
+    "testDoesntCleanLogsWithCompactPolicy": (
+        UPKEEP,
+        "test_retention_leaves_compacted_logs_and_those_that_somebody_works_on",
+    ),
+    "testDoesntCleanLogsWithCompactDeletePolicy": (
+        UPKEEP,
+        "test_retention_leaves_compacted_logs_and_those_that_somebody_works_on",
+    ),
+    "testTopicConfigChangeStopCleaningIfCompactIsRemoved": (
+        CLEANER,
+        "test_pass_stops_when_the_log_is_not_compacted_any_more",
+    ),
+    "testLeastLoadedAssignment": (
+        "storage/test_new_logs.py",
+        "test_logs_are_spread_over_the_directories",
+    ),
+    "testCreateAndDeleteOverlyLongTopic": (
+        "storage/test_moving.py",
+        "test_deleted_directory_has_a_name_that_file_systems_take",
+    ),
+    "testCheckpointLogStartOffsetForNormalTopic": (
+        UPKEEP,
+        "test_log_start_between_segments_is_remembered_until_retention_has_passed",
+    ),
+    "testCleanShutdownFileWhenShutdownCalledBeforeStartupComplete": (
+        MANAGER,
+        "test_manager_that_was_not_loaded_leaves_no_clean_mark_where_there_was_none",
+    ),
+    "testTwoLogManagersUsingSameDirFails": (
+        MANAGER,
+        "test_second_manager_of_a_directory_is_refused_until_the_first_is_closed",
+    ),
+}
+
+SCENARIOS: Final = {**CLEANER_SCENARIOS, **MANAGER_SCENARIOS, **LOG_SCENARIOS}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenario_is_asked_of_our_cleaner_too(scenario: str) -> None:
+    path, name = SCENARIOS[scenario]
+
+    assert re.search(rf"^def {name}\(", (UNIT / path).read_text(), re.MULTILINE), (path, name)
