@@ -128,6 +128,11 @@ class PartitionReader:
                 remedy="look for it in the log directories, and open it there",
             ) from error
 
+    def log_start(self) -> int:
+        """Return where the log starts, without a look at its end."""
+        listed = self.listed()
+        return max(self._beside().log_start, listed[0].base_offset if listed else 0)
+
     def offsets(self) -> ReaderOffsets:
         """Return where the log starts and ends."""
         return self.patiently(self._offsets)

@@ -40,6 +40,17 @@ def gaps_between(
     yield from (gap._replace(is_compacted=gap.end_offset <= cleaned_to) for gap in waiting)
 
 
+def is_cleaned(headers: Iterable[BatchHeader]) -> bool:
+    """Whether a cleaner has been at work on a segment; its batches are read until one shows it."""
+    next_offset: int | None = None
+    for header in headers:
+        is_behind_gap = next_offset is not None and header.base_offset > next_offset
+        if has_lost_records(header) or (is_behind_gap and says_start(header)):
+            return True
+        next_offset = header.next_offset
+    return False
+
+
 def says_start(header: BatchHeader) -> bool:
     """Whether a batch says where it begins, as messages around others do not."""
     return header.record_count >= 0 or not header.codec_id

@@ -56,6 +56,12 @@ class ReaderSegment(NamedTuple):
     def log_path(self) -> str:
         return f"{self.source.path}/{self.log_name}"
 
+    def end_offset(self) -> int:
+        """Return the offset behind its last batch, as the headers say."""
+        begin = self.view.offset_index.below_position(self.view.size).position
+        last, _ = _end_of(_headers_silently(self.view, begin), begin)
+        return self.base_offset if last is None else last.next_offset
+
     def find(self, offset: int) -> BatchHeader | None:
         """Return the first batch whose last offset is `offset` or above; None if all are below.
 

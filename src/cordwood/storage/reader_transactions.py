@@ -12,7 +12,7 @@ The high watermark is not looked at: a directory does not know what its replicas
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -25,6 +25,7 @@ from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_indexes import open_entries
 from cordwood.storage.reader_listing import ListedSegment, snapshot_offsets
 from cordwood.storage.reader_producers import read_snapshot
+from cordwood.storage.reader_walk import FoundBatch
 
 #: The first offset of each producer's open transaction.
 Undecided = Mapping[int, int]
@@ -166,15 +167,69 @@ class ReaderTransactions:
         """Read headers and markers, from where `undecided` were open."""
         open_, aborted = dict(undecided), []
         for found in self._reader.batches(start, end):
-            header = found.header
-            if header.is_control:
-                marker = ProducedBatch.of(header, found.data()).marker
-                first_offset = None if marker is None else open_.pop(header.producer_id, None)
-                if marker is not None and first_offset is not None and not marker.is_commit:
-                    stable = min(open_.values(), default=header.next_offset)
-                    aborted.append(
-                        AbortedEntry(header.producer_id, first_offset, header.last_offset, stable)
-                    )
-            elif header.is_transactional:
-                open_.setdefault(header.producer_id, header.base_offset)
+            entry = _follow(found, open_)
+            if entry is not None:
+                aborted.append(entry)
         return Replayed(tuple(aborted), open_)
+
+
+class TransactionsAhead:
+    """Answers for one reading of a part of a log, up to an end before which nothing is open.
+
+    What was aborted is found by reading headers from the part's first offset to its end, and behind
+    it until all that has begun by then is decided. So it takes as long as the part is, and neither
+    indexes nor snapshots. A transaction seems to begin with its first batch in the part.
+    """
+
+    __slots__ = ("_end", "_found", "_reader")
+
+    def __init__(self, reader: PartitionReader, end_offset: int) -> None:
+        self._reader = reader
+        self._end = end_offset
+        self._found: tuple[AbortedEntry, ...] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the headers have been read."""
+        return self._found is not None
+
+    def look(self, first_offset: int) -> None:
+        """Read the headers."""
+        self._found = self._reader.patiently(lambda: tuple(self._ahead(first_offset)))
+
+    def aborted_between(self, first_offset: int, end_offset: int) -> tuple[AbortedEntry, ...]:
+        """Return those that have records from an offset up to, not including, another.
+
+        Requires: `look`, from no later offset.
+        """
+        return tuple(
+            entry
+            for entry in self._found or ()
+            if entry.first_offset < end_offset and first_offset <= entry.last_offset
+        )
+
+    def _ahead(self, first_offset: int) -> Iterator[AbortedEntry]:
+        open_: dict[int, int] = {}
+        for found in self._reader.batches(first_offset):
+            is_behind = found.header.base_offset >= self._end
+            if is_behind and not open_:
+                return
+            if not is_behind or found.header.is_control:
+                entry = _follow(found, open_)
+                if entry is not None:
+                    yield entry
+
+
+def _follow(found: FoundBatch, open_: dict[int, int]) -> AbortedEntry | None:
+    """Note what a batch begins or ends, and return the transaction that it aborts."""
+    header = found.header
+    if not header.is_control:
+        if header.is_transactional:
+            open_.setdefault(header.producer_id, header.base_offset)
+        return None
+    marker = ProducedBatch.of(header, found.data()).marker
+    first_offset = None if marker is None else open_.pop(header.producer_id, None)
+    if marker is None or first_offset is None or marker.is_commit:
+        return None
+    stable = min(open_.values(), default=header.next_offset)
+    return AbortedEntry(header.producer_id, first_offset, header.last_offset, stable)

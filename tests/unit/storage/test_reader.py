@@ -44,6 +44,7 @@ def test_offsets_begin_where_the_checkpoint_says() -> None:
 
     assert reader(files, Beside(log_start=4)).offsets() == ReaderOffsets(4, 8)
     assert reader(files, Beside(log_start=9)).offsets() == ReaderOffsets(9, 9)
+    assert reader(files, Beside(log_start=4)).log_start() == 4
 
 
 def test_offsets_of_an_empty_directory_are_its_start() -> None:

@@ -1,7 +1,7 @@
 """Offsets without a batch: taken by a cleaner, or missing."""
 
 from cordwood.records.header import BatchHeader
-from cordwood.storage.reader_gaps import Gap, gaps_between
+from cordwood.storage.reader_gaps import Gap, gaps_between, is_cleaned
 from tests.unit.storage.segment_samples import headers_of, message, v2
 
 
@@ -43,3 +43,12 @@ def test_gap_before_a_message_is_told_but_not_before_a_wrapper() -> None:
     wrapped = headers_of(message(6))[0]._replace(attributes=1)
 
     assert list(gaps_between([*headers, wrapped], start=0)) == [Gap(1, 2, is_compacted=False)]
+
+
+def test_segment_shows_a_cleaner_by_gaps_and_by_batches_that_have_lost_records() -> None:
+    assert is_cleaned(batches((2, 3), (6, 7)))
+    assert is_cleaned(batches((2, 3), (4, 7), lost=4))
+
+
+def test_segment_that_is_only_appended_to_shows_no_cleaner() -> None:
+    assert not is_cleaned(batches((2, 3), (4, 7)))

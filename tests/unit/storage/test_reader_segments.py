@@ -170,3 +170,10 @@ class MemoryFilesThatCount(MemoryFiles):
 
         file.pread = pread  # type: ignore[method-assign]  # counts, and does nothing else
         return file
+
+
+def test_end_is_behind_the_last_batch() -> None:
+    files = directory(log=v2(0, 2) + v2(5, 6), log_9=b"")
+
+    assert segment(files).end_offset() == 7
+    assert segment(files, 9).end_offset() == 9

@@ -5,7 +5,7 @@ import pytest
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import SNAPSHOT, TXN_INDEX
 from cordwood.storage.origin import Origin
-from cordwood.storage.reader_transactions import ReaderTransactions
+from cordwood.storage.reader_transactions import ReaderTransactions, TransactionsAhead
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.log_samples import DIRECTORY, batch, lead, marker, produced
 from tests.unit.storage.reader_samples import directory, got, harm, logged, name, put, reader
@@ -153,3 +153,27 @@ def test_empty_directory_has_no_transactions() -> None:
     found = ReaderTransactions(reader(directory()))
 
     assert (found.aborted_between(0, 9), found.last_stable_offset()) == ((), 0)
+
+
+def test_aborted_transactions_of_a_part_are_found_without_any_files_beside() -> None:
+    files = written()
+    for extension in (TXN_INDEX, SNAPSHOT):
+        without(files, extension)
+    ahead = TransactionsAhead(reader(files), 10)
+
+    ahead.look(7)
+
+    found = ahead.aborted_between(7, 10)
+    assert [(each.producer_id, each.first_offset, each.last_offset) for each in found] == [
+        (2, 7, 12)
+    ]
+
+
+def test_transaction_that_is_over_before_an_offset_has_nothing_behind_it() -> None:
+    ahead = TransactionsAhead(reader(written()), 10)
+
+    ahead.look(0)
+
+    assert [each.producer_id for each in ahead.aborted_between(5, 10)] == [1, 2]
+    assert [each.producer_id for each in ahead.aborted_between(10, 13)] == [2]
+    assert ahead.aborted_between(0, 2) == ()

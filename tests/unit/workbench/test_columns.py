@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.plain import PlainDecoder
-from cordwood.storage.reader import PartitionReader
+from cordwood.storage.reader import Beside, PartitionReader
 from cordwood.storage.source import DirectorySource
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.columns import MOST_READS, ColumnsWanted, read_partition
 from tests.unit.records.segments import legacy
 from tests.unit.storage.log_samples import DIRECTORY
 from tests.unit.storage.reader_samples import directory, harm, name, put, reader
-from tests.unit.storage.segment_samples import marker, message, produced, v2
+from tests.unit.storage.segment_samples import marker, message, produced, times, v2
 
 TRANSACTIONS = (
     v2(0)
@@ -161,3 +162,70 @@ def test_empty_log_has_no_rows() -> None:
     put(files, name(0), b"")
 
     assert list(read(reader(files), wanted(is_committed=True))) == []
+
+
+@pytest.mark.parametrize("start", (0, 2, 3, 6))
+def test_part_that_is_decided_is_read_as_the_whole_log_is(start: int) -> None:
+    found = reader(directory(log=TRANSACTIONS))
+    part = ColumnsWanted(
+        columns=("offset",), start=start, end=8, is_committed=True, is_decided=True
+    )
+
+    assert list(read(found, part)) == [each for each in (0, 3, 4, 7) if each >= start]
+
+
+def test_transaction_that_is_aborted_behind_the_part_is_left_out() -> None:
+    found = reader(directory(log=TRANSACTIONS))
+    part = ColumnsWanted(columns=("offset",), end=3, is_committed=True, is_decided=True)
+
+    assert list(read(found, part)) == [0]
+
+
+def test_times_are_kept_to() -> None:
+    log = times(0, 10, 20, 30) + times(3, 15, 40)
+    part = ColumnsWanted(columns=("offset",), min_timestamp=15, max_timestamp=30)
+
+    assert list(read(reader(directory(log=log)), part)) == [1, 2, 3]
+
+
+class Lost:
+    """Keeps what a log is said to have lost."""
+
+    def __init__(self) -> None:
+        self.ranges: list[tuple[int, int]] = []
+
+    def __call__(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        self.ranges.append((start, end))
+        yield pa.record_batch({"offset": pa.array([-1], pa.int64())})
+
+
+def _read_or_lost(
+    found: PartitionReader, *, start: int = 0, end: int = 6
+) -> tuple[list[int], Lost]:
+    lost, part = Lost(), ColumnsWanted(columns=("offset",), start=start, end=end)
+    batches = read_partition(found, part, decoder=PlainDecoder(), in_place_of=lost)
+    return [offset for each in batches for offset in each.column("offset").to_pylist()], lost
+
+
+def test_what_the_log_no_longer_begins_with_is_told_and_replaced() -> None:
+    offsets, lost = _read_or_lost(reader(directory(log_3=v2(3, 5)), Beside(log_start=3)))
+
+    assert (offsets, lost.ranges) == ([-1, 3, 4, 5], [(0, 3)])
+
+
+def test_what_the_log_no_longer_ends_with_is_told_and_replaced() -> None:
+    offsets, lost = _read_or_lost(reader(directory(log=v2(0, 3))))
+
+    assert (offsets, lost.ranges) == ([0, 1, 2, 3, -1], [(4, 6)])
+
+
+def test_log_that_was_emptied_has_lost_everything() -> None:
+    offsets, lost = _read_or_lost(reader(directory(log_9=b""), Beside(log_start=9)), start=2)
+
+    assert (offsets, lost.ranges) == ([-1], [(2, 6)])
+
+
+def test_what_was_compacted_away_is_not_lost() -> None:
+    offsets, lost = _read_or_lost(reader(directory(log=v2(1) + v2(3) + v2(9))))
+
+    assert (offsets, lost.ranges) == ([1, 3], [])
