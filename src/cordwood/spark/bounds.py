@@ -5,7 +5,8 @@
     a time              the first offset whose record is not older, as Kafka looks it up. Where
                         there is none, a reading that ends there ends at the end, and one that would
                         begin there is refused, unless it may be empty
-    an offset           what it is, also where no place has it any more: then there is a hole
+    an offset           what it is, also where no place has it any more, or has it not yet: then
+                        there is a hole
 
 All of that is decided once, before any task begins. A task that runs twice, or a DataFrame that is
 used twice within a plan, reads the same.
@@ -68,20 +69,28 @@ def resolve(
     ranges = []
     for partition, extent in sorted(extents.items()):
         start, end = starts[partition], ends[partition]
-        if start is None and not options.is_late_start_empty:
+        end = extent.end if end is None else end
+        if start is None:
+            _refuse_late(partition, options)
+            start = end
+        elif start > end and options.ending.of(partition) != LATEST:
             raise SettingError(
-                f"{partition} has no record from {options.starting.of(partition)} ms on",
-                key="startingTimestamp",
-                remedy="begin earlier, or set startingOffsetsByTimestampStrategy to latest",
+                f"of {partition} the reading would begin at offset {start} and end at {end}",
+                key="endingOffsets",
+                remedy="let it end behind its beginning",
             )
-        ranges.append(
-            Range(
-                partition,
-                extent.end if start is None else start,
-                extent.end if end is None else end,
-            )
-        )
+        ranges.append(Range(partition, start, end))
     return ranges
+
+
+def _refuse_late(partition: TopicPartition, options: SourceOptions) -> None:
+    """Refuse a time to begin at that nothing has reached, unless that is to read nothing."""
+    if not options.is_late_start_empty:
+        raise SettingError(
+            f"{partition} has no record from {options.starting.of(partition)} ms on",
+            key="startingTimestamp",
+            remedy="begin earlier, or set startingOffsetsByTimestampStrategy to latest",
+        )
 
 
 def at_times(

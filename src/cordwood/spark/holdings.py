@@ -64,7 +64,12 @@ class Place(Protocol):
 
 
 def cover(wanted: Range, holdings: Iterable[Holding]) -> tuple[list[Piece], list[Range]]:
-    """Return the pieces that a range is read in, and the holes in it, both in order."""
+    """Return the pieces that a range is read in, and the holes in it, both in order.
+
+    A range that begins behind its end, since all there is ends before, is a hole as a whole.
+    """
+    if wanted.start > wanted.end:
+        return [], [wanted._replace(start=wanted.end, end=wanted.start)]
     missing, pieces = [wanted], []
     for holding in holdings:
         still_missing: list[Range] = []

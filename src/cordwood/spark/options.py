@@ -342,12 +342,19 @@ def _isolation(texts: Mapping[str, str]) -> str:
 
 def _gap(texts: Mapping[str, str]) -> str:
     is_failing = _flag(texts, "failOnDataLoss", default=True)
-    gap = texts.get("gap", "fail" if is_failing else "record")
+    implied = "fail" if is_failing else "record"
+    gap = texts.get("gap", "refill" if "refillpath" in texts and is_failing else implied)
     if gap not in GAPS:
         raise _wrong("gap", f"gap = {gap!r} is no policy", f"use one of {', '.join(GAPS)}")
     if gap == "fail" and not is_failing:
         raise _wrong(
             "gap", "gap = fail and failOnDataLoss = false contradict each other", "keep one of them"
+        )
+    if gap == "fail" and "refillpath" in texts:
+        raise _wrong("gap", "gap = fail and refillPath contradict each other", "keep one of them")
+    if gap == "refill" and "refillpath" not in texts:
+        raise _wrong(
+            "refillPath", "gap = refill, and nobody says from where", "give log directories"
         )
     if gap == "record" and "gaptable" not in texts:
         raise _wrong(

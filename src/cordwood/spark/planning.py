@@ -14,6 +14,7 @@ from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
 from cordwood.spark.bounds import Extent, ensure_known, extent_of, resolve
 from cordwood.spark.brokers import asked_brokers
+from cordwood.spark.gaps import close_holes
 from cordwood.spark.holdings import Holding, Piece, Place, Range, cover
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.segments import find_directories, open_log
@@ -33,8 +34,8 @@ def plan(options: SourceOptions) -> list[Split]:
     return whole_plan(options).splits
 
 
-def whole_plan(options: SourceOptions) -> Plan:
-    """Return the splits with what they were made of."""
+def whole_plan(options: SourceOptions, *, is_open: bool = False) -> Plan:
+    """Return the splits with what they were made of; holes stay open for who tells of them."""
     files = SystemFiles()
     with _places(files, options) as places:
         held = _held(places)
@@ -43,9 +44,14 @@ def whole_plan(options: SourceOptions) -> Plan:
         extents = {partition: extent_of(each) for partition, each in held.items()}
         ranges = resolve(extents, options, places=places)
     pieces: list[Piece] = []
+    holes: list[Range] = []
     for wanted in ranges:
-        found, _ = cover(wanted, held[wanted.partition])
+        found, missing = cover(wanted, held[wanted.partition])
         pieces += found
+        holes += missing
+    if not is_open:
+        pieces += close_holes(files, holes, options=options)
+        pieces.sort(key=lambda piece: piece.range)
     splits = split_pieces(files, pieces, options=options)
     return Plan(extents, {each.partition: each for each in ranges}, splits)
 

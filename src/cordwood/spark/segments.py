@@ -6,6 +6,7 @@ ends where a transaction is open, since nobody here knows what will become of it
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import pairwise
 from typing import Final
 
 from cordwood.core.errors import LogDirectoryError
@@ -14,8 +15,11 @@ from cordwood.core.types import TopicPartition
 from cordwood.spark.holdings import Holding
 from cordwood.spark.options import TopicChoice
 from cordwood.storage.reader import PartitionReader
+from cordwood.storage.reader_gaps import is_cleaned
 from cordwood.storage.reader_place import has_logs, partition_of, partition_paths, reader_of
+from cordwood.storage.reader_segments import ReaderSegment
 from cordwood.storage.reader_transactions import ReaderTransactions
+from cordwood.storage.scan import headers
 
 _NAMED: Final = "name it as <topic>-<partition>"
 
@@ -78,17 +82,45 @@ def find_directories(
 
 
 def held_by(reader: PartitionReader, *, is_committed: bool) -> list[Holding]:
-    """Return what a directory has of its partition."""
+    """Return what a directory has of its partition: its log, without segments that are missing."""
     bounds = reader.offsets()
-    end = bounds.log_end
+    end, path = bounds.log_end, reader.source.path
     if is_committed:
         end = min(end, ReaderTransactions(reader).last_stable_offset())
-    return [Holding(bounds.log_start, max(bounds.log_start, end), reader.source.path)]
+    holdings, start = [], bounds.log_start
+    for lost, found in missing_segments(reader):
+        holdings.append(Holding(start, min(lost, end), path))
+        start = max(start, found)
+    holdings.append(Holding(start, end, path))
+    there = [each for each in holdings if each.start < each.end]
+    return there or [Holding(bounds.log_start, bounds.log_start, path)]
+
+
+def missing_segments(reader: PartitionReader) -> list[tuple[int, int]]:
+    """Return the offsets between two segments that neither has, and that no cleaner has taken.
+
+    A log loses files and not batches, so nothing is looked for within a segment. Where one does not
+    reach up to the next, a cleaner was at work if it is known to have come so far, or if the
+    batches on either side show it.
+    """
+    return reader.patiently(lambda: list(_missing_segments(reader)))
 
 
 def open_log(files: Files, path: str) -> closing[PartitionReader]:
     """Return a reader of a partition's directory, which may hold nothing yet, for a `with`."""
     return closing(reader_of(files, path))
+
+
+def _missing_segments(reader: PartitionReader) -> Iterator[tuple[int, int]]:
+    cleaned_to = reader.beside().cleaned_to
+    for before, after in pairwise(reader.opened()):
+        lost, found = before.end_offset(), after.base_offset
+        if max(lost, cleaned_to) < found and not (_is_cleaned(before) or _is_cleaned(after)):
+            yield lost, found
+
+
+def _is_cleaned(segment: ReaderSegment) -> bool:
+    return is_cleaned(headers(segment.view.pread, 0, segment.view.size))
 
 
 def _directories(files: Files, paths: Sequence[str]) -> Iterator[str]:

@@ -87,6 +87,14 @@ def test_late_start_reads_nothing_where_that_is_wanted() -> None:
     assert found == Range(ORDERS, 50, 50)
 
 
+def test_reading_that_would_end_before_it_begins_is_refused() -> None:
+    starting = Bound(is_time=False, default=-2, given={ORDERS: 30})
+    ending = Bound(is_time=False, default=-1, given={ORDERS: 20})
+
+    with pytest.raises(SettingError, match="of orders-0 the reading would begin at offset 30"):
+        _resolved(starting=starting, ending=ending)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     (

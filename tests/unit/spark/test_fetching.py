@@ -1,15 +1,32 @@
 """A range of offsets from a broker."""
 
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
 import pytest
 
-from cordwood.core.errors import RequestTimedOutError
+from cordwood.core.errors import OffsetOutOfRangeError, RequestTimedOutError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from cordwood.records.chunk import Request, Selection
 from cordwood.records.plain import PlainDecoder
 from cordwood.spark.brokers import connected
 from cordwood.spark.fetching import fetch_range
 from cordwood.spark.holdings import Range
 from cordwood.spark.options import SourceOptions
+from cordwood.workbench.columns import InPlaceOf, nothing
 from tests.unit.client.fake_broker import FakeBroker, served
 from tests.unit.client.samples import batch, marker
 
@@ -17,13 +34,19 @@ T0 = TopicPartition(TopicName("t"), PartitionId(0))
 IMPATIENT = {"default.api.timeout.ms": "200", "fetch.max.wait.ms": "5"}
 
 
-def _values(fake: FakeBroker, start: int, end: int) -> list[bytes]:
+def _values(
+    fake: FakeBroker, start: int, end: int, *, in_place_of: InPlaceOf = nothing
+) -> list[bytes]:
     request = Request(
         columns=("value",), selection=Selection(first_offset=start, last_offset=end - 1)
     )
     with connected(SourceOptions(servers=fake.address, client=IMPATIENT)) as consumer:
         batches = fetch_range(
-            consumer, Range(T0, start, end), decoder=PlainDecoder(), request=request
+            consumer,
+            Range(T0, start, end),
+            decoder=PlainDecoder(),
+            request=request,
+            in_place_of=in_place_of,
         )
         return [value for each in batches for value in each.column("value").to_pylist()]
 
@@ -51,6 +74,41 @@ def test_range_ends_where_its_last_offsets_were_compacted_away() -> None:
         fake.append("t", batch(b"5"))
 
         assert _values(fake, 0, 4) == [b"0"]
+
+
+def test_offsets_that_the_log_has_lost_are_told_and_replaced() -> None:
+    lost = []
+
+    def in_place_of(start: int, end: int) -> Iterator[pa.RecordBatch]:
+        lost.append((start, end))
+        yield pa.record_batch({"value": [b"spare"]})
+
+    with served(t=1) as fake:
+        fake.append("t", batch(b"0"))
+        fake.script(FetchRequest, _out_of_range)
+        fake.script(ListOffsetsRequest, partial(_begins_at, 1))
+        fake.append("t", batch(b"1"))
+        found = _values(fake, 0, 2, in_place_of=in_place_of)
+
+    assert (found, lost) == ([b"spare", b"1"], [(0, 1)])
+
+
+def _out_of_range(request: FetchRequest) -> FetchResponse:
+    (topic,) = request.topics
+    told = PartitionData(
+        partition_index=0,
+        error_code=OffsetOutOfRangeError.code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=b"",
+    )
+    answer = FetchableTopicResponse(topic="t", topic_id=topic.topic_id, partitions=[told])
+    return FetchResponse(responses=[answer])
+
+
+def _begins_at(offset: int, _: ListOffsetsRequest) -> ListOffsetsResponse:
+    told = ListOffsetsPartitionResponse(partition_index=0, error_code=0, offset=offset)
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[told])])
 
 
 def test_range_of_which_nothing_comes_any_more_says_how_far_it_got() -> None:

@@ -36,5 +36,9 @@ def test_empty_range_has_neither_pieces_nor_holes() -> None:
     assert cover(_range(50, 50), [HISTORY]) == ([], [])
 
 
+def test_range_that_begins_behind_the_end_of_everything_is_a_hole() -> None:
+    assert cover(Range(ORDERS, 120, 100), [HISTORY, BROKERS]) == ([], [_range(100, 120)])
+
+
 def test_range_is_told_by_its_first_and_last_offset() -> None:
     assert str(_range(10, 20)) == "offsets 10 to 19 of orders-0"

@@ -84,6 +84,10 @@ def test_client_options_lose_their_prefix() -> None:
     assert options.client == {"client.id": "me"}
 
 
+def test_place_for_refilling_says_what_becomes_of_gaps() -> None:
+    assert parse_options({"path": "logs", "refillPath": "old"}).gap == "refill"
+
+
 @pytest.mark.parametrize("name", ("isolation.level", "kafka.isolation.level"))
 def test_isolation_has_two_names(name: str) -> None:
     assert parse_options({"path": "logs", name: "read_committed"}).is_committed
@@ -112,6 +116,8 @@ def test_isolation_has_two_names(name: str) -> None:
         ({"path": "logs", "minPartitions": "0"}, "at least 1"),
         ({"path": "logs", "gap": "ignore"}, "fail, record, refill"),
         ({"path": "logs", "failOnDataLoss": "false"}, "give gapTable"),
+        ({"path": "logs", "gap": "refill"}, "nobody says from where"),
+        ({"path": "logs", "gap": "fail", "refillPath": "old"}, "contradict each other"),
         ({"path": "logs", "failOnDataLoss": "false", "gap": "fail"}, "contradict"),
     ),
 )

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import OffsetOutOfRangeError, SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import Range
-from cordwood.spark.options import SourceOptions, TopicChoice
+from cordwood.spark.options import Bound, SourceOptions, TopicChoice
 from cordwood.spark.planning import plan
 from cordwood.spark.splits import RECORD_BYTES, Split
 from tests.unit.client.fake_broker import FakeBroker, served
@@ -72,6 +72,14 @@ def test_splits_have_no_more_records_than_is_said(tmp_path: Path) -> None:
     splits = plan(SourceOptions(paths=(_with_log(tmp_path, 9),), max_records=4))
 
     assert [split.range.end for split in splits] == [4, 8, 9]
+
+
+def test_hole_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    starting = Bound(is_time=False, default=-2, given={T0: 9})
+    options = SourceOptions(paths=(_with_log(tmp_path, 4),), starting=starting)
+
+    with pytest.raises(OffsetOutOfRangeError, match="nothing has offsets 4 to 8 of t-0"):
+        plan(options)
 
 
 def test_topic_that_is_nowhere_is_refused(tmp_path: Path) -> None:

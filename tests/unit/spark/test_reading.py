@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import Range
 from cordwood.spark.options import SourceOptions
@@ -28,3 +31,31 @@ def test_task_reads_its_offsets_alone(tmp_path: Path) -> None:
 
 def test_task_leaves_out_what_was_aborted(tmp_path: Path) -> None:
     assert _offsets(tmp_path, 0, 5, is_committed=True) == [0, 4]
+
+
+def _lost(folder: Path, **options: object) -> list[int]:
+    """Return what is read of offsets 0 to 5 of a log that begins at 3 by now."""
+    (folder / name(3)).write_bytes(v2(3, 5))
+    split = Split(Range(PARTITION, 0, 6), 0, str(folder))
+    batches = read_split(split, ("offset",), options=SourceOptions(**options))  # type: ignore[arg-type]  # by name
+    return [offset for batch in batches for offset in batch.column("offset").to_pylist()]
+
+
+def test_task_fails_where_offsets_have_gone_since_it_was_planned(tmp_path: Path) -> None:
+    with pytest.raises(OffsetOutOfRangeError, match="nothing has offsets 0 to 2 of orders-0"):
+        _lost(tmp_path)
+
+
+def test_task_records_what_has_gone_since_it_was_planned(tmp_path: Path) -> None:
+    table = tmp_path / "gaps"
+
+    assert _lost(tmp_path, gap="record", gap_table=str(table)) == [3, 4, 5]
+    assert [each.name for each in table.iterdir()] == ["orders-0-0-3.parquet"]
+
+
+def test_task_reads_elsewhere_what_has_gone_since_it_was_planned(tmp_path: Path) -> None:
+    archive = tmp_path / "archive" / "orders-0"
+    archive.mkdir(parents=True)
+    (archive / name(0)).write_bytes(v2(0, 9))
+
+    assert _lost(tmp_path, gap="refill", refill_path=str(archive)) == [0, 1, 2, 3, 4, 5]

@@ -7,6 +7,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import Holding
 from cordwood.spark.options import TopicChoice
 from cordwood.spark.segments import Directories, find_directories, held_by
+from cordwood.storage.reader import Beside
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.reader_samples import directory, name, reader
 from tests.unit.storage.segment_samples import produced, v2
@@ -62,6 +63,31 @@ def test_directory_has_its_log_as_it_is_now() -> None:
 
 def test_directory_ends_for_committed_reading_where_a_transaction_is_open() -> None:
     found = reader(directory(log=v2(0) + produced(1, 2, producer_id=1)))
+
+    assert held_by(found, is_committed=True) == [Holding(0, 1, "/d/t-0")]
+
+
+def test_segment_that_is_missing_is_nothing_that_a_directory_has() -> None:
+    found = reader(directory(log=v2(0, 4), log_8=v2(8, 9), log_10=v2(10)))
+
+    assert held_by(found, is_committed=False) == [Holding(0, 5, "/d/t-0"), Holding(8, 11, "/d/t-0")]
+
+
+@pytest.mark.parametrize(
+    ("log", "beside"),
+    (
+        (v2(0) + v2(3, 4), Beside()),
+        (v2(0, 4), Beside(cleaned_to=8)),
+    ),
+)
+def test_gap_that_a_cleaner_has_left_is_no_loss(log: bytes, beside: Beside) -> None:
+    found = reader(directory(log=log, log_8=v2(8, 9)), beside)
+
+    assert held_by(found, is_committed=False) == [Holding(0, 10, "/d/t-0")]
+
+
+def test_committed_reading_ends_before_a_segment_that_is_missing() -> None:
+    found = reader(directory(log=v2(0) + produced(1, 2, producer_id=1), log_8=v2(8)))
 
     assert held_by(found, is_committed=True) == [Holding(0, 1, "/d/t-0")]
 

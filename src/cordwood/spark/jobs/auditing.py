@@ -116,7 +116,7 @@ def audit(spark: SparkSession, order: AuditOrder, *, progress: Progress = UNSEEN
     source = order.source
     if standing is not None:
         source = replace(source, is_committed=standing.shape.is_committed)
-    plan = whole_plan(source)
+    plan = whole_plan(source, is_open=True)
     progress.begin("audit", bytes_of(pieces) + bytes_of(plan.splits))
     has = run_tasks(
         spark,
