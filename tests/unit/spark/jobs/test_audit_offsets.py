@@ -70,7 +70,7 @@ def test_aborted_records_are_records_where_all_are_wanted(tmp_path: Path) -> Non
 
 
 def test_offsets_between_batches_are_gaps(tmp_path: Path) -> None:
-    found = _found(tmp_path, 9, v2(2, 3), v2(6, 7))
+    found = _found(tmp_path, 9, v2(2, 3), v2(6, 7), v2(9))
 
     assert _kinds(found)[Kind.GAP] == [(0, 2), (4, 6), (8, 9)]
     assert found.cleaned_to == 0
