@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from cordwood.compaction.kernels import key_adder
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
 from cordwood.records.kernels import decoder, sweeper
+from cordwood.spark.cardinality import Cardinality, cardinality, sketch_keys
 from cordwood.spark.counting import count_split
 from cordwood.spark.histogram import TimeCounts, count_times, histogram, microseconds
 from cordwood.spark.jobs.running import Tell, run_tasks
@@ -113,6 +115,14 @@ class Scan:
         counts = sum(run_tasks(self._spark, self._tasks, work=work), Counter[int | None]())
         return histogram(counts, length=length)
 
+    def key_cardinality(self) -> Cardinality:
+        """Return about how many different keys records have, and with which error.
+
+        It is exact for a handful of keys only. Records without a key are left out.
+        """
+        work = partial(_sketch, options=self._options)
+        return cardinality(run_tasks(self._spark, self._tasks, work=work))
+
 
 def _task_count(spark: "SparkSession", options: SourceOptions, splits: Sequence[Split]) -> int:
     """Return how many tasks there are to be."""
@@ -170,3 +180,7 @@ def _times(
     splits: Sequence[Split], _tell: Tell, *, options: SourceOptions, length: int
 ) -> TimeCounts:
     return count_times(_records(splits, ("timestamp",), options), length=length)
+
+
+def _sketch(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> bytes:
+    return sketch_keys(_records(splits, ("key",), options), add=key_adder())

@@ -16,13 +16,14 @@ import cordwood.spark
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
 from cordwood.workbench.stat import stat
+from tests.unit.storage import log_samples
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import marker, produced, v2
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
 SUMS = "records long, sum long, names string"
 
@@ -142,3 +143,10 @@ def test_histogram_has_the_records_of_all_tasks(spark: "SparkSession", tmp_path:
         {"timestamp": datetime(1970, 1, 1, tzinfo=UTC), "count": 11},
         {"timestamp": datetime(1970, 1, 1, 0, 0, 4, tzinfo=UTC), "count": 1},
     ]
+
+
+def test_keys_of_all_tasks_are_counted_together(spark: "SparkSession", tmp_path: Path) -> None:
+    keyed = bytes(log_samples.batch(3))
+    path = _logs(tmp_path, orders_0=keyed, orders_1=keyed, orders_2=v2(0))
+
+    assert cordwood.spark.scan(spark, path).key_cardinality().keys == 1

@@ -1,23 +1,25 @@
 """Compaction's kernels: survey, key map, rewrite and proof as machine code over buffers.
 
 They reach numba by the door of `records.kernels`. `engine` gives them once they are warm, and the
-plain twins before: it loads and never compiles. Importing this package imports neither numba nor
-numpy. May import `core`, `records` with its kernels, and the rest of `compaction`.
+plain twins before: it loads and never compiles; `key_adder` does likewise. Importing this package
+imports neither numba nor numpy. May import `core`, `records` with its kernels, and the rest of
+`compaction`.
 """
 
 import sys
 from typing import Final
 
 from cordwood.compaction.engine import Engine
+from cordwood.compaction.key_sketch import AddKeys, add_keys
 from cordwood.compaction.plain import PLAIN
 from cordwood.records.kernels import can_load
 
-__all__ = ["PARTS", "engine"]
+__all__ = ["PARTS", "engine", "key_adder"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
     ("learning", "resizing", "proof", "proof_keys", "proof_rows"),
-    ("runs", "judging", "looking", "writing"),
+    ("sketching", "runs", "judging", "looking", "writing"),
 )
 
 #: In plain Python a pass over so many bytes takes as long as it takes to load numba.
@@ -32,3 +34,12 @@ def engine(size: int) -> Engine:
     from cordwood.compaction.kernels.kernel_engine import KERNELS  # noqa: PLC0415  # numba: 0.3 s
 
     return KERNELS
+
+
+def key_adder() -> AddKeys:
+    """Return what adds keys to a sketch: the fast one when it is warm, else the plain one."""
+    if not can_load(f"{__name__}.sketching"):
+        return add_keys
+    from cordwood.compaction.kernels import sketching  # noqa: PLC0415  # numba: 0.3 s
+
+    return sketching.add_keys

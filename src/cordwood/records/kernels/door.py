@@ -34,6 +34,8 @@ SOURCE: Final = types.Array(types.uint8, 1, "C", readonly=True)
 SLAB: Final = types.Array(types.uint8, 1, "C")
 SLABS: Final = types.UniTuple(SLAB, 2)
 WORDS: Final = types.Array(types.int64, 1, "C")
+#: Where in a column of bytes each row begins, and behind them where the last one ends.
+STARTS: Final = types.Array(types.int32, 1, "C", readonly=True)
 TABLE: Final = types.Array(types.int64, 2, "C")
 INT: Final = types.int64
 NOTHING: Final = types.void

@@ -6,7 +6,7 @@ from subprocess import run
 
 import pytest
 
-from cordwood.compaction import kernels
+from cordwood.compaction import kernels, key_sketch
 from cordwood.compaction.plain import PLAIN
 
 
@@ -43,3 +43,8 @@ def test_parts_are_compiled_by_two_processes() -> None:
     own, others = kernels.PARTS
 
     assert not set(own) & set(others)
+
+
+@pytest.mark.usefixtures("cold")
+def test_keys_are_added_plainly_when_nothing_is_compiled() -> None:
+    assert kernels.key_adder() is key_sketch.add_keys
