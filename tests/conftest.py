@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = FOLDERS.get(item.path.relative_to(tests).parts[0])
         if mark:
             item.add_marker(mark)
-        if mark == "spark" and item.get_closest_marker("timeout") is None:
+        if item.get_closest_marker("spark") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
 
 

@@ -14,6 +14,7 @@ from cordwood.core.errors import SettingError
 from cordwood.spark import rows
 from cordwood.spark.options import SourceOptions, parse_options
 from cordwood.spark.planning import plan
+from cordwood.spark.readiness import make_ready
 from cordwood.spark.reading import read_split
 from cordwood.spark.sink import writer
 from cordwood.spark.splits import Split
@@ -69,6 +70,7 @@ class CordwoodReader(DataSourceReader):
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Yield the rows of a split."""
         if isinstance(partition, SplitPartition) and partition.value is not None:
+            make_ready()
             yield from read_split(partition.value, self._columns, options=self._options)
 
 

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from cordwood.core.errors import CordwoodError, SparkError
 from cordwood.spark.jobs.progress import UNSEEN, Progress
+from cordwood.spark.readiness import make_ready
 
 #: Is told of bytes that are done.
 Tell = Callable[[int], object]
@@ -92,6 +93,7 @@ def _outcomes(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Work off the tasks whose numbers are in the rows."""
+    make_ready()
     tell = _pass_by if told is None else told.add
     for batch in batches:
         for place in batch.column("id").to_pylist():

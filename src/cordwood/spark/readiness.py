@@ -1,0 +1,38 @@
+"""Kernels in tasks: compiled once a machine, before the first bytes are read.
+
+Elsewhere nobody waits for a compiler, and plain Python reads meanwhile. A task has gigabytes before
+it, so it waits; whoever comes second finds all done. Where kernels cannot be compiled a task reads
+slowly and says so, once a worker, where Spark keeps what workers say.
+"""
+
+import sys
+from functools import cache
+from typing import Final
+
+from cordwood.core.errors import KafkaStorageError
+from cordwood.records import kernels
+from cordwood.records.kernels.cache import packages
+
+_IN_ARCHIVE: Final = (
+    "cordwood: plain Python reads here, many times slower than kernels, which cannot be compiled"
+    " inside of a zip: install the package on each machine, or ship it unpacked, with --archives"
+)
+
+
+@cache
+def make_ready() -> None:
+    """Compile what is not compiled yet; once a process, for it only asks once."""
+    if not packages():
+        _say(_IN_ARCHIVE)
+        return
+    if kernels.is_warm():
+        return
+    try:
+        kernels.warm(_say)
+    except KafkaStorageError as error:
+        _say(f"cordwood: {error}")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
