@@ -27,6 +27,7 @@ from cordwood.spark.histogram import TimeCounts, count_times, histogram, microse
 from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.planning import plan
+from cordwood.spark.readiness import make_ready
 from cordwood.spark.reading import read_split
 from cordwood.spark.source import columns_of
 from cordwood.spark.splits import Split, pack
@@ -139,6 +140,7 @@ def _mapped(
     options: SourceOptions,
 ) -> Iterator[pa.RecordBatch]:
     """Call a function on the records of the task whose number is in the one row."""
+    make_ready()
     numbers = (number for batch in batches for number in batch.column("id").to_pylist())
     splits = (split for number in numbers for split in tasks[number])
     return function(_records(splits, columns_of(options), options))
