@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from cordwood.spark.jobs.auditing import Audit
     from cordwood.spark.jobs.exporting import Export
+    from cordwood.spark.jobs.replaying import ReplayReport
     from cordwood.workbench.convert import ConvertReport
     from cordwood.workbench.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "audit", "convert", "export", "verify")
+__all__ = ("UNSEEN", "Progress", "audit", "convert", "export", "replay", "verify")
 
 
 def verify(
@@ -91,3 +92,24 @@ def audit(
     from cordwood.spark.jobs.audit_options import parse_audit  # noqa: PLC0415  # as above
 
     return auditing.audit(spark, parse_audit({**options, "of": of}), progress=progress)
+
+
+def replay(  # tidy: allow[parameters] a name each
+    spark: "SparkSession",
+    options: Mapping[str, str],
+    *,
+    to: Mapping[str, str],
+    rate: int | None = None,
+    state: str | None = None,
+    progress: Progress = UNSEEN,
+) -> "ReplayReport":
+    """Send what a topic has once more, to another one: the same records in the same partitions.
+
+    `options` are the source's, `to` the sink's, with a topic; `rate` is in records a second. With a
+    file for its `state` a replay that was killed goes on behind what the target has of it.
+    """
+    from cordwood.spark.jobs import replaying  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.replay_plan import parse_replay  # noqa: PLC0415  # as above
+
+    order = parse_replay(options, to, rate=rate, state=state)
+    return replaying.replay(spark, order, progress=progress)

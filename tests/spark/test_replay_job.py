@@ -1,0 +1,105 @@
+"""A replay in a session, from segments and from brokers; killed, it repeats and skips nothing."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cordwood
+from tests.spark.kills import Fate, MortalFiles, survive
+from tests.unit.cli.commands import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.timeout(7200)
+
+RECORDS = 10_000
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
+    """A broker that has a topic of two partitions."""
+    with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 2}) as broker:
+        with cordwood.Producer(broker.address) as producer:
+            for number in range(RECORDS):
+                producer.send("orders", b"%d" % number, key=b"%d" % (number % 7))
+        yield broker
+
+
+@dataclass(frozen=True)
+class MortalWait:
+    """Lets no time pass, and may be the last thing that a task does."""
+
+    fate: Fate
+
+    def __call__(self, _seconds: float) -> None:
+        self.fate.tick()
+
+
+def create(broker: cordwood.Broker, topic: str) -> None:
+    with cordwood.Admin(broker.address) as admin:
+        admin.create_topic(topic)
+
+
+def records(broker: cordwood.Broker, topic: str) -> list[list[tuple[object, ...]]]:
+    """Return what the two partitions of a topic have."""
+    found: list[list[tuple[object, ...]]] = [[], []]
+    places = [(topic, 0), (topic, 1)]
+    with cordwood.Consumer(broker.address) as consumer:
+        total = sum(consumer.end_offsets(places).values())
+        consumer.assign(places)
+        consumer.seek_to_beginning(*places)
+        while sum(map(len, found)) < total:
+            for each in consumer.poll():
+                found[each.partition].append((each.key, each.value, each.timestamp))
+    return found
+
+
+@pytest.mark.parametrize("is_broker", (False, True))
+def test_topic_is_sent_as_it_is(
+    spark: "SparkSession",
+    broker: cordwood.Broker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    is_broker: bool,
+) -> None:
+    create(broker, "again")
+    source = ("--from-server", broker.address) if is_broker else (str(tmp_path / "logs"),)
+    where = ("--topic", "orders", "--to", "again", "--bootstrap-server", broker.address)
+
+    said = run(("spark", "replay", *source, *where), monkeypatch, capfd)
+
+    assert spark.getActiveSession() is spark
+    assert said.out == f"again: {RECORDS:,} records into 2 partitions\n"
+    assert records(broker, "again") == records(broker, "orders")
+
+
+def test_replay_that_is_killed_repeats_and_skips_nothing(
+    spark: "SparkSession",
+    broker: cordwood.Broker,
+    tmp_path: Path,
+    report: Callable[[str], None],
+) -> None:
+    from cordwood.spark.jobs.replay_plan import parse_replay  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.jobs.replaying import replay  # noqa: PLC0415  # as above
+
+    def job(world: Path, files: MortalFiles) -> None:
+        source = {"path": str(tmp_path / "logs"), "subscribe": "orders"}
+        to = {"kafka.bootstrap.servers": broker.address, "topic": world.name}
+        order = parse_replay(source, to, rate=1, state=str(world / "state"))
+        replay(spark, order, files=files, wait=MortalWait(files.fate))
+
+    kills = survive(
+        job,
+        lambda world: create(broker, world.name),
+        look=lambda world: records(broker, world.name),
+        folder=tmp_path,
+    )
+
+    assert records(broker, "undisturbed") == records(broker, "orders")
+    report(f"replay: {kills}")

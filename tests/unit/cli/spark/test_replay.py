@@ -1,0 +1,36 @@
+"""`cordwood spark replay` as it is called; `tests/spark` runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from cordwood.cli.spark import replay
+from cordwood.spark import jobs
+from tests.unit.cli.commands import run
+from tests.unit.cli.spark.test_verify import without_spark
+
+COMMAND = "spark replay logs --topic orders --to copies --rate 500 --state kept"
+
+
+def test_replay_says_from_where_and_to_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[object] = []
+
+    def replayed(_spark: None, options: object, **given: object) -> str:
+        asked.extend((options, given["to"], given["rate"], given["state"]))
+        return "copies: 7 records into 2 partitions"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(replay, "running", without_spark)
+    monkeypatch.setattr(jobs, "replay", replayed)
+
+    said = run((*COMMAND.split(), "--option", "startingTimestamp=5"), monkeypatch, capfd)
+
+    assert (said.code, said.out) == (0, "copies: 7 records into 2 partitions\n")
+    assert asked == [
+        {"paths": f'["{tmp_path}/logs"]', "subscribe": "orders", "startingTimestamp": "5"},
+        {"topic": "copies", "kafka.bootstrap.servers": "localhost:9092"},
+        500,
+        f"{tmp_path}/kept",
+    ]
