@@ -12,6 +12,7 @@ from typing import Final
 
 from benchmarks.figure import Figure
 from benchmarks.macro.clients import measure
+from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import fetch
@@ -36,5 +37,4 @@ def figures(records: int = RECORDS) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    for figure in figures():
-        print(figure)
+    keep(figures())

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from benchmarks.figure import Figure
 from benchmarks.micro.records import BATCH_BYTES, segment
+from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
@@ -75,5 +76,4 @@ def _spent(command: list[str]) -> Spent:
 
 
 if __name__ == "__main__":
-    for figure in figures():
-        print(figure)
+    keep(figures())

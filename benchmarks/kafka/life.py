@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, beside, both, in_turns, ours, tool
+from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
@@ -108,5 +109,4 @@ def _create(peer: Peer, topic: str, partitions: int) -> None:
 
 
 if __name__ == "__main__":
-    for figure in figures(FULL if "--full" in sys.argv else SMALL):
-        print(figure)
+    keep(figures(FULL if "--full" in sys.argv else SMALL))

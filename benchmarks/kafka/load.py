@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import OURS, Peer, beside, both, in_turns, tool
+from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
@@ -197,5 +198,4 @@ def _asked() -> argparse.Namespace:
 
 if __name__ == "__main__":
     said = _asked()
-    for figure in figures(FULL if said.full else SMALL, said.rounds, said.rows):
-        print(figure)
+    keep(figures(FULL if said.full else SMALL, said.rounds, said.rows))

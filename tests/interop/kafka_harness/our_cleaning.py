@@ -9,6 +9,7 @@ from typing import Final
 from cordwood.compaction.engine import Engine
 from cordwood.compaction.job import Verify
 from cordwood.compaction.passes import InlineRunner
+from cordwood.core.ports import Worker
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.core.types import Offset
 from cordwood.records.plain import PlainDecoder
@@ -65,6 +66,7 @@ def clean(
     now_ms: int,
     engine: Engine,
     order: CompactOrder = PROVEN,
+    worker: Worker | None = None,
 ) -> CompactReport:
     """Clean a log that nobody uses."""
     files, clock = SystemFiles(), StandingClock()
@@ -73,7 +75,7 @@ def clean(
         files=files,
         clock=clock,
         random=SystemRandom(),
-        runner=InlineRunner(files, engine),
+        runner=InlineRunner(files, engine, worker),
         control=Unhindered(),
         decoder=PlainDecoder(),
     )
