@@ -17,7 +17,8 @@ SENT: Final = renumbered(
     [*samples.plain(), *samples.nulls(), *samples.headers(), *samples.many()], first_offset=0
 )
 SCHEMA: Final = (
-    "time long, key binary, value binary, headers array<struct<key: string, value: binary>>"
+    "place long, time long, key binary, value binary,"
+    " headers array<struct<key: string, value: binary>>"
 )
 
 
@@ -27,8 +28,10 @@ def test_kafka_reads_what_our_sink_wrote(
 ) -> None:
     topic = f"our-sink-{codec}"
     broker43.create_topics({topic: {}})
-    given = [(each.timestamp, each.key, each.value, list(each.headers)) for each in SENT]
-    frame = spark.createDataFrame(given, SCHEMA).coalesce(1)
+    given = [
+        (each.offset, each.timestamp, each.key, each.value, list(each.headers)) for each in SENT
+    ]
+    frame = spark.createDataFrame(given, SCHEMA).coalesce(1).sortWithinPartitions("place")
     where = {"kafka.bootstrap.servers": broker43.bootstrap, "topic": topic}
 
     rows = frame.selectExpr("timestamp_millis(time) AS timestamp", "key", "value", "headers")

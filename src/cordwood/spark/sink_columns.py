@@ -96,12 +96,18 @@ def record_columns(batch: pa.RecordBatch, *, now_ms: int) -> RecordColumns:
 def by_partition(
     batch: pa.RecordBatch, keys: ByteColumn, *, partitions: int, encoder: RecordEncoder
 ) -> Iterator[Chosen]:
-    """Yield the rows of each partition, of a topic with so many."""
+    """Yield the rows of each partition, of a topic with so many.
+
+    Rows that may go anywhere are taken apart from those of a partition, so of a topic's one and
+    only partition there are none: all its rows stay in their order.
+    """
     given = _array(batch, "partition", pa.int64())
     if batch.num_rows and (pc.min(given).as_py() or 0) < 0:
         raise _unsound("partition", str(pc.min(given)), "choose one that there is, or null")
     chosen = given
-    if given.null_count:
+    if given.null_count and partitions == 1:
+        chosen = given.fill_null(0)
+    elif given.null_count:
         buffer = pa.py_buffer(encoder.partitions(keys, partitions))
         by_key = pa.Array.from_buffers(pa.int64(), batch.num_rows, [None, buffer])
         chosen = pc.coalesce(given, by_key)

@@ -19,12 +19,17 @@ PATIENCE_S: Final = 500
 
 def spark_program(folder: Path) -> tuple[Program, str]:
     """A running program that answers with Spark's connector, and the connector's version."""
+    python, jars = connector()
+    return Program([python, str(PROGRAM), jars], folder / "spark.txt"), VERSION
+
+
+def connector() -> tuple[str, str]:
+    """A Python with the connector's pyspark, and its jars as spark.jars wants them."""
     home = BUILD / f"spark-{VERSION}"
     make_once(home / "venv", LOCK.read_bytes(), _install)
     make_once(home / "jars", POM.read_bytes(), lambda target: copy_jars(POM, target))
     jars = ",".join(str(jar) for pattern in OWN_JARS for jar in (home / "jars").glob(pattern))
-    command = [str(home / "venv" / "bin" / "python"), str(PROGRAM), jars]
-    return Program(command, folder / "spark.txt"), VERSION
+    return str(home / "venv" / "bin" / "python"), jars
 
 
 def _install(target: Path) -> None:

@@ -103,6 +103,12 @@ def test_rows_of_a_partition_keep_their_order() -> None:
     )
 
 
+def test_rows_of_the_only_partition_keep_their_order_with_a_key_or_without() -> None:
+    given = batch(key=pa.array([b"k", None, b"l"]), value=pa.array([b"v"] * 3))
+
+    assert chosen(given, partitions=1) == [(0, [0, 1, 2])]
+
+
 def test_topics_are_taken_apart() -> None:
     given = batch(topic=pa.array(["t", "u", "t"]), value=pa.array([b"1", b"2", b"3"]))
 

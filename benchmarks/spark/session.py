@@ -1,0 +1,175 @@
+"""A session of Spark that answers questions with what they took: a JSON line in, a JSON line out.
+
+    session.py FORMAT [JARS]      FORMAT is `cordwood` or `kafka`, whose jars are then given
+
+Spark's own connector wants a pyspark of its own version, so each side is a process with a Python of
+its own. Both run the same lines: only the name of the format differs, and what one side alone has.
+Processor time and bytes are of all processes of the session: the JVM, and Python's workers.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, TypedDict
+
+from pyspark.sql import DataFrame, SparkSession
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Question(TypedDict, total=False):
+    """What is asked; `options` are the format's own."""
+
+    ask: str
+    options: dict[str, str]
+    rows: int
+    value_bytes: int
+
+
+class Answer(TypedDict):
+    """What came out, and what it took."""
+
+    found: int
+    seconds: float
+    processor: float
+    read_bytes: int
+
+
+Verb = Callable[[SparkSession, str, Question], int]
+
+
+def main() -> None:
+    """Answer until there are no more questions."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    os.setsid()  # by which its processes are known
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    name, *jars = sys.argv[1:]
+    spark = _session(jars)
+    if name == "cordwood":
+        import cordwood.spark  # noqa: PLC0415  # the other side does not have it
+
+        cordwood.spark.register(spark)
+    for line in sys.stdin:
+        question: Question = json.loads(line)
+        try:
+            answer: dict[str, object] = {"answer": _measured(spark, name, question)}
+        except Exception as error:  # noqa: BLE001  # whatever it is, who asked gets to see it
+            answer = {"kind": type(error).__name__, "failed": str(error)[:2000]}
+        print(json.dumps(answer), file=answers, flush=True)
+    spark.stop()
+
+
+def _session(jars: list[str]) -> SparkSession:
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.python.filterPushdown.enabled", "true")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+    )
+    for each in jars:
+        builder.config("spark.jars", each)
+    return builder.getOrCreate()
+
+
+def _measured(spark: SparkSession, name: str, question: Question) -> Answer:
+    verb = _VERBS[question["ask"]]
+    spent, read, start = *_used(), perf_counter()
+    found = verb(spark, name, question)
+    seconds = perf_counter() - start
+    spent_after, read_after = _used()
+    return Answer(
+        found=found, seconds=seconds, processor=spent_after - spent, read_bytes=read_after - read
+    )
+
+
+def _used() -> tuple[float, int]:
+    """Processor seconds of this session's processes, and bytes that those of Python have read."""
+    ticks, read = 0, 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) != os.getsid(0):
+                continue
+            ticks += sum(map(int, fields[11:15]))
+            if "python" in (process / "comm").read_text():
+                read += int((process / "io").read_text().split()[1])
+        except OSError:
+            continue  # it has ended
+    return ticks / _TICKS, read
+
+
+# -- what can be asked
+
+
+def _frame(spark: SparkSession, name: str, question: Question) -> DataFrame:
+    return spark.read.format(name).options(**question["options"]).load()
+
+
+def rows(spark: SparkSession, name: str, question: Question) -> int:
+    """All columns of all rows, which go nowhere."""
+    _frame(spark, name, question).write.format("noop").mode("overwrite").save()
+    return 0
+
+
+def count(spark: SparkSession, name: str, question: Question) -> int:
+    """How many rows a DataFrame has."""
+    return _frame(spark, name, question).count()
+
+
+def lengths(spark: SparkSession, name: str, question: Question) -> int:
+    """How long all values are together, by Spark's own functions."""
+    (row,) = _frame(spark, name, question).selectExpr("sum(length(value)) AS total").collect()
+    return int(row.total)
+
+
+def write(spark: SparkSession, name: str, question: Question) -> int:
+    """Rows that Spark makes, into a topic."""
+    value = f"cast(lpad(string(id), {question['value_bytes']}, 'v') AS binary) AS value"
+    frame = spark.range(question["rows"]).selectExpr("cast(string(id) AS binary) AS key", value)
+    frame.write.format(name).mode("append").options(**question["options"]).save()
+    return question["rows"]
+
+
+def scan_count(spark: SparkSession, _name: str, question: Question) -> int:
+    """How many records there are, from their headers."""
+    import cordwood.spark  # noqa: PLC0415  # the other side does not have it
+
+    return cordwood.spark.scan(spark, **question["options"]).count()
+
+
+def scan_lengths(spark: SparkSession, _name: str, question: Question) -> int:
+    """How long all values are together, in the tasks that read them."""
+    import cordwood.spark  # noqa: PLC0415  # the other side does not have it
+
+    scan = cordwood.spark.scan(spark, **question["options"])
+    frame = scan.map_arrow(_lengths, "total long", columns=["value"])
+    (row,) = frame.selectExpr("sum(total) AS total").collect()
+    return int(row.total)
+
+
+def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Yield how long the values of a task are."""
+    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    lengths = (pc.sum(pc.binary_length(batch.column("value"))).as_py() for batch in batches)
+    yield pa.record_batch({"total": pa.array([sum(filter(None, lengths))], pa.int64())})
+
+
+_VERBS: dict[str, Verb] = {
+    verb.__name__: verb for verb in (rows, count, lengths, write, scan_count, scan_lengths)
+}
+
+if __name__ == "__main__":
+    main()
