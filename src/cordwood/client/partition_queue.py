@@ -7,6 +7,10 @@ A batch keeps the sequence that it was first sent with, by which the broker know
 sequence was lost for good (a sent batch was given up, the broker has forgotten the producer) the
 partition starts again: once nothing is in flight any more, what waits is numbered from 0 under an
 epoch one higher, which brokers take as a new beginning of this one partition.
+
+The first batch of an identity is in flight alone. A leader that has nothing of a producer takes any
+sequence: where it refuses the first batch for a while and not the second, the first could never
+follow.
 """
 
 from collections import deque
@@ -155,6 +159,7 @@ class PartitionQueue:
         self._next_sequence = 0
         self._next_acknowledged = 0
         self._is_restart_due = False
+        self._is_begun = True  # without an identity there is nothing to begin
 
     def append(self, new: NewRecord | NewBatch, now_ms: float) -> Appended:
         """Add a record, or a batch of them."""
@@ -192,7 +197,8 @@ class PartitionQueue:
 
     def due_ms(self, linger_ms: float) -> float | None:
         """Return from when on the first batch may be sent; None if nothing may be for now."""
-        if not self.waiting or (self._is_restart_due and self.in_flight):
+        must_be_alone = self._is_restart_due or not self._is_begun
+        if not self.waiting or (must_be_alone and self.in_flight):
             return None
         first = self.waiting[0]
         if first.attempts or first.is_full:
@@ -216,6 +222,7 @@ class PartitionQueue:
         """Forget a batch that the broker has."""
         self.in_flight.remove(batch)
         if batch.base_sequence is not None:
+            self._is_begun = True
             self._next_acknowledged = increment_sequence(batch.base_sequence, batch.builder.count)
 
     def retry(self, batch: ProducerBatch, not_before_ms: float) -> None:
@@ -269,7 +276,7 @@ class PartitionQueue:
     def _begin(self, identity: Identity) -> None:
         self.identity = identity
         self._next_sequence = self._next_acknowledged = 0
-        self._is_restart_due = False
+        self._is_restart_due = self._is_begun = False
 
     def _has_numbered(self) -> bool:
         return bool(self.in_flight) or any(

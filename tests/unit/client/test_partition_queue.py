@@ -79,6 +79,17 @@ def test_sequences_follow_each_other() -> None:
     assert numbers(*(queue.take(ME) for _ in range(3))) == [(0, 0), (0, 1), (0, 2)]
 
 
+def test_first_batch_of_an_identity_is_in_flight_alone() -> None:
+    queue = queue_of(3)
+
+    first = queue.take(ME)
+    assert queue.due_ms(5) is None
+    queue.acknowledge(first)
+    queue.take(ME)
+
+    assert queue.due_ms(5) == 0
+
+
 def test_batches_without_an_identity_have_no_sequence() -> None:
     queue = queue_of(1)
 
