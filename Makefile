@@ -15,7 +15,7 @@ INSTALLED := $(VENV)/.installed.stamp
 SPARK := $(VENV)/.spark.stamp
 PEERS := $(VENV)/.peers.stamp
 
-.PHONY: help demo test test-all bench bench-kafka soak check gates format tidy lock setup clean
+.PHONY: help demo test test-all bench bench-kafka bench-spark soak check gates format tidy lock setup clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,10 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@$(PY) -m benchmarks.kafka.load --full
 	@$(PY) -m benchmarks.kafka.life --full
 	@$(PY) -m benchmarks.kafka.compaction --full
+
+bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, into build/bench-spark.json
+	@scripts/setup-interop
+	@$(PY) -m benchmarks.spark.throughput --full
 
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop

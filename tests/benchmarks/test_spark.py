@@ -1,0 +1,32 @@
+"""The benchmark beside Spark's own connector runs, small, so that it cannot rot."""
+
+import os
+
+import pytest
+
+from benchmarks.spark import throughput
+from tests.interop.kafka_harness.jars import MissingToolError, fetch
+from tests.interop.kafka_harness.spark import connector
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(autouse=True)
+def _peers() -> None:
+    """Kafka and the connector from Maven, without which this is skipped, or fails with CI=true."""
+    try:
+        fetch("kafka-4.3.0")
+        connector()
+    except MissingToolError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+def test_throughput_is_measured_when_small() -> None:
+    size = throughput.Size(rows=2_000, kilobytes=500, many=20_000, written=2_000)
+
+    measured = list(throughput.figures(size, rounds=1))
+
+    assert len({figure.name for figure in measured}) == len(measured) == 14
+    assert all(figure.value >= 0 for figure in measured)
