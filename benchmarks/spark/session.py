@@ -161,7 +161,7 @@ def scan_lengths(spark: SparkSession, _name: str, question: Question) -> int:
 def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     """Yield how long the values of a task are."""
     import pyarrow as pa  # noqa: PLC0415  # as above
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415  # as above
 
     lengths = (pc.sum(pc.binary_length(batch.column("value"))).as_py() for batch in batches)
     yield pa.record_batch({"total": pa.array([sum(filter(None, lengths))], pa.int64())})

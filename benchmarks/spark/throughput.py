@@ -42,6 +42,8 @@ PEER: Final = f"spark-sql-kafka {VERSION}"
 ROUNDS: Final = 3
 PARTITIONS: Final = 4
 SESSION: Final = str(Path(__file__).with_name("session.py"))
+#: Records of the past are kept for all that.
+KEPT: Final = {"retention.ms": "-1"}
 _MILLION: Final = 1e6
 _BATCH_BYTES: Final = 16_000
 _FIRST_MS: Final = 1_700_000_000_000
@@ -241,7 +243,7 @@ def _filled(broker: Peer, size: Size) -> list[Topic]:
             ("kilobytes", size.kilobytes, 1024),
             ("many", size.many, 100),
         ):
-            admin.create_topic(name, partitions=PARTITIONS)
+            admin.create_topic(name, partitions=PARTITIONS, configs=KEPT)
             found.append(_fill(producer, name, records, value_bytes=value_bytes))
     return found
 
