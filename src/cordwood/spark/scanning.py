@@ -20,9 +20,9 @@ import pyarrow as pa
 from cordwood.compaction.kernels import key_adder
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemFiles
-from cordwood.records.kernels import decoder, sweeper
+from cordwood.records.kernels import sweeper
 from cordwood.spark.cardinality import Cardinality, cardinality, sketch_keys
-from cordwood.spark.counting import count_split
+from cordwood.spark.counting import tally_split
 from cordwood.spark.histogram import TimeCounts, count_times, histogram, microseconds
 from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.options import SourceOptions
@@ -155,17 +155,16 @@ def _records(
 
 
 def _count(splits: Sequence[Split], _tell: Tell, *, options: SourceOptions) -> int:
-    count = partial(
-        count_split,
-        SystemFiles(),
-        is_committed=options.is_committed,
-        sweeper=sweeper(),
-        decoder=decoder(),
-    )
-    in_segments = sum(count(split) for split in splits if split.path is not None)
-    of_brokers = (split for split in splits if split.path is None)
-    fetched = _records(of_brokers, _ANY, options)
-    return in_segments + sum(int(batch.num_rows) for batch in fetched)
+    """Return how many records splits have; brokers tell nothing without their records."""
+    files, passing, told, untold = SystemFiles(), sweeper(), 0, list[Split]()
+    for split in splits:
+        if split.path is None:
+            untold.append(split)
+            continue
+        tally = tally_split(files, split, is_committed=options.is_committed, sweeper=passing)
+        told += tally.told
+        untold += [split._replace(range=each) for each in tally.untold]
+    return told + sum(int(each.num_rows) for each in _records(untold, _ANY, options))
 
 
 def _sums(splits: Sequence[Split], _tell: Tell, *, is_deep: bool) -> list[tuple[str, LogCounting]]:

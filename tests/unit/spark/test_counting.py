@@ -7,14 +7,14 @@ from cordwood.records.builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
 from cordwood.records.plain import PlainDecoder
 from cordwood.records.sweep import PlainSweeper
-from cordwood.spark.counting import count_split
+from cordwood.spark.counting import Tally, tally_split
 from cordwood.spark.holdings import Range
 from cordwood.spark.splits import Split
 from cordwood.testing.files import MemoryFiles
 from cordwood.workbench.columns import ColumnsWanted, read_partition
 from tests.unit.records.segments import legacy
 from tests.unit.storage.log_samples import DIRECTORY
-from tests.unit.storage.reader_samples import directory, harm, name, reader
+from tests.unit.storage.reader_samples import directory, reader
 from tests.unit.storage.segment_samples import marker, message, produced, v2
 
 PARTITION = TopicPartition(TopicName("t"), PartitionId(0))
@@ -45,11 +45,16 @@ RUNS = (
 OLD = message(0) + message(1, magic=0) + message(3) + v2(4, 6)
 
 
-def _counted(files: MemoryFiles, start: int, end: int, *, is_committed: bool = False) -> int:
+def _tally(files: MemoryFiles, start: int, end: int, *, is_committed: bool = False) -> Tally:
     split = Split(Range(PARTITION, start, end), 0, DIRECTORY)
-    return count_split(
-        files, split, is_committed=is_committed, sweeper=PlainSweeper(), decoder=PlainDecoder()
-    )
+    return tally_split(files, split, is_committed=is_committed, sweeper=PlainSweeper())
+
+
+def _counted(files: MemoryFiles, start: int, end: int, *, is_committed: bool = False) -> int:
+    """Return what headers tell, and what is read of the rest."""
+    told, untold = _tally(files, start, end, is_committed=is_committed)
+    rest = [_read(files, part.start, part.end, is_committed=is_committed) for part in untold]
+    return told + sum(rest)
 
 
 def _read(files: MemoryFiles, start: int, end: int, *, is_committed: bool) -> int:
@@ -80,12 +85,30 @@ def test_count_goes_on_from_run_to_run(start: int, *, is_committed: bool) -> Non
     assert counted == _read(files, start, 9, is_committed=is_committed)
 
 
-def test_count_of_what_headers_tell_decodes_nothing() -> None:
+def test_headers_tell_all_of_whole_batches() -> None:
     files = directory(log=TRANSACTIONS)
-    harm(files, name(0), len(v2(0, 1)) - 1)
 
-    assert _counted(files, 0, 16) == 10
-    assert _counted(files, 0, 16, is_committed=True) == 7
+    assert _tally(files, 0, 16) == Tally(10, [])
+    assert _tally(files, 2, 14) == Tally(6, [])
+
+
+def test_batch_of_which_a_part_is_asked_for_is_read() -> None:
+    _, untold = _tally(directory(log=RUNS), 1, 9)
+
+    assert untold == [Range(PARTITION, 1, 2), Range(PARTITION, 6, 9)]
+
+
+def test_what_was_lost_is_left_to_be_read() -> None:
+    files = directory(log_5=v2(5, 6) + v2(7))
+
+    assert _tally(files, 5, 8) == Tally(3, [])
+    assert _tally(files, 2, 8) == Tally(0, [Range(PARTITION, 2, 8)])
+    assert _tally(files, 5, 9) == Tally(3, [Range(PARTITION, 8, 9)])
+
+
+def test_what_a_cleaner_took_is_not_looked_for() -> None:
+    assert _tally(directory(log=v2(0) + v2(5)), 0, 6) == Tally(2, [])
+    assert _tally(directory(log=v2(0) + v2(5)), 1, 6) == Tally(1, [])
 
 
 def test_count_opens_wrappers() -> None:
