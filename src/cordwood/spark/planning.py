@@ -3,6 +3,8 @@
 places ──► what each has ──► ranges ──► pieces ──► splits
            of which          in offsets  one place   by bytes, where
            partitions                    each        they are known
+
+Tasks only load kernels: if there is much to read, they are compiled here, once on a machine.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +14,7 @@ from typing import NamedTuple
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
+from cordwood.records.kernels import warm_for
 from cordwood.spark.bounds import Extent, ensure_known, extent_of, resolve
 from cordwood.spark.brokers import asked_brokers
 from cordwood.spark.gaps import close_holes
@@ -53,6 +56,7 @@ def whole_plan(options: SourceOptions, *, is_open: bool = False) -> Plan:
         pieces += close_holes(files, holes, options=options)
         pieces.sort(key=lambda piece: piece.range)
     splits = split_pieces(files, pieces, options=options)
+    warm_for(sum(split.size for split in splits))
     return Plan(extents, {each.partition: each for each in ranges}, splits)
 
 

@@ -5,20 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.cli.warming import WORTH_BYTES, log_bytes, warm_for
-from cordwood.core.errors import KafkaStorageError
+from cordwood.cli.warming import log_bytes, warm_for
 from cordwood.records import kernels
+from cordwood.records.kernels import WORTH_BYTES
 
 Say = Callable[[str], object]
-
-
-def test_little_to_read_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def warm(_: Say) -> None:
-        raise AssertionError("nobody should wait")
-
-    monkeypatch.setattr(kernels, "warm", warm)
-
-    warm_for(WORTH_BYTES - 1)
 
 
 def test_user_hears_of_what_is_compiled(
@@ -29,19 +20,6 @@ def test_user_hears_of_what_is_compiled(
     warm_for(WORTH_BYTES)
 
     assert capsys.readouterr().err == "compiling\n"
-
-
-def test_user_hears_when_nothing_can_be_compiled(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def warm(_: Say) -> None:
-        raise KafkaStorageError("no compiler")
-
-    monkeypatch.setattr(kernels, "warm", warm)
-
-    warm_for(WORTH_BYTES)
-
-    assert capsys.readouterr().err == "cordwood: no compiler\n"
 
 
 def test_bytes_to_read_are_those_of_logs(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "strider",
     "sweeper",
     "warm",
+    "warm_for",
 ]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
@@ -47,6 +48,9 @@ PARTS: Final = (
     ("fill",),
     ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect", "encode"),
 )
+
+#: In the time that compiling takes, plain Python reads about so many bytes.
+WORTH_BYTES: Final = 64 << 20
 
 #: So many batches take as long by plain strides as by the kernels': with loading numba, or without.
 STRIDES_PAY_FROM: Final = 250_000
@@ -187,6 +191,23 @@ def warm(say: Callable[[str], object]) -> None:
         raise KafkaStorageError(
             f"compiling kernels into {place} failed; the plain decoder goes on serving: {failure}"
         )
+
+
+def warm_for(size: int) -> None:
+    """Compile the kernels if there are so many bytes to read that they are worth the wait.
+
+    Where they cannot be compiled plain Python does the work. The user hears of both on stderr.
+    """
+    if size < WORTH_BYTES:
+        return
+    try:
+        warm(_say)
+    except KafkaStorageError as error:
+        _say(f"cordwood: {error}")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def _compile(place: Path) -> str:

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -306,3 +307,25 @@ def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
 
 def test_strider_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
     assert isinstance(kernels.strider(1_000_000), PlainStrider)
+
+
+def test_little_to_read_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warm(_: Callable[[str], object]) -> None:
+        raise AssertionError("nobody should wait")
+
+    monkeypatch.setattr(kernels, "warm", warm)
+
+    kernels.warm_for(kernels.WORTH_BYTES - 1)
+
+
+def test_user_hears_when_nothing_can_be_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warm(_: Callable[[str], object]) -> None:
+        raise KafkaStorageError("no compiler")
+
+    monkeypatch.setattr(kernels, "warm", warm)
+
+    kernels.warm_for(kernels.WORTH_BYTES)
+
+    assert capsys.readouterr().err == "cordwood: no compiler\n"
