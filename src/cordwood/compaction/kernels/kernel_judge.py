@@ -75,7 +75,7 @@ _PLACED: Final = [
 class KernelKeys:
     """The keys of one scope, in the kernels' stretches; see `Keys`."""
 
-    __slots__ = ("_memory_bytes", "arena", "scope", "slots", "words")
+    __slots__ = ("_memory_bytes", "arena", "notes", "scope", "slots", "words")
 
     def __init__(self, plan: CleaningPlan, scope: Scope, *, memory_bytes: int) -> None:
         self.scope = scope
@@ -84,6 +84,7 @@ class KernelKeys:
         self.words[keys_at.V_FIRST_DIRTY] = plan.first_dirty
         self.words[at.V_SEED] = signed_word(scope.seed)
         self.words[at.V_CLASSES], self.words[at.V_CHOSEN] = scope.classes - 1, scope.chosen
+        self.notes = np.zeros((at.NOTES, at.NOTE_WIDTH), np.int64)
         self.arena: Bytes = np.empty(memory_bytes, np.uint8)  # it is there once it is written
         self._take_slots(_first_slots(memory_bytes))
         for key in filter(scope.holds, plan.erased_keys):
@@ -103,6 +104,11 @@ class KernelKeys:
         """Take a record that is gone; see `Keys`."""
         what = keys_at.IS_GONE_TOMBSTONE if is_tombstone else keys_at.IS_GONE
         return self._see(keys_at.IS_GONE_EXPIRED if is_expired else what, key, offset)
+
+    @property
+    def memory(self) -> tuple[Words, Words, Bytes]:
+        """What kernels write: notes, slots, arena."""
+        return self.notes, self.slots, self.arena
 
     @property
     def dirty_keys(self) -> int:
@@ -215,7 +221,7 @@ class KernelJudge:
             raise place.invalid("an old format", expected=MAGIC, found=left.header.magic)
         source, start, end = self._left.records_of(left)
         self._stand(left.header, start, end)
-        while (ended := learn_batch(source, keys.words, keys.slots, keys.arena)) == at.FULL:
+        while (ended := learn_batch(source, keys.words, *keys.memory)) == at.FULL:
             keys.make_room()
         if ended == at.WRONG:
             _refuse(left.batch)
@@ -226,7 +232,7 @@ class KernelJudge:
         words, source = keys.words, self._left_rows.source
         words[rows_at.V_ROW] = words[rows_at.V_IS_BEGUN] = 0
         words[rows_at.V_LOWEST_OFFSET], words[rows_at.V_HIGHEST_OFFSET] = lowest, highest
-        while learn_rows(source, rows, words, keys.slots, keys.arena) == at.FULL:
+        while learn_rows(source, rows, words, *keys.memory) == at.FULL:
             keys.make_room()
         learnt = rows[: words[rows_at.V_ROW]]
         left.go_over(_size_of(learnt))
@@ -249,7 +255,7 @@ class KernelJudge:
             *ruling,
         )
         words[at.V_KEPT : at.V_LATEST + 1] = 0, 0, NO_TIMESTAMP
-        while (ended := judge_batch(source, rest.source, words, keys.slots, keys.arena)) == at.FULL:
+        while (ended := judge_batch(source, rest.source, words, *keys.memory)) == at.FULL:
             keys.make_room()
         if ended == at.WRONG:
             return self._judge_plainly(before, after, ruling)
@@ -265,7 +271,7 @@ class KernelJudge:
             *(terms.end, self._plan.now_ms, not terms.is_alone, terms.may_match, terms.is_over),
         )
         sides = self._rows.source, rows, self._left_rows.source, left_rows, self._lasts
-        while (ended := judge_rows(*sides, words, keys.slots, keys.arena)) == at.FULL:
+        while (ended := judge_rows(*sides, words, *keys.memory)) == at.FULL:
             keys.make_room()
         held = rows[: words[rows_at.V_ROW]]
         size = _size_of(held)
@@ -291,6 +297,7 @@ class KernelJudge:
 
     def _stand(self, header: BatchHeader, start: int, end: int) -> None:
         """Let the kernels begin with a batch."""
+        self.keys.words[[at.V_NOTED, at.V_DONE]] = 0
         self.keys.words[at.V_RECORD : at.V_STAMP + 1] = (
             *(0, start, 0, 0, 0),
             header.record_count,

@@ -1,6 +1,7 @@
 """A batch of what is left, learnt; a batch that was there, held against what is left of it.
 
     words   those of the table, then where the kernel stands, what counts for the batches, and sums
+    notes   a line a record whose key is looked at: what is done with it, and the key
 
 Both kernels stop where there is no room for a key, and go on from there once there is. They take
 what is right alone: where anything is wrong they say so, and the plain judge finds the words.
@@ -10,25 +11,31 @@ from typing import Final
 
 from cordwood.compaction.kernels.hashes import hash_of, record_hash, stream_with
 from cordwood.compaction.kernels.proof_keys import (
+    E_KEY,
+    IS_GONE,
+    IS_GONE_EXPIRED,
+    IS_GONE_TOMBSTONE,
+    IS_LEARNT,
+    IS_LEFT,
     RIGHT,
     TABLE_WORDS,
     entry_of,
     has_same_bytes,
-    learn,
-    see_gone,
-    see_left,
+    slot_of,
+    take,
 )
 from cordwood.records.kernels.door import (
     INT,
     SLAB,
     SOURCE,
+    TABLE,
     WORDS,
     Bytes,
     Words,
     inlined,
     kernel,
 )
-from cordwood.records.kernels.intrinsics import wrapping_sum
+from cordwood.records.kernels.intrinsics import soon_written, wrapping_sum
 from cordwood.records.kernels.usual import any_record
 
 # -- where a kernel stands: in what was, and in what is left
@@ -68,7 +75,19 @@ V_STREAM: Final = TABLE_WORDS + 26
 V_KEPT: Final = TABLE_WORDS + 27
 V_KEPT_TOMBSTONES: Final = TABLE_WORDS + 28
 V_LATEST: Final = TABLE_WORDS + 29
-PROOF_WORDS: Final = TABLE_WORDS + 30
+# -- of the notes
+V_NOTED: Final = TABLE_WORDS + 30
+V_DONE: Final = TABLE_WORDS + 31
+PROOF_WORDS: Final = TABLE_WORDS + 32
+
+#: Records are noted before the first of them is looked for, so that memory brings what all need.
+NOTES: Final = 1024
+NOTE_WIDTH: Final = 5
+N_WHAT = 0
+N_KEY = 1
+N_SIZE = 2
+N_HASH = 3
+N_OFFSET = 4
 
 DONE: Final = 0
 FULL: Final = 1
@@ -76,69 +95,84 @@ WRONG: Final = 2
 
 
 @inlined
-def _learn(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
-    source: Bytes, key: int, size: int, offset: int, words: Words, slots: Words, arena: Bytes
-) -> bool:
-    """Remember that a record is left, if its key is looked at; False when there is no room."""
+def _note(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
+    what: int, source: Bytes, key: int, size: int, offset: int,
+    words: Words, notes: Words, slots: Words,
+) -> None:  # fmt: skip
+    """Note what is to be done with a record, if its key is looked at."""
     key_hash = hash_of(source, key, size, words[V_SEED])
-    if key_hash & words[V_CLASSES] != words[V_CHOSEN]:
-        return True
-    entry = entry_of(source, key, size, key_hash, words, slots, arena)
-    if entry >= 0:
-        learn(arena, entry, offset)
-    return entry >= 0
+    if key_hash & words[V_CLASSES] == words[V_CHOSEN]:
+        note = notes[words[V_NOTED]]
+        note[N_WHAT], note[N_KEY], note[N_SIZE] = what, key, size
+        note[N_HASH], note[N_OFFSET] = key_hash, offset
+        soon_written(slots, slot_of(key_hash, slots))
+        words[V_NOTED] += 1
 
 
 @inlined
-def learn_records(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
-    """Learn the records of a batch that is left, from where the words stand; says how it ended."""
+def _deal_with(source: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes) -> int:
+    """Do what is noted; says how that ended."""
+    for noted in range(words[V_DONE], words[V_NOTED]):
+        entry = slots[slot_of(notes[noted, N_HASH], slots)] - 1
+        soon_written(arena, entry)
+        soon_written(arena, entry + E_KEY)
+    for noted in range(words[V_DONE], words[V_NOTED]):
+        note = notes[noted]
+        entry = entry_of(source, note[N_KEY], note[N_SIZE], note[N_HASH], words, slots, arena)
+        if entry < 0:
+            words[V_DONE] = noted
+            return FULL
+        if take(note[N_WHAT], words, arena, entry, note[N_OFFSET]) != RIGHT:
+            return WRONG
+    words[V_DONE] = words[V_NOTED] = 0
+    return DONE
+
+
+@inlined
+def _read_left(source: Bytes, words: Words, notes: Words, slots: Words) -> bool:
+    """Note records that are left while there is room; False at a bad one."""
     count, end, last_delta = words[V_COUNT], words[V_END], words[V_LAST_DELTA]
     base_offset, base_time = words[V_BASE_OFFSET], words[V_BASE_TIME]
     record, position, lowest = words[V_RECORD], words[V_POSITION], words[V_LOWEST]
-    stream, ended = words[V_STREAM], DONE
-    first, tombstones = record, 0
-    while record < count:
+    stream, first, tombstones = words[V_STREAM], record, 0
+    while record < count and words[V_NOTED] < len(notes):
         stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
-            ended = WRONG
-            break
+            return False
         if key_size >= 0:
-            at = base_offset + offset
-            if not _learn(source, key, key_size, at, words, slots, arena):
-                ended = FULL
-                break
+            _note(IS_LEARNT, source, key, key_size, base_offset + offset, words, notes, slots)
             tombstones += value_size < 0
         seen = words[V_STAMP] if words[V_IS_STAMPED] else wrapping_sum(base_time, time)
         hashed = record_hash(source, body, stop, base_offset + offset, seen)
         stream = stream_with(stream, hashed)
-        record += 1
-        position, lowest = stop, offset + 1
+        record, position, lowest = record + 1, stop, offset + 1
     words[V_RECORD], words[V_POSITION], words[V_LOWEST] = record, position, lowest
     words[V_STREAM] = stream
     words[V_LEFT] += record - first
     words[V_TOMBSTONES_LEFT] += tombstones
-    is_unsound = ended == DONE and (count < 0 or position != end)
-    return WRONG if is_unsound else ended
+    return True
 
 
 @inlined
-def _see(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
-    source: Bytes, key: int, key_size: int, is_tombstone: int, offset: int, is_left: int,
-    words: Words, slots: Words, arena: Bytes,
-) -> int:  # fmt: skip
-    """Take a record of a key that is looked at, if it is one; says how that ended."""
-    key_hash = hash_of(source, key, key_size, words[V_SEED])
-    if key_hash & words[V_CLASSES] != words[V_CHOSEN]:
-        return DONE
-    entry = entry_of(source, key, key_size, key_hash, words, slots, arena)
-    if entry < 0:
-        return FULL
-    if is_left:
-        wrong = see_left(words, arena, entry, offset)
-    else:
-        is_expired = is_tombstone and words[V_IS_EXPIRED] != 0
-        wrong = see_gone(words, arena, entry, offset, is_tombstone, is_expired)
-    return DONE if wrong == RIGHT else WRONG
+def learn_records(source: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes) -> int:
+    """Learn the records of a batch that is left, from where the words stand; says how it ended."""
+    while True:
+        ended = _deal_with(source, words, notes, slots, arena)
+        if ended != DONE:
+            return int(ended)
+        if words[V_RECORD] >= words[V_COUNT]:
+            is_whole = words[V_COUNT] >= 0 and words[V_POSITION] == words[V_END]
+            return DONE if is_whole else WRONG
+        if not _read_left(source, words, notes, slots):
+            return WRONG
+
+
+@inlined
+def _what_is_gone(is_tombstone: int, words: Words) -> int:
+    """What is to be done with a record that is gone."""
+    if not is_tombstone:
+        return IS_GONE
+    return IS_GONE_EXPIRED if words[V_IS_EXPIRED] else IS_GONE_TOMBSTONE
 
 
 @inlined
@@ -169,8 +203,8 @@ def _is_same(
 
 
 @inlined
-def judge_records(source: Bytes, left: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
-    """Hold the records of a batch against what is left, from where the words stand."""
+def _hold(source: Bytes, left: Bytes, words: Words, notes: Words, slots: Words) -> bool:
+    """Hold records against what is left, and note them while there is room; False at a bad one."""
     count, end, last_delta = words[V_COUNT], words[V_END], words[V_LAST_DELTA]
     base_offset, base_time = words[V_BASE_OFFSET], words[V_BASE_TIME]
     left_end, left_count = words[V_LEFT_END], words[V_LEFT_COUNT]
@@ -180,38 +214,32 @@ def judge_records(source: Bytes, left: Bytes, words: Words, slots: Words, arena:
     record, position, lowest = words[V_RECORD], words[V_POSITION], words[V_LOWEST]
     kept, left_at = words[V_LEFT_RECORD], words[V_LEFT_POSITION]
     newest, tombstones, unkeyed = words[V_LATEST], 0, 0
-    first, first_kept, ended = record, kept, DONE
+    first, first_kept = record, kept
     left_stop, left_time, left_offset, left_body = _left_at(
         left, left_at, left_end, left_count - kept
     )
-    while record < count:
+    while record < count and words[V_NOTED] < len(notes):
         stop, time, offset, body, key_size, key, value_size = any_record(source, position, end)
         if stop < 0 or offset < lowest or offset > last_delta:
-            ended = WRONG
-            break
-        is_left, is_tombstone = offset == left_offset, value_size < 0
-        is_looked_at = key_size >= 0 and not is_aborted
-        if is_left:
+            return False
+        is_tombstone, is_looked_at = value_size < 0, key_size >= 0 and not is_aborted
+        what = _what_is_gone(is_tombstone, words)
+        if offset == left_offset:
             is_right = is_looked_at and not (is_tombstone and is_expired)
             is_right &= is_stamped or wrapping_sum(left_time, shift) == time
             if not is_right or not _is_same(
                 source, body, stop - body, left, left_body, left_stop - left_body
             ):
-                ended = WRONG
-                break
-        if is_looked_at:
-            at = base_offset + offset
-            ended = _see(source, key, key_size, is_tombstone, at, is_left, words, slots, arena)
-            if ended != DONE:
-                break
-        unkeyed += not is_looked_at
-        if is_left:
+                return False
             newest = max(newest, wrapping_sum(base_time, time))
             tombstones += is_tombstone
-            kept, left_at = kept + 1, left_stop
+            kept, left_at, what = kept + 1, left_stop, IS_LEFT
             left_stop, left_time, left_offset, left_body = _left_at(
                 left, left_at, left_end, left_count - kept
             )
+        if is_looked_at:
+            _note(what, source, key, key_size, base_offset + offset, words, notes, slots)
+        unkeyed += not is_looked_at
         record, position, lowest = record + 1, stop, offset + 1
     words[V_RECORD], words[V_POSITION], words[V_LOWEST] = record, position, lowest
     words[V_LEFT_RECORD], words[V_LEFT_POSITION], words[V_LATEST] = kept, left_at, newest
@@ -219,17 +247,36 @@ def judge_records(source: Bytes, left: Bytes, words: Words, slots: Words, arena:
     words[V_KEPT] += kept - first_kept
     words[V_KEPT_TOMBSTONES] += tombstones
     _count_gone(record - first - kept + first_kept, unkeyed, words)
-    is_whole = position == end and kept == left_count and left_at == left_end
-    return WRONG if ended == DONE and not is_whole else ended
+    return True
 
 
-@kernel(INT, SOURCE, WORDS, WORDS, SLAB)
-def learn_batch(source: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
+@inlined
+def judge_records(
+    source: Bytes, left: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes
+) -> int:
+    """Hold the records of a batch against what is left, from where the words stand."""
+    while True:
+        ended = _deal_with(source, words, notes, slots, arena)
+        if ended != DONE:
+            return int(ended)
+        if words[V_RECORD] >= words[V_COUNT]:
+            is_whole = words[V_COUNT] >= 0 and words[V_POSITION] == words[V_END]
+            is_whole &= words[V_LEFT_RECORD] == words[V_LEFT_COUNT]
+            is_whole &= words[V_LEFT_POSITION] == words[V_LEFT_END]
+            return DONE if is_whole else WRONG
+        if not _hold(source, left, words, notes, slots):
+            return WRONG
+
+
+@kernel(INT, SOURCE, WORDS, TABLE, WORDS, SLAB)
+def learn_batch(source: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes) -> int:
     """Check the records of a batch that is left, and remember those whose keys are looked at."""
-    return int(learn_records(source, words, slots, arena))
+    return int(learn_records(source, words, notes, slots, arena))
 
 
-@kernel(INT, SOURCE, SOURCE, WORDS, WORDS, SLAB)
-def judge_batch(source: Bytes, left: Bytes, words: Words, slots: Words, arena: Bytes) -> int:
+@kernel(INT, SOURCE, SOURCE, WORDS, TABLE, WORDS, SLAB)
+def judge_batch(
+    source: Bytes, left: Bytes, words: Words, notes: Words, slots: Words, arena: Bytes
+) -> int:
     """Hold the records of a batch against those that are left of it."""
-    return int(judge_records(source, left, words, slots, arena))
+    return int(judge_records(source, left, words, notes, slots, arena))

@@ -75,6 +75,12 @@ def has_same_bytes(one: Bytes, at: int, other: Bytes, place: int, size: int) -> 
 
 
 @inlined
+def slot_of(key_hash: int, slots: Words) -> int:
+    """Which slot a key has if nobody else does."""
+    return key_hash >> _SLOT_BITS_FROM & len(slots) - 1
+
+
+@inlined
 def _is_key(arena: Bytes, entry: int, source: Bytes, key: int, size: int) -> bool:
     """Whether an entry's key has these bytes."""
     if word_at(arena, entry + E_SIZE) >> 1 != size:
@@ -88,7 +94,7 @@ def entry_of(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
 ) -> int:
     """Find a key's entry, or make it; -1 when there is no room for one."""
     mask = len(slots) - 1
-    slot = key_hash >> _SLOT_BITS_FROM & mask
+    slot = slot_of(key_hash, slots)
     while slots[slot] != 0:
         entry = int(slots[slot]) - 1
         if word_at(arena, entry + E_HASH) == key_hash and _is_key(arena, entry, source, key, size):
@@ -166,14 +172,9 @@ IS_GONE_TOMBSTONE: Final = 3
 IS_GONE_EXPIRED: Final = 4
 
 
-@kernel(INT, INT, SOURCE, INT, INT, WORDS, WORDS, SLAB)
-def see_one(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
-    what: int, key: Bytes, key_hash: int, offset: int, words: Words, slots: Words, arena: Bytes
-) -> int:
-    """Take one record, whose key is all of `key`; -1 when there is no room for it."""
-    entry = entry_of(key, 0, len(key), key_hash, words, slots, arena)
-    if entry < 0:
-        return -1
+@inlined
+def take(what: int, words: Words, arena: Bytes, entry: int, offset: int) -> int:
+    """Take a record whose key has an entry; says what is wrong with it."""
     if what == IS_LEARNT:
         learn(arena, entry, offset)
         return RIGHT
@@ -182,6 +183,15 @@ def see_one(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     is_expired = what == IS_GONE_EXPIRED
     is_tombstone = is_expired or what == IS_GONE_TOMBSTONE
     return see_gone(words, arena, entry, offset, is_tombstone, is_expired)
+
+
+@kernel(INT, INT, SOURCE, INT, INT, WORDS, WORDS, SLAB)
+def see_one(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
+    what: int, key: Bytes, key_hash: int, offset: int, words: Words, slots: Words, arena: Bytes
+) -> int:
+    """Take one record, whose key is all of `key`; -1 when there is no room for it."""
+    entry = entry_of(key, 0, len(key), key_hash, words, slots, arena)
+    return _NO_ENTRY if entry < 0 else int(take(what, words, arena, entry, offset))
 
 
 @inlined
@@ -195,7 +205,7 @@ def fill_slots(words: Words, slots: Words, arena: Bytes) -> int:
     """Enter all entries into slots that are empty; returns how many there are."""
     mask, entry, count = len(slots) - 1, 0, 0
     while entry < words[V_USED]:
-        slot = word_at(arena, entry + E_HASH) >> _SLOT_BITS_FROM & mask
+        slot = slot_of(word_at(arena, entry + E_HASH), slots)
         while slots[slot] != 0:
             slot = (slot + 1) & mask
         slots[slot] = entry + 1

@@ -19,6 +19,7 @@ from cordwood.compaction.kernels.proof import (
     V_BASE_OFFSET,
     V_BASE_TIME,
     V_COUNT,
+    V_DONE,
     V_END,
     V_IS_ABORTED,
     V_IS_EXPIRED,
@@ -32,6 +33,7 @@ from cordwood.compaction.kernels.proof import (
     V_LEFT_POSITION,
     V_LEFT_RECORD,
     V_LOWEST,
+    V_NOTED,
     V_POSITION,
     V_RECORD,
     V_STAMP,
@@ -96,6 +98,7 @@ def _is_placed(row: Words) -> bool:
 def _stand(row: Words, words: Words) -> None:
     """Begin with a batch."""
     words[V_RECORD], words[V_POSITION], words[V_LOWEST] = 0, row[at.T_DATA], 0
+    words[V_NOTED] = words[V_DONE] = 0
     words[V_COUNT], words[V_END] = row[at.T_COUNT], row[at.T_DATA_END]
     words[V_BASE_OFFSET], words[V_LAST_DELTA] = row[at.T_BASE_OFFSET], row[at.T_LAST_DELTA]
     words[V_BASE_TIME] = row[at.T_BASE_TIMESTAMP]
@@ -103,8 +106,10 @@ def _stand(row: Words, words: Words) -> None:
     words[V_STAMP] = row[at.T_MAX_TIMESTAMP]
 
 
-@kernel(INT, SOURCE, TABLE, WORDS, WORDS, SLAB)
-def learn_rows(source: Bytes, table: Words, words: Words, slots: Words, arena: Bytes) -> int:
+@kernel(INT, SOURCE, TABLE, WORDS, TABLE, WORDS, SLAB)
+def learn_rows(
+    source: Bytes, table: Words, words: Words, notes: Words, slots: Words, arena: Bytes
+) -> int:
     """Learn rows of what is left, from the one that the words name; says how it ended."""
     while words[V_ROW] < len(table):
         row = table[words[V_ROW]]
@@ -115,7 +120,7 @@ def learn_rows(source: Bytes, table: Words, words: Words, slots: Words, arena: B
             if base < words[V_LOWEST_OFFSET] or base + row[at.T_LAST_DELTA] > highest:
                 return ANOTHER
             _stand(row, words)
-        ended = learn_records(source, words, slots, arena)
+        ended = learn_records(source, words, notes, slots, arena)
         words[V_IS_BEGUN] = ended == FULL
         if ended != DONE:
             return int(ended)
@@ -215,10 +220,10 @@ def _is_dated(row: Words, rest: Words, words: Words) -> bool:
     return bool(rest[at.T_MAX_TIMESTAMP] == latest)
 
 
-@kernel(INT, SOURCE, TABLE, SOURCE, TABLE, TABLE, WORDS, WORDS, SLAB)
+@kernel(INT, SOURCE, TABLE, SOURCE, TABLE, TABLE, WORDS, TABLE, WORDS, SLAB)
 def judge_rows(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in order
     source: Bytes, table: Words, left: Bytes, left_table: Words, lasts: Words,
-    words: Words, slots: Words, arena: Bytes,
+    words: Words, notes: Words, slots: Words, arena: Bytes,
 ) -> int:  # fmt: skip
     """Hold rows of what was against rows of what is left; says how it ended."""
     while words[V_ROW] < len(table):
@@ -227,7 +232,7 @@ def judge_rows(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in ord
             begun = _begin(source, row, left, left_table, lasts, words)
             if begun != DONE:
                 return int(begun)
-        ended = judge_records(source, left, words, slots, arena)
+        ended = judge_records(source, left, words, notes, slots, arena)
         words[V_IS_BEGUN] = ended == FULL
         if ended != DONE:
             return int(ended)

@@ -4,7 +4,7 @@ import sys
 import zlib
 from typing import Literal
 
-from cordwood.records.kernels.door import Bytes
+from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.kernels.layout import WIDE
 
 _ALL = (1 << 64) - 1
@@ -102,7 +102,7 @@ def copy_wide(slab: Bytes, to: int, source: Bytes, at: int) -> None:
     copy(slab, to, source, at, WIDE)
 
 
-def soon_written(slab: Bytes, to: int) -> None:
+def soon_written(slab: Bytes | Words, to: int) -> None:
     """A line of the cache that a store will need; here there is no cache."""
 
 

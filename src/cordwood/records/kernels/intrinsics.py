@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from cordwood.records.kernels import interpreted
-from cordwood.records.kernels.door import IS_COMPILED, Bytes
+from cordwood.records.kernels.door import IS_COMPILED, Bytes, Words
 from cordwood.records.kernels.layout import WIDE
 
 if TYPE_CHECKING:
@@ -138,13 +138,14 @@ def _copy_wide(
 def _soon_written(
     _typing: "Typing", slab: types.Type, to: types.Type
 ) -> tuple["Signature", object]:
-    """LLVM's prefetch of a line of the cache, for writing; any address will do."""
+    """LLVM's prefetch of an element's line of the cache, for writing; any address will do."""
     word = ir.IntType(32)
 
     def generate(
         context: object, builder: ir.IRBuilder, signature: "Signature", args: list[ir.Value]
     ) -> ir.Value:
-        address = _address(context, builder, signature.args[0], (args[0], args[1]))
+        element = _address(context, builder, signature.args[0], (args[0], args[1]))
+        address = builder.bitcast(element, ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
         builder.call(prefetch, [address, word(1), word(3), word(1)])
@@ -204,7 +205,7 @@ store_64: Store = _storer(64) if IS_COMPILED else interpreted.store_64
 store_big_16: Store = _storer(16, is_big=True) if IS_COMPILED else interpreted.store_big_16
 store_big_32: Store = _storer(32, is_big=True) if IS_COMPILED else interpreted.store_big_32
 store_big_64: Store = _storer(64, is_big=True) if IS_COMPILED else interpreted.store_big_64
-soon_written: Callable[[Bytes, int], None] = (
+soon_written: Callable[[Bytes | Words, int], None] = (
     _soon_written if IS_COMPILED else interpreted.soon_written
 )
 copy: Copy = _copy if IS_COMPILED else interpreted.copy

@@ -7,7 +7,7 @@ from cordwood.compaction.kernels import proof as at
 from cordwood.compaction.kernels import proof_keys as keys_at
 from cordwood.records.batch import HEADER_SIZE, RecordBatch
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.door import Words
+from cordwood.records.kernels.door import Bytes, Words
 from tests.unit.compaction.both_sides import without
 from tests.unit.compaction.compaction_samples import batch
 
@@ -31,15 +31,20 @@ def standing(before: bytes, after: bytes = b"", *, keys: int = 8) -> Words:
     return words
 
 
+def memory(notes: int = at.NOTES) -> tuple[Words, Words, Bytes]:
+    """Return notes, slots and arena."""
+    noted = np.zeros((notes, at.NOTE_WIDTH), np.int64)
+    return noted, np.zeros(8, np.int64), np.empty(ARENA, np.uint8)
+
+
 def learnt(data: bytes, words: Words) -> int:
-    slots, arena = np.zeros(8, np.int64), np.empty(ARENA, np.uint8)
-    return at.learn_batch(read_only(data), words, slots, arena)
+    return at.learn_batch(read_only(data), words, *memory())
 
 
 def judged(before: bytes, after: bytes, words: Words) -> int:
-    slots, arena = np.zeros(8, np.int64), np.empty(ARENA, np.uint8)
-    at.learn_batch(read_only(after), standing(after), slots, arena)
-    return at.judge_batch(read_only(before), read_only(after), words, slots, arena)
+    held = memory()
+    at.learn_batch(read_only(after), standing(after), *held)
+    return at.judge_batch(read_only(before), read_only(after), words, *held)
 
 
 def test_a_sound_batch_is_learnt() -> None:
@@ -53,7 +58,7 @@ def test_learning_stops_in_front_of_the_key_that_there_is_no_room_for() -> None:
     words = standing(WAS, keys=2)
 
     assert learnt(WAS, words) == at.FULL
-    assert (words[at.V_RECORD], words[at.V_LEFT]) == (3, 3)
+    assert (words[at.V_DONE], words[at.V_NOTED], words[at.V_LEFT]) == (3, 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +75,11 @@ def test_a_batch_that_contradicts_its_header_is_refused(word: int, value: int) -
 def test_what_is_left_is_found_among_what_was() -> None:
     words = standing(WAS, LEFT)
 
-    slots, arena = np.zeros(8, np.int64), np.empty(ARENA, np.uint8)
-    learning = standing(LEFT)
-    at.learn_batch(read_only(LEFT), learning, slots, arena)
+    learning, held = standing(LEFT), memory()
+    at.learn_batch(read_only(LEFT), learning, *held)
     words[: keys_at.V_MOST_KEYS] = learning[: keys_at.V_MOST_KEYS]
 
-    assert at.judge_batch(read_only(WAS), read_only(LEFT), words, slots, arena) == at.DONE
+    assert at.judge_batch(read_only(WAS), read_only(LEFT), words, *held) == at.DONE
     assert (words[at.V_KEPT], words[at.V_READ], words[at.V_KEYED_GONE]) == (3, 4, 1)
 
 
@@ -88,3 +92,14 @@ def test_what_is_left_and_says_something_else_is_wrong(after: bytes) -> None:
 
 def test_what_is_left_and_was_not_there_is_wrong() -> None:
     assert judged(LEFT, WAS, standing(LEFT, WAS)) == at.WRONG
+
+
+@pytest.mark.parametrize("notes", (1, 3))
+def test_records_are_read_in_parts_when_there_is_little_room_for_notes(notes: int) -> None:
+    learning, words, held = standing(LEFT), standing(WAS, LEFT), memory(notes)
+
+    assert at.learn_batch(read_only(LEFT), learning, *held) == at.DONE
+    words[: keys_at.V_MOST_KEYS] = learning[: keys_at.V_MOST_KEYS]
+
+    assert at.judge_batch(read_only(WAS), read_only(LEFT), words, *held) == at.DONE
+    assert (words[at.V_KEPT], words[at.V_KEYED_GONE], words[keys_at.V_SUPERSEDED]) == (3, 1, 1)
