@@ -87,10 +87,11 @@ class CompactionMachine(RuleBasedStateMachine):
     """Drives both."""
 
     engine: Engine = PLAIN
+    log_of: type[CleanedLog] = CleanedLog
 
     def __init__(self) -> None:
         super().__init__()
-        self.cleaned = CleanedLog(SMALL, engine=self.engine)
+        self.cleaned = self.log_of(SMALL, engine=self.engine)
         self.written: list[Written] = []
         self.open: set[int] = set()
         self.sequences: dict[int, int] = {}

@@ -5,7 +5,7 @@ is always that of the log. Every batch's checksum and every record that is looke
 `BadRecordsError` of the chunk ends the pass, and nothing has been changed.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: One behind the largest hash of a key.
 HASHES: Final = 1 << 64
+#: The bits of a hash from here on say in which bucket a key is; key maps use others.
+BUCKET_SHIFT: Final = 44
+MOST_BUCKETS: Final = 1 << 10
 
 
 class Sighting(NamedTuple):
@@ -63,6 +66,32 @@ class Chunk(NamedTuple):
     modified_ms: int
 
 
+class NotedKeys(NamedTuple):
+    """Records without their values: what parts of a log that are looked at apart tell each other.
+
+    `data` is the keys, one behind the other, of `sizes` bytes each, and `hashes` are theirs. A word
+    is twice a record's number in the log, plus 1 for a tombstone.
+    """
+
+    data: bytes
+    sizes: "array[int]"
+    hashes: "array[int]"
+    words: "array[int]"
+
+
+class KeyCollector(Protocol):
+    """Takes the keys out of one part of a log that are left in it, in buckets by their hashes.
+
+    Keys that are the same are in the same bucket, whoever collects them.
+    """
+
+    def collect(self, chunk: Chunk, marks: Marks, *, offsets: range) -> None:
+        """Take those of the records at these offsets that are marked as the latest."""
+
+    def finish(self) -> Iterator[NotedKeys]:
+        """Yield what was taken, bucket by bucket."""
+
+
 class KeyMap(Protocol):
     """The last record of each key, exactly: bytes are compared wherever hashes are equal.
 
@@ -85,6 +114,12 @@ class KeyMap(Protocol):
 
         Their tombstones are marked too.
         """
+
+    def learn_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+        """Remember noted records, which are numbered from `first_number` on, as `learn` does."""
+
+    def look_up_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+        """Mark noted records whose keys were not learnt, as `look_up` does."""
 
     def settle(self) -> int:
         """Mark what was learnt, and return the hash to begin the next range at."""
@@ -158,6 +193,11 @@ class Engine:
     surveyor    of the last offsets of batches that are to be noted, whatever they are
     key_map     see `KeyMaps`
     rewriter    of the plan
+    collector   of the number of buckets, a power of two, of that of the part's first record, and of
+                the seed that keys are hashed by
+    survivors   of marks, of noted records and of the first one's number in the marks: the words of
+                those that are the latest
+    mark        of marks, of the number of their first record, and of words: those are the latest
     striders    for the indexes of what is written
     judges      for the proof that it is right
     """
@@ -165,5 +205,8 @@ class Engine:
     surveyor: Callable[[Collection[int]], Surveyor]
     key_map: KeyMaps
     rewriter: Callable[[CleaningPlan], Rewriter]
+    collector: Callable[[int, int, int], KeyCollector]
+    survivors: "Callable[[Marks, NotedKeys, int], array[int]]"
+    mark: "Callable[[Marks, int, array[int]], None]"
     striders: Striders = no_strider
     judges: Judges = plain_judge

@@ -10,7 +10,7 @@ Fates are bits that may come together. Hardly any batch has one, so only those a
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntFlag
 
 from cordwood.storage.index import AbortedEntry
@@ -64,3 +64,17 @@ class SegmentSurvey:
         """Return the batches of a stretch, by their positions in it, and their fates."""
         first, stop = bisect_left(self.positions, start), bisect_left(self.positions, end)
         return array("q", [at - start for at in self.positions[first:stop]]), self.fates[first:stop]
+
+    def chunks(self, first: int, stop: int) -> "SegmentSurvey":
+        """Return some of the chunks, as of a segment that has no others and ends behind them."""
+        ends = [*self.chunk_numbers[first + 1 :], self.first_number + self.records]
+        places = [*self.chunk_positions[first + 1 :], self.size]
+        number, count = self.chunk_numbers[first], stop - first
+        return replace(
+            self,
+            first_number=number,
+            size=places[count - 1],
+            records=ends[count - 1] - number,
+            chunk_positions=self.chunk_positions[first:stop],
+            chunk_numbers=self.chunk_numbers[first:stop],
+        )

@@ -17,10 +17,11 @@ What a pass before this one has left, killed in the middle, is removed first, an
 one has made when it comes to nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 from cordwood.compaction.aborted import AbortedTransactions
 from cordwood.compaction.certificate import Certificate
@@ -119,6 +120,34 @@ class InlineRunner:
         """Do nothing: it runs in nothing of its own."""
 
 
+class KeysSeen(NamedTuple):
+    """What key maps have told: distinct dirty keys, ranges of hashes, records without a key."""
+
+    keys: int
+    ranges: int
+    unkeyed: int
+
+
+def concluded(
+    job: CleaningJob, made: Sequence[CleanedGroup], *, counts: Counts, seen: KeysSeen
+) -> Cleaning:
+    """Return what a pass has come to, once all groups are written and counted."""
+    plan = job.plan
+    certificate = Certificate(
+        partition=str(plan.partition),
+        first_dirty=plan.first_dirty,
+        end=plan.end,
+        now_ms=plan.now_ms,
+        segments_before=len(plan.segments),
+        segments_after=sum(len(group.cleaned) for group in made),
+        keys=seen.keys,
+        ranges=seen.ranges,
+        counts=replace(counts, unkeyed=seen.unkeyed, superseded=counts.superseded - seen.unkeyed),
+        seed=job.seed,
+    )
+    return Cleaning(tuple(made), plan.end, certificate)
+
+
 @dataclass(slots=True, kw_only=True)
 class Pass:
     """One pass under way; `writer` is asked for once, with the number of batches that there are."""
@@ -141,37 +170,24 @@ class Pass:
         )
 
     def run(self) -> Cleaning:
-        job, plan = self.job, self.job.plan
-        expected = job.bytes_told(plan.size)
+        job = self.job
+        expected = job.bytes_told(job.plan.size)
         self.control.expect(expected)
-        log = self._survey()
+        log = self.survey()
         marking = Marking(job, engine=self.engine, reader=self.reader, control=self.control)
         writer = self.writer(sum(each.survey.batches for group in log for each in group))
         counts, made = Counts(), list[CleanedGroup]()
         try:
             for stretch in stretches(log, memory_bytes=job.memory_bytes // 2):
                 marks = marking.marks_of(stretch, log)
-                made += self._rewrite(stretch, marks, writer=writer, counts=counts)
+                made += self.rewrite(stretch, marks, writer=writer, counts=counts)
         finally:
             writer.close()
         self.control.expect(job.bytes_told(counts.bytes_kept) - expected)
-        counts.unkeyed = marking.unkeyed
-        counts.superseded -= marking.unkeyed
-        certificate = Certificate(
-            partition=str(plan.partition),
-            first_dirty=plan.first_dirty,
-            end=plan.end,
-            now_ms=plan.now_ms,
-            segments_before=len(plan.segments),
-            segments_after=sum(len(group.cleaned) for group in made),
-            keys=marking.keys,
-            ranges=marking.ranges,
-            counts=counts,
-            seed=job.seed,
-        )
-        return Cleaning(tuple(made), plan.end, certificate)
+        seen = KeysSeen(marking.keys, marking.ranges, marking.unkeyed)
+        return concluded(job, made, counts=counts, seen=seen)
 
-    def _survey(self) -> list[list[Surveyed]]:
+    def survey(self) -> list[list[Surveyed]]:
         """Return all segments, by groups, with what their headers say."""
         plan = self.job.plan
         aborted = AbortedTransactions(self.files, self.job.directory, plan)
@@ -192,7 +208,7 @@ class Pass:
             self.reader.survey(source, surveyor, survey=survey)
         return survey
 
-    def _rewrite(
+    def rewrite(
         self, stretch: Stretch, marks: Marks, *, writer: GroupWriter, counts: Counts
     ) -> Iterator[CleanedGroup]:
         """Write the segments that are to replace a stretch's groups, one group after the other."""

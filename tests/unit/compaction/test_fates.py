@@ -35,3 +35,15 @@ def test_survey_tells_the_fates_of_a_stretch_by_their_positions_in_it() -> None:
     positions, fates = survey.between(70, 210)
 
     assert (list(positions), list(fates)) == ([0, 70], [1, 2])
+
+
+def test_some_chunks_of_a_segment_are_as_a_segment_that_ends_behind_them() -> None:
+    survey = SegmentSurvey(7, first_number=100)
+    for size, records in ((40, 2), (50, 3), (60, 4)):
+        survey.add_chunk(size=size, batches=1, records=records)
+
+    part = survey.chunks(1, 2)
+
+    assert (part.base_offset, part.first_number, part.records, part.size) == (7, 102, 3, 90)
+    assert (list(part.chunk_positions), list(part.chunk_numbers)) == ([40], [102])
+    assert survey.chunks(1, 3).size == 150

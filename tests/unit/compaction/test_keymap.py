@@ -1,8 +1,10 @@
 """The last record of each key is marked, exactly, in as many ranges as memory takes."""
 
+from array import array
+
 import pytest
 
-from cordwood.compaction.engine import HASHES, Chunk, KeyMap
+from cordwood.compaction.engine import HASHES, Chunk, KeyMap, NotedKeys
 from cordwood.compaction.fates import Fate
 from cordwood.compaction.keymap import KEY_COST, PlainKeyMap
 from cordwood.compaction.marks import Marks
@@ -174,3 +176,17 @@ def test_old_formats_are_learnt(codec: Codec) -> None:
     passed(PlainKeyMap(marks, ROOM), data)
 
     assert marked(marks) == "xxto"
+
+
+def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
+    marks = Marks(5)
+    key_map = PlainKeyMap(marks, ROOM)
+    dirty = NotedKeys(b"abba", array("i", [1, 2, 1]), array("Q", [0, 0, 0]), array("q", [4, 7, 8]))
+    clean = NotedKeys(b"bbc", array("i", [2, 1]), array("Q", [0, 0]), array("q", [0, 3]))
+
+    key_map.begin(0)
+    key_map.learn_keys(dirty, first_number=0)
+    key_map.look_up_keys(clean, first_number=3)
+    key_map.settle()
+
+    assert (marked(marks), key_map.keys) == ("xtoxt", 2)

@@ -18,7 +18,7 @@ __all__ = ["PARTS", "engine", "key_adder"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
-    ("learning", "resizing", "proof", "proof_keys", "proof_rows"),
+    ("learning", "collecting", "resizing", "proof", "proof_keys", "proof_rows"),
     ("sketching", "runs", "judging", "looking", "writing"),
 )
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from cordwood.compaction.engine import Engine
 from cordwood.compaction.kernels.kernel_judge import KernelJudge
+from cordwood.compaction.kernels.kernel_key_collector import KernelKeyCollector, mark, survivors
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
@@ -19,6 +20,9 @@ KERNELS: Final = Engine(
     surveyor=KernelSurveyor,
     key_map=KernelKeyMap,
     rewriter=KernelRewriter,
+    collector=KernelKeyCollector,
+    survivors=survivors,
+    mark=mark,
     striders=_strider,
     judges=KernelJudge,
 )

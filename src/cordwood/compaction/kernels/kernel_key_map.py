@@ -13,16 +13,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from cordwood.compaction.engine import HASHES, Chunk
+from cordwood.compaction.engine import HASHES, Chunk, NotedKeys
 from cordwood.compaction.fated import fated_batches
 from cordwood.compaction.fates import Fate
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.compaction.kernels import learning as at
 from cordwood.compaction.kernels.entries import ENTRY_HEADER, ERASED, SLOT_SIZE
 from cordwood.compaction.kernels.hashes import signed_word
+from cordwood.compaction.kernels.kernel_key_collector import notes_of
 from cordwood.compaction.kernels.learning import go_over
 from cordwood.compaction.kernels.resizing import fill_slots, forget_others, mark_learnt
-from cordwood.compaction.kernels.runs import T_FATE, T_NUMBER, UNLEARNT, Run, Runs, bits_of, refuse
+from cordwood.compaction.kernels.runs import T_NUMBER, Runs, bits_of, refuse
 from cordwood.compaction.key_hash import key_hash
 from cordwood.compaction.marks import Marks
 from cordwood.core.binary import INT64_MAX
@@ -93,6 +94,14 @@ class KernelKeyMap:
         """Mark the records whose keys were not learnt; see `KeyMap`."""
         self._go(chunk, 0, end_offset, is_learning=False)
 
+    def learn_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+        """Remember noted records; see `KeyMap`."""
+        self._go_over_noted(keys, first_number, is_learning=True)
+
+    def look_up_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+        """Mark noted records whose keys were not learnt; see `KeyMap`."""
+        self._go_over_noted(keys, first_number, is_learning=False)
+
     def settle(self) -> int:
         """Mark what was learnt, and make the next range as wide as it may be; see `KeyMap`."""
         self.keys += mark_learnt(self._words, self._arena, self._bits[0], self._marks.count)
@@ -122,19 +131,9 @@ class KernelKeyMap:
             if run.old is not None:
                 self._go_over_keyed(self._keyed(run.old))
                 continue
-            for source, rows in self._stretches(run):
+            for source, rows in self._runs.stretches(run):
                 if not self._go_over(source, rows):
                     refuse(run.source.data, int(rows[words[at.K_ROW], layout.T_POSITION]))
-
-    def _stretches(self, run: Run) -> Iterator[tuple[Bytes, Words]]:
-        """Yield the rows of a run with what their records lie in."""
-        if not run.is_packed:
-            yield run.source, run.rows
-            return
-        for row in range(len(run.rows)):
-            rows = run.rows[row : row + 1]
-            if not rows[0, T_FATE] & UNLEARNT:
-                yield self._runs.unpack(run.source, rows[0]), rows
 
     def _go_over(self, source: Bytes, rows: Words, noted: int = 0) -> bool:
         """Learn, or look up, what is noted, then the records of rows; False at a bad row."""
@@ -174,6 +173,19 @@ class KernelKeyMap:
             self._words[[at.K_NOTED, at.K_DONE]] = len(noted), 0
             self._forget_notes()
             self._go_over(source, _NO_ROWS, int(self._words[at.K_NOTED]))
+
+    def _go_over_noted(self, keys: NotedKeys, first_number: int, *, is_learning: bool) -> None:
+        """Learn, or look up, records that others have noted."""
+        source, words = read_only(keys.data), self._words
+        notes = notes_of(keys)
+        notes[:, at.N_NUMBER] = np.arange(first_number, first_number + len(notes))
+        words[at.K_IS_LEARNING] = is_learning
+        for begin in range(0, len(notes), at.NOTES):
+            taken = notes[begin : begin + at.NOTES]
+            self._notes[: len(taken)] = taken
+            words[[at.K_NOTED, at.K_DONE]] = len(taken), 0
+            self._forget_notes()
+            self._go_over(source, _NO_ROWS, int(words[at.K_NOTED]))
 
     # -- room
 

@@ -139,7 +139,7 @@ def _begin_row(row: Words, words: Words) -> bool:
 
 
 @spliced
-def _note(source: Bytes, table: Words, words: Words, notes: Words, slots: Bytes) -> bool:
+def note(source: Bytes, table: Words, words: Words, notes: Words, slots: Bytes) -> bool:
     """Note records of the rows until there is no room, or no row; False at a bad one."""
     while words[K_ROW] < len(table) and words[K_NOTED] < len(notes):
         row = table[words[K_ROW]]
@@ -220,5 +220,5 @@ def go_over(
         words[K_NOTED] = words[K_DONE] = 0
         if words[K_ROW] == len(table):
             return DONE
-        if not _note(source, table, words, notes, slots):
+        if not note(source, table, words, notes, slots):
             return BAD

@@ -110,6 +110,16 @@ class Runs:
                 for batch in batches(view[:end], begin):
                     yield Run(source, rows[:0], old=self._old(batch, chunk))
 
+    def stretches(self, run: Run) -> Iterator[tuple[Bytes, Words]]:
+        """Yield the rows of a run that key maps see, with what their records lie in."""
+        if not run.is_packed:
+            yield run.source, run.rows
+            return
+        for row in range(len(run.rows)):
+            rows = run.rows[row : row + 1]
+            if not rows[0, T_FATE] & UNLEARNT:
+                yield self.unpack(run.source, rows[0]), rows
+
     def unpack(self, source: Bytes, words: Words) -> Bytes:
         """Unpack the records of a row, into the room if they fit it; the row says where."""
         unpacked = self._room.unpack_row(source, words)

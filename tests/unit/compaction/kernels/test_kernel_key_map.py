@@ -7,7 +7,8 @@ from cordwood.compaction.fates import Fate
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.key_hash import SALT_FACTOR, SEED_SALT, fold
-from cordwood.compaction.marks import Marks
+from cordwood.compaction.marks import Marks, set_bit
+from cordwood.compaction.noting import PlainKeyCollector
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import batch, chunk, marked, marker, old, sent
@@ -129,3 +130,22 @@ def test_large_key_is_held_as_long_as_it_fits_alone() -> None:
     passed(KernelKeyMap(marks, 4000), chunk(batch(0, "a1 b2 a3"), bytes(builder.build())))
 
     assert marked(marks) == "xooxoo"
+
+
+def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
+    """Of a thousand keys each is noted twice, the second time later; memory takes a few ranges."""
+    collector, both = PlainKeyCollector(1, 0, 0), Marks(2000)
+    for number in range(2000):
+        set_bit(both.latest, number)
+    collector.collect(keyed(1000), both, offsets=range(2000))
+    (noted,) = collector.finish()
+    marks = Marks(2000)
+    key_map, begin, ranges = KernelKeyMap(marks, 12_000), 0, 0
+
+    while begin < HASHES:
+        key_map.begin(begin)
+        key_map.learn_keys(noted, first_number=0)
+        begin, ranges = key_map.settle(), ranges + 1
+
+    assert (marked(marks), key_map.keys) == ("x" * 1000 + "o" * 1000, 1000)
+    assert ranges > 1

@@ -1,0 +1,62 @@
+"""What is written apart becomes the log's, or nothing."""
+
+import errno
+
+from cordwood.compaction.attempts import adopt, begin_attempt, remove_attempt, remove_attempts
+from cordwood.testing.faults import Fault
+from cordwood.testing.files import MemoryFiles
+
+NAME = "00000000000000000000.log.cleaned"
+TOKEN = bytes(range(8))
+
+
+def files_with_an_attempt() -> tuple[MemoryFiles, str]:
+    files = MemoryFiles()
+    files.make_directory("/t-0")
+    attempt = begin_attempt(files, "/t-0", token=TOKEN)
+    files.create(f"{attempt}/{NAME}").append(b"batches")
+    return files, attempt
+
+
+def test_attempt_lies_in_the_partitions_directory_under_a_name_of_its_own() -> None:
+    files, attempt = files_with_an_attempt()
+
+    assert attempt == "/t-0/cleaning-0001020304050607"
+    assert files.list("/t-0") == ["cleaning-0001020304050607"]
+
+
+def test_adopted_files_are_the_logs_and_the_attempt_is_gone() -> None:
+    files, attempt = files_with_an_attempt()
+
+    adopt(files, attempt, directory="/t-0")
+
+    assert files.list("/t-0") == [NAME]
+
+
+def test_attempts_that_nobody_has_taken_are_removed_and_nothing_else() -> None:
+    files, _ = files_with_an_attempt()
+    begin_attempt(files, "/t-0", token=bytes(8))
+    files.make_directory("/t-0/cleaning-up")
+    files.create(f"/t-0/{NAME}")
+
+    remove_attempts(files, "/t-0")
+
+    assert files.list("/t-0") == [NAME, "cleaning-up"]
+
+
+def test_attempt_that_cannot_be_removed_keeps_no_other_from_going() -> None:
+    files, attempt = files_with_an_attempt()
+    begin_attempt(files, "/t-0", token=bytes(8))
+    files.script.add(Fault(on="remove", path=f"{attempt}/{NAME}", code=errno.EIO))
+
+    remove_attempts(files, "/t-0")
+
+    assert files.list("/t-0") == ["cleaning-0001020304050607"]
+
+
+def test_one_attempt_is_removed_by_its_path() -> None:
+    files, attempt = files_with_an_attempt()
+
+    remove_attempt(files, attempt)
+
+    assert files.list("/t-0") == []
