@@ -97,7 +97,7 @@ class PassInParts:
         stretch, first_dirty = part.stretch, self.job.plan.first_dirty
         with failing(self.job):
             reader = self._pass(self.job.directory).reader
-            marking = Marking(self.job, engine=self.engine, reader=reader)
+            marking = Marking(self.job, engine=self.engine, reader=reader, control=self.control)
             marks = marking.marks_of(stretch, stretch.groups)
             dirty, clean = (
                 self._left(reader, stretch, marks, offsets=offsets, buckets=buckets)

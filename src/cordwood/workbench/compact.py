@@ -20,7 +20,7 @@ from cordwood.compaction.certificate import Certificate
 from cordwood.compaction.choosing import Assessment, assess, holds_of
 from cordwood.compaction.directory_facts import look, plan_of
 from cordwood.compaction.erasing import SALT_BYTES, seals_of
-from cordwood.compaction.job import CleanerRunner, CleaningJob, PassControl, Verify
+from cordwood.compaction.job import CleanerRunner, Cleaning, CleaningJob, PassControl, Verify
 from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.plan import CleaningPlan, SourceSegment
 from cordwood.compaction.planning import NO_WISHES, Wishes
@@ -48,15 +48,21 @@ _UNTIL: Final = ("it is not wanted",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactTools:
-    """What it works with; the decoder finds keys that are to be erased."""
+class OwnerTools:
+    """What a log's owner works with; the decoder finds keys that are to be erased."""
 
     files: Files
     clock: Clock
     random: Random
+    decoder: Decoder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactTools(OwnerTools):
+    """And who makes the passes."""
+
     runner: CleanerRunner
     control: PassControl
-    decoder: Decoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,32 +162,54 @@ def compact(
     with owned(
         tools.files, path, config=found.config, clock=tools.clock, random=tools.random
     ) as log:
-        if order.is_rolled and log.each_segment[-1].size:
-            log.roll()
-        planned = _plan(tools, path, found, order)
-        if planned.plan is None:
-            return planned.report
-        job = CleaningJob(
-            directory=path,
-            plan=planned.plan,
-            memory_bytes=order.memory_bytes,
-            io_buffer_bytes=_IO_BUFFER_BYTES,
-            verify=order.verify,
-            seed=tools.random.below(SEEDS) if order.seed is None else order.seed,
-        )
-        cleaning = tools.runner.run(job, tools.control)
-        for replaced, cleaned in cleaning.groups:
-            bases = tuple(each.base_offset for each in cleaned)
-            log.begin_replacing(Replacement(replaced, bases, log.bounds.cuts)).finish()
-        _tell_clean(tools.files, log, max(cleaning.end, planned.clean_to))
+        begun = begin(tools, log, found=found, order=order)
+        if begun.job is None:
+            return begun.report
+        return swap_in(tools, log, begun=begun, cleaning=tools.runner.run(begun.job, tools.control))
+
+
+class Begun(NamedTuple):
+    """What there is to do for a log, if anything, and how far it is clean already."""
+
+    report: CompactReport
+    job: CleaningJob | None
+    clean_to: int
+
+
+def begin(tools: OwnerTools, log: Log, *, found: FoundSettings, order: CompactOrder) -> Begun:
+    """Return what is to be done for a log that nobody uses; SettingError as `compact`."""
+    _ensure_compacted(log.directory, found)
+    if order.is_rolled and log.each_segment[-1].size:
+        log.roll()
+    planned = _plan(tools, log.directory, found, order)
+    if planned.plan is None:
+        return Begun(planned.report, None, planned.clean_to)
+    job = CleaningJob(
+        directory=log.directory,
+        plan=planned.plan,
+        memory_bytes=order.memory_bytes,
+        io_buffer_bytes=_IO_BUFFER_BYTES,
+        verify=order.verify,
+        seed=tools.random.below(SEEDS) if order.seed is None else order.seed,
+    )
+    return Begun(planned.report, job, planned.clean_to)
+
+
+def swap_in(tools: OwnerTools, log: Log, *, begun: Begun, cleaning: Cleaning) -> CompactReport:
+    """Let what a pass has made take the place of the old, and return what was done."""
+    assert begun.job is not None, "there was something to do"
+    for replaced, cleaned in cleaning.groups:
+        bases = tuple(each.base_offset for each in cleaned)
+        log.begin_replacing(Replacement(replaced, bases, log.bounds.cuts)).finish()
+    _tell_clean(tools.files, log, max(cleaning.end, begun.clean_to))
     salt = tools.random.token(SALT_BYTES)
-    seals = seals_of(planned.plan.erased_keys, salt=salt)
+    seals = seals_of(begun.job.plan.erased_keys, salt=salt)
     certificate = replace(cleaning.certificate, erased_keys=seals)
-    return replace(planned.report, certificate=certificate)
+    return replace(begun.report, certificate=certificate)
 
 
 def plan_compaction(
-    tools: CompactTools, path: str, *, found: FoundSettings, order: CompactOrder
+    tools: OwnerTools, path: str, *, found: FoundSettings, order: CompactOrder
 ) -> CompactReport:
     """Return what `compact` would do; nothing is written, and the directory may be in use."""
     _ensure_compacted(path, found)
@@ -195,7 +223,7 @@ class _Planned:
     clean_to: int
 
 
-def _plan(tools: CompactTools, path: str, found: FoundSettings, order: CompactOrder) -> _Planned:
+def _plan(tools: OwnerTools, path: str, found: FoundSettings, order: CompactOrder) -> _Planned:
     now_ms, partition = tools.clock.now_ms(), named_partition(path)
     with closing(open_reader(tools.files, path)) as reader:
         seen = look(

@@ -32,17 +32,28 @@ def owned(
     files: Files, path: str, *, config: LogConfig, clock: Clock, random: Random
 ) -> Iterator[Log]:
     """Yield a partition's log, and close it; LogDirectoryError while a broker has its directory."""
-    partition = named_partition(path)
-    with locked(files, directory_of(path)):
-        table = FileTable(files, _FILES_OPEN)
-        tools = LogTools(table=table, random=random, deletions=_AtOnce(files))
-        log = Log.open(_place(files, path, partition, config), tools, clock=clock)
-        try:
-            yield log
-        except BaseException:
-            log.forget_files()
-            raise
-        log.close()
+    named_partition(path)
+    with (
+        locked(files, directory_of(path)),
+        opened(files, path, config=config, clock=clock, random=random) as log,
+    ):
+        yield log
+
+
+@contextmanager
+def opened(
+    files: Files, path: str, *, config: LogConfig, clock: Clock, random: Random
+) -> Iterator[Log]:
+    """Yield the log of a partition whose log directory is locked by the caller, and close it."""
+    table = FileTable(files, _FILES_OPEN)
+    tools = LogTools(table=table, random=random, deletions=_AtOnce(files))
+    log = Log.open(_place(files, path, named_partition(path), config), tools, clock=clock)
+    try:
+        yield log
+    except BaseException:
+        log.forget_files()
+        raise
+    log.close()
 
 
 def named_partition(path: str) -> TopicPartition:

@@ -6,10 +6,11 @@ a program for. What all commands share is in `cli.spark.running`.
 
 import typer
 
-from cordwood.cli.spark import audit, convert, export, replay, verify
+from cordwood.cli.spark import audit, compact, convert, export, replay, verify
 
 app = typer.Typer(help="Jobs over logs, run by Spark.", no_args_is_help=True)
 verify.add_to(app)
+compact.add_to(app)
 convert.add_to(app)
 export.add_to(app)
 audit.add_to(app)

@@ -7,7 +7,7 @@ an error of ours, as if it had run here. A job's function lives here, what it do
 is named for the doing: `verifying`. May import what `cordwood.spark` may.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cordwood.spark.jobs.progress import UNSEEN, Progress
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cordwood.spark.jobs.auditing import Audit
+    from cordwood.spark.jobs.compact_order import CompactJobOrder
+    from cordwood.spark.jobs.compacting import Compaction
     from cordwood.spark.jobs.exporting import Export
     from cordwood.spark.jobs.replaying import ReplayReport
+    from cordwood.workbench.compact import CompactReport
     from cordwood.workbench.convert import ConvertReport
     from cordwood.workbench.findings import Verification
 
-__all__ = ("UNSEEN", "Progress", "audit", "convert", "export", "replay", "verify")
+__all__ = ("UNSEEN", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
 
 
 def verify(
@@ -63,6 +66,35 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
 
     wanted = Wanted.named(message_format, codec, level=level)
     return converting.convert(spark, paths, out=out, wanted=wanted, progress=progress)
+
+
+def compact(  # noqa: PLR0913  # tidy: allow[parameters] what, how, by which settings, and who hears
+    spark: "SparkSession",
+    paths: Sequence[str],
+    *,
+    order: "CompactJobOrder | None" = None,
+    config: Mapping[str, str] | None = None,
+    broker_config: str | None = None,
+    progress: Progress = UNSEEN,
+    hear: "Callable[[CompactReport], object] | None" = None,
+) -> "Compaction":
+    """Compact partitions that no broker uses; see `cordwood compact`, whose bytes it leaves.
+
+    Of log directories those partitions are compacted that metadata call so. `config` and
+    `broker_config` as in `verify`. `hear` is told of each log when it is done. A job that was
+    killed is run again: what was done stays done, and of the rest nothing has been changed.
+    """
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as below
+    from cordwood.spark.jobs import compacting  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
+    from cordwood.workbench.compact import places_to_compact  # noqa: PLC0415  # as above
+    from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
+
+    files = SystemFiles()
+    settings = SettingsFinder(files, given=config or {}, broker_config=broker_config)
+    places = places_to_compact(files, paths, settings=settings)
+    ground = compacting.Ground.of(spark, progress)
+    return compacting.compact(ground, places, order=order or CompactJobOrder(), hear=hear)
 
 
 def export(

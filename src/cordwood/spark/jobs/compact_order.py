@@ -1,0 +1,24 @@
+"""What is wanted of a job that compacts, and how much of it one task takes.
+
+A log is shared out among tasks when it is larger than what one of them is to take: then keys have
+to cross from task to task, which costs more than it gives as long as there are other logs to do.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from cordwood.workbench.compact import CompactOrder
+
+WHOLE_BYTES: Final = 2 << 30
+PART_BYTES: Final = 128 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactJobOrder(CompactOrder):
+    """A log of more than `whole_bytes` is shared out, in parts of about `part_bytes`.
+
+    `memory_bytes` is that of one task.
+    """
+
+    whole_bytes: int = WHOLE_BYTES
+    part_bytes: int = PART_BYTES

@@ -1,0 +1,18 @@
+"""An order says how much one task takes, and all that an order of one process says."""
+
+from cordwood.spark.jobs.compact_order import PART_BYTES, WHOLE_BYTES, CompactJobOrder
+from cordwood.workbench.compact import CompactOrder
+
+
+def test_order_is_that_of_one_process_if_nothing_else_is_said() -> None:
+    order = CompactJobOrder()
+
+    assert isinstance(order, CompactOrder)
+    assert (order.memory_bytes, order.verify) == (
+        CompactOrder().memory_bytes,
+        CompactOrder().verify,
+    )
+
+
+def test_log_that_is_shared_out_has_some_parts() -> None:
+    assert WHOLE_BYTES > 2 * PART_BYTES
