@@ -41,6 +41,7 @@ from cordwood.core.errors import CordwoodError, SparkError
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemRandom
 from cordwood.spark.jobs.running import Tell, reason_in, run_tasks
+from cordwood.spark.readiness import make_ready
 
 T = TypeVar("T")
 #: Rows as Spark hands them over, and takes them.
@@ -80,7 +81,8 @@ class Unhindered:
 
 
 def engine_for(size: int) -> Engine:
-    """Return an engine for so many bytes."""
+    """Return an engine for so many bytes; whoever has a lot to do waits for kernels."""
+    make_ready()
     return engine(size)
 
 
