@@ -37,6 +37,7 @@ from cordwood.storage.log_directory import CHECKPOINTS, LogDirectory
 from cordwood.storage.new_logs import NewLogs
 from cordwood.storage.starting import FILES_OF_ONE, load_all
 from cordwood.storage.stock import ManagerSettings, ManagerTools, OnLost, Stock
+from cordwood.storage.taking import Taking
 
 _RETENTION: Final = "retention"
 
@@ -204,6 +205,7 @@ class LogManager:
             log.lease = log.lease.abort()
             with self.using(log):
                 log.truncate_to(offset)
+            self._stock.take_again(log)
             if bounds.recovery_point != recovery_point:
                 sunk[directory.path, RECOVERY_POINTS] = directory
             if bounds.cleaned_to != cleaned_to:
@@ -223,6 +225,17 @@ class LogManager:
     def write_high_watermarks(self) -> list[Pending[None]]:
         """Say of each log up to where it is on all replicas."""
         return self._write_all(HIGH_WATERMARKS)
+
+    def begin_taking(self, name: str) -> Taking:
+        """Begin to take what the checkpoints of one name say: of each log, then `write_taken`."""
+        return self._stock.begin_taking(name)
+
+    def write_taken(self, taking: Taking) -> None:
+        """Write what has been taken."""
+        for directory in self._stock.online:
+            offsets = taking.of(directory.path)
+            if offsets is not None:
+                self._stock.checkpointer.write(directory, taking.name, offsets=offsets)
 
     def cleaned(self, log: Log, offset: int) -> Pending[None]:
         """Say of a log that the cleaner has come to `offset`, or has to begin there again."""

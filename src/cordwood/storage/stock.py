@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakSet
 
 from cordwood.core.errors import BadRecordsError, DamagedFileError, KafkaStorageError
 from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
@@ -36,6 +37,7 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.log_directory import LogDirectory, Offsets
 from cordwood.storage.producers import ProducerSettings
 from cordwood.storage.shelf import Shelf
+from cordwood.storage.taking import CHECKPOINTED, Taking
 
 #: What a log says of its disk and of its files.
 _FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
@@ -91,6 +93,7 @@ class Stock:
         self.futures = Shelf()
         self.on_lost: list[OnLost] = []
         self._by_path = {directory.path: directory for directory in directories}
+        self._takings = WeakSet[Taking]()
         self.deletions = ScheduledDeletions(
             tools.files,
             tools.scheduler,
@@ -216,47 +219,37 @@ class Stock:
         Of a partition a directory has the log or a copy, never both. What was known of logs that
         could not be loaded stays as it was.
         """
-        offset_of = _CHECKPOINTED[name]
-        known = directory.checkpoints.get(name, {})
-        offsets: dict[TopicPartition, Offset] = {}
+        offset_of, offsets = CHECKPOINTED[name], self._still_known(directory, name)
         for shelf in (self.current, self.futures):
-            refused = shelf.refused_in(directory)
-            offsets |= {each: known[each] for each in refused if each in known}
             for partition, log in shelf.logs_in(directory).items():
                 offset = offset_of(log)
                 if offset is not None:
                     offsets[partition] = offset
         return offsets
 
+    def begin_taking(self, name: str) -> Taking:
+        """Begin to take what the checkpoint files of one name should say, log after log."""
+        loaded = [each for each in self.online if each.is_loaded]
+        taking = Taking(name, {each.path: self._still_known(each, name) for each in loaded})
+        self._takings.add(taking)
+        return taking
+
+    def take_again(self, log: Log) -> None:
+        """Let no taking under way keep what was true of a log before it was cut."""
+        for taking in self._takings:
+            taking.take(log)
+
+    def _still_known(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
+        """Return what was known of logs that could not be loaded."""
+        known = directory.checkpoints.get(name, {})
+        refused = (*self.current.refused_in(directory), *self.futures.refused_in(directory))
+        return {each: known[each] for each in refused if each in known}
+
     def forget_checkpoints(self, partition: TopicPartition, directory: LogDirectory) -> None:
         """Let no checkpoint speak of an earlier partition of this name, not even after a crash."""
-        for name in _CHECKPOINTED:
+        for taking in self._takings:
+            taking.forget(partition, directory.path)
+        for name in CHECKPOINTED:
             if self.checkpointer.mentions(directory, name, partition=partition):
                 offsets = self.checkpoint(directory, name)
                 self.checkpointer.write_now(directory, name, offsets=offsets)
-
-
-def _recovery_point(log: Log) -> Offset:
-    return log.bounds.recovery_point
-
-
-def _start_to_remember(log: Log) -> Offset | None:
-    """Return where a log starts, unless its first segment says so."""
-    log_start = log.bounds.log_start
-    return log_start if log_start > log.base_offsets[0] else None
-
-
-def _high_watermark(log: Log) -> Offset:
-    return log.bounds.high_watermark
-
-
-def _cleaned_to(log: Log) -> Offset | None:
-    return log.bounds.cleaned_to
-
-
-_CHECKPOINTED: Final[dict[str, Callable[[Log], Offset | None]]] = {
-    RECOVERY_POINTS: _recovery_point,
-    LOG_START_OFFSETS: _start_to_remember,
-    HIGH_WATERMARKS: _high_watermark,
-    CLEANER_OFFSETS: _cleaned_to,
-}

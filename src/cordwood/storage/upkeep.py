@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cordwood.core.ports import Timer
+from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from cordwood.storage.flusher import Flusher
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import NEVER
@@ -54,10 +55,10 @@ class Upkeep:
             (settings.retention_check_interval_ms, self.delete_old_segments),
             (settings.flush_check_interval_ms, self.flush_due),
             (settings.recovery_point_interval_ms, self.write_recovery_points),
-            (settings.log_start_interval_ms, self._manager.write_log_starts),
+            (settings.log_start_interval_ms, self.write_log_starts),
         ):
             self._begin_at(first_ms, interval_ms, call)
-        self._every(settings.high_watermark_interval_ms, self._manager.write_high_watermarks)
+        self._every(settings.high_watermark_interval_ms, self.write_high_watermarks)
         self._every(settings.producer_check_interval_ms, self.expire_producers)
 
     def stop(self) -> None:
@@ -77,7 +78,15 @@ class Upkeep:
     def write_recovery_points(self) -> None:
         """Flush what lies before active segments, and say of each log up to where it is on disk."""
         self._for_each(self._flush_if_rolled)
-        self._manager.write_recovery_points()
+        self._write(RECOVERY_POINTS)
+
+    def write_log_starts(self) -> None:
+        """Say of each log where it starts, if that is not simply its first segment."""
+        self._write(LOG_START_OFFSETS)
+
+    def write_high_watermarks(self) -> None:
+        """Say of each log up to where it is on all replicas."""
+        self._write(HIGH_WATERMARKS)
 
     def expire_producers(self) -> None:
         """Forget producers that have been idle for long."""
@@ -94,6 +103,11 @@ class Upkeep:
     def _flush_if_rolled(self, log: Log) -> None:
         if log.bounds.recovery_point < log.base_offsets[-1]:
             self._flusher.flush(log)
+
+    def _write(self, name: str) -> None:
+        """Write a checkpoint; of thousands of logs that is too much to be taken at once."""
+        taking = self._manager.begin_taking(name)
+        self._rounds.go(taking.take, then=lambda: self._manager.write_taken(taking))
 
     def _begin_at(self, first_ms: float, interval_ms: int, call: Callable[[], object]) -> None:
         def begin() -> None:

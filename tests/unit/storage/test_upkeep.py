@@ -233,6 +233,19 @@ def test_high_watermarks_are_written_every_five_seconds() -> None:
     assert (before, offsets(house, HIGH_WATERMARKS)) == ({}, {0: 2})
 
 
+def test_high_watermarks_of_many_logs_are_not_taken_at_once() -> None:
+    house = House("/a")
+    manager, upkeep = begun(house)
+    for log in made(manager, *range(45)):
+        filled(log, 2)
+
+    upkeep.write_high_watermarks()
+    at_once = offsets(house, HIGH_WATERMARKS)
+    house.clock.advance(ms=1)
+
+    assert (at_once, offsets(house, HIGH_WATERMARKS)) == ({}, dict.fromkeys(range(45), 2))
+
+
 def test_idle_producers_are_forgotten() -> None:
     house = House("/a")
     manager, _ = begun(house)
