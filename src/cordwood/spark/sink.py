@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from cordwood.core.errors import SettingError
 from cordwood.core.system import SystemClock
 from cordwood.spark.producing import produce
+from cordwood.spark.readiness import make_ready
 from cordwood.spark.sink_columns import ensure_columns
 from cordwood.spark.sink_options import SinkOptions, parse_sink_options
 
@@ -37,6 +38,7 @@ class CordwoodWriter(DataSourceArrowWriter):
 
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> Written:
         """Send the rows of a task."""
+        make_ready()
         return Written(produce(iterator, self._options, clock=SystemClock()))
 
 
