@@ -8,8 +8,9 @@ broker's directory in Spark 4.3, and what is written goes to the same broker fro
 a session of two cores that was warmed by every question once; questions are asked in turns, and the
 best of the rounds counts. Rows go to `noop`, so that nothing but reading is measured.
 
-Processor time is the session's, JVM and Python together, and the broker's beside it. How many bytes
-a slice of the time reads is what Python's workers have read by then, all else of theirs included.
+Processor time is the session's, JVM and Python together, and the broker's beside it, without what
+it uses in as many seconds while nobody asks it. How many bytes a slice of the time reads is what
+Python's workers have read by then, all else of theirs included.
 To compare two commits, run it on both, one after the other, on a machine that does nothing else.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import cordwood
@@ -46,6 +48,7 @@ SESSION: Final = str(Path(__file__).with_name("session.py"))
 KEPT: Final = {"retention.ms": "-1"}
 _MILLION: Final = 1e6
 _BATCH_BYTES: Final = 16_000
+_QUIET_S: Final = 5
 _FIRST_MS: Final = 1_700_000_000_000
 #: One part in so many of the time.
 _SLICE: Final = 100
@@ -117,6 +120,7 @@ class Bench:
         self._both = both
         self._broker = broker
         self._rounds = rounds
+        self._idle = _idle(broker)
 
     def reading(self, what: str, topic: Topic, *, goal: float) -> Iterator[Figure]:
         """All columns, what they cost the sessions, and what they cost the broker."""
@@ -125,8 +129,10 @@ class Bench:
         for _ in range(self._rounds):
             for number, side in enumerate(self._both):
                 before = self._broker.processor_seconds()
-                answers[number].append(side.read("rows", topic.name))
-                spent[number].append(self._broker.processor_seconds() - before)
+                told = side.read("rows", topic.name)
+                used = self._broker.processor_seconds() - before
+                answers[number].append(told)
+                spent[number].append(max(used - self._idle * told["seconds"], 0.0))
         name = f"Spark reads all columns, {what}"
         yield _rates(name, topic.records, answers, goal=goal)
         yield _costs(f"{name}, processor", topic.records, answers)
@@ -230,6 +236,13 @@ def _costs(name: str, records: int, answers: "Sequence[Sequence[Answer]]") -> Fi
 
 
 # -- what both sides need
+
+
+def _idle(broker: Peer) -> float:
+    """Return what the broker uses of a second in which nobody asks it."""
+    before = broker.processor_seconds()
+    sleep(_QUIET_S)
+    return (broker.processor_seconds() - before) / _QUIET_S
 
 
 def _filled(broker: Peer, size: Size) -> list[Topic]:
