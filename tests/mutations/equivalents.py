@@ -28,6 +28,10 @@ EQUIVALENT: Final[Mapping[str, str]] = {
     " | True -> False": "it was opened for writing when it was made, and is open still",
     "cleaned.CleanedWriter.finish: self._table.opened(path, writable=True).sync()"
     " | True -> False": "a file is synced whatever it was opened for",
+    "cleaned.CleanedWriter._index: at += self._stride(data[at:INT32_MAX - begin], begin + at)"
+    " | at += self._stride(data[at:INT32_MAX - begin], begin + at) -> pass": (
+        "a batch that is not strode over is looked at"
+    ),
     "cleaned.CleanedWriter._roll: segment = Segment.create(self._table, path, "
     "config=self._config, now_ms=0) | 0 -> 1": "no time ever rolls this segment",
     "cleaned.CleanedWriter._stride: self._pace.went(stride.batches)"

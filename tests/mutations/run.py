@@ -24,7 +24,25 @@ from tests.mutations.nets import Noticed
 
 SOURCES: Final = Path(__file__).parents[2] / "src" / "cordwood" / "compaction"
 #: Those of which each mutant is known to be noticed, or to change nothing.
-MODULES: Final = ("fated", "marks", "rewrite", "sighting")
+MODULES: Final = (
+    "aborted",
+    "choosing",
+    "cleaned",
+    "fated",
+    "fates",
+    "grouping",
+    "keymap",
+    "marking",
+    "marks",
+    "plan",
+    "planning",
+    "rewrite",
+    "sighting",
+    "stretches",
+    "survey",
+    "transactions",
+    "unpacked",
+)
 
 
 def mutants(modules: Sequence[str]) -> list[Mutant]:
