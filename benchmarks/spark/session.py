@@ -158,6 +158,22 @@ def scan_lengths(spark: SparkSession, _name: str, question: Question) -> int:
     return int(row.total)
 
 
+def compact(spark: SparkSession, _name: str, question: Question) -> int:
+    """How many records are left of logs that lie on their own in the folders of a path."""
+    from cordwood.spark import jobs  # noqa: PLC0415  # the other side does not have it
+    from cordwood.spark.jobs.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
+
+    path, whole_bytes = question["options"]["path"], question["options"]["whole_bytes"]
+    done = jobs.compact(
+        spark,
+        [str(each) for each in sorted(Path(path).glob("*/t-0"))],
+        order=CompactJobOrder(whole_bytes=int(whole_bytes)),
+        config={"cleanup.policy": "compact"},
+    )
+    certificates = [each.certificate for each in done.reports if each.certificate is not None]
+    return sum(each.counts.records_kept for each in certificates)
+
+
 def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     """Yield how long the values of a task are."""
     import pyarrow as pa  # noqa: PLC0415  # as above
@@ -168,7 +184,7 @@ def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
 
 
 _VERBS: dict[str, Verb] = {
-    verb.__name__: verb for verb in (rows, count, lengths, write, scan_count, scan_lengths)
+    verb.__name__: verb for verb in (rows, count, lengths, write, scan_count, scan_lengths, compact)
 }
 
 if __name__ == "__main__":

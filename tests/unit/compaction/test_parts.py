@@ -3,12 +3,15 @@
 import errno
 from array import array
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
-from cordwood.compaction.engine import MOST_BUCKETS, NotedKeys
+from cordwood.compaction.engine import MOST_BUCKETS, Engine, NotedKeys
 from cordwood.compaction.fates import SegmentSurvey
 from cordwood.compaction.job import CleaningFailedError, CleaningJob
+from cordwood.compaction.kernels.kernel_engine import KERNELS
+from cordwood.compaction.key_hash import SALT_FACTOR, SEED_SALT, fold, key_hash
 from cordwood.compaction.parts import (
     Part,
     PartKeys,
@@ -22,13 +25,15 @@ from cordwood.compaction.plain import PLAIN
 from cordwood.compaction.plan import SourceSegment
 from cordwood.compaction.planning import Wishes
 from cordwood.compaction.stretches import Surveyed
+from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.testing.faults import Fault
 from tests.unit.compaction.cleaning import CleanedLog, Watched
-from tests.unit.compaction.compaction_samples import batch, plan
+from tests.unit.compaction.compaction_samples import NOW, batch, plan
 from tests.unit.compaction.in_parts import run_in_parts, told_alike
 from tests.unit.storage.log_samples import DIRECTORY
 
 JOB = CleaningJob(directory=DIRECTORY, plan=plan(), memory_bytes=1 << 20, io_buffer_bytes=4096)
+SEED = 11
 NOTHING = NotedKeys(b"", array("i"), array("Q"), array("q"))
 
 
@@ -181,6 +186,27 @@ def test_pass_in_parts_is_the_same(part_bytes: int) -> None:
 
     assert told_alike(found) == told_alike(whole)
     assert again.prove(job, found).certificate.verified == "all keys"
+
+
+@pytest.mark.parametrize("engine", (PLAIN, KERNELS))
+def test_keys_of_one_hash_in_many_parts_are_told_apart(engine: Engine) -> None:
+    """Whoever knows the seed can make such keys: the first word takes the salt away."""
+    salt = fold(SEED ^ SEED_SALT, SALT_FACTOR).to_bytes(8)
+    same = [salt + number.to_bytes(8) for number in range(9)]
+    assert len({key_hash(key, SEED) for key in same}) == 1
+    cleaned = CleanedLog(engine=engine)
+    for number in (0, 1, 2, 3, 4, 2, 5, 6, 0, 7, 8):
+        builder = BatchBuilder(BatchFields())
+        builder.append(same[number], b"v", timestamp=NOW)
+        cleaned.put(bytes(builder.build()), is_rolled=True)
+    plan = cleaned.plan()
+    assert plan is not None
+    job = replace(cleaned.job(plan), seed=SEED)
+
+    found = run_in_parts(job, cleaned.place.files, engine=engine, part_bytes=1)
+
+    assert (found.certificate.keys, found.certificate.counts.records_kept) == (9, 9)
+    assert cleaned.prove(job, found).certificate.verified == "all keys"
 
 
 def test_erased_keys_are_told_to_nobody() -> None:
