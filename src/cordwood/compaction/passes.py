@@ -58,7 +58,7 @@ def run_pass(
 ) -> Cleaning:
     """Do what a job says; CleaningStoppedError or CleaningFailedError when it comes to nothing.
 
-    With a worker it reads ahead.
+    With a worker, of one thread, it reads ahead.
     """
 
     def writer(batches: int) -> CleanedWriter:
@@ -74,7 +74,14 @@ def run_pass(
             )
             cleaning = under_way.run()
             files.sync_directory(job.directory)
-            return prove(job, cleaning, files=files, judges=engine.judges, control=control)
+            return prove(
+                job,
+                cleaning,
+                files=files,
+                judges=engine.judges,
+                control=control,
+                worker=worker,
+            )
     except BaseException:
         with suppress(OSError):
             remove_cleaned(files, job.directory)

@@ -5,6 +5,7 @@
 Everything else is looked at all the same. The certificate says how.
 """
 
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
@@ -18,9 +19,9 @@ from cordwood.compaction.job import (
 )
 from cordwood.compaction.verify import Verified, verify
 from cordwood.compaction.verify_keys import SAMPLE, Scope
-from cordwood.compaction.verify_reading import Reading
+from cordwood.compaction.verify_reading import Ahead, Reading
 from cordwood.compaction.verify_records import Judges
-from cordwood.core.ports import Files
+from cordwood.core.ports import Files, Worker
 from cordwood.storage.source import DirectorySource
 
 #: So many violations are told of.
@@ -28,9 +29,18 @@ _TOLD: Final = 3
 
 
 def prove(
-    job: CleaningJob, cleaning: Cleaning, *, files: Files, judges: Judges, control: PassControl
+    job: CleaningJob,
+    cleaning: Cleaning,
+    *,
+    files: Files,
+    judges: Judges,
+    control: PassControl,
+    worker: Worker | None = None,
 ) -> Cleaning:
-    """Return what was made, as it was verified; CleaningFailedError if it is not right."""
+    """Return what was made, as it was verified; CleaningFailedError if it is not right.
+
+    With a worker, of one thread, it reads ahead.
+    """
     if job.verify is Verify.NEVER:
         return cleaning
 
@@ -39,18 +49,19 @@ def prove(
             raise CleaningStoppedError(f"{job.directory}: cleaning was stopped")
         control.on_bytes(count)
 
-    source = DirectorySource(files, job.directory)
-    try:
+    with (
+        closing(DirectorySource(files, job.directory)) as source,
+        closing(DirectorySource(files, job.directory)) as its_own,
+    ):
+        ahead = None if worker is None else Ahead(worker, its_own)
         verified = verify(
-            Reading(source, job.io_buffer_bytes, on_bytes),
+            Reading(source, job.io_buffer_bytes, on_bytes, ahead),
             cleaning,
             plan=job.plan,
             scope=_scope(job),
             memory_bytes=job.memory_bytes,
             judges=judges,
         )
-    finally:
-        source.close()
     if verified.total:
         raise CleaningFailedError(_words(job, verified))
     return cleaning._replace(certificate=replace(cleaning.certificate, verified=verified.how))

@@ -13,6 +13,7 @@ each. A sample looks at one class, and at everything else.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
@@ -177,23 +178,28 @@ def _walk(case: _Case, scope: Scope, violations: Violations) -> _Seen:
         reader.read(file, judge)
     left, before = Batches(reading, case.files.after), Batches(reading, case.files.before)
     walk = Walk(plan, case.told, judge, left=left, end=case.end, is_alone=case.is_alone)
-    seen = _Seen(reader.seen, judge, walk)
-    if violations.count:
-        return seen
-    try:
-        walk.see_all(before)
-    except BadRecordsError as error:
-        violations.add(Violation(f"a batch was damaged: {error}", before.file.name))
-        return seen
-    walk.finish()
-    for lost in judge.keys.lost():
-        violations.add(Violation(lost.what, _file_with(case, lost.offset), lost.offset))
+    if not violations.count:
+        with closing(left), closing(before):
+            _finish(case, walk, judge, before=before)
     if not violations.count:
         entries = aborted_before(reading.source, case.files.before) if walk.needed else {}
         for violation in aborted_faults(walk.needed, reader.seen.aborted, before=entries):
             if not (case.is_alone and violation.what == NO_DATA):
                 violations.add(violation)
-    return seen
+    return _Seen(reader.seen, judge, walk)
+
+
+def _finish(case: _Case, walk: Walk, judge: Judge, *, before: Batches) -> None:
+    """Walk to the end of what was there, and say what is lost."""
+    violations = judge.violations
+    try:
+        walk.see_all(before)
+    except BadRecordsError as error:
+        violations.add(Violation(f"a batch was damaged: {error}", before.file.name))
+        return
+    walk.finish()
+    for lost in judge.keys.lost():
+        violations.add(Violation(lost.what, _file_with(case, lost.offset), lost.offset))
 
 
 def _file_with(case: _Case, offset: int) -> str:

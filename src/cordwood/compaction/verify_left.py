@@ -5,6 +5,7 @@ segments, which hold them by their own names, within 31 bits; none is at or abov
 are held against the batches. All this comes first, for the rest relies on the order.
 """
 
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from cordwood.compaction.verify_indexes import IndexesSeen, aborted_entries
@@ -52,7 +53,8 @@ class LeftReader:
         indexes = IndexesSeen(self._reading.source, file, config=self._config)
         markers: set[int] = set()
         try:
-            self._read(Batches(self._reading, (file,)), judge, indexes, markers=markers)
+            with closing(Batches(self._reading, (file,))) as left:
+                self._read(left, judge, indexes, markers=markers)
         except BadRecordsError as error:
             self._violations.add(Violation(f"a batch is damaged: {error}", file.name))
             return
