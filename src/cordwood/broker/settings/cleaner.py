@@ -17,7 +17,7 @@ CLEANER: Final = SettingTable(
             name="log.cleaner.threads",
             type=SettingType.INT,
             default=1,
-            doc="How many logs are compacted at a time.",
+            doc="How many logs are compacted at a time; for each a thread reads ahead, too.",
             scope=Scope.CLUSTER,
             at_least=0,
         ),
