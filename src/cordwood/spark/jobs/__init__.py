@@ -106,10 +106,12 @@ def export(
     what is read (`spark.options`). TableError is raised where the table would have an offset twice
     or lack one. An export that was killed is made again with the same options.
     """
+    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as the ones below
     from cordwood.spark.jobs import exporting  # noqa: PLC0415  # pyspark: 0.5 s
     from cordwood.spark.jobs.export_options import parse_export  # noqa: PLC0415  # as above
 
-    return exporting.export(spark, parse_export({**options, "to": to}), progress=progress)
+    order = parse_export({**options, "to": to})
+    return exporting.export(spark, order, files=SystemFiles(), progress=progress)
 
 
 def audit(

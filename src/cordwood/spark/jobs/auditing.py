@@ -18,6 +18,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from cordwood.core.binary import INT64_MAX
+from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
 from cordwood.spark.bounds import Extent
 from cordwood.spark.holdings import Range
@@ -111,7 +112,7 @@ class Audit:
 
 def audit(spark: SparkSession, order: AuditOrder, *, progress: Progress = UNSEEN) -> Audit:
     """Hold a table against the log that it was made of; see `cordwood.spark.jobs.audit`."""
-    table = open_table(order.address)
+    table = open_table(order.address, SystemFiles())
     standing, pieces = _claimed(table), table.pieces()
     source = order.source
     if standing is not None:

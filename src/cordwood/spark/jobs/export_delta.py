@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.dataset as ds
 
 from cordwood.core.errors import TableError
+from cordwood.core.ports import Files
 from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
 from cordwood.spark.jobs.export_files import WrittenFile, table_schema
 from cordwood.spark.jobs.export_ledger import (
@@ -50,7 +51,7 @@ class DeltaLakeTable:
 
     is_whole = False
 
-    def __init__(self, address: TableAddress) -> None:
+    def __init__(self, address: TableAddress, files: Files) -> None:  # noqa: ARG002  # the library writes
         self.name = address.path
         try:
             import deltalake  # noqa: F401, PLC0415  # an extra

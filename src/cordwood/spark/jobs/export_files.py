@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
 from cordwood.spark import rows
@@ -32,7 +33,8 @@ _TIMES: Final = {"date": pa.date32(), "hour": pa.int32()}
 _REPEATED: Final = ("topic", "partition", "timestampType", "date", "hour")
 _GROWING: Final = {"offset": "DELTA_BINARY_PACKED", "timestamp": "DELTA_BINARY_PACKED"}
 
-MOST_WAITING: Final = 64 << 20
+#: More would make a task larger than its readings are; row groups are of about this size.
+MOST_WAITING: Final = 8 << 20
 MOST_OPEN: Final = 256
 
 #: The values of the table's partition columns, in their order, as text.
@@ -50,6 +52,7 @@ class WriteOrder:
     file_bytes: int = 128 << 20
     codec: str = "zstd"
     options: SourceOptions = field(default_factory=SourceOptions)
+    files: Files = field(default_factory=SystemFiles)
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -211,7 +214,7 @@ class _OpenFile:
     """A Parquet file that is being written."""
 
     def __init__(self, order: WriteOrder, path: str, place: Place) -> None:
-        self._path, self._place = path, place
+        self._path, self._place, self._files = path, place, order.files
         self._whole_path = Path(order.folder, path)
         self._rows = 0
         self._waiting: list[pa.RecordBatch] = []
@@ -245,7 +248,7 @@ class _OpenFile:
         """Write the rest; the file survives a crash from here on."""
         self.write()
         cast("pq.ParquetWriter", self._writer).close()
-        file = SystemFiles().open(str(self._whole_path), writable=True)
+        file = self._files.open(str(self._whole_path), writable=True)
         file.sync()
         file.close()
         extents = tuple(_extents(self._footer[0]))

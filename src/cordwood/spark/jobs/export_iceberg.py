@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import SettingError
+from cordwood.core.ports import Files
 from cordwood.spark.jobs.audit_pieces import IcebergPiece, Piece
 from cordwood.spark.jobs.export_files import table_schema
 from cordwood.spark.jobs.export_ledger import (
@@ -50,7 +51,7 @@ class IcebergTable:
 
     is_whole = True
 
-    def __init__(self, address: TableAddress) -> None:
+    def __init__(self, address: TableAddress, files: Files) -> None:  # noqa: ARG002  # the library writes
         self.name = str(address.name)
         self.catalog = open_catalog(address)
 

@@ -21,7 +21,7 @@ from typing import Final
 import pyarrow.dataset as ds
 
 from cordwood.core.errors import TableError
-from cordwood.core.system import SystemFiles
+from cordwood.core.ports import Files
 from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
@@ -49,9 +49,9 @@ class ParquetTable:
 
     is_whole = False
 
-    def __init__(self, address: TableAddress) -> None:
+    def __init__(self, address: TableAddress, files: Files) -> None:
         self.name = address.path
-        self._files = SystemFiles()
+        self._files = files
         self._root = Path(address.path)
         self._staged = self._root / _OURS / "staged"
         self._commits = self._root / _OURS / "commits"
@@ -140,7 +140,8 @@ class ParquetTable:
         if newest is not None:
             self._move(newest)
         for path in sorted(self._staged.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
+            remove = self._files.remove_directory if path.is_dir() else self._files.remove
+            remove(str(path))
 
     def _move(self, commit: Path) -> None:
         """Move the files of a commit to their places, if they are not there yet."""

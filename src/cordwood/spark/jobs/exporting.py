@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from cordwood.core.ports import Files
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
 from cordwood.spark.jobs.export_iceberg import IcebergTable
@@ -44,7 +45,7 @@ from cordwood.spark.jobs.running import run_tasks
 from cordwood.spark.planning import whole_plan
 from cordwood.spark.splits import Split
 
-_TABLES: Final[Mapping[str, Callable[[TableAddress], ExportTable]]] = {
+_TABLES: Final[Mapping[str, Callable[[TableAddress, Files], ExportTable]]] = {
     PARQUET: ParquetTable,
     DELTA: DeltaLakeTable,
     ICEBERG: IcebergTable,
@@ -99,19 +100,24 @@ class Export:
         )
 
 
-def open_table(address: TableAddress) -> ExportTable:
+def open_table(address: TableAddress, files: Files) -> ExportTable:
     """Return the table at an address, whether it is there yet or not.
 
     Tasks work elsewhere, so what is shared is said as a whole path.
     """
     whole = replace(address, path=str(Path(address.path).absolute()))
-    return _TABLES[address.format](whole)
+    return _TABLES[address.format](whole, files)
 
 
-def export(spark: SparkSession, order: ExportOrder, *, progress: Progress = UNSEEN) -> Export:
-    """Add to a table what a log has behind the table's end; see `cordwood.spark.jobs.export`."""
-    table = open_table(order.address)
-    write = _how(order, table)
+def export(
+    spark: SparkSession, order: ExportOrder, *, files: Files, progress: Progress = UNSEEN
+) -> Export:
+    """Add to a table what a log has behind the table's end; see `cordwood.spark.jobs.export`.
+
+    `files` goes to tasks too.
+    """
+    table = open_table(order.address, files)
+    write = _how(order, table, files=files)
     shape = Shape(
         columns=write.all_columns,
         partition_by=order.partition_by,
@@ -137,7 +143,7 @@ def export(spark: SparkSession, order: ExportOrder, *, progress: Progress = UNSE
     return Export(table=table.name, standing=standing, additions=additions)
 
 
-def _how(order: ExportOrder, table: ExportTable) -> WriteOrder:
+def _how(order: ExportOrder, table: ExportTable, *, files: Files) -> WriteOrder:
     """Return how files are written; the folder is told once there is something to write."""
     return WriteOrder(
         folder="",
@@ -147,6 +153,7 @@ def _how(order: ExportOrder, table: ExportTable) -> WriteOrder:
         file_bytes=order.file_bytes,
         codec=order.codec,
         options=order.source,
+        files=files,
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, TableFeatures, write_deltalake
 
 from cordwood.core.errors import TableError
+from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_ledger import Held, Standing
 from cordwood.spark.jobs.export_tables import TableAddress
@@ -27,7 +28,7 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> DeltaLakeTable:
-    return DeltaLakeTable(TableAddress(path=str(tmp_path / "lake")))
+    return DeltaLakeTable(TableAddress(path=str(tmp_path / "lake")), SystemFiles())
 
 
 def _add(

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyiceberg.table import Table
 
 from cordwood.core.errors import SettingError, TableError
+from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_iceberg import IcebergTable, open_catalog
 from cordwood.spark.jobs.export_ledger import Held, Standing
 from cordwood.spark.jobs.export_tables import TableAddress
@@ -28,9 +29,8 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> IcebergTable:
-    return IcebergTable(
-        TableAddress(path=str(tmp_path / "lake"), format="iceberg", name="logs.orders")
-    )
+    address = TableAddress(path=str(tmp_path / "lake"), format="iceberg", name="logs.orders")
+    return IcebergTable(address, SystemFiles())
 
 
 def _add(

@@ -7,6 +7,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from cordwood.core.errors import TableError
+from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_ledger import Held
 from cordwood.spark.jobs.export_parquet import ParquetTable
 from cordwood.spark.jobs.export_tables import TableAddress
@@ -21,7 +22,7 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> ParquetTable:
-    return ParquetTable(TableAddress(path=str(tmp_path / "lake")))
+    return ParquetTable(TableAddress(path=str(tmp_path / "lake")), SystemFiles())
 
 
 def _offsets(tmp_path: Path) -> list[int]:

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_files import WrittenFile
 from cordwood.spark.jobs.export_ledger import Held, Standing, Stretch
@@ -43,4 +44,6 @@ def test_export_tells_the_same_as_json() -> None:
 
 
 def test_table_is_opened_by_its_format() -> None:
-    assert isinstance(open_table(TableAddress(path="lake", format="delta")), DeltaLakeTable)
+    assert isinstance(
+        open_table(TableAddress(path="lake", format="delta"), SystemFiles()), DeltaLakeTable
+    )

@@ -1,0 +1,74 @@
+"""Exports that are killed and made again leave each offset in the table once."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from cordwood.core.system import SystemFiles
+from cordwood.spark.jobs.export_ledger import Held, Standing
+from cordwood.spark.jobs.export_options import ExportOrder, parse_export
+from cordwood.spark.jobs.exporting import export, open_table
+from tests.spark.kills import KILLS, MortalFiles, survive
+from tests.unit.spark.jobs.export_samples import ORDERS, write_log
+from tests.unit.storage.segment_samples import marker, produced, v2
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.timeout(600)
+
+END = 44
+
+
+def begin(world: Path) -> None:
+    aborted = produced(10, 12, producer_id=1) + marker(13, producer_id=1, is_commit=False)
+    write_log(world / "logs", v2(0, 9), aborted, v2(14, 29))
+    write_log(world / "logs", v2(0, 4), v2(5, END - 1), partition="orders-1")
+
+
+def order(world: Path, kind: str) -> ExportOrder:
+    named = {"table": "logs.orders"} if kind == "iceberg" else {}
+    where = {"to": str(world / "lake"), "path": str(world / "logs"), "format": kind}
+    small = {"commitBytes": "1", "fileBytes": "1", "maxRecordsPerPartition": "22"}
+    return parse_export(where | named | small | {"partitionBy": "partition"})
+
+
+def job(spark: "SparkSession", kind: str) -> Callable[[Path, MortalFiles], object]:
+    return lambda world, files: export(spark, order(world, kind), files=files)
+
+
+def look(world: Path, *, kind: str) -> tuple[Standing | None, list[tuple[int, int]]]:
+    """Return what the table says of itself, and the rows that its readers see."""
+    table = open_table(order(world, kind).address, SystemFiles())
+    rows = [
+        (row["partition"], row["offset"])
+        for piece in table.pieces()
+        for batch in piece.batches(("partition", "offset"))
+        for row in batch.to_pylist()
+    ]
+    return table.standing(), sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kills"), (("parquet", KILLS), ("delta", KILLS // 4), ("iceberg", KILLS // 4))
+)
+def test_export_leaves_the_same_however_often_it_is_killed(
+    spark: "SparkSession", tmp_path: Path, kind: str, kills: int
+) -> None:
+    seen = partial(look, kind=kind)
+
+    died = survive(job(spark, kind), begin, look=seen, folder=tmp_path, kills=kills).died
+
+    standing, rows = look(tmp_path / "undisturbed", kind=kind)
+    assert died.total() >= kills
+    assert standing is not None
+    assert standing.held[ORDERS] == Held(0, 30, 26)
+    assert rows == [
+        *((0, at) for at in [*range(10), *range(14, 30)]),
+        *((1, at) for at in range(END)),
+    ]
