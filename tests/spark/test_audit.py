@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from cordwood.spark.jobs.auditing import Audit
 
+pytestmark = pytest.mark.timeout(600)
+
 NAME = "logs.orders"
 ABORTED = produced(10, 12, producer_id=1) + marker(13, producer_id=1, is_commit=False)
 HOLES = {Kind.ABORTED: 3, Kind.MARKER: 1}

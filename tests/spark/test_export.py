@@ -9,6 +9,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from deltalake import DeltaTable
 
+import cordwood
 from cordwood.core.errors import TableError
 from cordwood.spark import jobs
 from cordwood.spark.jobs.export_iceberg import open_catalog
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cordwood.spark.jobs.exporting import Export
+
+pytestmark = pytest.mark.timeout(600)
 
 NAME = "logs.orders"
 ABORTED = produced(10, 12, producer_id=1) + marker(13, producer_id=1, is_commit=False)
@@ -100,3 +103,17 @@ def test_offsets_that_retention_took_are_lost_only_if_that_is_said(
     done = _export(spark, tmp_path, path, gap="record")
 
     assert done.standing.held == {ORDERS: Held(0, 10, 7, ((5, 8),))}
+
+
+def test_topic_of_a_broker_is_exported_and_audited(spark: "SparkSession", tmp_path: Path) -> None:
+    with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 1}) as broker:
+        with cordwood.Producer(broker.address) as producer:
+            for number in range(30):
+                producer.send("orders", b"%d" % number)
+        options = {"kafka.bootstrap.servers": broker.address, "subscribe": "orders"}
+
+        done = jobs.export(spark, str(tmp_path / "lake"), options=options)
+        found = jobs.audit(spark, str(tmp_path / "lake"), options=options)
+
+    assert done.standing.held == {ORDERS: Held(0, 30, 30)}
+    assert (found.is_whole, found.partitions[0].compared.proven) == (True, 30)
