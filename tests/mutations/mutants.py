@@ -10,9 +10,10 @@ Types, docstrings, asserts and what a module declares are let alone: they decide
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -46,14 +47,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: in which module and function, what was there and what is there now."""
+    """One change: in which module and function, what was there and what is there now.
+
+    `tree` makes the module with the change in it.
+    """
 
     module: str
     function: str
     statement: str
     was: str
     now: str
-    tree: ast.Module
+    tree: Callable[[], ast.Module]
 
     def __str__(self) -> str:
         where = f"{self.module}.{self.function}: {self.statement}"
@@ -68,12 +72,12 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         for node in nodes:
             for now in _changed(node):
                 where = (path.stem, name, _words(_statement_of(node, function)))
-                yield Mutant(*where, _words(node), _words(now), _copy(tree, node, now))
+                yield Mutant(*where, _words(node), _words(now), partial(_copy, tree, node, now))
 
 
 def unchanged(path: Path) -> Mutant:
     """Return a module as it is, which nobody may take for wrong."""
-    return Mutant(path.stem, "", "", "", "", ast.parse(path.read_text()))
+    return Mutant(path.stem, "", "", "", "", partial(ast.parse, path.read_text()))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:

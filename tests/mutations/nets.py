@@ -85,7 +85,7 @@ def _fails_tests(mutant: Mutant) -> bool:
 def put_in_place(mutant: Mutant) -> None:
     """Let a mutant be its module, for all who have imported from that."""
     module = sys.modules[f"{PACKAGE}.{mutant.module}"]
-    changed = _made_of(mutant.tree, module)
+    changed = _made_of(mutant.tree(), module)
     instead = {
         id(was): changed[name]
         for name, was in vars(module).items()

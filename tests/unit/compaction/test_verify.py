@@ -36,6 +36,35 @@ def test_verify_says_what_a_certificate_has_to_say() -> None:
     assert (seen.keys, seen.counts.superseded, seen.counts.unkeyed) == (5, 2, 1)
 
 
+def test_verify_holds_a_certificate_against_what_it_has_seen() -> None:
+    seen = log().verified().seen
+    assert seen is not None
+
+    cleaning = log().cleaning()._replace(certificate=replace(seen, keys=6))
+
+    (violation,) = log().verified(cleaning=cleaning).violations
+    assert violation.what == "the certificate's keys was seen otherwise"
+
+
+def test_verify_notices_a_batch_that_was_not_there_at_the_end() -> None:
+    longer = BothSides({0: WAS}, {0: [*LEFT, batch(8, "z1")]}, end=9)
+
+    assert "a batch that was not there" in longer.wrongs()
+
+
+def test_verify_looks_no_further_when_what_is_left_is_out_of_order() -> None:
+    assert "offsets go back" in log(*reversed(LEFT)).wrongs()
+
+
+def test_verify_names_the_segment_that_began_with_a_lost_record() -> None:
+    before = {0: [batch(0, "a1")], 1: [batch(1, "b1"), batch(2, "c1")]}
+    after = {0: [batch(0, "a1"), batch(2, "c1")]}
+
+    (violation,) = BothSides(before, after, end=3).verified().violations
+
+    assert (violation.what, violation.file) == (LOST, f"{1:020}.log")
+
+
 def test_verify_names_the_segment_of_a_lost_record() -> None:
     (violation,) = log(without(WAS[0], 0, 1, 3), LEFT[1]).verified().violations
 
@@ -90,6 +119,19 @@ def test_verify_holds_the_transaction_index_against_the_markers() -> None:
 
     assert right.wrongs() == []
     assert wrong.wrongs() == ["an aborted transaction is not in the transaction index as it was"]
+
+
+def test_verify_notices_a_transaction_without_data_in_the_index() -> None:
+    idle, entry = marker(1, is_commit=False), AbortedEntry(1, 0, 1, 2)
+    batches = [with_horizon(idle), batch(2, "b1")]
+
+    found = BothSides({0: [idle, batches[1]]}, {0: batches}, end=3, aborted=[entry]).wrongs()
+
+    assert found == ["an aborted transaction without data is in the transaction index"]
+
+
+def test_verify_finds_what_is_wrong_with_a_log_by_itself() -> None:
+    assert BothSides({0: [batch(0, "a1"), batch(1, "a2")]}, {}, end=2).verified_alone() == [LATER]
 
 
 def test_verify_lets_an_index_alone_that_is_of_a_log_by_itself() -> None:

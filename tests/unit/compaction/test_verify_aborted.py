@@ -27,10 +27,23 @@ def test_an_entry_that_is_not_as_it_was_is_noticed(left: dict[int, AbortedEntry]
     assert wrong.what == "an aborted transaction is not in the transaction index as it was"
 
 
+@pytest.mark.parametrize(("before", "expected"), (({9: ENTRY}, ENTRY), ({}, TOLD)))
+def test_a_wrong_entry_is_shown_with_what_the_index_had_or_else_the_log(
+    before: dict[int, AbortedEntry], expected: object
+) -> None:
+    left = ENTRY._replace(producer_id=2)
+
+    (wrong,) = aborted_faults({9: TOLD}, {9: left}, before=before)
+
+    assert (wrong.file, wrong.offset, wrong.position) == ("producer 1", 9, -1)
+    assert (wrong.expected, wrong.found) == (str(expected), str(left))
+
+
 @pytest.mark.parametrize(
     ("left", "wrongs"),
     (
         (ENTRY, 0),
+        (ENTRY._replace(first_offset=TOLD.first_offset), 0),
         (ENTRY._replace(first_offset=6), 1),
         (ENTRY._replace(producer_id=2), 1),
     ),
@@ -48,9 +61,10 @@ def test_an_entry_that_no_marker_needs_is_noticed() -> None:
 
 
 def test_aborted_before_passes_over_an_index_that_cannot_be_read() -> None:
-    batches = {0: [marker(9, is_commit=False)], 10: []}
+    batches = {0: [], 5: [marker(9, is_commit=False)], 10: []}
     log = BothSides(batches, {}, end=11, aborted=[ENTRY])
-    log.put(10, TXN_INDEX, b"\0", suffix="")
+    for base in (0, 10):
+        log.put(base, TXN_INDEX, b"\0", suffix="")
     files = [SegmentFile(base, "", 0, 0, 0) for base in batches]
 
     assert aborted_before(log.reading.source, files) == {9: ENTRY}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from cordwood.compaction.engine import Counts
 from cordwood.compaction.verify_certificate import certificate_faults
 from tests.unit.compaction.both_sides import certificate
+from tests.unit.compaction.compaction_samples import PARTITION
 
 SEEN = certificate(Counts(superseded=5, tombstones_dropped=2, stream=7))
 
@@ -20,6 +21,15 @@ def test_a_certificate_is_right_when_it_says_what_was_seen() -> None:
 
 def test_a_certificate_is_wrong_in_what_it_says_otherwise() -> None:
     assert wrongs(replace(SEEN.counts, stream=8)) == ["the certificate's stream was seen otherwise"]
+
+
+def test_both_sides_of_what_is_said_otherwise_are_shown() -> None:
+    said = certificate(replace(SEEN.counts, stream=8))
+
+    (fault,) = certificate_faults(said, SEEN, is_sample=False)
+
+    assert (fault.file, fault.position, fault.offset) == (str(PARTITION), -1, -1)
+    assert (fault.expected, fault.found) == ("7", "8")
 
 
 def test_a_certificate_of_all_keys_tells_expired_from_superseded() -> None:
