@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from cordwood.core.errors import SettingError
 from cordwood.core.types import TopicPartition
 from cordwood.spark.holdings import Holding, Place, Range
+from cordwood.spark.narrowing import Interval, Narrowing
 from cordwood.spark.options import EARLIEST, LATEST, Bound, SourceOptions
 
 _NAMES_SHOWN: Final = 3
@@ -91,6 +92,26 @@ def _refuse_late(partition: TopicPartition, options: SourceOptions) -> None:
             key="startingTimestamp",
             remedy="begin earlier, or set startingOffsetsByTimestampStrategy to latest",
         )
+
+
+def narrowed(
+    ranges: Sequence[Range], narrowing: Narrowing, *, places: Sequence[Place]
+) -> list[Range]:
+    """Return ranges without what can be told by its offset to be outside; some become empty."""
+    earliest = narrowing.times.least
+    times = {each.partition: earliest for each in ranges} if earliest >= 0 else {}
+    found = at_times(times, places)
+    return [
+        _within(each, narrowing.offsets, found.get(each.partition, each.start)) for each in ranges
+    ]
+
+
+def _within(wanted: Range, offsets: Interval, first: int | None) -> Range:
+    """Return what a range has within offsets and from its first one that is not too old."""
+    if wanted.start > wanted.end:
+        return wanted
+    start = max(wanted.start, offsets.least, wanted.end if first is None else first)
+    return wanted._replace(start=start, end=max(start, min(wanted.end, offsets.most + 1)))
 
 
 def at_times(

@@ -39,13 +39,16 @@ class Brokers:
     def topics(self) -> Collection[str]:
         return self._topics
 
-    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
-        starts = self._consumer.beginning_offsets(self._partitions)
-        ends = self._consumer.end_offsets(self._partitions)
-        return {
-            each: [Holding(starts[each], max(starts[each], ends[each]), None)]
-            for each in self._partitions
-        }
+    def partitions(self) -> Collection[TopicPartition]:
+        return self._partitions
+
+    def held(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[Holding]]:
+        here = [each for each in self._partitions if each in wanted]
+        starts = self._consumer.beginning_offsets(here)
+        ends = self._consumer.end_offsets(here)
+        return {each: [Holding(starts[each], max(starts[each], ends[each]), None)] for each in here}
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
         here: dict[tuple[str, int], int] = {

@@ -85,4 +85,4 @@ def _spare(files: Files, hole: Range, options: SourceOptions) -> Sequence[Holdin
         choice=TopicChoice(assigned=frozenset({hole.partition})),
         is_committed=options.is_committed,
     )
-    return found.held().get(hole.partition, ())
+    return found.held([hole.partition]).get(hole.partition, ())

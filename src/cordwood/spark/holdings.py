@@ -50,8 +50,13 @@ class Place(Protocol):
     def topics(self) -> Collection[str]:
         """Return the names of all topics here, whether they are wanted or not."""
 
-    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
-        """Return what there is of each wanted partition, in order, as it is now; never nothing.
+    def partitions(self) -> Collection[TopicPartition]:
+        """Return the partitions here that the options choose."""
+
+    def held(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[Holding]]:
+        """Return what there is of each wanted partition that is here, in order, as it is now.
 
         Ensures: a partition that is empty has one holding without offsets, where its log begins.
         """

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from cordwood.core.errors import SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.narrowing import EVERYTHING, Narrowing
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -54,6 +55,7 @@ NAMES: Final = (
     "minPartitions",
     "maxRecordsPerPartition",
     "splitBytes",
+    "pushFilters",
 )
 #: What other uses of the source take, and this one has no use for.
 STREAMING: Final = (
@@ -130,7 +132,7 @@ TO_LATEST: Final = Bound(is_time=False, default=LATEST)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """What is to be read, from where, and how."""
+    """What is to be read, from where, and how; and which rows of it, as filters narrow it."""
 
     paths: tuple[str, ...] = ()
     servers: str = ""
@@ -148,6 +150,8 @@ class SourceOptions:
     min_partitions: int | None = None
     max_records: int | None = None
     split_bytes: int = SPLIT_BYTES
+    takes_filters: bool = False
+    narrowing: Narrowing = EVERYTHING
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
@@ -174,6 +178,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         min_partitions=_count(texts, "minPartitions"),
         max_records=_count(texts, "maxRecordsPerPartition"),
         split_bytes=_count(texts, "splitBytes") or SPLIT_BYTES,
+        takes_filters=_flag(texts, "pushFilters", default=False),
     )
 
 

@@ -7,7 +7,7 @@ places ──► what each has ──► ranges ──► pieces ──► split
 Tasks only load kernels: if there is much to read, they are compiled here, once on a machine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
 from cordwood.records.kernels import warm_for
-from cordwood.spark.bounds import Extent, ensure_known, extent_of, resolve
+from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve
 from cordwood.spark.brokers import asked_brokers
 from cordwood.spark.gaps import close_holes
 from cordwood.spark.holdings import Holding, Piece, Place, Range, cover
@@ -41,11 +41,14 @@ def whole_plan(options: SourceOptions, *, is_open: bool = False) -> Plan:
     """Return the splits with what they were made of; holes stay open for who tells of them."""
     files = SystemFiles()
     with _places(files, options) as places:
-        held = _held(places)
-        topics = {name for each in places for name in each.topics()}
-        ensure_known(options, topics=topics, partitions=held)
+        topics = {name for place in places for name in place.topics()}
+        partitions = {each for place in places for each in place.partitions()}
+        ensure_known(options, topics=topics, partitions=partitions)
+        held = _held(places, set(filter(options.narrowing.has, partitions)))
         extents = {partition: extent_of(each) for partition, each in held.items()}
-        ranges = resolve(extents, options, places=places)
+        ranges = narrowed(
+            resolve(extents, options, places=places), options.narrowing, places=places
+        )
     pieces: list[Piece] = []
     holes: list[Range] = []
     for wanted in ranges:
@@ -81,11 +84,13 @@ def _places(files: Files, options: SourceOptions) -> Iterator[list[Place]]:
         yield [directories, *brokers]
 
 
-def _held(places: Sequence[Place]) -> Mapping[TopicPartition, list[Holding]]:
+def _held(
+    places: Sequence[Place], wanted: Collection[TopicPartition]
+) -> Mapping[TopicPartition, list[Holding]]:
     """Return what there is of each partition, in the order of the places."""
     found: dict[TopicPartition, list[Holding]] = {}
     for place in places:
-        for partition, holdings in place.held().items():
+        for partition, holdings in place.held(wanted).items():
             found.setdefault(partition, []).extend(holdings)
     return found
 

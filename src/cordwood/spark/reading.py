@@ -65,6 +65,8 @@ class _Reading:
             columns=self._columns,
             start=wanted.start,
             end=wanted.end,
+            min_timestamp=self._options.narrowing.times.least,
+            max_timestamp=self._options.narrowing.times.most,
             is_committed=self._options.is_committed,
             is_decided=True,
             chunking=CHUNKING,
@@ -75,7 +77,12 @@ class _Reading:
     def _fetched(self, wanted: Range, in_place_of: InPlaceOf) -> Iterator[pa.RecordBatch]:
         request = Request(
             columns=self._columns,
-            selection=Selection(first_offset=wanted.start, last_offset=wanted.end - 1),
+            selection=Selection(
+                first_offset=wanted.start,
+                last_offset=wanted.end - 1,
+                min_timestamp=self._options.narrowing.times.least,
+                max_timestamp=self._options.narrowing.times.most,
+            ),
             chunking=CHUNKING,
         )
         with connected(self._options) as consumer:

@@ -43,11 +43,17 @@ class Directories:
     def topics(self) -> Collection[str]:
         return self._topics
 
-    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
+    def partitions(self) -> Collection[TopicPartition]:
+        return self._paths
+
+    def held(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[Holding]]:
         found = {}
         for partition, path in self._paths.items():
-            with open_log(self._files, path) as reader:
-                found[partition] = held_by(reader, is_committed=self._is_committed)
+            if partition in wanted:
+                with open_log(self._files, path) as reader:
+                    found[partition] = held_by(reader, is_committed=self._is_committed)
         return found
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:

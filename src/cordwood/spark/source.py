@@ -4,14 +4,23 @@ driver   options ──► partitions found, offsets fixed ──► splits
 task     a split ──► batches of records ──► rows
 """
 
-from collections.abc import Iterator, MutableMapping, Sequence
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceWriter,
+    Filter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from cordwood.core.errors import SettingError
 from cordwood.spark import rows
+from cordwood.spark.filters import narrow
 from cordwood.spark.options import SourceOptions, parse_options
 from cordwood.spark.planning import plan
 from cordwood.spark.readiness import make_ready
@@ -21,6 +30,9 @@ from cordwood.spark.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: The module of Spark's in whose processes readings are planned that filters are handed to.
+_FILTERING: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 class SplitPartition(InputPartition):
@@ -48,7 +60,10 @@ class CordwoodSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what plans and reads; the schema may be a part of ours."""
-        return CordwoodReader(parse_options(self._given), tuple(schema.names))
+        options = parse_options(self._given)
+        is_filtering = options.takes_filters and _hands_over_filters()
+        kind = FilteringReader if is_filtering else CordwoodReader
+        return kind(options, tuple(schema.names))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
         """Return what writes; the options of writing are others than those of reading."""
@@ -72,6 +87,30 @@ class CordwoodReader(DataSourceReader):
         if isinstance(partition, SplitPartition) and partition.value is not None:
             make_ready()
             yield from read_split(partition.value, self._columns, options=self._options)
+
+
+class FilteringReader(CordwoodReader):
+    """A reading of what filters leave, for where Spark hands them over and the user wants it.
+
+    It has to be wanted: Spark 4.3 keeps what was planned with the filters of one query, and gives
+    it to the next query of the same DataFrame, whatever that one filters. Who loads a DataFrame for
+    each query gets the right rows.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # as Spark calls it
+        """Keep to the filters as far as that can be, and return those that Spark has to apply."""
+        narrowing, left = narrow(filters)
+        self._options = replace(self._options, narrowing=narrowing)
+        return left
+
+
+def _hands_over_filters() -> bool:
+    """Whether this is the process in which Spark hands over filters.
+
+    Elsewhere it refuses a reader that takes them, unless its setting allows to.
+    """
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    return _FILTERING in sys.modules or (main is not None and main.name == _FILTERING)
 
 
 def columns_of(options: SourceOptions) -> tuple[str, ...]:

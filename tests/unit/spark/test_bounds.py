@@ -1,13 +1,14 @@
 """What users say of where a reading begins and ends, as offsets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
 from cordwood.core.errors import SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.bounds import Extent, ensure_known, extent_of, resolve
+from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve
 from cordwood.spark.holdings import Holding, Range
+from cordwood.spark.narrowing import EVERYTHING, Interval, Narrowing
 from cordwood.spark.options import Bound, SourceOptions, TopicChoice
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
@@ -23,7 +24,13 @@ class TimedPlace:
     def topics(self) -> tuple[str, ...]:
         return ("orders",)
 
-    def held(self) -> Mapping[TopicPartition, Sequence[Holding]]:
+    def partitions(self) -> Collection[TopicPartition]:
+        return (ORDERS,)
+
+    def held(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[Holding]]:
+        assert ORDERS in wanted
         return {ORDERS: [Holding(self.first, self.end, None)]}
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
@@ -93,6 +100,33 @@ def test_reading_that_would_end_before_it_begins_is_refused() -> None:
 
     with pytest.raises(SettingError, match="of orders-0 the reading would begin at offset 30"):
         _resolved(starting=starting, ending=ending)
+
+
+def _narrowed(wanted: Range, narrowing: Narrowing, *places: TimedPlace) -> Range:
+    (found,) = narrowed([wanted], narrowing, places=places)
+    return found
+
+
+def test_offsets_outside_of_a_narrowing_are_cut_off() -> None:
+    wanted = Range(ORDERS, 10, 50)
+
+    assert _narrowed(wanted, Narrowing(offsets=Interval(20, 29))) == Range(ORDERS, 20, 30)
+    assert _narrowed(wanted, Narrowing(offsets=Interval(70, 80))) == Range(ORDERS, 70, 70)
+    assert _narrowed(wanted, EVERYTHING) == wanted
+
+
+def test_reading_begins_at_the_first_record_that_is_not_too_old() -> None:
+    wanted, place = Range(ORDERS, 10, 50), TimedPlace(10, 50)
+
+    assert _narrowed(wanted, Narrowing(times=Interval(least=20_000)), place).start == 20
+    assert _narrowed(wanted, Narrowing(times=Interval(least=60_000)), place).start == 50
+    assert _narrowed(wanted, Narrowing(times=Interval(most=20_000)), place) == wanted
+
+
+def test_hole_is_not_narrowed() -> None:
+    hole = Range(ORDERS, 90, 50)
+
+    assert _narrowed(hole, Narrowing(offsets=Interval(20, 29))) == hole
 
 
 @pytest.mark.parametrize(

@@ -23,21 +23,27 @@ def test_brokers_have_what_their_logs_have() -> None:
     with served(t=2) as fake:
         fake.ends["t", 1] = 7
         with asked_brokers(_options(fake)) as brokers:
-            held = brokers.held()
+            held = brokers.held([T0, T1])
 
     assert held == {T0: [Holding(0, 0, None)], T1: [Holding(0, 7, None)]}
 
 
+def test_brokers_are_asked_of_what_is_wanted_alone() -> None:
+    with served(t=2) as fake, asked_brokers(_options(fake)) as brokers:
+        assert brokers.partitions() == [T0, T1]
+        assert list(brokers.held([T1])) == [T1]
+
+
 def test_brokers_are_asked_once_for_all_partitions() -> None:
     with served(t=9) as fake, asked_brokers(_options(fake)) as brokers:
-        brokers.held()
+        brokers.held(brokers.partitions())
 
         assert len(fake.requests(ListOffsetsRequest)) == 2
 
 
 def test_committed_reading_asks_for_the_last_stable_offset() -> None:
     with served(t=1) as fake, asked_brokers(_options(fake, is_committed=True)) as brokers:
-        brokers.held()
+        brokers.held(brokers.partitions())
 
         assert fake.requests(ListOffsetsRequest)[-1].isolation_level == 1
 
@@ -72,7 +78,7 @@ def test_settings_of_clients_are_taken_by_kafkas_names() -> None:
     with served(t=1) as fake:
         client = {"client.id": "me", "max.poll.records": "7"}
         with asked_brokers(_options(fake, client=client)) as brokers:
-            assert brokers.held()[T0]
+            assert brokers.held([T0])[T0]
 
 
 def test_setting_that_no_client_has_is_refused() -> None:
@@ -90,4 +96,4 @@ def test_broker_that_hangs_is_named() -> None:
         with pytest.raises(
             RequestTimedOutError, match=f"broker {fake.address} did not answer ListOffsets"
         ):
-            brokers.held()
+            brokers.held(brokers.partitions())

@@ -32,13 +32,13 @@ def _found(files: MemoryFiles, *paths: str, choice: TopicChoice = TopicChoice())
 def test_partitions_of_a_log_directory_are_found() -> None:
     found = _found(_files("orders-1", "orders-0", "__consumer_offsets-7"), "/logs")
 
-    assert sorted(map(str, found.held())) == ["orders-0", "orders-1"]
+    assert sorted(map(str, found.partitions())) == ["orders-0", "orders-1"]
 
 
 def test_directory_of_one_partition_is_a_place_too() -> None:
     found = _found(_files("orders-0", "orders-1"), "/logs/orders-1")
 
-    assert list(map(str, found.held())) == ["orders-1"]
+    assert list(map(str, found.partitions())) == ["orders-1"]
 
 
 def test_topics_that_are_not_wanted_are_left_out_and_known() -> None:
@@ -46,7 +46,7 @@ def test_topics_that_are_not_wanted_are_left_out_and_known() -> None:
 
     found = _found(_files("orders-0", "payments-0"), "/logs", choice=choice)
 
-    assert list(map(str, found.held())) == ["payments-0"]
+    assert list(map(str, found.partitions())) == ["payments-0"]
     assert found.topics() == {"orders", "payments"}
 
 
@@ -96,16 +96,22 @@ def test_partition_that_was_just_made_is_empty() -> None:
     files = MemoryFiles()
     files.make_directory("/orders-0")
 
-    assert Directories(files, {ORDERS: "/orders-0"}).held() == {
-        ORDERS: [Holding(0, 0, "/orders-0")]
-    }
+    held = Directories(files, {ORDERS: "/orders-0"}).held([ORDERS])
+
+    assert held == {ORDERS: [Holding(0, 0, "/orders-0")]}
 
 
 def test_directories_have_what_each_of_them_has() -> None:
     files = _files("orders-0")
     place = Directories(files, {ORDERS: "/logs/orders-0"})
 
-    assert place.held() == {ORDERS: [Holding(0, 1, "/logs/orders-0")]}
+    assert place.held([ORDERS]) == {ORDERS: [Holding(0, 1, "/logs/orders-0")]}
+
+
+def test_directories_that_are_not_wanted_are_not_opened() -> None:
+    place = Directories(MemoryFiles(), {ORDERS: "/nowhere/orders-0"})
+
+    assert place.held([]) == {}
 
 
 def test_times_are_looked_up_where_the_partition_is() -> None:

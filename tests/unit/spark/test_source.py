@@ -1,5 +1,6 @@
 """What Spark is told of the source before any task runs."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,12 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
+from pyspark.sql.datasource import GreaterThan
 from pyspark.sql.types import LongType, StructField, StructType
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.source import CordwoodSource
+from cordwood.spark.options import SourceOptions
+from cordwood.spark.source import CordwoodSource, FilteringReader
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
 
@@ -53,6 +56,42 @@ def test_reader_yields_the_columns_of_the_schema_it_is_given(tmp_path: Path) -> 
     (partition,) = reader.partitions()
 
     assert list(reader.read(partition)) == [pa.record_batch({"offset": [0, 1]})]
+
+
+@pytest.mark.parametrize("is_wanted", ("true", "false"))
+def test_reader_takes_filters_where_spark_hands_them_over_and_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, is_wanted: str
+) -> None:
+    planner = "pyspark.sql.worker.data_source_pushdown_filters"
+    monkeypatch.setitem(sys.modules, planner, sys.modules[__name__])
+
+    reader = CordwoodSource({"path": "logs", "pushFilters": is_wanted}).reader(_offsets_alone())
+
+    assert isinstance(reader, FilteringReader) is (is_wanted == "true")
+
+
+def test_reader_refuses_filters_where_spark_would_refuse_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(
+        sys.modules, "pyspark.sql.worker.data_source_pushdown_filters", raising=False
+    )
+
+    reader = CordwoodSource({"path": "logs", "pushFilters": "true"}).reader(_offsets_alone())
+
+    assert not isinstance(reader, FilteringReader)
+
+
+def test_reader_reads_what_its_filters_leave(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / name(0)).write_bytes(v2(0, 9))
+    reader = FilteringReader(SourceOptions(paths=(str(tmp_path),)), ("offset",))
+
+    left = reader.pushFilters([GreaterThan(("offset",), 7)])
+
+    (partition,) = reader.partitions()
+    assert list(left) == []
+    assert list(reader.read(partition)) == [pa.record_batch({"offset": [8, 9]})]
 
 
 def _offsets_alone() -> StructType:
