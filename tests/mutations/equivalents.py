@@ -38,6 +38,10 @@ EQUIVALENT: Final[Mapping[str, str]] = {
     " | self._pace.went(stride.batches) -> pass": (
         "it says how soon a stride pays again, which changes how fast it goes"
     ),
+    "keymap.PlainKeyMap._noted: for number, (size, word) in "
+    "enumerate(zip(keys.sizes, keys.words, strict=True), first_number): | True -> False": (
+        "sizes and words are noted in pairs"
+    ),
     "marking.Marking.__init__: self.keys = 0 | self.keys = 0 -> pass": _SET_LATER,
     "marking.Marking.__init__: self.keys = 0 | 0 -> 1": _SET_LATER,
     "marking.Marking.__init__: self._unkeyed_dirty = 0 | self._unkeyed_dirty = 0 -> pass": (

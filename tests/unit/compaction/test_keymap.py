@@ -124,6 +124,16 @@ def test_range_is_halved_when_its_keys_take_more_than_the_memory(room: int, rang
     assert passed(key_map, chunk(batch(0, "a1 z2"))) == ranges
 
 
+def test_half_a_range_ends_before_the_first_hash_of_the_other_half() -> None:
+    middle = HASHES // 2
+    key_map = PlainKeyMap(Marks(2), ONE_KEY, hash_of=lambda key, _: middle * (key == b"z"))
+
+    key_map.begin(0)
+    key_map.learn(chunk(batch(0, "a1 z2")), first_offset=0)
+
+    assert key_map.settle() == middle
+
+
 def test_range_is_halved_down_to_a_single_hash() -> None:
     key_map = PlainKeyMap(Marks(2), ONE_KEY, hash_of=lambda key, _: key == b"z")
 
@@ -181,7 +191,7 @@ def test_old_formats_are_learnt(codec: Codec) -> None:
 def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
     marks = Marks(5)
     key_map = PlainKeyMap(marks, ROOM)
-    dirty = NotedKeys(b"abba", array("i", [1, 2, 1]), array("Q", [0, 0, 0]), array("q", [4, 7, 8]))
+    dirty = NotedKeys(b"abba", array("i", [1, 2, 1]), array("Q", [0, 0, 0]), array("q", [4, 7, 10]))
     clean = NotedKeys(b"bbc", array("i", [2, 1]), array("Q", [0, 0]), array("q", [0, 3]))
 
     key_map.begin(0)
