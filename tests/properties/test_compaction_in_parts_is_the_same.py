@@ -20,7 +20,7 @@ class LogInParts(CleanedLog):
     """Makes each pass twice, and goes on with what was made in parts."""
 
     def run_job(self, job: CleaningJob, control: Watched | None = None) -> Cleaning:
-        part_bytes = (1, 100, 1 << 20)[job.plan.end % 3]
+        part_bytes = (1, 700, 1 << 20)[job.plan.end % 3]
         whole = super().run_job(job, control)
         files = self._cleaned_files()
         remove_cleaned(self.place.files, job.directory)

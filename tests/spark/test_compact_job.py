@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 FILES = SystemFiles()
 #: Between the sizes of the logs.
 WHOLE_OF_SOME = 8200
-ORDER = CompactJobOrder(verify=Verify.ALWAYS, seed=7, is_rolled=True, part_bytes=300)
+ORDER = CompactJobOrder(verify=Verify.ALWAYS, seed=7, is_rolled=True, part_bytes=2000)
 
 
 def places(world: Path) -> list[PlaceToCompact]:

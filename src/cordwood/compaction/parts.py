@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from cordwood.compaction.chunks import ChunkReader
 from cordwood.compaction.cleaned import CleanedWriter
 from cordwood.compaction.engine import HASHES, MOST_BUCKETS, Chunk, Counts, Engine, NotedKeys
+from cordwood.compaction.fates import SegmentSurvey
 from cordwood.compaction.job import CleanedGroup, Cleaning, CleaningJob, PassControl
 from cordwood.compaction.key_hash import joined_streams
 from cordwood.compaction.marking import Marking
@@ -28,8 +29,8 @@ from cordwood.compaction.passes import KeysSeen, Pass, concluded, failing
 from cordwood.compaction.stretches import Stretch, Surveyed
 from cordwood.core.ports import Files
 
-#: What a record takes, beside its key, where its bucket is settled: what is noted, marks, a slot.
-_NOTED_BYTES: Final = 64
+#: What a record takes at the most, beside its key, where it is noted and where it is settled.
+_NOTED_BYTES: Final = 128
 
 
 class Part(NamedTuple):
@@ -166,7 +167,10 @@ class PassInParts:
 
 
 def parts_of(groups: Sequence[Sequence[Surveyed]], *, part_bytes: int) -> list[Part]:
-    """Cut groups into parts of about so many bytes, between chunks; each has one at least."""
+    """Cut groups between chunks, so that what is noted of a part surely fits so many bytes.
+
+    Each group has one part at least, and each part one chunk.
+    """
     return [
         Part(number, pieces)
         for number, group in enumerate(groups)
@@ -180,7 +184,7 @@ def buckets_for(groups: Sequence[Sequence[Surveyed]], *, memory_bytes: int) -> i
     Compressed keys may take more than their part of the log does.
     """
     surveys = [each.survey for group in groups for each in group]
-    most = sum(each.size + _NOTED_BYTES * each.records for each in surveys)
+    most = sum(map(_noted_bytes, surveys))
     needed = max(1, -(-most // memory_bytes))
     return min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
 
@@ -231,20 +235,26 @@ def _stretch(pieces: Sequence[Surveyed]) -> Stretch:
 
 def _cut(group: Sequence[Surveyed], part_bytes: int) -> Iterator[tuple[Surveyed, ...]]:
     """Yield the parts of a group; an empty one is one part."""
-    pieces, size = list[Surveyed](), 0
+    pieces, taken = list[Surveyed](), 0
     for source, survey in group:
-        begin, ends = 0, [*survey.chunk_positions[1:], survey.size]
-        for stop, (start, end) in enumerate(zip(survey.chunk_positions, ends, strict=False), 1):
-            size += end - start
-            if size >= part_bytes:
+        begin, count = 0, len(survey.chunk_positions)
+        for stop in range(1, count + 1):
+            taken += _noted_bytes(survey.chunks(stop - 1, stop))
+            if taken >= part_bytes:
                 yield (*pieces, Surveyed(source, survey.chunks(begin, stop)))
-                pieces, size, begin = [], 0, stop
-        if begin < len(survey.chunk_positions):
-            pieces.append(Surveyed(source, survey.chunks(begin, len(survey.chunk_positions))))
+                pieces, taken, begin = [], 0, stop
+        if begin < count:
+            pieces.append(Surveyed(source, survey.chunks(begin, count)))
     if pieces:
         yield tuple(pieces)
     elif not any(each.survey.size for each in group):
         yield tuple(group)
+
+
+def _noted_bytes(survey: SegmentSurvey) -> int:
+    """Return what the records of chunks take at the most when they are noted."""
+    first = survey.chunk_positions[0] if survey.chunk_positions else 0
+    return survey.size - first + _NOTED_BYTES * survey.records
 
 
 def _numbered(each: Sequence[NotedKeys], first: int) -> list[tuple[int, NotedKeys]]:

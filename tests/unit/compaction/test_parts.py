@@ -34,6 +34,8 @@ from tests.unit.storage.log_samples import DIRECTORY
 
 JOB = CleaningJob(directory=DIRECTORY, plan=plan(), memory_bytes=1 << 20, io_buffer_bytes=4096)
 SEED = 11
+#: What a record counts for beside its bytes.
+NOTED = 128
 NOTHING = NotedKeys(b"", array("i"), array("Q"), array("q"))
 
 
@@ -82,13 +84,15 @@ def filled(*texts: str) -> CleanedLog:
 
 
 def test_large_segment_is_cut_between_chunks() -> None:
-    parts = parts_of([[surveyed(0, 40, 40, 40)]], part_bytes=50)
+    parts = parts_of([[surveyed(0, 40, 40, 40)]], part_bytes=NOTED + 50)
 
     assert [cut(each) for each in parts] == [(0, [(0, [0, 40], 80)]), (0, [(0, [80], 120)])]
 
 
 def test_small_segments_of_a_group_are_one_part() -> None:
-    parts = parts_of([[surveyed(0, 20), surveyed(1, 20), surveyed(2, 20)]], part_bytes=40)
+    parts = parts_of(
+        [[surveyed(0, 20), surveyed(1, 20), surveyed(2, 20)]], part_bytes=2 * NOTED + 40
+    )
 
     assert [cut(each)[1] for each in parts] == [
         [(0, [0], 20), (1, [0], 20)],
@@ -97,7 +101,7 @@ def test_small_segments_of_a_group_are_one_part() -> None:
 
 
 def test_parts_never_reach_over_a_groups_end() -> None:
-    parts = parts_of([[surveyed(0, 20)], [surveyed(1, 20)]], part_bytes=100)
+    parts = parts_of([[surveyed(0, 20)], [surveyed(1, 20)]], part_bytes=1 << 20)
 
     assert [each.group for each in parts] == [0, 1]
 
@@ -109,12 +113,12 @@ def test_empty_group_is_a_part() -> None:
 
 
 def test_part_has_the_records_of_its_chunks() -> None:
-    last = parts_of([[surveyed(5, 40, 40, 40)]], part_bytes=80)[-1]
+    last = parts_of([[surveyed(5, 40, 40, 40)]], part_bytes=2 * NOTED + 80)[-1]
 
     assert (last.stretch.first_number, last.stretch.records) == (7, 1)
 
 
-@pytest.mark.parametrize(("memory", "buckets"), ((1000, 1), (300, 2), (100, 8), (50, 16)))
+@pytest.mark.parametrize(("memory", "buckets"), ((1000, 1), (400, 2), (100, 8), (50, 16)))
 def test_buckets_are_as_many_as_memory_asks_for(memory: int, buckets: int) -> None:
     groups = [[surveyed(0, 136, 136), surveyed(2, 10)]]
 
@@ -173,7 +177,7 @@ def test_bucket_without_keys_tells_of_its_groups_all_the_same() -> None:
 # -- all of it
 
 
-@pytest.mark.parametrize("part_bytes", (1, 200, 1 << 20))
+@pytest.mark.parametrize("part_bytes", (1, 1000, 1 << 20))
 def test_pass_in_parts_is_the_same(part_bytes: int) -> None:
     cleaned = filled("a1 b1 -1", "b2 c- d1", "a3 e- c4")
     plan = cleaned.plan()

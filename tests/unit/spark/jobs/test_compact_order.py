@@ -8,10 +8,11 @@ def test_order_is_that_of_one_process_if_nothing_else_is_said() -> None:
     order = CompactJobOrder()
 
     assert isinstance(order, CompactOrder)
-    assert (order.memory_bytes, order.verify) == (
-        CompactOrder().memory_bytes,
-        CompactOrder().verify,
-    )
+    assert (order.wishes, order.verify) == (CompactOrder().wishes, CompactOrder().verify)
+
+
+def test_task_takes_less_memory_than_a_process_that_is_alone() -> None:
+    assert CompactJobOrder().memory_bytes < CompactOrder().memory_bytes
 
 
 def test_log_that_is_shared_out_has_some_parts() -> None:
