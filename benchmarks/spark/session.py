@@ -84,29 +84,33 @@ def _session(jars: list[str]) -> SparkSession:
 
 def _measured(spark: SparkSession, name: str, question: Question) -> Answer:
     verb = _VERBS[question["ask"]]
-    spent, read, start = *_used(), perf_counter()
+    before, start = _used(), perf_counter()
     found = verb(spark, name, question)
     seconds = perf_counter() - start
-    spent_after, read_after = _used()
-    return Answer(
-        found=found, seconds=seconds, processor=spent_after - spent, read_bytes=read_after - read
-    )
-
-
-def _used() -> tuple[float, int]:
-    """Processor seconds of this session's processes, and bytes that those of Python have read."""
     ticks, read = 0, 0
+    for process, used in _used().items():
+        ticks_before, read_before = before.get(process, (0, 0))
+        ticks, read = ticks + used[0] - ticks_before, read + used[1] - read_before
+    return Answer(found=found, seconds=seconds, processor=ticks / _TICKS, read_bytes=read)
+
+
+def _used() -> dict[str, tuple[int, int]]:
+    """What each process of this session has used of the processor, and those of Python have read.
+
+    Processes that have ended count with the one that has waited for them.
+    """
+    used = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) != os.getsid(0):
                 continue
-            ticks += sum(map(int, fields[11:15]))
-            if "python" in (process / "comm").read_text():
-                read += int((process / "io").read_text().split()[1])
+            is_python = "python" in (process / "comm").read_text()
+            read = int((process / "io").read_text().split()[1]) if is_python else 0
+            used[process.name] = sum(map(int, fields[11:15])), read
         except OSError:
             continue  # it has ended
-    return ticks / _TICKS, read
+    return used
 
 
 # -- what can be asked
