@@ -6,9 +6,10 @@ a program for. What all commands share is in `cli.spark.running`.
 
 import typer
 
-from cordwood.cli.spark import audit, compact, convert, export, replay, verify
+from cordwood.cli.spark import audit, compact, convert, export, read, replay, verify
 
 app = typer.Typer(help="Jobs over logs, run by Spark.", no_args_is_help=True)
+read.add_to(app)
 verify.add_to(app)
 compact.add_to(app)
 convert.add_to(app)

@@ -10,7 +10,6 @@ from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
 from cordwood.cli.spark.running import AsJson, Conf, Master, running
 from cordwood.cli.topic_settings import BrokerConfig, Config
-from cordwood.cli.warming import log_bytes, warm_for
 
 Paths = Annotated[
     list[str], typer.Argument(help="Log directories, partitions, or files of segments.")
@@ -33,7 +32,6 @@ def verify(
     beside = None if broker_config is None else absolute(broker_config)
     given = pairs_in(config)
     with running("verify", master=master, conf=conf) as (spark, progress):
-        warm_for(log_bytes(places))
         found = jobs.verify(spark, places, config=given, broker_config=beside, progress=progress)
     say(found.to_json() if as_json else str(found))
     if found.is_damaged:

@@ -1,0 +1,45 @@
+"""`cordwood spark read` as it is called; `tests/spark` runs it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cordwood.cli.spark import read
+from cordwood.client.record_set import ConsumedRecord
+from cordwood.records.record import TimestampType
+from tests.unit.cli.commands import run
+from tests.unit.cli.spark.test_verify import without_spark
+
+CREATE = TimestampType.CREATE_TIME
+
+
+def two(_spark: None, _options: object) -> Iterator[ConsumedRecord[bytes, bytes]]:
+    for offset in (0, 1):
+        yield ConsumedRecord("t", 0, offset, 5, CREATE, None, b"%d" % offset, (), leader_epoch=-1)
+
+
+@pytest.fixture(autouse=True)
+def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "running", without_spark)
+    monkeypatch.setattr(read, "records", two)
+    monkeypatch.setattr(read, "counted", lambda _spark, options: len(options))
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    (
+        ((), "0\n1\n"),
+        (("--max-messages", "1"), "0\n"),
+        (("--key-separator", "=", "--null-marker", "-"), "-=0\n-=1\n"),
+        (("--count", "--topic", "t"), "2\n"),
+    ),
+)
+def test_read_prints_records_as_lines_or_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    printed: str,
+) -> None:
+    said = run(("spark", "read", "logs", *words), monkeypatch, capfd)
+
+    assert (said.code, said.out) == (0, printed)
