@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cordwood.spark.jobs.running import Tell
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.timeout(600)
 
 
 class Heard:

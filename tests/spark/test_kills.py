@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PARTS = 6
 
+pytestmark = pytest.mark.timeout(600)
+
 
 def begin(world: Path) -> None:
     for number in range(PARTS):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+pytestmark = pytest.mark.timeout(600)
+
+
 def test_read_prints_all_there_is(
     spark: "SparkSession",
     tmp_path: Path,

@@ -11,7 +11,7 @@ from tests.unit.cli.commands import run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize(
