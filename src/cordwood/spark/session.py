@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cordwood.core.errors import SettingError, SparkError
 
-__all__ = ("DataFrame", "SparkSession", "session")
+__all__ = ("DataFrame", "SparkSession", "is_submitted", "session")
 
 #: What a command on a terminal does not need.
 _QUIET: Final = {
@@ -46,21 +46,25 @@ def session(
         begun.stop()
 
 
+def is_submitted() -> bool:
+    """Whether spark-submit has started this program; it prints both of its outputs as one."""
+    return _SUBMITTED in os.environ
+
+
 def _begin(name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
-    is_submitted = _SUBMITTED in os.environ
-    if master is not None and is_submitted:
+    if master is not None and is_submitted():
         raise SettingError(
             "spark-submit has said which master it is",
             key="master",
             remedy="give --master to spark-submit, before the name of the program",
         )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if not is_submitted and (master or conf.get("spark.master", "local")).startswith("local"):
+    if not is_submitted() and (master or conf.get("spark.master", "local")).startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else is to reach it
     builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
-    for key, value in (conf if is_submitted else {**_QUIET, **conf}).items():
+    for key, value in (conf if is_submitted() else {**_QUIET, **conf}).items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()

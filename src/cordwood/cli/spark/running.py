@@ -1,6 +1,7 @@
 """What the commands of `cordwood spark` share: their session, and how they tell of their progress.
 
-A bar on a terminal; where there is none, a line for each tenth that is done.
+A bar on a terminal; where there is none, a line for each tenth that is done. Below spark-submit
+nothing, for words and data would come out as one, and Spark tells of tasks itself.
 """
 
 import sys
@@ -47,18 +48,24 @@ def running(
     """Yield what a job runs in; SparkError where there is no Spark."""
     given = pairs_in(conf)
     try:
-        from cordwood.spark.session import session  # noqa: PLC0415  # pyspark: 0.5 s
+        from cordwood.spark.session import is_submitted, session  # noqa: PLC0415  # pyspark: 0.5 s
     except ImportError as error:
         raise SparkError(
             f"Spark is not there: {error}", remedy="pip install 'cordwood[spark]'"
         ) from error
-    with session(f"cordwood {job}", master=master, conf=given) as spark, progress() as told:
+    begun = session(f"cordwood {job}", master=master, conf=given)
+    with begun as spark, progress(is_shown=not is_submitted()) as told:
         yield Running(spark, told)
 
 
 @contextmanager
-def progress() -> Iterator["Progress"]:
+def progress(*, is_shown: bool = True) -> Iterator["Progress"]:
     """Yield who shows how far a job has come."""
+    if not is_shown:
+        from cordwood.spark.jobs import UNSEEN  # noqa: PLC0415  # help needs none of it
+
+        yield UNSEEN
+        return
     if not is_terminal(sys.stderr):
         yield Lines()
         return

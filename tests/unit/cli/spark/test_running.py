@@ -36,6 +36,14 @@ def test_progress_is_lines_elsewhere() -> None:
         assert isinstance(told, Lines)
 
 
+def test_progress_is_not_shown_among_data(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress(is_shown=False) as told:
+        told.begin("verify", 10)
+        told.advance(10)
+
+    assert capsys.readouterr() == ("", "")
+
+
 def test_lines_come_for_each_tenth(capsys: pytest.CaptureFixture[str]) -> None:
     lines = Lines()
     lines.begin("verify", 2_000)
