@@ -3,8 +3,6 @@
 places ──► what each has ──► ranges ──► pieces ──► splits
            of which          in offsets  one place   by bytes, where
            partitions                    each        they are known
-
-Tasks only load kernels: if there is much to read, they are compiled here, once on a machine.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,7 +12,6 @@ from typing import NamedTuple
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
-from cordwood.records.kernels import warm_for
 from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve
 from cordwood.spark.brokers import asked_brokers
 from cordwood.spark.gaps import close_holes
@@ -59,7 +56,6 @@ def whole_plan(options: SourceOptions, *, is_open: bool = False) -> Plan:
         pieces += close_holes(files, holes, options=options)
         pieces.sort(key=lambda piece: piece.range)
     splits = split_pieces(files, pieces, options=options)
-    warm_for(sum(split.size for split in splits))
     return Plan(extents, {each.partition: each for each in ranges}, splits)
 
 

@@ -87,14 +87,3 @@ def test_topic_that_is_nowhere_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SettingError, match="no topic 'tt' to read from; did you mean t"):
         plan(SourceOptions(paths=(_with_log(tmp_path, 4),), topics=topics))
-
-
-def test_kernels_are_at_hand_before_much_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes: list[int] = []
-    monkeypatch.setattr("cordwood.spark.planning.warm_for", sizes.append)
-
-    plan(SourceOptions(paths=(_with_log(tmp_path, 4),), max_records=1))
-
-    assert sizes == [4 * len(v2(0))]
