@@ -38,7 +38,8 @@ $(PEERS): requirements/peers.txt $(SPARK)
 
 setup: $(INSTALLED) $(PEERS) ## the virtual environment with everything in it
 
-demo: $(INSTALLED) ## what exists, with numbers
+demo: $(SPARK) ## what exists, with numbers and pictures
+	@scripts/setup-java
 	@$(PY) -m examples.demo
 
 test: $(INSTALLED) ## the fast tests

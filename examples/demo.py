@@ -1,18 +1,19 @@
-"""What exists so far, in numbers and a picture: records as bytes, columns, a log, and on a broker.
+"""What exists, in numbers and pictures: records as bytes, columns, a log, a broker, and Spark.
 
     make demo
 
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
 plain-Python twin, damaged on purpose, and handed down to the oldest format. Then a log is written
-to a temporary folder, left behind as a dying process leaves it, and opened again. At last a broker
-serves, is killed while orders come in, and serves again. The figures are of this machine, in this
-run.
+to a temporary folder, left behind as a dying process leaves it, and opened again. A broker
+serves, is killed while orders come in, and serves again, and Spark joins, compacts, exports and
+proves what a broker has written: that becomes a page, build/demo.html. The figures are of this
+machine, in this run.
 """
 
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,23 +34,16 @@ from cordwood.storage.loading import LogPlace, LogTools
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from examples.broker_demo import show_broker
+from examples.demo_report import lines, page
+from examples.shop import orders
+from examples.spark_demo import run_story
 
-CUSTOMERS = 1_000
 RECORDS_A_BATCH = 160
 BATCHES = 300
 COPIES = 20
 BAR = 40
+REPORT = Path("build", "demo.html")
 COLUMNS = ("offset", "timestamp", "key", "value")
-
-
-def orders(first: int, count: int) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield orders as a shop would send them: key, value, time."""
-    for number in range(first, first + count):
-        customer = number * 7919 % CUSTOMERS
-        value = b'{"order": %d, "customer": %d, "cents": %d, "state": "placed"}' % (
-            *(number, customer, number * 31 % 100_000),
-        )
-        yield b"customer-%d" % customer, value, 1_790_000_000_000 + 25 * number
 
 
 def segment(codec: cordwood.Codec) -> bytes:
@@ -166,6 +160,15 @@ def open_owned(folder: str) -> Log:
     return Log.open(place, tools, clock=SystemClock())
 
 
+def show_spark() -> None:
+    """Let Spark work on the logs of a broker, and write down what was seen."""
+    story = run_story()
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(page(story), encoding="utf-8")
+    print(f"\na shop's records, by the broker and by Spark\n\n{lines(story)}\n")
+    print(f"with pictures: {REPORT}")
+
+
 class Nothing:
     """A log of one life deletes nothing."""
 
@@ -183,6 +186,7 @@ def main() -> None:
     show_formats(segments[cordwood.Codec.NONE])
     show_log(segments[cordwood.Codec.NONE])
     show_broker((key, value) for key, value, _ in orders(0, RECORDS_A_BATCH * BATCHES))
+    show_spark()
 
 
 if __name__ == "__main__":
