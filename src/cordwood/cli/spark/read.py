@@ -1,6 +1,5 @@
 """`cordwood spark read`: the records of logs, printed as `cordwood consume` does, or counted."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,10 +11,11 @@ from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
 from cordwood.cli.spark.export import BootstrapServer, Option, Paths, Topic, source_options
 from cordwood.cli.spark.running import Conf, Master, running
-from cordwood.client.record_set import ConsumedRecord
-from cordwood.records.record import TimestampType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cordwood.client.record_set import ConsumedRecord
     from cordwood.spark.session import SparkSession
 
 EXAMPLE: Final = "Example: cordwood spark read kafka-logs --topic orders --json --max-messages 10"
@@ -66,8 +66,10 @@ def counted(spark: "SparkSession", options: dict[str, str]) -> int:
 
 def records(
     spark: "SparkSession", options: dict[str, str]
-) -> Iterator[ConsumedRecord[bytes, bytes]]:
+) -> "Iterator[ConsumedRecord[bytes, bytes]]":
     """Yield the records, as one task after the other has read them."""
+    from cordwood.client.record_set import ConsumedRecord  # noqa: PLC0415  # help needs none of it
+    from cordwood.records.record import TimestampType  # noqa: PLC0415  # as above
     from cordwood.spark import read as frame_of  # noqa: PLC0415  # help needs none of it
 
     asked = {**options, "includeHeaders": "true"}
