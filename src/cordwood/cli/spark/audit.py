@@ -6,18 +6,17 @@ import typer
 
 from cordwood.cli.endings import FOUND_WRONG
 from cordwood.cli.output import say
-from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
-from cordwood.cli.spark.export import (
+from cordwood.cli.spark.running import AsJson, Conf, Master, running
+from cordwood.cli.spark.sources import (
     BootstrapServer,
     Format,
     Option,
     Paths,
     Table,
     Topic,
-    source_options,
+    options_of,
 )
-from cordwood.cli.spark.running import AsJson, Conf, Master, running
 from cordwood.cli.warming import log_bytes, warm_for
 
 EXAMPLE: Final = "Example: cordwood spark audit kafka-logs --of lake/orders --topic orders"
@@ -44,8 +43,9 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
     places = [absolute(path) for path in paths or ()]
-    options = source_options(places, topics=topic, servers=bootstrap_server) | pairs_in(option)
-    options |= {"format": format_} | ({} if table is None else {"table": table})
+    options = options_of(
+        places, option, topics=topic, servers=bootstrap_server, format=format_, table=table
+    )
     with running("audit", master=master, conf=conf) as (spark, progress):
         warm_for(log_bytes(places))
         found = jobs.audit(spark, absolute(of), options=options, progress=progress)

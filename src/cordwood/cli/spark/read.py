@@ -7,10 +7,9 @@ import typer
 
 from cordwood.cli.consume import AsJson, MaxMessages, NullMarker, Separator
 from cordwood.cli.output import say, write
-from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
-from cordwood.cli.spark.export import BootstrapServer, Option, Paths, Topic, source_options
 from cordwood.cli.spark.running import Conf, Master, running
+from cordwood.cli.spark.sources import BootstrapServer, Option, Paths, Topic, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +45,7 @@ def read(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.cli.consuming import writer  # noqa: PLC0415  # help needs none of it
 
     places = [absolute(path) for path in paths or ()]
-    options = source_options(places, topics=topic, servers=bootstrap_server) | pairs_in(option)
+    options = options_of(places, option, topics=topic, servers=bootstrap_server)
     line_of = writer(key_separator, null_marker, is_json=as_json)
     with running("read", master=master, conf=conf) as (spark, _):
         if count:

@@ -8,14 +8,11 @@ from cordwood.cli.connecting import BROKER, BootstrapServer
 from cordwood.cli.output import say
 from cordwood.cli.pairs import pairs_in
 from cordwood.cli.paths import absolute
-from cordwood.cli.spark.export import source_options
 from cordwood.cli.spark.running import AsJson, Conf, Master, running
+from cordwood.cli.spark.sources import Paths, options_of
 
 EXAMPLE: Final = "Example: cordwood spark replay kafka-logs --topic orders --to orders-again"
 
-Paths = Annotated[
-    list[str] | None, typer.Argument(help="Log directories, or partitions; none with brokers.")
-]
 Topic = Annotated[str, typer.Option(help="The topic that is read.")]
 To = Annotated[str, typer.Option(metavar="TOPIC", help="The topic that it is sent to.")]
 From = Annotated[
@@ -62,7 +59,7 @@ def replay(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
     places = [absolute(path) for path in paths or ()]
-    options = source_options(places, topics=[topic], servers=from_server) | pairs_in(option)
+    options = options_of(places, option, topics=[topic], servers=from_server)
     settings = {"bootstrap.servers": bootstrap_server or BROKER, **pairs_in(command_property)}
     sink = {"topic": to, **{f"kafka.{name}": text for name, text in settings.items()}}
     kept = None if state is None else absolute(state)

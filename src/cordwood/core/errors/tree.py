@@ -82,32 +82,26 @@ class DamagedFileError(CordwoodError):
         return f"{self.path}: {self.what}{place}; {self.remedy}"
 
 
-class LogDirectoryError(CordwoodError):
+class PlaceError(CordwoodError):
+    """What is found at a path cannot be used as it is; the text says what to do."""
+
+    def __init__(self, problem: str, *, path: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the path, the problem, then the remedy."""
+        return f"{self.path}: {self.problem}; {self.remedy}"
+
+
+class LogDirectoryError(PlaceError):
     """A log directory cannot be used as it is: it is locked, foreign, or contradicts another."""
 
-    def __init__(self, problem: str, *, path: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.path = path
-        self.remedy = remedy
 
-    def __str__(self) -> str:
-        """Return the directory, the problem, then the remedy."""
-        return f"{self.path}: {self.problem}; {self.remedy}"
-
-
-class TableError(CordwoodError):
+class TableError(PlaceError):
     """A table outside of the log cannot take what it is offered, or is not what it is taken for."""
-
-    def __init__(self, problem: str, *, path: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.path = path
-        self.remedy = remedy
-
-    def __str__(self) -> str:
-        """Return the table, the problem, then the remedy."""
-        return f"{self.path}: {self.problem}; {self.remedy}"
 
 
 class ListenError(CordwoodError):

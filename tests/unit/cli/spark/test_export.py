@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from cordwood.cli.spark import export
-from cordwood.cli.spark.export import source_options
 from cordwood.spark import jobs
 from tests.unit.cli.commands import run
 from tests.unit.cli.spark.test_verify import without_spark
@@ -40,10 +39,4 @@ def test_export_passes_on_what_it_is_told(
         "subscribe": "a,b",
         "gap": "record",
         "paths": json.dumps([str(tmp_path / "logs")]),
-    }
-
-
-def test_brokers_may_be_all_there_is() -> None:
-    assert source_options([], topics=None, servers="localhost:9092") == {
-        "kafka.bootstrap.servers": "localhost:9092"
     }
