@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import InconsistentTopicIdError, SettingError
 from cordwood.core.types import TopicPartition
-from cordwood.spark.holdings import Holding, Place, Range
+from cordwood.spark.holdings import Holding, Place, Range, TopicOf
 from cordwood.spark.narrowing import Interval, Narrowing
 from cordwood.spark.options import EARLIEST, LATEST, Bound, SourceOptions
 
@@ -59,6 +59,27 @@ def ensure_known(
                 key=key,
                 remedy=f"choose from {', '.join(map(str, sorted(partitions)))}",
             )
+
+
+def topic_ids_of(places: Sequence[Place], wanted: Collection[TopicPartition]) -> Mapping[str, str]:
+    """Return the ids of topics by their names; refuse to read two topics as if they were one.
+
+    A topic that was deleted and made anew has another id, and its offsets begin anew: what a
+    directory has of the old one is not the history of what brokers have of the new one.
+    """
+    found: dict[str, TopicOf] = {}
+    for place in places:
+        for partition, told in sorted(place.topic_ids().items()):
+            if partition not in wanted:
+                continue
+            first = found.setdefault(partition.topic, told)
+            if first.topic_id != told.topic_id:
+                raise InconsistentTopicIdError(
+                    f"of {partition.topic} there are two topics, {first.topic_id} in "
+                    f"{first.said_by} and {told.topic_id} in {told.said_by}: it was deleted and "
+                    "made anew, or these are two clusters; read one of them at a time"
+                )
+    return {topic: told.topic_id for topic, told in found.items()}
 
 
 def resolve(

@@ -6,18 +6,23 @@ named by the error; how long it may take is `kafka.request.timeout.ms`, and with
 the last stable offset.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from cordwood.client.blocking import Admin, Consumer
+from cordwood.client.described import TopicDescription
 from cordwood.client.settings import ClientOptions, attribute_of
+from cordwood.core.ids import NO_UUID, format_uuid
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.holdings import Holding
+from cordwood.spark.holdings import NO_IDS, Holding, TopicOf
 from cordwood.spark.options import SourceOptions, TopicChoice
 
 #: What a task fetches at a time of its partition, unless the user says something else.
 FETCH_BYTES: Final = 8 << 20
+
+#: What brokers say that know no ids.
+_NO_ID: Final = format_uuid(NO_UUID)
 
 #: What an admin client can be told of what a consumer is.
 _SHARED: Final = frozenset(ClientOptions.__annotations__)
@@ -31,9 +36,12 @@ class Brokers:
         consumer: Consumer[bytes, bytes],
         topics: Collection[str],
         partitions: Sequence[TopicPartition],
+        *,
+        topic_ids: Mapping[str, str] = NO_IDS,
     ) -> None:
         self._consumer = consumer
         self._topics = topics
+        self._topic_ids = topic_ids
         self._partitions = partitions
 
     def topics(self) -> Collection[str]:
@@ -49,6 +57,13 @@ class Brokers:
         starts = self._consumer.beginning_offsets(here)
         ends = self._consumer.end_offsets(here)
         return {each: [Holding(starts[each], max(starts[each], ends[each]), None)] for each in here}
+
+    def topic_ids(self) -> Mapping[TopicPartition, TopicOf]:
+        return {
+            each: TopicOf(self._topic_ids[each.topic], "the brokers")
+            for each in self._partitions
+            if each.topic in self._topic_ids
+        }
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
         here: dict[tuple[str, int], int] = {
@@ -66,18 +81,20 @@ def asked_brokers(options: SourceOptions) -> Iterator[Brokers]:
     }
     with Admin.from_config({**shared, "bootstrap.servers": options.servers}) as admin:
         topics = admin.list_topics(with_internal=True)
-        partitions = find_partitions(admin, topics, choice=options.topics)
+        described = admin.describe_topics(filter(options.topics.may_have, topics))
+    partitions = chosen_partitions(described, options.topics)
+    ids = {topic.name: topic.topic_id for topic in described if topic.topic_id != _NO_ID}
     with connected(options) as consumer:
-        yield Brokers(consumer, topics, partitions)
+        yield Brokers(consumer, topics, partitions, topic_ids=ids)
 
 
-def find_partitions(
-    admin: Admin, topics: Collection[str], *, choice: TopicChoice
+def chosen_partitions(
+    topics: Iterable[TopicDescription], choice: TopicChoice
 ) -> list[TopicPartition]:
-    """Return the partitions of these topics that are chosen, in order."""
+    """Return the partitions of topics that are chosen, in order."""
     found = [
         TopicPartition(TopicName(topic.name), PartitionId(each.partition))
-        for topic in admin.describe_topics(filter(choice.may_have, topics))
+        for topic in topics
         for each in topic.partitions
     ]
     return sorted(filter(choice.has, found))

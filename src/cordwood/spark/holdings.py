@@ -12,9 +12,13 @@ what it can answer for: up to the high watermark, or the last stable offset.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.types import TopicPartition
+
+#: The ids of topics where none are known.
+NO_IDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Range(NamedTuple):
@@ -44,6 +48,13 @@ class Piece(NamedTuple):
     path: str | None
 
 
+class TopicOf(NamedTuple):
+    """Which topic a partition's records are of, by its id, and who says so."""
+
+    topic_id: str
+    said_by: str
+
+
 class Place(Protocol):
     """Somewhere that logs are read from."""
 
@@ -60,6 +71,9 @@ class Place(Protocol):
 
         Ensures: a partition that is empty has one holding without offsets, where its log begins.
         """
+
+    def topic_ids(self) -> Mapping[TopicPartition, TopicOf]:
+        """Return of which topic each partition here is, by its id, as far as that is known."""
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
         """Return of each partition that is here the first offset that is not older than its time.

@@ -12,10 +12,17 @@ from typing import NamedTuple
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
-from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve
+from cordwood.spark.bounds import (
+    Extent,
+    ensure_known,
+    extent_of,
+    narrowed,
+    resolve,
+    topic_ids_of,
+)
 from cordwood.spark.brokers import asked_brokers
 from cordwood.spark.gaps import close_holes
-from cordwood.spark.holdings import Holding, Piece, Place, Range, cover
+from cordwood.spark.holdings import NO_IDS, Holding, Piece, Place, Range, cover
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.segments import find_directories, open_log
 from cordwood.spark.splits import Split, cut_into, cut_log, cut_range, limit_records
@@ -27,6 +34,7 @@ class Plan(NamedTuple):
     extents: Mapping[TopicPartition, Extent]
     ranges: Mapping[TopicPartition, Range]
     splits: list[Split]
+    topic_ids: Mapping[str, str] = NO_IDS
 
 
 def plan(options: SourceOptions) -> list[Split]:
@@ -41,22 +49,24 @@ def whole_plan(options: SourceOptions, *, is_open: bool = False) -> Plan:
         topics = {name for place in places for name in place.topics()}
         partitions = {each for place in places for each in place.partitions()}
         ensure_known(options, topics=topics, partitions=partitions)
-        held = _held(places, set(filter(options.narrowing.has, partitions)))
+        wanted = set(filter(options.narrowing.has, partitions))
+        topic_ids = topic_ids_of(places, wanted)
+        held = _held(places, wanted)
         extents = {partition: extent_of(each) for partition, each in held.items()}
         ranges = narrowed(
             resolve(extents, options, places=places), options.narrowing, places=places
         )
     pieces: list[Piece] = []
     holes: list[Range] = []
-    for wanted in ranges:
-        found, missing = cover(wanted, held[wanted.partition])
+    for each in ranges:
+        found, missing = cover(each, held[each.partition])
         pieces += found
         holes += missing
     if not is_open:
-        pieces += close_holes(files, holes, options=options)
+        pieces += close_holes(files, holes, options=options, topic_ids=topic_ids)
         pieces.sort(key=lambda piece: piece.range)
     splits = split_pieces(files, pieces, options=options)
-    return Plan(extents, {each.partition: each for each in ranges}, splits)
+    return Plan(extents, {each.partition: each for each in ranges}, splits, topic_ids)
 
 
 def split_pieces(files: Files, pieces: Sequence[Piece], *, options: SourceOptions) -> list[Split]:

@@ -9,11 +9,13 @@ from contextlib import closing
 from itertools import pairwise
 from typing import Final
 
-from cordwood.core.errors import LogDirectoryError
+from cordwood.core.errors import DamagedFileError, LogDirectoryError
+from cordwood.core.ids import format_uuid
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
-from cordwood.spark.holdings import Holding
+from cordwood.spark.holdings import Holding, TopicOf
 from cordwood.spark.options import TopicChoice
+from cordwood.storage.partition_metadata import read_partition_metadata
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_gaps import is_cleaned
 from cordwood.storage.reader_place import has_logs, partition_of, partition_paths, reader_of
@@ -55,6 +57,22 @@ class Directories:
                 with open_log(self._files, path) as reader:
                     found[partition] = held_by(reader, is_committed=self._is_committed)
         return found
+
+    def topic_ids(self) -> Mapping[TopicPartition, TopicOf]:
+        found = {each: self._topic_id(path) for each, path in self._paths.items()}
+        return {
+            each: TopicOf(topic_id, self._paths[each])
+            for each, topic_id in found.items()
+            if topic_id is not None
+        }
+
+    def _topic_id(self, path: str) -> str | None:
+        """Return what a directory says; what cannot be read there keeps nobody from its records."""
+        try:
+            topic_id = read_partition_metadata(self._files, path)
+        except DamagedFileError:
+            return None
+        return None if topic_id is None else format_uuid(topic_id)
 
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
         found = {}

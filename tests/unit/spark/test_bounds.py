@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-from cordwood.core.errors import SettingError
+from cordwood.core.errors import InconsistentTopicIdError, SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve
-from cordwood.spark.holdings import Holding, Range
+from cordwood.spark.bounds import Extent, ensure_known, extent_of, narrowed, resolve, topic_ids_of
+from cordwood.spark.holdings import Holding, Range, TopicOf
 from cordwood.spark.narrowing import EVERYTHING, Interval, Narrowing
 from cordwood.spark.options import Bound, SourceOptions, TopicChoice
 
@@ -33,14 +33,47 @@ class TimedPlace:
         assert ORDERS in wanted
         return {ORDERS: [Holding(self.first, self.end, None)]}
 
+    def topic_ids(self) -> Mapping[TopicPartition, TopicOf]:
+        return {}
+
     def at_times(self, wanted: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int | None]:
         found = {each: max(self.first, -(-time // 1000)) for each, time in wanted.items()}
         return {each: offset if offset < self.end else None for each, offset in found.items()}
 
 
+class NamingPlace(TimedPlace):
+    """A place that says which topic it has."""
+
+    def __init__(self, topic_id: str, said_by: str) -> None:
+        super().__init__(0, 10)
+        self.told = TopicOf(topic_id, said_by)
+
+    def topic_ids(self) -> Mapping[TopicPartition, TopicOf]:
+        return {ORDERS: self.told}
+
+
 def _resolved(*places: TimedPlace, **options: object) -> Range:
     (found,) = resolve(EXTENTS, SourceOptions(**options), places=places)  # type: ignore[arg-type]  # by name
     return found
+
+
+def test_places_agree_on_the_ids_of_topics() -> None:
+    places = NamingPlace("A", "/logs/orders-0"), TimedPlace(0, 9), NamingPlace("A", "the brokers")
+
+    assert topic_ids_of(places, {ORDERS}) == {"orders": "A"}
+
+
+def test_topic_that_was_made_anew_is_not_read_together_with_the_old_one() -> None:
+    places = NamingPlace("A", "/logs/orders-0"), NamingPlace("B", "the brokers")
+
+    with pytest.raises(InconsistentTopicIdError) as refused:
+        topic_ids_of(places, {ORDERS})
+
+    assert str(refused.value) == (
+        "of orders there are two topics, A in /logs/orders-0 and B in the brokers: it was deleted "
+        "and made anew, or these are two clusters; read one of them at a time"
+    )
+    assert topic_ids_of(places, set()) == {}
 
 
 def test_extent_is_that_of_all_places_together() -> None:

@@ -6,7 +6,7 @@ import cordwood
 from cordwood.core.errors import RequestTimedOutError, SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.list_offsets import ListOffsetsRequest
-from cordwood.spark.brokers import Brokers, asked_brokers, connected, find_partitions
+from cordwood.spark.brokers import Brokers, asked_brokers, chosen_partitions, connected
 from cordwood.spark.holdings import Holding
 from cordwood.spark.options import SourceOptions, TopicChoice
 from tests.unit.client.fake_broker import FakeBroker, served
@@ -58,6 +58,20 @@ def test_times_are_asked_for_what_is_here() -> None:
     assert found == {T0: 3}
 
 
+def test_brokers_tell_of_which_topic_a_partition_is() -> None:
+    with served(t=2) as fake, asked_brokers(_options(fake)) as brokers:
+        told = brokers.topic_ids()
+
+    assert {said_by for _, said_by in told.values()} == {"the brokers"}
+    assert len({topic_id for topic_id, _ in told.values()}) == 1
+    assert list(told) == [T0, T1]
+
+
+def test_brokers_that_know_no_ids_tell_none() -> None:
+    with served(t=1) as fake, connected(_options(fake)) as consumer:
+        assert Brokers(consumer, ["t"], [T0]).topic_ids() == {}
+
+
 @pytest.mark.parametrize(
     ("topics", "wanted"),
     (
@@ -71,7 +85,8 @@ def test_partitions_are_those_that_are_chosen(
     topics: TopicChoice, wanted: list[TopicPartition]
 ) -> None:
     with served(t=2, u=1) as fake, cordwood.Admin(fake.address) as admin:
-        assert find_partitions(admin, admin.list_topics(), choice=topics) == wanted
+        described = admin.describe_topics(admin.list_topics())
+        assert chosen_partitions(described, topics) == wanted
 
 
 def test_settings_of_clients_are_taken_by_kafkas_names() -> None:

@@ -5,12 +5,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from cordwood.core.errors import OffsetOutOfRangeError
+from cordwood.core.errors import InconsistentTopicIdError, OffsetOutOfRangeError
+from cordwood.core.ids import Uuid, format_uuid
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.gaps import close_holes
 from cordwood.spark.holdings import Piece, Range
 from cordwood.spark.options import SourceOptions
+from cordwood.storage.partition_metadata import write_partition_metadata
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
 
@@ -53,6 +55,18 @@ def test_hole_that_is_found_again_is_told_once(tmp_path: Path) -> None:
         _closed(HOLE, gap="record", gap_table=table.as_uri())
 
     assert [each.name for each in table.iterdir()] == ["orders-0-3-9.parquet"]
+
+
+def test_hole_is_not_refilled_from_another_topic_of_the_same_name(tmp_path: Path) -> None:
+    path = _archive(tmp_path, 0, 20)
+    topic_id = Uuid(bytes(15) + b"\1")
+    write_partition_metadata(SystemFiles(), f"{path}/orders-0", topic_id=topic_id)
+    options = SourceOptions(gap="refill", refill_path=path)
+    ids = {"orders": format_uuid(topic_id)}
+
+    assert close_holes(SystemFiles(), [HOLE], options=options, topic_ids=ids)
+    with pytest.raises(InconsistentTopicIdError, match="orders-0 is of another topic orders than"):
+        close_holes(SystemFiles(), [HOLE], options=options, topic_ids={"orders": "B"})
 
 
 def test_hole_is_refilled_from_elsewhere(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import pytest
 
 from cordwood.core.errors import LogDirectoryError
+from cordwood.core.ids import Uuid
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.holdings import Holding
+from cordwood.spark.holdings import Holding, TopicOf
 from cordwood.spark.options import TopicChoice
 from cordwood.spark.segments import Directories, find_directories, held_by
+from cordwood.storage.partition_metadata import write_partition_metadata
 from cordwood.storage.reader import Beside
 from cordwood.testing.files import MemoryFiles
 from tests.unit.storage.reader_samples import directory, name, reader
@@ -120,3 +122,13 @@ def test_times_are_looked_up_where_the_partition_is() -> None:
 
     assert place.at_times({ORDERS: 1000, elsewhere: 1000}) == {ORDERS: 0}
     assert place.at_times({ORDERS: 1001}) == {ORDERS: None}
+
+
+def test_directories_tell_of_which_topic_they_are() -> None:
+    files = _files("orders-0", "orders-1", "orders-2")
+    write_partition_metadata(files, "/logs/orders-0", topic_id=Uuid(bytes(15) + b"\1"))
+    files.create("/logs/orders-1/partition.metadata").append(b"version: 0\ntopic_id: damage")
+
+    told = _found(files, "/logs").topic_ids()
+
+    assert told == {ORDERS: TopicOf("AAAAAAAAAAAAAAAAAAAAAQ", "/logs/orders-0")}

@@ -27,7 +27,7 @@ from cordwood.spark.jobs.audit_offsets import LogFound, find_offsets
 from cordwood.spark.jobs.audit_options import AuditOrder
 from cordwood.spark.jobs.audit_pieces import Columns, Piece, find_rows
 from cordwood.spark.jobs.audit_runs import Run, above, layer, unpacked
-from cordwood.spark.jobs.export_ledger import Held, Standing
+from cordwood.spark.jobs.export_ledger import Held, Standing, check_topics
 from cordwood.spark.jobs.export_plan import bytes_of, chores
 from cordwood.spark.jobs.export_tables import ExportTable, ForeignTableError
 from cordwood.spark.jobs.exporting import open_table
@@ -118,6 +118,8 @@ def audit(spark: SparkSession, order: AuditOrder, *, progress: Progress = UNSEEN
     if standing is not None:
         source = replace(source, is_committed=standing.shape.is_committed)
     plan = whole_plan(source, is_open=True)
+    if standing is not None:
+        check_topics(standing, plan.topic_ids, table=table.name)
     progress.begin("audit", bytes_of(pieces) + bytes_of(plan.splits))
     has = run_tasks(
         spark,

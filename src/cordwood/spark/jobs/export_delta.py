@@ -25,7 +25,6 @@ from cordwood.spark.jobs.export_ledger import (
     Shape,
     Standing,
     empty,
-    grown,
     notes,
     read_standing,
 )
@@ -103,7 +102,7 @@ class DeltaLakeTable:
         def attempt() -> Standing:
             table = self._table()
             before = empty(shape) if table is None else self._standing_of(table)
-            after = grown(before, addition.stretches, shape=shape, table=self.name)
+            after = addition.onto(before, shape, table=self.name)
             self._write(table, addition, after)
             return after
 

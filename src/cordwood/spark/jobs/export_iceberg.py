@@ -23,7 +23,6 @@ from cordwood.spark.jobs.export_ledger import (
     Shape,
     Standing,
     empty,
-    grown,
     notes,
     read_standing,
     standing_text,
@@ -101,7 +100,7 @@ class IcebergTable:
         def attempt() -> Standing:
             table = self.catalog.load_table(self.name)
             before = self._standing_of(table)
-            after = grown(before, addition.stretches, shape=shape, table=self.name)
+            after = addition.onto(before, shape, table=self.name)
             _commit(table, addition, after, folder=folder)
             return after
 

@@ -3,28 +3,37 @@
 Each commit to a table carries two texts, as JSON, in the words of its format:
 
     ranges     what this commit adds: of each partition start, end (not included), records, lost
-    standing   what the table has with it: the same of all commits together, and the table's shape
+    standing   what the table has with it: the same of all commits together, the table's shape, and
+               the ids of its topics
 
 A commit is taken only where it begins where the table ends, in each partition: sooner would repeat
 offsets, later would skip them. `grown` is that rule; whoever commits calls it with the standing
 that the table has at that moment. Offsets that hold no record for the table (markers, records of
 aborted transactions, holes of compaction) are in the ranges; those that retention took before they
 were exported are too, and are counted as `lost`, once the user has said that they may be.
+
+A topic that was deleted and made anew counts from 0 again, under another id: its records are no
+continuation of the table's, whatever their offsets are. Tables that were begun without ids, and
+logs that tell none, are taken by their names alone until both have one.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import TableError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.holdings import NO_IDS
 
 #: What the two texts are called, in the commits of all formats.
 RANGES: Final = "cordwood.ranges"
 STANDING: Final = "cordwood.standing"
 
 _FORMAT: Final = 1
+_ANOTHER_TOPIC: Final = (
+    "the topic was deleted and made anew, or is another cluster's: take another table for it"
+)
 _GO_ON: Final = "leave the starting options out: an export goes on where the table ends"
 
 
@@ -65,6 +74,19 @@ class Standing:
 
     shape: Shape
     held: Mapping[TopicPartition, Held]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_topics(standing: Standing, topic_ids: Mapping[str, str], *, table: str) -> None:
+    """Refuse the records of a topic that only has the name of the one in the table."""
+    for topic, topic_id in sorted(topic_ids.items()):
+        there = standing.topic_ids.get(topic, topic_id)
+        if there != topic_id:
+            raise TableError(
+                f"has the topic {topic} whose id is {there}, and is offered {topic_id}",
+                path=table,
+                remedy=_ANOTHER_TOPIC,
+            )
 
 
 def check_shape(standing: Standing, shape: Shape, *, table: str) -> None:
@@ -92,19 +114,26 @@ def check_start(standing: Standing, partition: TopicPartition, *, start: int, ta
 
 
 def grown(
-    standing: Standing, stretches: Iterable[Stretch], *, shape: Shape, table: str
+    standing: Standing,
+    stretches: Iterable[Stretch],
+    *,
+    shape: Shape,
+    table: str,
+    topic_ids: Mapping[str, str] = NO_IDS,
 ) -> Standing:
     """Return where a table stands after a commit; TableError where it would repeat or skip.
 
-    `shape` is that of the rows that are added.
+    `shape` is that of the rows that are added, `topic_ids` are those of their topics.
     """
     check_shape(standing, shape, table=table)
+    check_topics(standing, topic_ids, table=table)
     held = dict(standing.held)
     for stretch in stretches:
         check_start(standing, stretch.partition, start=stretch.start, table=table)
         before = held.get(stretch.partition, Held(stretch.start, stretch.start))
         held[stretch.partition] = _with(before, stretch)
-    return Standing(shape=shape, held=held)
+    known = {**standing.topic_ids, **topic_ids}
+    return Standing(shape=shape, held=held, topic_ids=known)
 
 
 def empty(shape: Shape) -> Standing:
@@ -142,6 +171,7 @@ def standing_text(standing: Standing) -> str:
             "partition_by": shape.partition_by,
             "is_committed": shape.is_committed,
             "partitions": {str(partition): held for partition, held in standing.held.items()},
+            "topic_ids": standing.topic_ids,
         }
     )
 
@@ -158,9 +188,10 @@ def read_standing(text: str, *, table: str) -> Standing:
             is_committed=bool(said["is_committed"]),
         )
         held = {_partition(name): _held(*each) for name, each in said["partitions"].items()}
-    except (ValueError, KeyError, TypeError) as error:
+        topic_ids = {str(name): str(each) for name, each in said.get("topic_ids", {}).items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(f"{type(error).__name__} {error}", table) from error
-    return Standing(shape=shape, held=held)
+    return Standing(shape=shape, held=held, topic_ids=topic_ids)
 
 
 def _unreadable(problem: str, table: str) -> TableError:

@@ -28,7 +28,6 @@ from cordwood.spark.jobs.export_ledger import (
     Shape,
     Standing,
     empty,
-    grown,
     notes,
     read_standing,
 )
@@ -90,7 +89,7 @@ class ParquetTable:
     def commit(self, addition: Addition, shape: Shape) -> Standing:
         """Write the commit, then move its files."""
         before = self.standing() or empty(shape)
-        after = grown(before, addition.stretches, shape=shape, table=self.name)
+        after = addition.onto(before, shape, table=self.name)
         names = [file.path for file in addition.files]
         said = {**notes(addition.stretches, after), _FILES: names}
         for folder in {(self._staged / file.path).parent for file in addition.files}:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.errors import SettingError, TableError
+from cordwood.spark.holdings import NO_IDS
 from cordwood.spark.jobs.audit_pieces import Piece
 from cordwood.spark.jobs.export_files import WrittenFile
-from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch
+from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch, grown
 
 PARQUET: Final = "parquet"
 DELTA: Final = "delta"
@@ -41,6 +42,12 @@ class Addition(NamedTuple):
 
     files: tuple[WrittenFile, ...]
     stretches: tuple[Stretch, ...]
+    topic_ids: Mapping[str, str] = NO_IDS
+
+    def onto(self, before: Standing, shape: Shape, *, table: str) -> Standing:
+        """Return where a table stands with it; TableError where that cannot be: see `grown`."""
+        added, ids = self.stretches, self.topic_ids
+        return grown(before, added, shape=shape, table=table, topic_ids=ids)
 
 
 class ExportTable(Protocol):
@@ -76,7 +83,8 @@ class ExportTable(Protocol):
         """Add files and ranges in one step, and return where the table stands then.
 
         It is all or nothing, for a crash too. TableError is raised, and nothing added, where the
-        table, as it is at that moment, would have an offset twice or lack one: see `grown`.
+        table, as it is at that moment, would have an offset twice, lack one, or have those of two
+        topics: see `grown`.
         """
 
 

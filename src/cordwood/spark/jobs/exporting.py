@@ -21,7 +21,7 @@ from cordwood.core.ports import Files
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
 from cordwood.spark.jobs.export_iceberg import IcebergTable
-from cordwood.spark.jobs.export_ledger import Shape, Standing, check_shape, empty
+from cordwood.spark.jobs.export_ledger import Shape, Standing, check_shape, check_topics, empty
 from cordwood.spark.jobs.export_options import ExportOrder
 from cordwood.spark.jobs.export_parquet import ParquetTable
 from cordwood.spark.jobs.export_plan import (
@@ -126,7 +126,9 @@ def export(
     with table.writing():
         standing = table.standing() or empty(shape)
         check_shape(standing, shape, table=table.name)
-        splits = follow(whole_plan(order.source), standing, options=order.source, table=table.name)
+        plan = whole_plan(order.source)
+        check_topics(standing, plan.topic_ids, table=table.name)
+        splits = follow(plan, standing, options=order.source, table=table.name)
         if not order.may_lose:
             refuse_lost(splits, standing, table=table.name)
         progress.begin("export", bytes_of(splits))
@@ -137,7 +139,7 @@ def export(
             parts = chores(each, order.file_bytes)
             work = partial(_chore, order=write)
             written = run_tasks(spark, parts, work=work, progress=progress)
-            addition = _addition(each, written, standing)
+            addition = _addition(each, written, standing)._replace(topic_ids=plan.topic_ids)
             standing = table.commit(addition, shape)
             additions.append(addition)
     return Export(table=table.name, standing=standing, additions=additions)

@@ -1,5 +1,7 @@
 """What a table says of itself, and what it lets be added."""
 
+import json
+
 import pytest
 
 from cordwood.core.errors import TableError
@@ -16,6 +18,7 @@ from cordwood.spark.jobs.export_ledger import (
     grown,
     notes,
     read_standing,
+    standing_text,
 )
 
 ORDERS = TopicPartition(TopicName("the-orders"), PartitionId(3))
@@ -52,6 +55,38 @@ def test_commit_that_would_repeat_offsets_is_refused_by_name() -> None:
 def test_commit_that_would_skip_offsets_is_refused_by_name() -> None:
     with pytest.raises(TableError, match="would lack offsets 60 to 61 of the-orders-3"):
         grown(_after(Stretch(ORDERS, 0, 60)), [Stretch(ORDERS, 62, 70)], shape=SHAPE, table=TABLE)
+
+
+def _of_topic(topic_id: str, before: Standing | None = None) -> Standing:
+    before = before or empty(SHAPE)
+    end = max((held.end for held in before.held.values()), default=0)
+    ids = {"the-orders": topic_id} if topic_id else {}
+    return grown(before, [Stretch(ORDERS, end, end + 5)], shape=SHAPE, table=TABLE, topic_ids=ids)
+
+
+def test_records_of_another_topic_of_the_same_name_are_refused() -> None:
+    with pytest.raises(TableError) as refused:
+        _of_topic("B", _of_topic("A"))
+
+    assert str(refused.value) == (
+        "lake/orders: has the topic the-orders whose id is A, and is offered B; the topic was "
+        "deleted and made anew, or is another cluster's: take another table for it"
+    )
+
+
+def test_table_without_ids_takes_the_one_that_it_meets_first() -> None:
+    standing = _of_topic("A", _of_topic(""))
+
+    assert standing.topic_ids == {"the-orders": "A"}
+    assert _of_topic("", standing).topic_ids == {"the-orders": "A"}
+    assert read_standing(standing_text(standing), table=TABLE) == standing
+
+
+def test_standing_of_a_table_that_knows_no_ids_is_read() -> None:
+    said = json.loads(standing_text(_of_topic("A")))
+    del said["topic_ids"]
+
+    assert read_standing(json.dumps(said), table=TABLE) == _of_topic("")
 
 
 def test_offsets_that_the_log_had_no_more_are_kept_in_mind() -> None:
