@@ -12,7 +12,7 @@ same key map, and what comes of it is the same as if one had done all of it, byt
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -31,6 +31,8 @@ from cordwood.core.ports import Files
 
 #: What a record takes at the most, beside its key, where it is noted and where it is settled.
 _NOTED_BYTES: Final = 128
+#: A part tells what is left of it in pieces whose notes surely fit so many bytes.
+TOLD_BYTES: Final = 32 << 20
 
 
 class Part(NamedTuple):
@@ -94,21 +96,19 @@ class PassInParts:
             return self._pass(directory).run()
 
     def collect(self, part: Part, *, buckets: int) -> Iterator[tuple[int, PartKeys]]:
-        """Yield what is left of a part, by bucket: of the first one in any case."""
-        stretch, first_dirty = part.stretch, self.job.plan.first_dirty
+        """Yield what is left of a part, piece by piece, by bucket: of the first in any case."""
+        stretch = part.stretch
         with failing(self.job):
             reader = self._pass(self.job.directory).reader
             marking = Marking(self.job, engine=self.engine, reader=reader, control=self.control)
             marks = marking.marks_of(stretch, stretch.groups)
-            dirty, clean = (
-                self._left(reader, stretch, marks, offsets=offsets, buckets=buckets)
-                for offsets in (range(first_dirty, self.job.plan.end), range(first_dirty))
-            )
             unkeyed = marking.unkeyed
-            for bucket, (one, other) in enumerate(zip(dirty, clean, strict=True)):
-                if bucket == 0 or one.words or other.words:
-                    yield bucket, PartKeys(part.group, stretch.first_number, one, other, unkeyed)
-                unkeyed = 0
+            for pieces in _cut(part.pieces, _noted_bytes, TOLD_BYTES):
+                first = pieces[0].survey.first_number
+                told = self._told(reader, stretch, marks, pieces=pieces, buckets=buckets)
+                for bucket, dirty, clean in told:
+                    yield bucket, PartKeys(part.group, first, dirty, clean, unkeyed)
+                    unkeyed = 0
 
     def rewrite(
         self, group: Sequence[Surveyed], settled: Iterable[SettledKeys], *, directory: str
@@ -128,22 +128,42 @@ class PassInParts:
                 writer.close()
         return WrittenGroup(cleaned, counts, seen)
 
+    def _told(
+        self,
+        reader: ChunkReader,
+        stretch: Stretch,
+        marks: Marks,
+        *,
+        pieces: Sequence[Surveyed],
+        buckets: int,
+    ) -> Iterator[tuple[int, NotedKeys, NotedKeys]]:
+        """Yield what is marked in pieces of a stretch: bucket, dirty and clean."""
+        first_dirty, end = self.job.plan.first_dirty, self.job.plan.end
+        each = (
+            self._left(reader, stretch, marks, pieces=pieces, offsets=offsets, buckets=buckets)
+            for offsets in (range(first_dirty, end), range(first_dirty))
+        )
+        for bucket, (dirty, clean) in enumerate(zip(*each, strict=True)):
+            if bucket == 0 or dirty.words or clean.words:
+                yield bucket, dirty, clean
+
     def _left(
         self,
         reader: ChunkReader,
         stretch: Stretch,
         marks: Marks,
         *,
+        pieces: Sequence[Surveyed],
         offsets: range,
         buckets: int,
     ) -> Iterator[NotedKeys]:
-        """Yield by bucket what is marked in a part, of records at some offsets."""
+        """Yield by bucket what is marked in pieces of a stretch, of records at some offsets."""
         collector = self.engine.collector(buckets, stretch.first_number, self.job.seed)
 
         def on_chunk(chunk: Chunk) -> None:
             collector.collect(stretch.renumbered(chunk), marks, offsets=offsets)
 
-        for source, survey in (each for group in stretch.groups for each in group):
+        for source, survey in pieces:
             if source.base_offset < offsets.stop and source.end_offset > offsets.start:
                 reader.visit(source, survey, on_chunk=on_chunk)
         return collector.finish()
@@ -167,14 +187,14 @@ class PassInParts:
 
 
 def parts_of(groups: Sequence[Sequence[Surveyed]], *, part_bytes: int) -> list[Part]:
-    """Cut groups between chunks, so that what is noted of a part surely fits so many bytes.
+    """Cut groups between chunks, into parts of so many bytes of the log, or a chunk more.
 
     Each group has one part at least, and each part one chunk.
     """
     return [
         Part(number, pieces)
         for number, group in enumerate(groups)
-        for pieces in _cut(group, part_bytes)
+        for pieces in _cut(group, _log_bytes, part_bytes)
     ]
 
 
@@ -233,14 +253,16 @@ def _stretch(pieces: Sequence[Surveyed]) -> Stretch:
     return Stretch([pieces], first.first_number, records)
 
 
-def _cut(group: Sequence[Surveyed], part_bytes: int) -> Iterator[tuple[Surveyed, ...]]:
-    """Yield the parts of a group; an empty one is one part."""
+def _cut(
+    group: Sequence[Surveyed], weigh: Callable[[SegmentSurvey], int], most: int
+) -> Iterator[tuple[Surveyed, ...]]:
+    """Yield pieces of a group, each as soon as its chunks weigh enough; an empty one is one."""
     pieces, taken = list[Surveyed](), 0
     for source, survey in group:
         begin, count = 0, len(survey.chunk_positions)
         for stop in range(1, count + 1):
-            taken += _noted_bytes(survey.chunks(stop - 1, stop))
-            if taken >= part_bytes:
+            taken += weigh(survey.chunks(stop - 1, stop))
+            if taken >= most:
                 yield (*pieces, Surveyed(source, survey.chunks(begin, stop)))
                 pieces, taken, begin = [], 0, stop
         if begin < count:
@@ -251,10 +273,15 @@ def _cut(group: Sequence[Surveyed], part_bytes: int) -> Iterator[tuple[Surveyed,
         yield tuple(group)
 
 
+def _log_bytes(survey: SegmentSurvey) -> int:
+    """Return how long chunks are."""
+    first = survey.chunk_positions[0] if survey.chunk_positions else 0
+    return survey.size - first
+
+
 def _noted_bytes(survey: SegmentSurvey) -> int:
     """Return what the records of chunks take at the most when they are noted."""
-    first = survey.chunk_positions[0] if survey.chunk_positions else 0
-    return survey.size - first + _NOTED_BYTES * survey.records
+    return _log_bytes(survey) + _NOTED_BYTES * survey.records
 
 
 def _numbered(each: Sequence[NotedKeys], first: int) -> list[tuple[int, NotedKeys]]:

@@ -3,8 +3,12 @@
 Elsewhere nobody waits for a compiler, and plain Python reads meanwhile. A task has gigabytes before
 it, so it waits; whoever comes second finds all done. Where kernels cannot be compiled a task reads
 slowly and says so, once a worker, where Spark keeps what workers say.
+
+Behind each task PySpark's worker looks at every object that there is for garbage: with pyarrow and
+numba loaded that takes longer than a small task does. So what is loaded once is frozen.
 """
 
+import gc
 import sys
 from functools import cache
 from typing import Final
@@ -21,16 +25,24 @@ _IN_ARCHIVE: Final = (
 
 @cache
 def make_ready() -> None:
-    """Compile what is not compiled yet; once a process, for it only asks once."""
+    """Compile what is not compiled yet, and load it; once a process, for it only asks once."""
     if not packages():
         _say(_IN_ARCHIVE)
-        return
-    if kernels.is_warm():
-        return
+    elif _compiled():
+        kernels.decoder()
+    gc.collect()
+    gc.freeze()
+
+
+def _compiled() -> bool:
+    """Whether there are kernels, by now."""
     try:
-        kernels.warm(_say)
+        if not kernels.is_warm():
+            kernels.warm(_say)
     except KafkaStorageError as error:
         _say(f"cordwood: {error}")
+        return False
+    return True
 
 
 def _say(line: str) -> None:

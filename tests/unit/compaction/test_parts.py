@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from cordwood.compaction import parts
 from cordwood.compaction.engine import MOST_BUCKETS, Engine, NotedKeys
 from cordwood.compaction.fates import SegmentSurvey
 from cordwood.compaction.job import CleaningFailedError, CleaningJob
@@ -84,15 +85,13 @@ def filled(*texts: str) -> CleanedLog:
 
 
 def test_large_segment_is_cut_between_chunks() -> None:
-    parts = parts_of([[surveyed(0, 40, 40, 40)]], part_bytes=NOTED + 50)
+    parts = parts_of([[surveyed(0, 40, 40, 40)]], part_bytes=50)
 
     assert [cut(each) for each in parts] == [(0, [(0, [0, 40], 80)]), (0, [(0, [80], 120)])]
 
 
 def test_small_segments_of_a_group_are_one_part() -> None:
-    parts = parts_of(
-        [[surveyed(0, 20), surveyed(1, 20), surveyed(2, 20)]], part_bytes=2 * NOTED + 40
-    )
+    parts = parts_of([[surveyed(0, 20), surveyed(1, 20), surveyed(2, 20)]], part_bytes=40)
 
     assert [cut(each)[1] for each in parts] == [
         [(0, [0], 20), (1, [0], 20)],
@@ -113,7 +112,7 @@ def test_empty_group_is_a_part() -> None:
 
 
 def test_part_has_the_records_of_its_chunks() -> None:
-    last = parts_of([[surveyed(5, 40, 40, 40)]], part_bytes=2 * NOTED + 80)[-1]
+    last = parts_of([[surveyed(5, 40, 40, 40)]], part_bytes=80)[-1]
 
     assert (last.stretch.first_number, last.stretch.records) == (7, 1)
 
@@ -177,8 +176,12 @@ def test_bucket_without_keys_tells_of_its_groups_all_the_same() -> None:
 # -- all of it
 
 
+@pytest.mark.parametrize("told_bytes", (1, parts.TOLD_BYTES))
 @pytest.mark.parametrize("part_bytes", (1, 1000, 1 << 20))
-def test_pass_in_parts_is_the_same(part_bytes: int) -> None:
+def test_pass_in_parts_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, part_bytes: int, told_bytes: int
+) -> None:
+    monkeypatch.setattr(parts, "TOLD_BYTES", told_bytes)
     cleaned = filled("a1 b1 -1", "b2 c- d1", "a3 e- c4")
     plan = cleaned.plan()
     assert plan is not None
@@ -211,6 +214,25 @@ def test_keys_of_one_hash_in_many_parts_are_told_apart(engine: Engine) -> None:
 
     assert (found.certificate.keys, found.certificate.counts.records_kept) == (9, 9)
     assert cleaned.prove(job, found).certificate.verified == "all keys"
+
+
+def test_part_tells_what_is_left_of_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "TOLD_BYTES", 1)
+    cleaned = filled("a1 -1", "b2", "a3")
+    plan = cleaned.plan()
+    assert plan is not None
+    work = PassInParts(
+        job=cleaned.job(plan), files=cleaned.place.files, engine=PLAIN, control=Watched()
+    )
+    (part,) = parts_of(work.survey(), part_bytes=1 << 20)
+
+    told = [found for _, found in work.collect(part, buckets=1)]
+
+    assert [(each.first_number, each.dirty.data, each.unkeyed) for each in told] == [
+        (0, b"", 1),
+        (2, b"b", 0),
+        (3, b"a", 0),
+    ]
 
 
 def test_erased_keys_are_told_to_nobody() -> None:

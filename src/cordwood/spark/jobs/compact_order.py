@@ -12,15 +12,15 @@ from cordwood.workbench.compact import CompactOrder
 #: With it a task stays below 300 MB, its libraries included.
 MEMORY_BYTES: Final = 96 << 20
 WHOLE_BYTES: Final = 2 << 30
-PART_BYTES: Final = 64 << 20
+PART_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactJobOrder(CompactOrder):
     """A log of more than `whole_bytes` is shared out.
 
-    `memory_bytes` is what keys and marks of one task take, `part_bytes` what it notes of its part
-    of such a log, on top.
+    `memory_bytes` is what keys and marks of one task take, `part_bytes` how much of such a log is
+    one task's.
     """
 
     memory_bytes: int = MEMORY_BYTES

@@ -7,18 +7,18 @@ system, is no failure of its task but its result, and is raised on the driver as
 there. Only what Spark can mend by trying again, a worker that is gone, is left to Spark.
 """
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cordwood.core.errors import CordwoodError, SparkError
+from cordwood.spark.jobs.message_rows import ROW, message_row, messages
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.readiness import make_ready
 
@@ -27,8 +27,6 @@ Tell = Callable[[int], object]
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-_SCHEMA: Final = pa.schema([pa.field("place", pa.int64()), pa.field("outcome", pa.binary())])
 
 
 def run_tasks(
@@ -47,15 +45,20 @@ def run_tasks(
         return []
     told = _told(spark, progress)
     each = partial(_outcomes, tuple(tasks), work, told)
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(each, "place long, outcome binary")
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(each, ROW)
+    outcomes: dict[int, tuple[R, Exception | None]] = answers_of(frame)
+    return [_raised(*outcomes[place]) for place in range(len(tasks))]
+
+
+def answers_of(frame: DataFrame) -> dict[int, Any]:
+    """Return the messages of a frame, by their numbers; SparkError when Spark gives up."""
     try:
         table = frame.toArrow()
     except (PySparkException, Py4JError) as error:
         raise SparkError(
             f"a task was given up: {reason_in(str(error))}", remedy="Spark's log tells more"
         ) from error
-    outcomes = table.sort_by("place").column("outcome").to_pylist()
-    return [_raised(*pickle.loads(outcome)) for outcome in outcomes]  # noqa: S301  # of our tasks
+    return dict(messages(table.to_batches()))
 
 
 class _Told(AccumulatorParam[int]):
@@ -97,8 +100,7 @@ def _outcomes(
     tell = _pass_by if told is None else told.add
     for batch in batches:
         for place in batch.column("id").to_pylist():
-            outcome = pickle.dumps(outcome_of(tasks[place], work, tell=tell))
-            yield pa.record_batch([[place], [outcome]], schema=_SCHEMA)
+            yield message_row(place, outcome_of(tasks[place], work, tell=tell))
 
 
 def outcome_of(

@@ -10,15 +10,12 @@ Tasks write apart from the log (`attempts`), so one that is tried again, or is s
 nobody's way. An error is an answer, and is handed on to the end.
 """
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cordwood.compaction.attempts import TOKEN_BYTES, begin_attempt, remove_attempt
@@ -37,10 +34,11 @@ from cordwood.compaction.parts import (
     settle,
 )
 from cordwood.compaction.stretches import Surveyed
-from cordwood.core.errors import CordwoodError, SparkError
+from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemRandom
-from cordwood.spark.jobs.running import Tell, reason_in, run_tasks
+from cordwood.spark.jobs.message_rows import ROW, message_row, messages
+from cordwood.spark.jobs.running import Tell, answers_of, run_tasks
 from cordwood.spark.readiness import make_ready
 
 T = TypeVar("T")
@@ -48,9 +46,6 @@ T = TypeVar("T")
 _Rows: TypeAlias = Iterator[pa.RecordBatch]
 #: A row: the number of a bucket or of a group, and what it is told.
 _Row: TypeAlias = tuple[int, object]
-
-_ROW: Final = "place int, message binary"
-_SCHEMA: Final = pa.schema([pa.field("place", pa.int32()), pa.field("message", pa.binary())])
 
 
 class Work(NamedTuple):
@@ -108,18 +103,13 @@ def make_shared(
     buckets = buckets_for(groups, memory_bytes=work.job.memory_bytes)
     told = (
         spark.range(0, len(parts), 1, len(parts))
-        .mapInArrow(partial(collected, work, files, parts, buckets), _ROW)
+        .mapInArrow(partial(collected, work, files, parts, buckets), ROW)
         .repartitionById(buckets, "place")
-        .mapInArrow(partial(settled_in, work), _ROW)
+        .mapInArrow(partial(settled_in, work), ROW)
         .repartitionById(len(groups), "place")
-        .mapInArrow(partial(rewritten, work, files, groups), _ROW)
+        .mapInArrow(partial(rewritten, work, files, groups), ROW)
     )
-    try:
-        answers = dict(_messages(told.toArrow().to_batches()))
-    except (PySparkException, Py4JError) as error:
-        raise SparkError(
-            f"a task was given up: {reason_in(str(error))}", remedy="Spark's log tells more"
-        ) from error
+    answers = answers_of(told)
     return made_of(work.job, [answers[number] for number in sorted(answers)])
 
 
@@ -162,10 +152,10 @@ def collected(  # tidy: allow[positional] bound one after the other, and then gi
 
 def settled_in(work: Work, batches: _Rows) -> _Rows:
     """Tell groups what stays of a bucket, once all parts have told what they have."""
-    told = [message for _, message in _messages(batches)]
+    told = [message for _, message in messages(batches)]
     errors = [each for each in told if isinstance(each, CordwoodError)]
     if errors:
-        yield _row(0, errors[0])
+        yield message_row(0, errors[0])
     elif told:
         keys = [each for each in told if isinstance(each, PartKeys)]
         answers = settle(keys, job=work.job, engine=engine_for(work.size))
@@ -176,10 +166,10 @@ def rewritten(  # tidy: allow[positional] bound one after the other, and then gi
     work: Work, files: Files, groups: Sequence[Sequence[Surveyed]], batches: _Rows
 ) -> _Rows:
     """Write the group that a task is told of, once all buckets have told what stays of it."""
-    told = list(_messages(batches))
+    told = list(messages(batches))
     errors = [each for _, each in told if isinstance(each, CordwoodError)]
     if errors:
-        yield _row(0, errors[0])
+        yield message_row(0, errors[0])
     elif told:
         number, in_parts = told[0][0], _parts(work, files)
         settled = [each for _, each in told if isinstance(each, SettledKeys)]
@@ -188,9 +178,9 @@ def rewritten(  # tidy: allow[positional] bound one after the other, and then gi
             return in_parts.rewrite(groups[number], settled, directory=attempt)
 
         try:
-            yield _row(number, _Written(*_apart(work.job, files, write=write)))
+            yield message_row(number, _Written(*_apart(work.job, files, write=write)))
         except CordwoodError as error:
-            yield _row(number, error)
+            yield message_row(number, error)
 
 
 def _apart(job: CleaningJob, files: Files, *, write: Callable[[str], T]) -> tuple[str, T]:
@@ -218,18 +208,6 @@ def _rows(told: Iterable[_Row]) -> _Rows:
     """Yield rows; an error that ends them is one, for the first bucket or group."""
     try:
         for place, message in told:
-            yield _row(place, message)
+            yield message_row(place, message)
     except CordwoodError as error:
-        yield _row(0, error)
-
-
-def _row(place: int, message: object) -> pa.RecordBatch:
-    return pa.record_batch([[place], [pickle.dumps(message)]], schema=_SCHEMA)
-
-
-def _messages(batches: Iterable[pa.RecordBatch]) -> Iterator[_Row]:
-    """Yield what rows say."""
-    for batch in batches:
-        places, messages = batch.columns
-        for place, message in zip(places.to_pylist(), messages, strict=True):
-            yield place, pickle.loads(message.as_buffer())  # noqa: S301  # of our tasks
+        yield message_row(0, error)

@@ -1,6 +1,5 @@
 """What tasks do, each given its rows here; `tests/spark` lets them be given by Spark."""
 
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.compaction.parts import parts_of
 from cordwood.core.types import Offset
+from cordwood.spark.jobs.message_rows import messages
 from cordwood.spark.jobs.sharing import (
     Made,
     Work,
@@ -49,11 +49,7 @@ def rows(*numbers: int) -> Iterator[pa.RecordBatch]:
 
 def said(answers: Iterator[pa.RecordBatch]) -> list[tuple[int, object]]:
     """Return what rows say."""
-    return [
-        (row["place"], pickle.loads(row["message"]))
-        for answer in answers
-        for row in answer.to_pylist()
-    ]
+    return list(messages(answers))
 
 
 def damaged(cleaned: CleanedLog) -> None:
