@@ -1,7 +1,7 @@
-"""Spark's standalone cluster, two worker processes, and the package shipped as an archive.
+"""Spark's standalone cluster, two worker processes, and the package shipped to them.
 
 The program that is submitted finds the package where the tests do; executors are told nothing of
-that, and have it from the archive that Spark unpacks for each of them.
+that, and have it from what Spark brings to each of them.
 """
 
 import json
@@ -10,23 +10,49 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
-from tests.unit.storage.reader_samples import name
-from tests.unit.storage.segment_samples import v2
+import cordwood
+from tests.spark.keyed_logs import build_log
+from tests.unit.compaction.compaction_samples import batch
+from tests.unit.spark.jobs.export_samples import write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.timeout(600)
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
+#: Given as a path: what is installed in there by a link is not found.
+LIBRARIES: Final = sysconfig.get_path("purelib")
+COMMAND: Final = SOURCES / "cordwood" / "__main__.py"
 PROGRAM: Final = Path(__file__).with_name("cluster_program.py")
 DEPLOY: Final = "org.apache.spark.deploy"
 PATIENCE_S: Final = 120
-RECORDS: Final = 400
+PARTITIONS: Final = 3
+BATCHES: Final = 40
+SMALL: Final = (
+    *("--conf", "spark.executor.memory=512m", "--conf", "spark.log.level=ERROR"),
+    *("--conf", "spark.sql.shuffle.partitions=2"),
+    *("--conf", "spark.executorEnv.NUMBA_DISABLE_JIT=1"),  # each would compile, for so few records
+)
+#: What a worker says that has the package in a zip.
+SLOWLY: Final = "cordwood: plain Python reads here"
+RECORDS: Final = 5 * PARTITIONS * BATCHES
+
+
+class Said(NamedTuple):
+    """How a program ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
 
 
 class Cluster:
@@ -51,21 +77,24 @@ class Cluster:
                 processes.enter_context(self._process(f"{DEPLOY}.worker.Worker", worker, words))
             yield self
 
-    def submit(self, program: Path, *arguments: str, conf: dict[str, str]) -> str:
-        """Run a program as spark-submit does, and return what it prints."""
-        settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-        command = [str(self.home / "bin" / "spark-submit"), "--master", self.master, *settings]
+    def submit(self, program: Path, *arguments: str, options: Sequence[str]) -> Said:
+        """Run a program as spark-submit does, and return how it ends and what it prints."""
+        command = [str(self.home / "bin" / "spark-submit"), "--master", self.master, *options]
         done = subprocess.run(
             [*command, str(program), *arguments],
             cwd=self._folder,
-            env={**self._environment(), "PYTHONPATH": str(SOURCES)},
+            env={**self._environment(), "PYTHONPATH": os.pathsep.join((str(SOURCES), LIBRARIES))},
             capture_output=True,
             text=True,
             check=False,
             timeout=500,
         )
-        assert done.returncode == 0, done.stderr[-4000:]
-        return done.stdout
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def said_by_workers(self, words: str) -> list[int]:
+        """Return how often each executor's Python has said this."""
+        logs = self._folder.glob("work-*/app-*/*/stderr")
+        return [count for each in logs if (count := each.read_text().count(words))]
 
     @contextmanager
     def _process(self, main: str, arguments: tuple[str, ...], words: str) -> Iterator[None]:
@@ -79,11 +108,14 @@ class Cluster:
             process.wait(PATIENCE_S)
 
     def _environment(self) -> dict[str, str]:
-        """What processes of Spark are given: none of them is told where the package is."""
+        """What processes of Spark are given: none of them is told where the package is.
+
+        Their Python is the one that the environment was made from, so it installs nothing.
+        """
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         return {
             **kept,
-            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_PYTHON": str(Path(sys.executable).resolve()),
             "SPARK_HOME": str(self.home),
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
@@ -102,32 +134,73 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    """Four partitions on a path that driver and executors share."""
-    for partition in range(4):
-        folder = tmp_path / "logs" / f"orders-{partition}"
-        folder.mkdir(parents=True)
-        (folder / name(0)).write_bytes(b"".join(map(v2, range(RECORDS // 4))))
-    return tmp_path / "logs"
+def build_world(world: Path) -> None:
+    """Write what jobs are done on: logs that are whole, one that is not, and some with keys."""
+    texts = (" ".join(f"{word}{number}" for word in "abcde") for number in range(BATCHES))
+    batches = [batch(5 * number, text) for number, text in enumerate(texts)]
+    for partition in range(PARTITIONS):
+        write_log(world / "logs", *batches, partition=f"orders-{partition}")
+    write_log(world / "hurt", batches[0], batches[1][:-1] + b"?")
+    for number in range(2):
+        build_log(world / "keyed" / f"t-{number}", seed=number)
 
 
-def test_package_is_shipped_to_executors_as_an_archive(
-    cluster: Cluster, logs: Path, tmp_path: Path
+@contextmanager
+def a_world(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield a folder of logs and the address of a broker that has topics to write to."""
+    build_world(path)
+    keeping = {"log.retention.ms": "-1"}  # the records are of 2023
+    with cordwood.Broker(path / "broker", config=keeping) as broker:
+        with cordwood.Admin(broker.address) as admin:
+            for topic in ("copies", "again"):
+                admin.create_topic(topic, partitions=PARTITIONS)
+        yield path, broker.address
+
+
+def as_archive(folder: Path) -> tuple[str, ...]:
+    """Return what ships the package unpacked."""
+    archive = shutil.make_archive(str(folder / "cordwood"), "gztar", SOURCES)
+    found = f"spark.executorEnv.PYTHONPATH=./shipped{os.pathsep}{LIBRARIES}"
+    return ("--archives", f"{archive}#shipped", "--conf", found)
+
+
+def as_zip(folder: Path) -> tuple[str, ...]:
+    """Return what ships the package packed."""
+    packed = shutil.make_archive(str(folder / "cordwood"), "zip", SOURCES)
+    found = f"spark.executorEnv.PYTHONPATH={LIBRARIES}"
+    return ("--py-files", packed, "--conf", found)
+
+
+def test_all_is_answered_from_an_archive_as_it_is_without_a_cluster(
+    cluster: Cluster, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    shutil.make_archive(str(tmp_path / "cordwood"), "gztar", SOURCES)
-    archive = f"{tmp_path / 'cordwood.tar.gz'}#shipped"
-    conf = {
-        "spark.archives": archive,
-        "spark.executorEnv.PYTHONPATH": "./shipped",
-        "spark.executorEnv.NUMBA_DISABLE_JIT": "1",  # each would compile, for so few records
-        "spark.executor.memory": "512m",
-        "spark.log.level": "ERROR",
-    }
+    from tests.spark.cluster_program import answers  # noqa: PLC0415  # needs pyspark
 
-    said = json.loads(cluster.submit(PROGRAM, str(logs), conf=conf))
+    with a_world(tmp_path / "shipped") as (world, broker):
+        options = (*SMALL, *as_archive(tmp_path))
+        said = cluster.submit(PROGRAM, str(world), broker, options=options)
+    assert said.code == 0, said.err[-4000:]
+    told = json.loads(said.out)
 
-    assert said["records"] == said["scanned"] == RECORDS
-    assert not said["is_damaged"]
-    assert len(said["places"]) == 2
-    assert all("/shipped/cordwood/" in place for place in said["places"])
+    with a_world(tmp_path / "here") as (world, broker):
+        expected = answers(spark, world, broker)
+
+    places = told.pop("places")
+    assert len(places) == 2
+    assert all("/shipped/cordwood/" in place for place in places)
+    assert told == json.loads(json.dumps(expected))
+    assert told["read"][0] == told["counted"] == told["sunk"] == told["arrived"] == RECORDS
+
+
+def test_zip_of_the_sources_does_for_a_command_but_slowly_and_says_so(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    build_world(tmp_path)
+    asked = ("spark", "verify", str(tmp_path / "logs"), str(tmp_path / "hurt"))
+
+    said = cluster.submit(COMMAND, *asked, options=(*SMALL, *as_zip(tmp_path)))
+
+    assert said.code == 1, said.err[-4000:]
+    assert said.out.count("good: ") == PARTITIONS
+    assert "hurt/orders-0/00000000000000000000.log: the checksum is wrong" in said.out
+    assert set(cluster.said_by_workers(SLOWLY)) == {1}
