@@ -24,12 +24,13 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Question(TypedDict, total=False):
-    """What is asked; `options` are the format's own."""
+    """What is asked; `options` are the format's own, `table` is a folder that is not there yet."""
 
     ask: str
     options: dict[str, str]
     rows: int
     value_bytes: int
+    table: str
 
 
 class Answer(TypedDict):
@@ -162,6 +163,21 @@ def scan_lengths(spark: SparkSession, _name: str, question: Question) -> int:
     return int(row.total)
 
 
+def write_parquet(spark: SparkSession, name: str, question: Question) -> int:
+    """All rows, as a folder of Parquet."""
+    writer = _frame(spark, name, question).write.option("compression", "zstd")
+    writer.parquet(question["table"])
+    return 0
+
+
+def export(spark: SparkSession, _name: str, question: Question) -> int:
+    """All records, as a table of Parquet that knows what it has."""
+    from cordwood.spark import jobs  # noqa: PLC0415  # the other side does not have it
+
+    options = {**question["options"], "compression": "zstd"}
+    return jobs.export(spark, question["table"], options=options).records
+
+
 def compact(spark: SparkSession, _name: str, question: Question) -> int:
     """How many records are left of logs that lie on their own in the folders of a path."""
     from cordwood.spark import jobs  # noqa: PLC0415  # the other side does not have it
@@ -188,7 +204,11 @@ def _lengths(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
 
 
 _VERBS: dict[str, Verb] = {
-    verb.__name__: verb for verb in (rows, count, lengths, write, scan_count, scan_lengths, compact)
+    verb.__name__: verb
+    for verb in (
+        *(rows, count, lengths, write, write_parquet),
+        *(scan_count, scan_lengths, export, compact),
+    )
 }
 
 if __name__ == "__main__":

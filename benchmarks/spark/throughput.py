@@ -86,6 +86,11 @@ class Side(NamedTuple):
         question: dict[str, Json] = {"options": {**self.where, "subscribe": topic, **options}}
         return cast("Answer", self.session.ask(asked, question))
 
+    def export(self, asked: str, topic: str, table: Path) -> "Answer":
+        """Return what it took to make a table of a topic."""
+        options: dict[str, Json] = {**self.where, "subscribe": topic}
+        return cast("Answer", self.session.ask(asked, {"options": options, "table": str(table)}))
+
     def write(self, bootstrap: str, topic: str, rows: int) -> "Answer":
         """Return what it took to write rows of 100 B."""
         where: dict[str, Json] = {"kafka.bootstrap.servers": bootstrap, "topic": topic}
@@ -110,6 +115,7 @@ def figures(size: Size = SMALL, rounds: int = ROUNDS) -> Iterator[Figure]:
         yield from bench.counting(topics[0])
         yield from bench.asking(topics[2])
         yield bench.slice(topics[2])
+        yield from bench.exporting(topics[0])
         yield from bench.writing(size.written)
 
 
@@ -182,6 +188,19 @@ class Bench:
             goal=2,
             bound=Bound.MOST,
         )
+
+    def exporting(self, topic: Topic) -> Iterator[Figure]:
+        """A table of Parquet by a job, where theirs is what a DataFrame writes."""
+        answers: list[list[Answer]] = [[], []]
+        for _ in range(self._rounds):
+            for which, asked in enumerate(("export", "write_parquet")):
+                with tempfile.TemporaryDirectory() as folder:
+                    answers[which].append(
+                        self._both[which].export(asked, topic.name, Path(folder, "table"))
+                    )
+        name = "Spark exports to Parquet, 100 B"
+        yield _rates(name, topic.records, answers, goal=4)
+        yield _costs(f"{name}, processor", topic.records, answers)
 
     def writing(self, rows: int) -> Iterator[Figure]:
         """Rows of 100 B that Spark makes, into a topic of the same broker."""

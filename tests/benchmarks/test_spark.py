@@ -28,5 +28,5 @@ def test_throughput_is_measured_when_small() -> None:
 
     measured = list(throughput.figures(size, rounds=1))
 
-    assert len({figure.name for figure in measured}) == len(measured) == 14
+    assert len({figure.name for figure in measured}) == len(measured) == 16
     assert all(figure.value >= 0 for figure in measured)
