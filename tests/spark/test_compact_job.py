@@ -1,6 +1,6 @@
 """What `cordwood spark compact` leaves is what `cordwood compact` leaves, byte for byte."""
 
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from cordwood.workbench.compact import (
 from cordwood.workbench.compact import compact as compact_here
 from cordwood.workbench.settings_found import SettingsFinder
 from tests.spark.keyed_logs import CONFIG, build_logs, contents, records_left
-from tests.spark.kills import MortalFiles, survive
+from tests.spark.kills import KILLS, MortalFiles, survive
 from tests.unit.workbench.compact_samples import Unhindered
 
 if TYPE_CHECKING:
@@ -111,15 +111,23 @@ def test_damage_is_named_and_keeps_no_other_log_from_its_turn(
     }
 
 
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(
+    ("name", "whole_bytes"), (("compact", WHOLE_OF_SOME), ("compact, shared out", 0))
+)
 def test_job_that_is_killed_and_run_again_leaves_the_same_records(
-    spark: "SparkSession", tmp_path: Path
+    spark: "SparkSession",
+    tmp_path: Path,
+    report: Callable[[str], None],
+    name: str,
+    whole_bytes: int,
 ) -> None:
-    """About half of the logs are taken whole, the others are shared out."""
+    """At first about half of the logs are taken whole, then none is."""
 
     def job(world: Path, files: MortalFiles) -> None:
-        by_spark(spark, world, whole_bytes=WHOLE_OF_SOME, files=files)
+        by_spark(spark, world, whole_bytes=whole_bytes, files=files)
 
-    kills = survive(job, build_logs, look=records_left, folder=tmp_path)
+    kills = survive(job, build_logs, look=records_left, folder=tmp_path, kills=KILLS[name])
 
-    sys.stdout.write(f"\ncompact: {kills}\n")
+    report(f"{name}: {kills}")
     assert not list(tmp_path.rglob("cleaning-*"))

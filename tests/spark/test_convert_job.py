@@ -11,7 +11,7 @@ from cordwood.records.compression import Codec
 from cordwood.workbench.convert import convert
 from cordwood.workbench.convert_batches import Wanted
 from cordwood.workbench.convert_segment import ConvertTools
-from tests.spark.kills import MortalFiles, survive
+from tests.spark.kills import KILLS, MortalFiles, survive
 from tests.unit.cli.commands import run
 from tests.unit.workbench.convert_samples import log_directory
 
@@ -67,6 +67,12 @@ def test_job_that_is_killed_leaves_what_it_leaves_undisturbed(
         logs, out = [str(world / "logs")], str(world / "new")
         converting.convert(spark, logs, out=out, wanted=WANTED, files=files)
 
-    kills = survive(job, build, look=lambda world: look(world / "new"), folder=tmp_path)
+    kills = survive(
+        job,
+        build,
+        look=lambda world: look(world / "new"),
+        folder=tmp_path,
+        kills=KILLS["convert"],
+    )
 
     report(f"convert: {kills}")

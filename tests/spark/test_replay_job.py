@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cordwood
-from tests.spark.kills import Fate, MortalFiles, survive
+from tests.spark.kills import KILLS, Fate, MortalFiles, survive
 from tests.unit.cli.commands import run
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def test_replay_that_is_killed_repeats_and_skips_nothing(
         lambda world: create(broker, world.name),
         look=lambda world: records(broker, world.name),
         folder=tmp_path,
+        kills=KILLS["replay"],
     )
 
     assert records(broker, "undisturbed") == records(broker, "orders")

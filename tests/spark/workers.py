@@ -14,7 +14,7 @@ def workers(spark: "SparkSession") -> list[int]:
     """Return the processes below the session's JVM, which are Python's daemon and its workers."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001  # nobody else tells its process
     assert gateway is not None
-    return list(_below(gateway.proc.pid))
+    return list(below(gateway.proc.pid))
 
 
 def forget_peaks(processes: list[int]) -> None:
@@ -30,8 +30,13 @@ def peak_bytes(process: int) -> int:
     return peaks[0] * 1024 if peaks else 0
 
 
-def _below(process: int) -> Iterator[int]:
-    for task in (PROC / str(process) / "task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield int(child)
-            yield from _below(int(child))
+def below(process: int) -> Iterator[int]:
+    """Yield the processes that a process has begun, and those that they have."""
+    try:
+        tasks = list((PROC / str(process) / "task").iterdir())
+        told = [(task / "children").read_text() for task in tasks]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return
+    for child in map(int, " ".join(told).split()):
+        yield child
+        yield from below(child)

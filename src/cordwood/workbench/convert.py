@@ -48,6 +48,7 @@ from cordwood.workbench.convert_segment import (
 from cordwood.workbench.places import places_at
 
 WORK: Final = ".converting"
+_OLD_WORK: Final = f"{WORK}.old"
 _PLAN: Final = f"{WORK}.json"
 _NOBODYS_EPOCH: Final = -1
 
@@ -122,13 +123,11 @@ class Conversion(NamedTuple):
         for plan in self.partitions:
             if not exists(files, f"{out}/{plan.name}"):
                 folder = f"{out}/{WORK}/{plan.name}"
-                _remove_attempts(files, folder)
                 _copy_beside(files, plan, folder)
                 files.rename(folder, f"{out}/{plan.name}")
         files.sync_directory(out)
         self._checkpoint()
-        if exists(files, f"{out}/{WORK}"):
-            files.remove_directory(f"{out}/{WORK}")
+        _remove_work(files, out)
         self.home.is_loaded = names == set(self.home.partitions())
         return ConvertReport(
             path=out,
@@ -264,12 +263,21 @@ def _make_work(files: Files, out: str, plans: Sequence[PartitionPlan]) -> None:
 # -- finishing
 
 
-def _remove_attempts(files: Files, folder: str) -> None:
-    """Remove what attempts have left that came to nothing."""
-    for attempt in files.list(folder, Kind.DIRECTORY):
-        for name in files.list(f"{folder}/{attempt}"):
-            files.remove(f"{folder}/{attempt}/{name}")
-        files.remove_directory(f"{folder}/{attempt}")
+def _remove_work(files: Files, out: str) -> None:
+    """Remove what attempts have left that came to nothing, once partitions have their places.
+
+    By another name first: whoever still works on an attempt can put nothing more there.
+    """
+    work, old = f"{out}/{WORK}", f"{out}/{_OLD_WORK}"
+    if exists(files, work):
+        files.rename(work, old)
+        files.sync_directory(out)
+    if exists(files, old):
+        for attempt in files.list(old, Kind.DIRECTORY):
+            for name in files.list(f"{old}/{attempt}"):
+                files.remove(f"{old}/{attempt}/{name}")
+            files.remove_directory(f"{old}/{attempt}")
+        files.remove_directory(old)
 
 
 def _copy_beside(files: Files, plan: PartitionPlan, folder: str) -> None:

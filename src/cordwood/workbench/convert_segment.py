@@ -1,10 +1,11 @@
 """One segment converted: read, written anew with its indexes, given its name.
 
-    <folder>/<token>/….cleaned   written and synced, in a folder of this attempt's own
-    <folder>/….timeindex, ….log  renamed one by one, the `.log` that has the base offset last
+    <token>/….cleaned            written and synced, in a folder of this attempt's own
+    t-0/….timeindex, ….log       renamed one by one, the `.log` that has the base offset last
 
 So a segment whose `.log` has its name is whole, and two attempts, which write the same bytes, do
-not come in each other's way. Damage in the source ends the attempt, and names file and position.
+not come in each other's way. An attempt that outlives who asked for it finds no folder any more,
+once the partition has its place. Damage in the source ends an attempt, and names file and position.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from cordwood.core.errors import BadRecordsError
 from cordwood.core.ports import Files, Random
 from cordwood.core.types import Offset
 from cordwood.records.stream import batches
-from cordwood.storage.atomic import exists
+from cordwood.storage.atomic import directory_of, exists
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.names import CLEANED, LOG, segment_name
@@ -36,8 +37,8 @@ Tell = Callable[[int], object]
 class SegmentTask(NamedTuple):
     """A segment to be converted: its offsets from `start` up to, not including, `end`.
 
-    `start` is above the base offset where the log has been cut there. Size and time are the
-    source's.
+    `start` is above the base offset where the log has been cut there. The `folder` is the
+    partition's, attempts lie beside it. Size and time are the source's.
     """
 
     source: str
@@ -66,7 +67,7 @@ def convert_segment(tools: ConvertTools, task: SegmentTask, *, wanted: Wanted, t
     files = tools.files
     if is_converted(files, task):
         return
-    attempt = f"{task.folder}/{tools.random.token(_TOKEN_BYTES).hex()}"
+    attempt = f"{directory_of(task.folder)}/{tools.random.token(_TOKEN_BYTES).hex()}"
     files.make_directory(attempt)
     writer = CleanedWriter(files, attempt, config=LogConfig())
     with closing(reader_of(files, task.source)) as reader, closing(writer):

@@ -1,9 +1,11 @@
 """One segment at a time: by anybody, in any order, twice."""
 
+import pytest
+
 from cordwood.records.compression import Codec
 from cordwood.testing.files import MemoryFiles
 from cordwood.testing.random import SeededRandom
-from cordwood.workbench.convert import WORK, begun
+from cordwood.workbench.convert import WORK, begun, convert
 from cordwood.workbench.convert_batches import Wanted
 from cordwood.workbench.convert_segment import (
     ConvertTools,
@@ -47,3 +49,22 @@ def test_segment_that_is_there_is_left_alone() -> None:
 
     assert told == []
     assert task not in tasks(files)
+
+
+def test_attempt_that_outlives_its_conversion_leaves_nothing() -> None:
+    """Its driver has died, and another one has done all of it meanwhile."""
+    files = log_directory()
+    task = tasks(files)[0]
+    orphan, other = (ConvertTools(files, SeededRandom(seed)) for seed in (1, 2))
+    trees: list[list[str]] = []
+
+    def finish(_size: int) -> None:
+        if not trees:
+            convert(other, ["/d"], out="/new", wanted=WANTED)
+            trees.append([*files.list("/new"), *files.list("/new/t-0")])
+
+    with pytest.raises(FileNotFoundError):
+        convert_segment(orphan, task, wanted=WANTED, tell=finish)
+
+    assert [*files.list("/new"), *files.list("/new/t-0")] == trees[0]
+    assert not [name for name in trees[0] if name.startswith(WORK)]

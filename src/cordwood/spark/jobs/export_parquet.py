@@ -14,7 +14,7 @@ has no snapshots: who reads in the middle of the moving sees a part of a commit.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -140,7 +140,8 @@ class ParquetTable:
             self._move(newest)
         for path in sorted(self._staged.rglob("*"), reverse=True):
             remove = self._files.remove_directory if path.is_dir() else self._files.remove
-            remove(str(path))
+            with suppress(OSError):  # a task that outlives its driver writes there: the next time
+                remove(str(path))
 
     def _move(self, commit: Path) -> None:
         """Move the files of a commit to their places, if they are not there yet."""

@@ -2,26 +2,30 @@
 
     driver   what is read, fixed once; how far each partition of the target has come
     task     rows behind that ──► as fast as is allowed ──► the same partition of the target
+             with a state it has a lock beside that, and looks for itself how far the target is
 
 Keys, values, headers, times and partitions stay. An idempotent producer sends, and of a partition
 one task: so the target always has the beginning of what is to come there. With a state a replay
 that was killed goes on behind that, and each record is there once, if nobody else writes to those
 partitions meanwhile: the last record there is held against the one that should be, and a stranger
-is refused. Without a state it begins at its beginning each time: at least once.
+is refused. A task that outlives its driver is no stranger: the next one waits until it has ended,
+and goes on behind that. Without a state it begins at its beginning each time: at least once.
 """
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import Event
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from cordwood.client.blocking import Producer
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import InvalidRecordError, LogDirectoryError
+from cordwood.core.ports import FileLock, Files
 from cordwood.core.system import SystemClock, SystemFiles
 from cordwood.records.chunk import Request, Selection
 from cordwood.records.kernels import decoder
@@ -39,6 +43,9 @@ _COLUMNS: Final = (*rows.COLUMNS, rows.HEADERS)
 _COMPARED: Final = ("key", "value")
 #: So many rows are sent at once, that a rate is kept from second to second.
 _ROWS: Final = 1024
+#: A task whose driver has died ends soon after it; so often, and so long, another waits for that.
+_TRIES: Final = 600
+_BETWEEN_TRIES_S: Final = 0.1
 
 #: Waits so many seconds.
 Wait = Callable[[float], object]
@@ -76,35 +83,81 @@ def replay(
     progress: Progress = UNSEEN,
 ) -> ReplayReport:
     """Send what is asked for, as far as the target does not have it."""
-    tasks = tasks_of(order, files or SystemFiles())
+    files = files or SystemFiles()
+    tasks = tasks_of(order, files)
     progress.begin("replay", sum(task.size for task in tasks))
     at_once = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
     share = None if order.rate is None else max(1, order.rate // at_once)
-    work = partial(replay_partition, order=replace(order, rate=share), wait=wait)
+    work = partial(replay_partition, order=replace(order, rate=share), files=files, wait=wait)
     sent = run_tasks(spark, tasks, work=work, progress=progress)
     return ReplayReport(
         topic=order.topic,
         partitions=len(tasks),
-        sent=sum(sent),
-        sent_before=sum(task.done for task in tasks),
+        sent=sum(each.records for each in sent),
+        sent_before=sum(each.before for each in sent),
     )
 
 
-def replay_partition(task: ReplayTask, tell: Tell, *, order: ReplayOrder, wait: Wait) -> int:
-    """Send what is left of one partition, and return how many records that was.
+class Sent(NamedTuple):
+    """How many records a task has sent, and how many had been there before."""
+
+    records: int
+    before: int
+
+
+def replay_partition(
+    task: ReplayTask, tell: Tell, *, order: ReplayOrder, files: Files, wait: Wait
+) -> Sent:
+    """Send what is left of one partition.
 
     The order's rate is this partition's share of it.
     """
     clock = SystemClock()
     throttle = None if order.rate is None else Throttle(order.rate, clock, wait)
-    with Producer[bytes, bytes].from_config(order.sink.producer) as producer:
+    with (
+        alone(task, order, files=files) as own,
+        Producer[bytes, bytes].from_config(order.sink.producer) as producer,
+    ):
         sink = RowProducer(producer, order.sink, clock=clock)
-        for part in _left(task, order, tell):
+        for part in _left(own, order, tell):
             if throttle is not None:
                 throttle(part.num_rows)
             sink.send(part)
         sink.finish()
-        return sink.count
+        return Sent(sink.count, own.done)
+
+
+@contextmanager
+def alone(
+    task: ReplayTask, order: ReplayOrder, *, files: Files, wait: Wait = pause
+) -> Iterator[ReplayTask]:
+    """Yield a task as far as it is done, while no other of the same state sends the same.
+
+    LogDirectoryError: one still does. Without a state nobody is waited for.
+    """
+    if order.state is None:
+        yield task
+        return
+    lock = _locked(files, f"{order.state}.{task.target.partition}", wait)
+    try:
+        with target_of(order.sink) as consumer:
+            (end,) = consumer.end_offsets([task.target]).values()
+        yield task._replace(done=end - task.base)
+    finally:
+        lock.release()
+
+
+def _locked(files: Files, path: str, wait: Wait) -> FileLock:
+    for _ in range(_TRIES):
+        try:
+            return files.lock(path)
+        except BlockingIOError:
+            wait(_BETWEEN_TRIES_S)
+    raise LogDirectoryError(
+        "is locked: another task sends the same partition",
+        path=path,
+        remedy="wait until that replay has ended, or end what is left of it",
+    )
 
 
 def _left(task: ReplayTask, order: ReplayOrder, tell: Tell) -> Iterator[pa.RecordBatch]:

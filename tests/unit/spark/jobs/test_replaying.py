@@ -7,10 +7,10 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pathlib import Path
 
 import cordwood
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import InvalidRecordError, LogDirectoryError
 from cordwood.core.system import SystemFiles
-from cordwood.spark.jobs.replay_plan import tasks_of
-from cordwood.spark.jobs.replaying import ReplayReport, replay_partition
+from cordwood.spark.jobs.replay_plan import ReplayOrder, ReplayTask, tasks_of
+from cordwood.spark.jobs.replaying import ReplayReport, Sent, alone, replay_partition
 from tests.unit.spark.jobs.replay_samples import broker, ordered, send
 
 pytestmark = pytest.mark.spark
@@ -38,7 +38,11 @@ def sent(broker: cordwood.Broker, tmp_path: Path) -> list[int]:
     """Send what is left of each partition, and return how many records that was."""
     order = ordered(broker, tmp_path)
     tasks = tasks_of(order, SystemFiles())
-    return [replay_partition(task, passed_by, order=order, wait=passed_by) for task in tasks]
+    return [send_left(task, order).records for task in tasks]
+
+
+def send_left(task: ReplayTask, order: ReplayOrder) -> Sent:
+    return replay_partition(task, passed_by, order=order, files=SystemFiles(), wait=passed_by)
 
 
 def test_task_sends_records_as_they_are(broker: cordwood.Broker, tmp_path: Path) -> None:
@@ -67,6 +71,33 @@ def test_task_refuses_records_of_others(
 
     with pytest.raises(InvalidRecordError, match="somebody else writes to it"):
         sent(broker, tmp_path)
+
+
+def test_task_goes_on_behind_one_that_has_outlived_its_driver(
+    broker: cordwood.Broker, tmp_path: Path
+) -> None:
+    order = ordered(broker, tmp_path)
+    task = tasks_of(order, SystemFiles())[0]
+
+    assert send_left(task, order) == Sent(4, 0)
+    assert send_left(task, order) == Sent(0, 4)
+    assert len(values(broker, "again")) == 4
+
+
+def test_task_waits_for_one_that_still_sends(broker: cordwood.Broker, tmp_path: Path) -> None:
+    order = ordered(broker, tmp_path)
+    task, other = tasks_of(order, SystemFiles())
+    waited: list[float] = []
+
+    with (
+        alone(task, order, files=SystemFiles()),
+        pytest.raises(LogDirectoryError, match="another task sends the same partition"),
+        alone(task, order, files=SystemFiles(), wait=waited.append),
+    ):
+        pass
+
+    assert sum(waited) == pytest.approx(60)
+    assert send_left(task, order).records == send_left(other, order).records == 4
 
 
 def test_report_says_what_was_sent() -> None:
