@@ -20,7 +20,9 @@ __all__ = ("read", "register", "scan")
 def register(spark: "SparkSession") -> None:
     """Make `format("cordwood")` known to a session, for reading and for writing."""
     from cordwood.spark.source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.workers import use_own_python  # noqa: PLC0415  # as above
 
+    use_own_python(spark)
     spark.dataSource.register(CordwoodSource)
 
 

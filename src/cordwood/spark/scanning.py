@@ -32,6 +32,7 @@ from cordwood.spark.reading import read_split
 from cordwood.spark.source import columns_of
 from cordwood.spark.splits import Split, pack
 from cordwood.spark.summing import sum_split
+from cordwood.spark.workers import use_own_python
 from cordwood.workbench.log_sums import LogCounting, LogStat, stat_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Scan:
         if columns is not None:
             options = replace(options, columns=tuple(columns))
         columns_of(options)  # what cannot be read is refused here, and not in a task
+        use_own_python(self._spark)
         mapped = partial(_mapped, function, self._tasks, options=options)
         count = len(self._tasks)
         return self._spark.range(0, count, 1, max(1, count)).mapInArrow(mapped, schema)

@@ -21,6 +21,7 @@ from cordwood.core.errors import CordwoodError, SparkError
 from cordwood.spark.jobs.message_rows import ROW, message_row, messages
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.readiness import make_ready
+from cordwood.spark.workers import use_own_python
 
 #: Is told of bytes that are done.
 Tell = Callable[[int], object]
@@ -43,6 +44,7 @@ def run_tasks(
     """
     if not tasks:
         return []
+    use_own_python(spark)
     told = _told(spark, progress)
     each = partial(_outcomes, tuple(tasks), work, told)
     frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(each, ROW)
