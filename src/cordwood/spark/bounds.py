@@ -57,7 +57,9 @@ def ensure_known(
             raise SettingError(
                 f"there is no partition {partition} to read from",
                 key=key,
-                remedy=f"choose from {', '.join(map(str, sorted(partitions)))}",
+                remedy=f"choose from {', '.join(map(str, sorted(partitions)))}"
+                if partitions
+                else f"{partition.topic} is there, but not with this partition",
             )
 
 

@@ -33,8 +33,8 @@ SCHEMA: Final = pa.schema(
 )
 
 _REMEDY: Final = (
-    "they are older than what is kept, or were never there: begin later, give a refillPath that"
-    " has them and gap = refill, or gap = record and a gapTable"
+    "they are older than what is kept, or not there yet: begin later or end sooner, give a"
+    " refillPath that has them and gap = refill, or gap = record and a gapTable"
 )
 
 

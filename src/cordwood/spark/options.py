@@ -17,8 +17,10 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.local_paths import local_path
 from cordwood.spark.narrowing import EVERYTHING, Narrowing
 
 EARLIEST: Final = -2
@@ -29,6 +31,7 @@ GAPS: Final = ("fail", "record", "refill")
 
 _CLIENT: Final = "kafka."
 _SERVERS: Final = "kafka.bootstrap.servers"
+_OWN_ISOLATION: Final = f"{_CLIENT}isolation.level"
 
 #: Every option, with its spelling.
 NAMES: Final = (
@@ -81,6 +84,12 @@ INTERNAL_TOPICS: Final = frozenset(
 
 #: Bytes that one task reads, if nothing else is said.
 SPLIT_BYTES: Final = 64 << 20
+
+#: What options in JSON have to be, and how.
+_SHAPES: Final[Mapping[type, tuple[str, str]]] = {
+    dict: ("object", 'name topics: {"orders": ...}'),
+    list: ("array", 'as ["kafka-logs", "archive"]'),
+}
 
 T = TypeVar("T")
 
@@ -159,6 +168,8 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
     texts = {name.lower(): text for name, text in given.items()}
     _refuse_unknown(texts)
     paths, servers = _paths(texts), texts.get(_SERVERS, "")
+    if not servers:
+        _refuse_client_options(texts)
     if not paths and not servers:
         raise _wrong("path", "nothing is given to read from", "give path, kafka.bootstrap.servers")
     return SourceOptions(
@@ -174,7 +185,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         columns=_columns(texts),
         gap=_gap(texts),
         gap_table=texts.get("gaptable"),
-        refill_path=texts.get("refillpath"),
+        refill_path=_refill_path(texts),
         min_partitions=_count(texts, "minPartitions"),
         max_records=_count(texts, "maxRecordsPerPartition"),
         split_bytes=_count(texts, "splitBytes") or SPLIT_BYTES,
@@ -200,6 +211,16 @@ def _refuse_unknown(texts: Mapping[str, str]) -> None:
         raise _wrong(name, f"option {name} is unknown", remedy)
 
 
+def _refuse_client_options(texts: Mapping[str, str]) -> None:
+    """Refuse what is for brokers where none are asked: one that is misspelt would be left out."""
+    for name in sorted(name for name in texts if name.startswith(_CLIENT)):
+        if name == _OWN_ISOLATION:
+            continue
+        is_near = get_close_matches(name, [_SERVERS], n=1, cutoff=0.8)
+        remedy = f"did you mean {_SERVERS}?" if is_near else f"give {_SERVERS}, or leave it out"
+        raise _wrong(name, f"option {name} is for brokers, and none are named", remedy)
+
+
 def _wrong(key: str, problem: str, remedy: str) -> SettingError:
     return SettingError(problem, key=key, remedy=remedy)
 
@@ -218,12 +239,12 @@ def _one_of(texts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
     _one_of(texts, ("path", "paths"))
     if "paths" in texts:
-        return tuple(str(path) for path in _json(texts, "paths", list))
-    return (texts["path"],) if texts.get("path") else ()
+        return tuple(local_path(str(path), key="paths") for path in _json(texts, "paths", list))
+    return (local_path(texts["path"], key="path"),) if texts.get("path") else ()
 
 
 def _client_options(texts: Mapping[str, str]) -> dict[str, str]:
-    own = {_SERVERS, f"{_CLIENT}isolation.level"}
+    own = {_SERVERS, _OWN_ISOLATION}
     return {
         name.removeprefix(_CLIENT): text
         for name, text in texts.items()
@@ -265,11 +286,14 @@ def _assigned(texts: Mapping[str, str]) -> frozenset[TopicPartition]:
     parsed = _json(texts, "assign", dict)
     if not all(isinstance(numbers, list) for numbers in parsed.values()):
         raise _wrong("assign", "assign is no list of partitions a topic", 'as {"orders": [0, 1]}')
-    return frozenset(
+    assigned = frozenset(
         _partition("assign", topic, number)
         for topic, numbers in parsed.items()
         for number in numbers
     )
+    if not assigned:
+        raise _wrong("assign", "assign names no partition", 'as {"orders": [0, 1]}')
+    return assigned
 
 
 # -- from, and to
@@ -336,7 +360,7 @@ def _late_start(texts: Mapping[str, str]) -> str:
 
 
 def _isolation(texts: Mapping[str, str]) -> str:
-    name = _one_of(texts, ("isolation.level", f"{_CLIENT}isolation.level"))
+    name = _one_of(texts, ("isolation.level", _OWN_ISOLATION))
     level = texts[name.lower()] if name is not None else "read_uncommitted"
     if level not in ISOLATIONS:
         raise _wrong(
@@ -361,6 +385,10 @@ def _gap(texts: Mapping[str, str]) -> str:
         raise _wrong(
             "refillPath", "gap = refill, and nobody says from where", "give log directories"
         )
+    if gap != "record" and "gaptable" in texts:
+        raise _wrong(
+            "gapTable", f"gapTable is for gap = record, not {gap}", "leave it out, or record"
+        )
     if gap == "record" and "gaptable" not in texts:
         raise _wrong(
             "gapTable",
@@ -370,10 +398,18 @@ def _gap(texts: Mapping[str, str]) -> str:
     return gap
 
 
+def _refill_path(texts: Mapping[str, str]) -> str | None:
+    text = texts.get("refillpath")
+    return None if text is None else local_path(text, key="refillPath")
+
+
 def _columns(texts: Mapping[str, str]) -> tuple[str, ...] | None:
     if "columns" not in texts:
         return None
-    return tuple(filter(None, map(str.strip, texts["columns"].split(","))))
+    columns = tuple(filter(None, map(str.strip, texts["columns"].split(","))))
+    if not columns:
+        raise _wrong("columns", "columns names no column", "name columns with commas between")
+    return columns
 
 
 def _flag(texts: Mapping[str, str], name: str, *, default: bool) -> bool:
@@ -393,8 +429,9 @@ def _whole(name: str, text: str, *, least: int) -> int:
         number = int(text)
     except ValueError:
         number = least - 1
-    if number < least:
-        raise _wrong(name, f"{name} has {text!r}", f"use a whole number, at least {least}")
+    if not least <= number <= INT64_MAX:
+        remedy = f"use a whole number, at least {least} and at most {INT64_MAX}"
+        raise _wrong(name, f"{name} has {text!r}", remedy)
     return number
 
 
@@ -405,5 +442,6 @@ def _json(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
     except json.JSONDecodeError as error:
         raise _wrong(name, f"{name} is no JSON: {error}", "write it as a JSON object") from error
     if not isinstance(parsed, kind):
-        raise _wrong(name, f"{name} is no JSON {kind.__name__}", "see the page on the source")
+        what, remedy = _SHAPES[kind]
+        raise _wrong(name, f"{name} is no JSON {what}", remedy)
     return parsed

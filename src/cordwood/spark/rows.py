@@ -47,6 +47,13 @@ _SQL_TYPES: Final = {
     HEADERS: "array<struct<key: string, value: binary>>",
 }
 
+#: The same types as Spark calls them when it shows a schema.
+SHOWN_TYPES: Final = {
+    **_SQL_TYPES,
+    "offset": "bigint",
+    HEADERS: "array<struct<key:string,value:binary>>",
+}
+
 #: What of a record each column is made of; those of a partition are made of nothing.
 _SOURCES: Final = {
     "key": "key",

@@ -9,7 +9,7 @@ from contextlib import closing
 from itertools import pairwise
 from typing import Final
 
-from cordwood.core.errors import DamagedFileError, LogDirectoryError
+from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirectoryError
 from cordwood.core.ids import format_uuid
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
@@ -19,7 +19,7 @@ from cordwood.storage.partition_metadata import read_partition_metadata
 from cordwood.storage.reader import PartitionReader
 from cordwood.storage.reader_gaps import is_cleaned
 from cordwood.storage.reader_place import has_logs, partition_of, partition_paths, reader_of
-from cordwood.storage.reader_segments import ReaderSegment
+from cordwood.storage.reader_segments import ReaderSegment, located
 from cordwood.storage.reader_transactions import ReaderTransactions
 from cordwood.storage.scan import headers
 
@@ -144,11 +144,14 @@ def _missing_segments(reader: PartitionReader) -> Iterator[tuple[int, int]]:
 
 
 def _is_cleaned(segment: ReaderSegment) -> bool:
-    return is_cleaned(headers(segment.view.pread, 0, segment.view.size))
+    try:
+        return is_cleaned(headers(segment.view.pread, 0, segment.view.size))
+    except CorruptMessageError as error:
+        raise located(error, segment.log_path) from error
 
 
 def _directories(files: Files, paths: Sequence[str]) -> Iterator[str]:
-    for path in (each.removeprefix("file://") for each in paths):
+    for path in paths:
         if _is_partition(files, path):
             yield path
         else:

@@ -7,6 +7,7 @@ task     a split ──► batches of records ──► rows
 import sys
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import (
@@ -63,7 +64,7 @@ class CordwoodSource(DataSource):
         options = parse_options(self._given)
         is_filtering = options.takes_filters and _hands_over_filters()
         kind = FilteringReader if is_filtering else CordwoodReader
-        return kind(options, tuple(schema.names))
+        return kind(options, _columns_in(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
         """Return what writes; the options of writing are others than those of reading."""
@@ -120,13 +121,38 @@ def columns_of(options: SourceOptions) -> tuple[str, ...]:
     return (*rows.COLUMNS, rows.HEADERS) if options.has_headers else rows.COLUMNS
 
 
+def _columns_in(schema: StructType) -> tuple[str, ...]:
+    """Return the columns of a schema that a user may have given; their types are ours to say."""
+    columns = _known(schema.names)
+    for field in schema.fields:
+        wanted = rows.SHOWN_TYPES[field.name]
+        given = field.dataType.simpleString()
+        if given != wanted:
+            raise SettingError(
+                f"column {field.name} is {wanted}, and the schema says {given}",
+                key="schema",
+                remedy=f"say {field.name} {wanted}, and cast what is read",
+            )
+    return columns
+
+
 def _known(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return columns that there are, each once; without any there would be no rows to count."""
     known = (*rows.COLUMNS, rows.HEADERS)
+    if not columns:
+        raise _wrong_columns("no column is named", known)
+    if len({*columns}) < len(columns):
+        raise _wrong_columns(f"of {', '.join(columns)} one comes twice", known)
+    spelling = {name.lower(): name for name in known}
     for name in columns:
         if name not in known:
-            raise SettingError(
-                f"there is no column {name!r}",
-                key="columns",
-                remedy=f"choose from {', '.join(known)}",
+            near = get_close_matches(name.lower(), spelling, n=1)
+            raise _wrong_columns(
+                f"there is no column {name!r}", known, near=spelling[near[0]] if near else None
             )
     return tuple(columns)
+
+
+def _wrong_columns(problem: str, known: Sequence[str], *, near: str | None = None) -> SettingError:
+    remedy = f"did you mean {near}?" if near is not None else f"choose from {', '.join(known)}"
+    return SettingError(problem, key="columns", remedy=remedy)

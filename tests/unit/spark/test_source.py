@@ -9,7 +9,16 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
 from pyspark.sql.datasource import GreaterThan
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from cordwood.core.errors import SettingError
 from cordwood.spark.options import SourceOptions
@@ -36,6 +45,49 @@ def test_source_has_the_columns_that_are_asked_for() -> None:
 def test_source_refuses_columns_that_there_are_not() -> None:
     with pytest.raises(SettingError, match="there is no column 'keys'"):
         CordwoodSource({"path": "logs", "columns": "keys"}).schema()
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    (
+        ("OFFSET", "did you mean offset"),
+        ("timestamptype", "did you mean timestampType"),
+        ("offset,key,offset", "of offset, key, offset one comes twice"),
+        ("payload", "choose from key, value"),
+    ),
+)
+def test_source_says_which_columns_there_are(columns: str, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        CordwoodSource({"path": "logs", "columns": columns}).schema()
+
+
+def test_reader_refuses_a_schema_of_other_types() -> None:
+    schema = StructType([StructField("key", StringType()), StructField("offset", LongType())])
+
+    with pytest.raises(SettingError, match="column key is binary, and the schema says string"):
+        CordwoodSource({"path": "logs"}).reader(schema)
+
+
+def test_reader_refuses_a_schema_of_nothing() -> None:
+    with pytest.raises(SettingError, match="no column is named"):
+        CordwoodSource({"path": "logs"}).reader(StructType([]))
+
+
+def test_reader_takes_the_schema_that_the_source_tells() -> None:
+    entry = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+    types = {
+        "key": BinaryType(),
+        "value": BinaryType(),
+        "topic": StringType(),
+        "partition": IntegerType(),
+        "offset": LongType(),
+        "timestamp": TimestampType(),
+        "timestampType": IntegerType(),
+        "headers": ArrayType(entry),
+    }
+    schema = StructType([StructField(name, each) for name, each in types.items()])
+
+    CordwoodSource({"path": "logs"}).reader(schema)
 
 
 def test_reader_has_a_partition_even_where_there_is_nothing(tmp_path: Path) -> None:
