@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from cordwood.core.errors import InconsistentTopicIdError, OffsetOutOfRangeError
 from cordwood.core.ports import Files
 from cordwood.spark.holdings import NO_IDS, Holding, Piece, Range, cover
+from cordwood.spark.local_paths import local_path
 from cordwood.spark.options import SourceOptions, TopicChoice
 from cordwood.spark.segments import find_directories
 
@@ -97,7 +98,7 @@ def _spare(
         return ()
     found = find_directories(
         files,
-        [options.refill_path],
+        [local_path(options.refill_path, key="refillPath")],
         choice=TopicChoice(assigned=frozenset({hole.partition})),
         is_committed=options.is_committed,
     )

@@ -20,7 +20,6 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.local_paths import local_path
 from cordwood.spark.narrowing import EVERYTHING, Narrowing
 
 EARLIEST: Final = -2
@@ -185,7 +184,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         columns=_columns(texts),
         gap=_gap(texts),
         gap_table=texts.get("gaptable"),
-        refill_path=_refill_path(texts),
+        refill_path=texts.get("refillpath"),
         min_partitions=_count(texts, "minPartitions"),
         max_records=_count(texts, "maxRecordsPerPartition"),
         split_bytes=_count(texts, "splitBytes") or SPLIT_BYTES,
@@ -239,8 +238,8 @@ def _one_of(texts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 def _paths(texts: Mapping[str, str]) -> tuple[str, ...]:
     _one_of(texts, ("path", "paths"))
     if "paths" in texts:
-        return tuple(local_path(str(path), key="paths") for path in _json(texts, "paths", list))
-    return (local_path(texts["path"], key="path"),) if texts.get("path") else ()
+        return tuple(str(path) for path in _json(texts, "paths", list))
+    return (texts["path"],) if texts.get("path") else ()
 
 
 def _client_options(texts: Mapping[str, str]) -> dict[str, str]:
@@ -396,11 +395,6 @@ def _gap(texts: Mapping[str, str]) -> str:
             "give gapTable, a folder for Parquet files, or let gap be fail",
         )
     return gap
-
-
-def _refill_path(texts: Mapping[str, str]) -> str | None:
-    text = texts.get("refillpath")
-    return None if text is None else local_path(text, key="refillPath")
 
 
 def _columns(texts: Mapping[str, str]) -> tuple[str, ...] | None:

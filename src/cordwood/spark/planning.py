@@ -23,6 +23,7 @@ from cordwood.spark.bounds import (
 from cordwood.spark.brokers import asked_brokers
 from cordwood.spark.gaps import close_holes
 from cordwood.spark.holdings import NO_IDS, Holding, Piece, Place, Range, cover
+from cordwood.spark.local_paths import local_path
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.segments import find_directories, open_log
 from cordwood.spark.splits import Split, cut_into, cut_log, cut_range, limit_records
@@ -84,8 +85,9 @@ def _places(files: Files, options: SourceOptions) -> Iterator[list[Place]]:
     """Give the places in the order in which they are preferred: segments cost a broker nothing."""
     with ExitStack() as opened:
         brokers = [opened.enter_context(asked_brokers(options))] if options.servers else []
+        paths = [local_path(each, key="path") for each in options.paths]
         directories = find_directories(
-            files, options.paths, choice=options.topics, is_committed=options.is_committed
+            files, paths, choice=options.topics, is_committed=options.is_committed
         )
         yield [directories, *brokers]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.errors import OffsetOutOfRangeError, SettingError
+from cordwood.core.errors import CorruptMessageError, OffsetOutOfRangeError, SettingError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import Range
 from cordwood.spark.options import Bound, SourceOptions, TopicChoice
@@ -87,3 +87,19 @@ def test_topic_that_is_nowhere_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SettingError, match="no topic 'tt' to read from; did you mean t"):
         plan(SourceOptions(paths=(_with_log(tmp_path, 4),), topics=topics))
+
+
+@pytest.mark.parametrize("spelling", ("{0}/", "file:{0}", "file://{0}/", "{0}/t-0/", "{0}/t-0/."))
+def test_path_may_be_written_in_many_ways(tmp_path: Path, spelling: str) -> None:
+    (split,) = plan(SourceOptions(paths=(spelling.format(_with_log(tmp_path, 1)),)))
+
+    assert split.path == f"{tmp_path}/t-0"
+
+
+def test_segment_that_is_no_log_is_named(tmp_path: Path) -> None:
+    path = _with_log(tmp_path, 1)
+    for first in (5, 9):
+        (tmp_path / "t-0" / name(first)).write_bytes(bytes([7]) * 200)
+
+    with pytest.raises(CorruptMessageError, match=rf"{tmp_path}/t-0/{name(5)}: unknown magic"):
+        plan(SourceOptions(paths=(path,)))

@@ -22,7 +22,6 @@ from typing import Final
 from cordwood.core.errors import SettingError
 from cordwood.spark import rows
 from cordwood.spark.jobs.export_tables import ICEBERG, TableAddress, check_address
-from cordwood.spark.local_paths import local_path
 from cordwood.spark.options import NAMES, SourceOptions, parse_options
 
 TO: Final = "to"
@@ -84,7 +83,7 @@ def take_address(texts: dict[str, str], where: str, *, own: Mapping[str, str]) -
     if catalog and kind != ICEBERG:
         raise _wrong(next(iter(catalog)), f"{kind} has no catalog", "leave it out, or use iceberg")
     address = TableAddress(
-        path=local_path(path, key=where),
+        path=path,
         format=kind,
         name=own["table"] or None,
         catalog={name.removeprefix(_CATALOG): text for name, text in catalog.items()},

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -42,6 +41,7 @@ from cordwood.spark.jobs.export_tables import (
 )
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.jobs.running import run_tasks
+from cordwood.spark.local_paths import local_path
 from cordwood.spark.planning import whole_plan
 from cordwood.spark.splits import Split
 
@@ -105,7 +105,7 @@ def open_table(address: TableAddress, files: Files) -> ExportTable:
 
     Tasks work elsewhere, so what is shared is said as a whole path.
     """
-    whole = replace(address, path=str(Path(address.path).absolute()))
+    whole = replace(address, path=local_path(address.path, key="table"))
     return _TABLES[address.format](whole, files)
 
 
