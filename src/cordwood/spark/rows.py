@@ -18,6 +18,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cordwood.core.errors import InvalidRecordError
 from cordwood.core.types import TopicPartition
 
 HEADERS: Final = "headers"
@@ -97,7 +98,26 @@ def _array(batch: pa.RecordBatch, partition: TopicPartition, *, name: str) -> pa
     array = batch.column(_SOURCES[name])
     if name == HEADERS:
         return _headers(array)
+    if name == "timestamp":
+        return _timestamps(batch, partition)
     return array if array.type == _TYPES[name] else array.cast(_TYPES[name])
+
+
+def _timestamps(batch: pa.RecordBatch, partition: TopicPartition) -> pa.Array:
+    """Return times in microseconds, which end 292,000 years from now, as Kafka's do not."""
+    array = batch.column("timestamp")
+    try:
+        return array.cast(_TYPES["timestamp"])
+    except pa.ArrowInvalid as error:
+        latest = pc.max(array.cast(pa.int64()))
+        where = "a record"
+        if "offset" in batch.schema.names:
+            at = pc.index(array.cast(pa.int64()), latest).as_py()
+            where = f"at offset {batch.column('offset')[at]} a record"
+        raise InvalidRecordError(
+            f"{partition} has {where} of {latest} ms, and Spark no timestamp for that; leave the"
+            " column timestamp out, or read what is before and behind the record"
+        ) from error
 
 
 def _headers(array: pa.ListArray) -> pa.ListArray:

@@ -133,6 +133,12 @@ def _columns_in(schema: StructType) -> tuple[str, ...]:
                 key="schema",
                 remedy=f"say {field.name} {wanted}, and cast what is read",
             )
+        if not field.nullable:
+            raise SettingError(
+                f"column {field.name} can be null, and the schema says that it is not",
+                key="schema",
+                remedy="leave NOT NULL out",
+            )
     return columns
 
 

@@ -1,7 +1,9 @@
 """Records as the rows that Spark is promised."""
 
 import pyarrow as pa
+import pytest
 
+from cordwood.core.errors import InvalidRecordError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.builder import BatchBuilder, BatchFields
 from cordwood.records.chunk import Request
@@ -13,10 +15,10 @@ PARTITION = TopicPartition(TopicName("orders"), PartitionId(2))
 ALL = (*COLUMNS, HEADERS)
 
 
-def _rows(columns: tuple[str, ...]) -> pa.RecordBatch:
+def _rows(columns: tuple[str, ...], *, timestamp: int = -1) -> pa.RecordBatch:
     builder = BatchBuilder(BatchFields(base_offset=7))
     builder.append(b"ada", b"42", timestamp=1_000, headers=(("trace", b"x"),))
-    builder.append(None, None, timestamp=-1)
+    builder.append(None, None, timestamp=timestamp)
     request = Request(columns=record_columns(columns))
     (batch,) = read_table(builder.build(), PlainDecoder(), request=request).to_batches()
     return rows_of(batch, PARTITION, schema=arrow_schema(columns))
@@ -39,6 +41,20 @@ def test_rows_count_time_in_microseconds() -> None:
     times = _rows(("timestamp",)).column("timestamp").cast(pa.int64()).to_pylist()
 
     assert times == [1_000_000, -1_000]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    (
+        (("offset", "timestamp"), "orders-2 has at offset 8 a record of 1152921504606846976 ms"),
+        (("timestamp",), "orders-2 has a record of 1152921504606846976 ms"),
+    ),
+)
+def test_time_that_spark_has_no_timestamp_for_is_named(
+    columns: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(InvalidRecordError, match=words):
+        _rows(columns, timestamp=2**60)
 
 
 def test_rows_can_be_counted_where_only_the_partition_is_wanted() -> None:

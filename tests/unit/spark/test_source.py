@@ -68,6 +68,13 @@ def test_reader_refuses_a_schema_of_other_types() -> None:
         CordwoodSource({"path": "logs"}).reader(schema)
 
 
+def test_reader_refuses_a_schema_that_promises_too_much() -> None:
+    schema = StructType([StructField("offset", LongType(), nullable=False)])
+
+    with pytest.raises(SettingError, match="leave NOT NULL out"):
+        CordwoodSource({"path": "logs"}).reader(schema)
+
+
 def test_reader_refuses_a_schema_of_nothing() -> None:
     with pytest.raises(SettingError, match="no column is named"):
         CordwoodSource({"path": "logs"}).reader(StructType([]))

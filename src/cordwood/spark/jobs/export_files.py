@@ -9,6 +9,7 @@ files together, has a bound, and so does the number of open files.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cordwood.core.errors import InvalidRecordError
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TopicPartition
@@ -157,10 +159,22 @@ def _by_time(
     unit = "hour" if "hour" in partition_by else "day"
     times = pc.floor_temporal(batch.column("timestamp"), unit=unit)
     for time in pc.unique(times):
-        begin = time.as_py()
+        begin = _moment(time)
         values = {"date": begin.date(), "hour": begin.hour}
         wanted = {name: value for name, value in values.items() if name in partition_by}
         yield wanted, batch.filter(pc.equal(times, time))
+
+
+def _moment(time: pa.Scalar) -> datetime:
+    """Return a time as a calendar has it, which ends with the year 9999."""
+    try:
+        moment: datetime = time.as_py()
+    except (ValueError, OverflowError) as error:
+        raise InvalidRecordError(
+            f"a record is of {time.value} us, which no calendar has a date for; partition the table"
+            " by something else than date and hour"
+        ) from error
+    return moment
 
 
 # -- files

@@ -16,8 +16,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 
 from cordwood.core.errors import TableError
@@ -41,6 +42,9 @@ from cordwood.storage.atomic import write_atomically
 
 _OURS: Final = "_cordwood"
 _FILES: Final = "files"
+
+#: What a commit says, by the names above; among it ranges and standing, as text.
+_Commit = dict[str, Any]
 
 
 class ParquetTable:
@@ -80,7 +84,7 @@ class ParquetTable:
         if newest is None:
             self._refuse_others()
             return None
-        return read_standing(json.loads(newest.read_text())[STANDING], table=self.name)
+        return read_standing(str(self._said(newest)[STANDING]), table=self.name)
 
     def folder(self, shape: Shape) -> str:  # noqa: ARG002  # a folder is the same for all
         """Return where files wait for their commit."""
@@ -110,7 +114,12 @@ class ParquetTable:
             )
         if not self._root.exists():
             raise nothing_there(self.name)
-        found = ds.dataset(self._root, format="parquet", partitioning="hive")
+        try:
+            found = ds.dataset(self._root, format="parquet", partitioning="hive")
+        except pa.ArrowException as error:
+            raise TableError(
+                f"cannot be read: {error}", path=self.name, remedy="mend the file, or remove it"
+            ) from error
         return [
             ParquetPiece(
                 fragment.path,
@@ -121,10 +130,13 @@ class ParquetTable:
         ]
 
     def _unmoved(self) -> list[str]:
-        """Return the files of the newest commit that are not in their places."""
+        """Return the files of the newest commit that wait to be moved to their places.
+
+        What is in neither place was removed since: rows that are missing are found by looking.
+        """
         newest = self._newest()
-        named = [] if newest is None else json.loads(newest.read_text())[_FILES]
-        return [name for name in named if not (self._root / name).exists()]
+        named = [] if newest is None else self._said(newest)[_FILES]
+        return [name for name in named if (self._staged / name).exists()]
 
     def _newest(self) -> Path | None:
         return max(self._commits.glob("*.json"), default=None)
@@ -146,7 +158,7 @@ class ParquetTable:
     def _move(self, commit: Path) -> None:
         """Move the files of a commit to their places, if they are not there yet."""
         folders: set[Path] = set()
-        for name in json.loads(commit.read_text())[_FILES]:
+        for name in self._said(commit)[_FILES]:
             source, target = self._staged / name, self._root / name
             if source.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -154,6 +166,20 @@ class ParquetTable:
                 folders |= {target.parent, *target.parent.parents} & self._inside(target)
         for folder in folders:
             self._files.sync_directory(str(folder))
+
+    def _said(self, commit: Path) -> _Commit:
+        """Return what a commit says; TableError where it is not what was written."""
+        try:
+            said: _Commit = json.loads(commit.read_text())
+            if isinstance(said[STANDING], str) and isinstance(said[_FILES], list):
+                return said
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise TableError(
+            "is no commit of an export, or is damaged",
+            path=str(commit),
+            remedy="bring it back from a copy, or export into another table",
+        )
 
     def _inside(self, path: Path) -> set[Path]:
         """Return the folders of the table that hold a path."""

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
@@ -44,6 +45,7 @@ from cordwood.spark.jobs.running import run_tasks
 from cordwood.spark.local_paths import local_path
 from cordwood.spark.planning import whole_plan
 from cordwood.spark.splits import Split
+from cordwood.storage.atomic import exists
 
 _TABLES: Final[Mapping[str, Callable[[TableAddress, Files], ExportTable]]] = {
     PARQUET: ParquetTable,
@@ -103,9 +105,11 @@ class Export:
 def open_table(address: TableAddress, files: Files) -> ExportTable:
     """Return the table at an address, whether it is there yet or not.
 
-    Tasks work elsewhere, so what is shared is said as a whole path.
+    Tasks work elsewhere, so what is shared is said as a whole path. TableError: it is a file's.
     """
     whole = replace(address, path=local_path(address.path, key="table"))
+    if exists(files, whole.path) and not files.stat(whole.path).is_directory:
+        raise TableError("is a file", path=whole.path, remedy="give the folder of a table")
     return _TABLES[address.format](whole, files)
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cordwood.core.errors import InvalidRecordError
 from cordwood.spark.holdings import Range
 from cordwood.spark.jobs import export_files
 from cordwood.spark.jobs.export_files import Extent, WriteOrder, Written, table_schema, write_splits
@@ -52,6 +53,14 @@ def test_columns_of_the_place_are_not_in_the_file(tmp_path: Path) -> None:
     assert pq.read_schema(tmp_path / "out" / file.path).names == [
         *("key", "value", "offset", "timestamp", "timestampType"),
     ]
+
+
+def test_time_that_no_calendar_has_is_named(tmp_path: Path) -> None:
+    write_log(tmp_path, times(0, 253_402_300_800_000))
+
+    assert _write(tmp_path, 1).records
+    with pytest.raises(InvalidRecordError, match="is of 253402300800000000 us, which no calendar"):
+        _write(tmp_path, 1, how=order(str(tmp_path / "other"), by=("hour",)))
 
 
 def test_rows_of_each_hour_have_a_file(tmp_path: Path) -> None:

@@ -82,6 +82,38 @@ def test_interrupted_commit_is_finished_by_who_comes_next(
     assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("text", ("{", "{}", "[]", '{"cordwood.standing": {}, "files": []}'))
+def test_commit_that_is_damaged_is_named(table: ParquetTable, logs: Path, text: str) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        (commit,) = Path(table.name).glob("_cordwood/commits/*")
+        commit.write_text(text)
+
+    for look in (table.standing, table.pieces, table.writing().__enter__):
+        with pytest.raises(TableError, match=rf"{commit}: is no commit of an export"):
+            look()
+
+
+def test_file_that_is_damaged_is_named(table: ParquetTable, logs: Path) -> None:
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+    Path(table.name, "a-0.parquet").write_bytes(b"PAR1")
+
+    with pytest.raises(TableError, match=r"cannot be read: .*a-0.parquet"):
+        table.pieces()
+
+
+def test_file_that_somebody_has_removed_keeps_nobody_from_looking(
+    table: ParquetTable, logs: Path
+) -> None:
+    """An audit tells which rows are missing; that an export would bring it back would be wrong."""
+    with table.writing():
+        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+    Path(table.name, "a-0.parquet").unlink()
+
+    assert table.pieces() == []
+
+
 def test_commit_that_would_repeat_adds_nothing(
     table: ParquetTable, logs: Path, tmp_path: Path
 ) -> None:
