@@ -13,6 +13,7 @@ from cordwood.compaction.plain import PLAIN
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.records.plain import PlainDecoder
 from cordwood.spark.jobs.compact_order import CompactJobOrder
+from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
 from cordwood.testing.clock import VirtualClock
 from cordwood.workbench.compact import (
     CompactReport,
@@ -109,6 +110,24 @@ def test_damage_is_named_and_keeps_no_other_log_from_its_turn(
     assert {name: each for name, each in contents(tmp_path).items() if "t-1/" in name} == {
         name: each for name, each in before.items() if "t-1/" in name
     }
+
+
+def test_damage_of_a_log_that_nobody_closed_is_not_cut_off(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Whoever opens such a log cuts its end off; what is whole behind damage is no such end."""
+    build_logs(tmp_path)
+    (tmp_path / CLEAN_SHUTDOWN).unlink()
+    damaged = sorted((tmp_path / "t-1").glob("*.log"))[1]
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"\xff")
+    before = {path: path.read_bytes() for path in sorted((tmp_path / "t-1").glob("*.log"))}
+
+    done = by_spark(spark, tmp_path)
+
+    (failure,) = done.failures
+    assert str(failure).startswith(f"{damaged}: damage, and whole batches behind it; no record was")
+    assert len(done.reports) == 3
+    assert {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.timeout(7200)

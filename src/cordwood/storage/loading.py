@@ -64,12 +64,17 @@ class LogPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTools:
-    """What a log works with."""
+    """What a log works with.
+
+    Without `is_cutting` a log is refused (`CorruptMessageError`) that has whole batches behind one
+    that is not: who leads or follows cuts them off and fetches them again, others would lose them.
+    """
 
     table: FileTable
     random: Random
     deletions: Deletions
     striders: Striders = no_strider
+    is_cutting: bool = True
 
 
 def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, RecoveryReport]:
@@ -83,7 +88,9 @@ def load(place: LogPlace, tools: LogTools, *, now_ms: int) -> tuple[LogState, Re
         insane += _unended(state)
     recovery_point = None if place.is_clean else max(0, place.recovery_point)
     log_start = max(0, place.log_start)
-    recovery = TailRecovery(state, report, log_start, now_ms, tools.striders)
+    recovery = TailRecovery(
+        state, report, log_start, now_ms, tools.striders, is_cutting=tools.is_cutting
+    )
     recovery.recover_all(insane, recovery_point)
     log_end = state.segments.active.next_offset() if len(state.segments) else 0
     if len(state.segments) == 0 or log_end < log_start:

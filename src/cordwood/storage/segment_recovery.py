@@ -42,6 +42,10 @@ def _never() -> None:
     """Let every batch be looked at."""
 
 
+def _cut(_end: int) -> None:
+    """Let it be cut off."""
+
+
 class Recovered(NamedTuple):
     """How many bytes were cut off, and what was wrong with the first of them."""
 
@@ -117,11 +121,12 @@ def recover(
     on_batch: OnBatch,
     *,
     strider_now: StriderNow = _never,
-    before_cut: Callable[[], object] | None = None,
+    before_cut: Callable[[int], object] = _cut,
 ) -> Recovered:
     """Check every batch, write the indexes anew, cut off what is not whole.
 
-    `before_cut` is called once it is known that something is to be cut off, if so.
+    `before_cut` is called once it is known that something is to be cut off, if so, and where; what
+    it raises leaves the segment with all of its records, and without indexes.
     SegmentOverflowError rises, with the segment left without indexes, where an offset has no place.
     """
     files = segment.files
@@ -143,8 +148,8 @@ def recover(
         fault = error
     finally:
         files.table.unpin(log)
-    if before_cut is not None and walk.end < segment.size:
-        before_cut()
+    if walk.end < segment.size:
+        before_cut(walk.end)
     cut_bytes = segment.cut_at(walk.end)
     files.write_entries(growth)
     segment.recovered(growth)

@@ -31,6 +31,7 @@ from cordwood.storage.index import (
 from cordwood.storage.log_state import LogState
 from cordwood.storage.producer_replay import replay
 from cordwood.storage.producer_state import ProducedBatch
+from cordwood.storage.reader_segments import settled
 from cordwood.storage.scan import headers
 from cordwood.storage.segment import Segment
 from cordwood.storage.segment_recovery import recover
@@ -86,6 +87,7 @@ class TailRecovery:
     log_start: int
     now_ms: int
     striders: Striders = no_strider
+    is_cutting: bool = True
     _strider: Strider | None = None
 
     def recover_all(self, insane: list[Segment], recovery_point: int | None) -> None:
@@ -98,15 +100,15 @@ class TailRecovery:
         while doubtful:
             segment = doubtful.popleft()
             is_torn = torn_from is not None and segment.base_offset >= torn_from
-            before_cut = partial(self._remove_later, segment) if is_torn else None
             cut_before = self.report.cut_bytes
-            doubtful.extendleft(reversed(self._recover(segment, before_cut)))
+            doubtful.extendleft(reversed(self._recover(segment, is_torn=is_torn)))
             if is_torn and self.report.cut_bytes > cut_before:
                 return
 
-    def _recover(self, segment: Segment, before_cut: Callable[[], object] | None) -> list[Segment]:
+    def _recover(self, segment: Segment, *, is_torn: bool) -> list[Segment]:
         """Recover one segment, or return those that it is now, which are to be recovered."""
         state, report = self.state, self.report
+        before_cut = partial(self._before_cut, segment, is_torn)
         self._bring_producers(segment)
         try:
             done = recover(
@@ -123,7 +125,7 @@ class TailRecovery:
             self._empty(segment, error, before_cut)
         else:
             self._note(segment, done.cut_bytes, done.fault)
-            if before_cut is not None:
+            if is_torn:
                 self._look_for_gap(segment, done.next_offset)
             state.producers.advance(max(done.next_offset, segment.base_offset))
             state.snapshots.take_if_room(state.producers)
@@ -154,12 +156,17 @@ class TailRecovery:
         if ended is not None and ended[0].is_aborted:
             segment.append_aborted(AbortedEntry(*ended[0][:3], ended[1]))
 
-    def _empty(
-        self, segment: Segment, fault: Fault, before_cut: Callable[[], object] | None
-    ) -> None:
+    def _before_cut(self, segment: Segment, is_torn: bool, end: int) -> None:  # noqa: FBT001  # bound before
+        """See what goes with the end of a segment: the later ones, where the log ends there."""
+        if not self.is_cutting:
+            later = [each for each in self.state.segments if each.base_offset > segment.base_offset]
+            _ensure_nothing_whole(segment, end, later if is_torn else [])
+        if is_torn:
+            self._remove_later(segment)
+
+    def _empty(self, segment: Segment, fault: Fault, before_cut: Callable[[int], object]) -> None:
         """Cut everything off: whole batches contradict each other, and none can be believed."""
-        if before_cut is not None:
-            before_cut()
+        before_cut(0)
         self._note(segment, segment.cut_at(0), fault)
         segment.truncate_to(segment.base_offset, now_ms=self.now_ms)
         segment.become_inactive()
@@ -202,6 +209,18 @@ class TailRecovery:
         )
         state.warn(*replay(state.segments, producers, log_start=start, log_end=base))
         state.snapshots.take_if_room(producers)
+
+
+def _ensure_nothing_whole(segment: Segment, end: int, later: Sequence[Segment]) -> None:
+    """Refuse to cut off what can still be read."""
+    behind = [(segment, end), *((each, 0) for each in later)]
+    if any(settled(each.view)[0] > position for each, position in behind):
+        raise CorruptMessageError(
+            f"{segment.files.log_path}: damage, and whole batches behind it; no record was changed:"
+            " let a broker open it that has it from a replica again when it has cut all of that"
+            " off, else use cordwood log salvage",
+            position=end,
+        )
 
 
 def _batch_count(segments: Sequence[Segment]) -> int:

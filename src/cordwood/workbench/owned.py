@@ -3,7 +3,8 @@
 What checkpoints and the mark of a clean stop say is believed as a broker believes it, and the mark
 stays: what is done to one log leaves all others as they were. Where no checkpoint knows of the log,
 as beside a copy of a partition's directory, all of it counts as replicated. Files that are to be
-removed later are removed at once, for nobody else reads them.
+removed later are removed at once, for nobody else reads them. A torn end is cut off as a broker
+does; a log with whole batches behind damage is refused, for here no replica gives them back.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,8 +47,12 @@ def opened(
 ) -> Iterator[Log]:
     """Yield the log of a partition whose log directory is locked by the caller, and close it."""
     table = FileTable(files, _FILES_OPEN)
-    tools = LogTools(table=table, random=random, deletions=_AtOnce(files))
-    log = Log.open(_place(files, path, named_partition(path), config), tools, clock=clock)
+    tools = LogTools(table=table, random=random, deletions=_AtOnce(files), is_cutting=False)
+    try:
+        log = Log.open(_place(files, path, named_partition(path), config), tools, clock=clock)
+    except BaseException:
+        table.close()
+        raise
     try:
         yield log
     except BaseException:

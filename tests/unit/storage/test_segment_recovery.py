@@ -208,10 +208,10 @@ def test_recovery_tells_before_it_cuts() -> None:
     segment = filled(created(), (v2(0),))
     log = segment.files.log
 
-    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+    recover(segment, ignore, before_cut=lambda _end: sizes.append(log().size))
     torn(segment, b"rubbish")
     segment = reopened(segment)
-    recover(segment, ignore, before_cut=lambda: sizes.append(log().size))
+    recover(segment, ignore, before_cut=lambda _end: sizes.append(log().size))
 
     assert sizes == [SIZE + 7]
     assert segment.size == SIZE

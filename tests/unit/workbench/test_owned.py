@@ -4,7 +4,8 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from cordwood.core.errors import LogDirectoryError
+from cordwood.core.errors import CorruptMessageError, LogDirectoryError
+from cordwood.core.ports import Kind
 from cordwood.storage.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.workbench.owned import named_partition, owned
@@ -70,6 +71,40 @@ def test_log_is_let_go_when_the_work_fails() -> None:
         log.bounds.log_end // 0
 
     place.files.lock("/d/.lock").release()
+
+
+@pytest.mark.parametrize("segments", (1, 2))
+def test_log_with_whole_batches_behind_damage_is_refused_as_it_is(segments: int) -> None:
+    place = Place()
+    log = place.open()
+    lead(log, batch(), batch())
+    if segments == 2:
+        log.roll()
+    lead(log, batch())
+    log.close()
+    path = f"{DIRECTORY}/{place.files.list(DIRECTORY, Kind.FILE)[1]}"
+    assert path.endswith("000.log")
+    file = place.files.open(path, writable=True)
+    size = file.size
+    damage = size - 1 if segments == 2 else 2 * size // 3 - 1
+    damaged = bytearray(file.pread(size, 0))
+    damaged[damage] ^= 1
+    file.truncate(0)
+    file.append(bytes(damaged))
+
+    with pytest.raises(CorruptMessageError, match=f"{path}: damage, and whole batches behind it"):
+        opened(place).__enter__()
+
+    assert place.files.open(path).pread(size, 0) == damaged
+    place.files.lock("/d/.lock").release()
+
+
+def test_log_that_is_torn_at_its_end_is_cut_off_there() -> None:
+    place = closed(3)
+    file = place.files.open(f"{DIRECTORY}/{0:020}.log", writable=True)
+    file.truncate(file.size - 1)
+
+    assert bounds(place) == (0, 2, 2, 0)
 
 
 def test_partition_is_refused_when_its_directory_does_not_name_it() -> None:

@@ -14,7 +14,7 @@ crash of a broker leaves: whoever opens a log next, as this job does, puts it in
 were done are done.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from cordwood.compaction.attempts import adopt, remove_attempts
 from cordwood.compaction.job import Cleaning, CleaningFailedError
 from cordwood.compaction.proving import prove
-from cordwood.core.errors import CordwoodError
+from cordwood.core.errors import CordwoodError, CorruptMessageError, DamagedFileError
 from cordwood.core.ports import Clock, Files
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.records.kernels import decoder
@@ -126,23 +126,33 @@ def _compact_some(
     """Compact logs that are open together."""
     tools, files = ground.tools, ground.files
     with ExitStack() as stack:
-        logs = []
+        logs: list[_Log | CordwoodError] = []
         for path, found in places:
             owned = opened(files, path, config=found.config, clock=tools.clock, random=tools.random)
-            log = stack.enter_context(owned)
+            try:
+                log = stack.enter_context(owned)
+            except (CorruptMessageError, DamagedFileError) as error:
+                logs.append(error)
+                continue
             remove_attempts(files, path)
             logs.append(_Log(log, begin(tools, log, found=found, order=order)))
-        due = [each for each in logs if each.begun.job is not None]
+        due = [each for each in logs if isinstance(each, _Log) and each.begun.job is not None]
         try:
             outcomes = _prove(ground, due, made=_make(ground, due, order=order))
             left = iter(outcomes)
-            return [
-                _finish(tools, each, outcome=next(left)) if each.begun.job else each.begun.report
-                for each in logs
-            ]
+            return [_finished(tools, each, left) for each in logs]
         finally:
             for each in due:
                 remove_attempts(files, each.log.directory)
+
+
+def _finished(
+    tools: OwnerTools, each: _Log | CordwoodError, left: Iterator[_Outcome]
+) -> CompactReport | CordwoodError:
+    """Return what a log has come to, of which the passes' outcomes are left in its turn."""
+    if isinstance(each, CordwoodError):
+        return each
+    return _finish(tools, each, outcome=next(left)) if each.begun.job else each.begun.report
 
 
 def _tell(
