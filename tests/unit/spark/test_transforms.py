@@ -1,0 +1,104 @@
+"""Steps from a DataFrame to a DataFrame, in a session of Spark."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from pyspark.errors import PySparkException
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.transforms import decode_avro, latest, unframed
+from tests.unit.spark.test_avro_decoding import ADA, FIRST, SECOND, framed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+COLUMNS = "topic string, partition int, offset bigint, key binary, value binary"
+
+
+def log(spark: "SparkSession", *rows: tuple[int, int, bytes | None, bytes | None]) -> "DataFrame":
+    """Return rows of a topic: partition, offset, key and value."""
+    return spark.createDataFrame([("t", *row) for row in rows], COLUMNS)
+
+
+def test_latest_is_what_compaction_comes_to(spark: "SparkSession") -> None:
+    frame = log(
+        spark,
+        (0, 1, b"a", b"1"),
+        (0, 9, b"a", b"2"),
+        (0, 3, b"b", b"1"),
+        (0, 5, b"b", None),
+        (1, 2, b"a", b"3"),
+        (0, 4, None, b"x"),
+    )
+
+    rows = frame.transform(latest)
+
+    assert rows.columns == frame.columns
+    assert sorted((row.partition, row.offset, bytes(row.value)) for row in rows.collect()) == [
+        (0, 9, b"2"),
+        (1, 2, b"3"),
+    ]
+
+
+def test_unframed_takes_the_schemas_id_off(spark: "SparkSession") -> None:
+    values = [b"\0\0\0\1\0rest", b"\0\x7f\xff\xff\xff", b"\0abc", b"{...}", b"", None]
+    frame = log(spark, *((0, number, b"", value) for number, value in enumerate(values)))
+
+    rows = frame.transform(unframed).orderBy("offset").collect()
+
+    found = [(row.schema_id, row.payload and bytes(row.payload)) for row in rows]
+    assert found[:2] == [(256, b"rest"), ((1 << 31) - 1, bytearray())]
+    assert found[2:] == [(None, None)] * 4
+
+
+def test_avro_is_decoded_and_what_is_not_avro_stays(spark: "SparkSession", tmp_path: Path) -> None:
+    for number, schema in ((1, FIRST), (2, SECOND)):
+        (tmp_path / f"{number}.avsc").write_text(json.dumps(schema))
+    values = [framed(1, FIRST, {"id": 1}), framed(2, SECOND, ADA), b"{}", None]
+    frame = log(spark, *((0, number, b"", value) for number, value in enumerate(values)))
+
+    rows = frame.transform(decode_avro, str(tmp_path)).orderBy("offset").collect()
+
+    assert [row.record and row.record.asDict() for row in rows] == [
+        {"id": 1, "by": None},
+        ADA,
+        None,
+        None,
+    ]
+    assert [row.schema_id for row in rows] == [1, 2, None, None]
+    assert [row.error for row in rows] == [None, None, "begins with 7b7d", None]
+    assert [row.value and bytes(row.value) for row in rows] == values
+
+
+def test_record_is_what_the_named_reader_says(spark: "SparkSession") -> None:
+    schemas = {1: json.dumps(FIRST), 2: json.dumps(SECOND)}
+    frame = log(spark, (0, 0, b"", framed(1, FIRST, {"id": 1})))
+
+    decoded = decode_avro(frame, schemas, reader=1)
+
+    assert decoded.select("record.*").columns == ["id"]
+
+
+def test_reader_that_is_not_there_is_refused(spark: "SparkSession") -> None:
+    with pytest.raises(SettingError, match=r"schema 3 is not among \[1\]"):
+        decode_avro(log(spark, (0, 0, b"", b"")), {1: json.dumps(FIRST)}, reader=3)
+
+
+@pytest.mark.parametrize("taken", ("schema_id", "payload"))
+def test_columns_of_the_frame_are_not_overwritten(spark: "SparkSession", taken: str) -> None:
+    frame = log(spark, (0, 0, b"", b"")).withColumnRenamed("key", taken)
+
+    with pytest.raises(SettingError, match=f"there is a column {taken}"):
+        unframed(frame)
+
+
+def test_column_that_is_not_there_is_sparks_to_name(spark: "SparkSession") -> None:
+    with pytest.raises(PySparkException, match="nothing"):
+        unframed(log(spark, (0, 0, b"", b"")), "nothing").collect()
