@@ -67,7 +67,7 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@$(PY) -m benchmarks.kafka.life --full
 	@$(PY) -m benchmarks.kafka.compaction --full
 
-bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, into build/bench-spark.json
+bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
 	@scripts/setup-interop
 	@$(PY) -m benchmarks.spark.throughput --full
 	@$(PY) -m benchmarks.spark.compaction --full
@@ -75,6 +75,7 @@ bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, into
 soak: $(INSTALLED) $(PEERS) ## the same code with large numbers, then a fresh clone
 	@scripts/setup-interop
 	@CORDWOOD_SOAK=1 HYPOTHESIS_PROFILE=long $(PY) -m pytest --timeout=7200 $(ARGS)
+	@$(PY) -m benchmarks.spark.compaction --soak
 	@scripts/fresh-clone
 
 check: gates test ## format, lint, types, contracts, budgets, fast tests

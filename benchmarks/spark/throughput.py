@@ -14,12 +14,10 @@ Python's workers have read by then, beyond what they do for a slice that has not
 To compare two commits, run it on both, one after the other, on a machine that does nothing else.
 """
 
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, kafka
+from benchmarks.results import keep
 from cordwood.records.builder import EncodedRecords
 from cordwood.records.kernels import warm
 from cordwood.records.v2_record import append_v2_record
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from cordwood.client.serializers import Plain
     from tests.interop.kafka_harness.spec import Json
 
-RESULTS: Final = Path("build/bench-spark.json")
 PEER: Final = f"spark-sql-kafka {VERSION}"
 ROUNDS: Final = 3
 PARTITIONS: Final = 4
@@ -345,15 +343,5 @@ def _agree(both: Sequence[Side], topics: Sequence[Topic]) -> None:
             raise RuntimeError(f"{side.where} finds {counts} records and {sums} bytes in {many}")
 
 
-def main(*, is_full: bool) -> None:
-    """Print each figure, and keep all of them."""
-    found = []
-    for figure in figures(FULL if is_full else SMALL):
-        print(figure, flush=True)
-        found.append(asdict(figure))
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
-
-
 if __name__ == "__main__":
-    main(is_full="--full" in sys.argv[1:])
+    keep(figures(FULL if "--full" in sys.argv else SMALL))
