@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cordwood.core.errors import SettingError
+from cordwood.spark.scalars import number
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _TIME: Final = pa.timestamp("us", tz="UTC")
+_NONE: Final = pa.nulls(1, pa.int64())[0]
+_ZERO: Final = number(0, pa.int64())
 
 #: Records of each stretch, by its number.
 TimeCounts: TypeAlias = Counter[int | None]
@@ -32,19 +35,20 @@ def microseconds(bucket: timedelta) -> int:
 def count_times(batches: Iterable[pa.RecordBatch], *, length: int) -> TimeCounts:
     """Return what batches with a column `timestamp` have in stretches of so many microseconds."""
     counts: TimeCounts = Counter()
+    divisor = number(length, pa.int64())
     for batch in batches:
         times = batch.column("timestamp").cast(pa.int64())
-        known = pc.if_else(pc.less(times, 0), None, times)
-        found = pc.value_counts(pc.divide(known, length))
+        known = pc.if_else(pc.less(times, _ZERO), _NONE, times)
+        found = pc.value_counts(pc.divide(known, divisor))
         pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
-        for number, count in pairs:
-            counts[number] += count
+        for stretch, count in pairs:
+            counts[stretch] += count
     return counts
 
 
 def histogram(counts: Mapping[int | None, int], *, length: int) -> pa.Table:
     """Return the stretches that have records, by their beginnings, in order; null is the last."""
-    numbers = sorted(number for number in counts if number is not None)
+    numbers = sorted(each for each in counts if each is not None)
     keys = [*numbers, None] if None in counts else numbers
     starts = [None if key is None else key * length for key in keys]
     return pa.table(

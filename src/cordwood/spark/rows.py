@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from cordwood.core.errors import InvalidRecordError
 from cordwood.core.types import TopicPartition
+from cordwood.spark.scalars import number, text
 
 HEADERS: Final = "headers"
 COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -92,9 +93,9 @@ def rows_of(
 
 def _array(batch: pa.RecordBatch, partition: TopicPartition, *, name: str) -> pa.Array:
     if name == "topic":
-        return pa.repeat(pa.scalar(partition.topic, pa.string()), batch.num_rows)
+        return pa.repeat(text(partition.topic), batch.num_rows)
     if name == "partition":
-        return pa.repeat(pa.scalar(partition.partition, pa.int32()), batch.num_rows)
+        return pa.repeat(number(partition.partition, pa.int32()), batch.num_rows)
     array = batch.column(_SOURCES[name])
     if name == HEADERS:
         return _headers(array)
@@ -123,5 +124,5 @@ def _timestamps(batch: pa.RecordBatch, partition: TopicPartition) -> pa.Array:
 def _headers(array: pa.ListArray) -> pa.ListArray:
     """Return lists that are null where they were empty."""
     pairs = array.values.cast(_HEADER)
-    is_empty = pc.equal(pc.list_value_length(array), 0)
+    is_empty = pc.equal(pc.list_value_length(array), number(0, pa.int32()))
     return pa.ListArray.from_arrays(array.offsets, pairs, type=_TYPES[HEADERS], mask=is_empty)

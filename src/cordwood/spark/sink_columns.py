@@ -27,6 +27,7 @@ from cordwood.records.encode import (
     RecordColumns,
     RecordEncoder,
 )
+from cordwood.spark.scalars import number
 
 _HEADERS: Final = "array<struct<key:string,value:binary>>"
 
@@ -41,7 +42,9 @@ _TYPES: Final = {
 }
 _UNWRITTEN: Final = ("offset", "timestampType")
 
-_NULL: Final = -1
+#: How long null is.
+_NULL: Final = number(-1, pa.int64())
+_ZERO: Final = number(0, pa.int64())
 
 
 class Chosen(NamedTuple):
@@ -78,9 +81,10 @@ def by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, pa
     topics = batch.column("topic")
     if topics.null_count:
         raise _unsound("topic", "null", "fill it, or give the option topic")
-    names = topics.unique().to_pylist()
+    names = topics.unique()
     for name in names:
-        yield name, batch if len(names) == 1 else batch.filter(pc.equal(topics, name))
+        rows = batch if len(names) == 1 else batch.filter(pc.equal(topics, name))
+        yield name.as_py(), rows
 
 
 def record_columns(batch: pa.RecordBatch, *, now_ms: int) -> RecordColumns:
@@ -106,7 +110,7 @@ def by_partition(
         raise _unsound("partition", str(pc.min(given)), "choose one that there is, or null")
     chosen = given
     if given.null_count and partitions == 1:
-        chosen = given.fill_null(0)
+        chosen = given.fill_null(_ZERO)
     elif given.null_count:
         buffer = pa.py_buffer(encoder.partitions(keys, partitions))
         by_key = pa.Array.from_buffers(pa.int64(), batch.num_rows, [None, buffer])
@@ -123,13 +127,13 @@ def _times(batch: pa.RecordBatch, now_ms: int) -> memoryview:
     times = _array(batch, "timestamp", pa.timestamp("ms", "UTC")).cast(pa.int64())
     if batch.num_rows and (pc.min(times).as_py() or 0) < NO_TIMESTAMP:
         raise _unsound("timestamp", "before 1970", "correct it, or let it be null")
-    return _numbers(times.fill_null(now_ms))
+    return _numbers(times.fill_null(number(now_ms, pa.int64())))
 
 
 def _header_column(batch: pa.RecordBatch) -> HeaderColumn:
     if "headers" not in batch.schema.names:
-        nothing = _byte_column(pa.array([], pa.large_binary()))
-        zeros = _numbers(pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows))
+        nothing = _byte_column(pa.nulls(0, pa.large_binary()))
+        zeros = _numbers(pa.repeat(_ZERO, batch.num_rows))
         return HeaderColumn(zeros, zeros, nothing, nothing)
     lists = batch.column("headers")
     keys, values = lists.values.field("key"), lists.values.field("value")
@@ -137,7 +141,7 @@ def _header_column(batch: pa.RecordBatch) -> HeaderColumn:
         raise _unsound("headers", "a null, or a key that is null,", "leave such headers out")
     return HeaderColumn(
         _numbers(lists.offsets[:-1].cast(pa.int64())),
-        _numbers(pc.list_value_length(lists).cast(pa.int64()).fill_null(0)),
+        _numbers(pc.list_value_length(lists).cast(pa.int64()).fill_null(_ZERO)),
         _byte_column(keys.cast(pa.large_binary())),
         _byte_column(values.cast(pa.large_binary())),
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,9 +26,12 @@ from cordwood.spark.jobs.audit_compare import Kind
 from cordwood.spark.jobs.audit_runs import Layer, Part, Run, above, joined, layer, packed, unpacked
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.reading import read_split
+from cordwood.spark.scalars import number
 from cordwood.spark.splits import Split
 from cordwood.storage.reader_gaps import has_lost_records, says_start
 from cordwood.storage.reader_place import open_reader
+
+_ONE: Final = number(1, pa.int64())
 
 
 class LogFound(NamedTuple):
@@ -58,12 +61,12 @@ def runs_of(offsets: pa.Array) -> list[Run]:
     if not len(offsets):
         return []
     steps = _steps(offsets)
-    if pc.any(pc.less(steps, 1)).as_py():
+    if pc.any(pc.less(steps, _ONE)).as_py():
         offsets = offsets.take(pc.array_sort_indices(offsets))
         steps = _steps(offsets)
-    ends = pc.indices_nonzero(pc.not_equal(steps, 1)).to_pylist()
-    lasts = offsets.take(pa.array([*ends, len(offsets) - 1])).to_pylist()
-    firsts = offsets.take(pa.array([0, *(end + 1 for end in ends)])).to_pylist()
+    ends = pc.indices_nonzero(pc.not_equal(steps, _ONE))
+    lasts = [*offsets.take(ends).to_pylist(), offsets[-1].as_py()]
+    firsts = [offsets[0].as_py(), *offsets[1:].take(ends).to_pylist()]
     return [Run(first, last + 1) for first, last in zip(firsts, lasts, strict=True)]
 
 

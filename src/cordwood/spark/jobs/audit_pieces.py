@@ -16,6 +16,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.jobs.audit_offsets import runs_of
 from cordwood.spark.jobs.audit_runs import Run, joined, packed
 from cordwood.spark.options import TopicChoice
+from cordwood.spark.scalars import text
 
 _BATCH_ROWS = 1 << 17
 
@@ -110,18 +111,18 @@ def _by_partition(piece: Piece, columns: Columns) -> Iterator[tuple[TopicPartiti
     """Yield the offsets of each partition in each batch."""
     for batch in piece.batches(columns.names):
         topics = (
-            pa.repeat(pa.scalar(columns.only_topic, pa.string()), batch.num_rows)
+            pa.repeat(text(columns.only_topic), batch.num_rows)
             if columns.only_topic is not None
             else _column(batch, columns.topic, kind=pa.string(), piece=piece)
         )
         partitions = _column(batch, columns.partition, kind=pa.int32(), piece=piece)
         offsets = _column(batch, columns.offset, kind=pa.int64(), piece=piece)
-        table = pa.table({"topic": topics, "partition": partitions})
-        for pair in table.group_by(["topic", "partition"]).aggregate([]).to_pylist():
-            topic, number = pair["topic"], pair["partition"]
-            is_there = pc.and_(pc.equal(topics, topic), pc.equal(partitions, number))
-            partition = TopicPartition(TopicName(topic), PartitionId(number))
-            yield partition, offsets.filter(is_there)
+        for topic in topics.unique():
+            is_there = pc.equal(topics, topic)
+            own, numbers = offsets.filter(is_there), partitions.filter(is_there)
+            for number in numbers.unique():
+                partition = TopicPartition(TopicName(topic.as_py()), PartitionId(number.as_py()))
+                yield partition, own.filter(pc.equal(numbers, number))
 
 
 def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: Piece) -> pa.Array:

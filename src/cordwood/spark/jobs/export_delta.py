@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow.dataset as ds
-
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
 from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
@@ -69,6 +67,7 @@ class DeltaLakeTable:
 
     def pieces(self) -> list[Piece]:
         """Return the files of the newest version."""
+        import pyarrow.dataset as ds  # noqa: PLC0415  # pandas comes with it, into tasks too
         from deltalake.exceptions import DeltaProtocolError  # noqa: PLC0415  # an extra
 
         table = self._table()

@@ -9,7 +9,7 @@ files together, has a bound, and so does the number of open files.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -30,6 +30,7 @@ from cordwood.spark.splits import Split
 
 #: Columns that are made of `timestamp`, in UTC.
 _TIMES: Final = {"date": pa.date32(), "hour": pa.int32()}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Columns that say much the same in each row, and those that grow from row to row.
 _REPEATED: Final = ("topic", "partition", "timestampType", "date", "hour")
@@ -141,10 +142,7 @@ def _shares(
     }
     for when, share in _by_time(batch, order.partition_by):
         known = values | when
-        made = {
-            name: pa.repeat(pa.scalar(known[name], _TIMES[name]), share.num_rows) for name in when
-        }
-        arrays = [made[name] if name in made else share.column(name) for name in order.file_columns]
+        arrays = [_column(share, name) for name in order.file_columns]
         place = tuple(str(known[name]) for name in order.partition_by)
         yield place, pa.RecordBatch.from_arrays(arrays, schema=table_schema(order.file_columns))
 
@@ -159,22 +157,29 @@ def _by_time(
     unit = "hour" if "hour" in partition_by else "day"
     times = pc.floor_temporal(batch.column("timestamp"), unit=unit)
     for time in pc.unique(times):
-        begin = _moment(time)
+        begin = _moment(time.value)
         values = {"date": begin.date(), "hour": begin.hour}
         wanted = {name: value for name, value in values.items() if name in partition_by}
         yield wanted, batch.filter(pc.equal(times, time))
 
 
-def _moment(time: pa.Scalar) -> datetime:
+def _moment(microseconds: int) -> datetime:
     """Return a time as a calendar has it, which ends with the year 9999."""
     try:
-        moment: datetime = time.as_py()
-    except (ValueError, OverflowError) as error:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError as error:
         raise InvalidRecordError(
-            f"a record is of {time.value} us, which no calendar has a date for; partition the table"
-            " by something else than date and hour"
+            f"a record is of {microseconds} us, which no calendar has a date for; partition the"
+            " table by something else than date and hour"
         ) from error
-    return moment
+
+
+def _column(share: pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column of the table, of rows that have the columns of the log."""
+    if name not in _TIMES:
+        return share.column(name)
+    times = share.column("timestamp")
+    return (times if name == "date" else pc.hour(times)).cast(_TIMES[name])
 
 
 # -- files

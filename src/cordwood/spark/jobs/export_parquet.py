@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
@@ -105,6 +104,8 @@ class ParquetTable:
 
     def pieces(self) -> list[Piece]:
         """Return the files of the folder, but for those that readers pass over."""
+        import pyarrow.dataset as ds  # noqa: PLC0415  # pandas comes with it, into tasks too
+
         unmoved = self._unmoved()
         if unmoved:
             raise TableError(
