@@ -6,12 +6,17 @@ slowly and says so, once a worker, where Spark keeps what workers say.
 
 Behind each task PySpark's worker looks at every object that there is for garbage: with pyarrow and
 numba loaded that takes longer than a small task does. So what is loaded once is frozen.
+
+Arrow has its memory from the system: its own pool keeps what is free for later, which are some
+twenty of the 300 MB that a task may take, and is no faster with what is made here.
 """
 
 import gc
 import sys
 from functools import cache
 from typing import Final
+
+import pyarrow as pa
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
@@ -30,6 +35,7 @@ def make_ready() -> None:
         _say(_IN_ARCHIVE)
     elif _compiled():
         kernels.decoder()
+    pa.set_memory_pool(pa.system_memory_pool())
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import pyarrow as pa
 import pytest
 
 from cordwood.core.errors import KafkaStorageError
@@ -38,6 +39,16 @@ def test_kernels_are_compiled_once_when_they_are_cold(cold: list[int], capsys: S
 
     assert cold == [1]
     assert capsys.readouterr().err == "compiling\n"
+
+
+def test_memory_of_arrow_is_the_systems(cold: list[int]) -> None:
+    pool = pa.default_memory_pool()
+    try:
+        readiness.make_ready()
+
+        assert pa.default_memory_pool().backend_name == "system"
+    finally:
+        pa.set_memory_pool(pool)
 
 
 def test_nothing_is_compiled_when_kernels_are_warm(
