@@ -7,6 +7,7 @@ No JAR, and no code of ours in the JVM. Options and columns are those of spark-s
 comes from there changes one word. This is the one package that knows pyspark.
 """
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ def register(spark: "SparkSession") -> None:
 
 def read(
     spark: "SparkSession",
-    path: str | None = None,
+    path: str | list[str] | None = None,
     *,
     columns: list[str] | None = None,
     **options: str,
 ) -> "DataFrame":
     """Return records as a DataFrame; with `columns` no others are read or moved.
 
-    `path` is a log directory, or a partition's. Options that have a dot in their names go in as
-    `**{"kafka.bootstrap.servers": ...}`.
+    `path` is a log directory, or a partition's, or a list of these. Options that have a dot in
+    their names go in as `**{"kafka.bootstrap.servers": ...}`.
     """
     register(spark)
     reader = spark.read.format("cordwood").options(**options)
@@ -45,9 +46,12 @@ def read(
     return reader.load(path) if path is not None else reader.load()
 
 
-def scan(spark: "SparkSession", path: str | None = None, **options: str) -> "Scan":
+def scan(spark: "SparkSession", path: str | list[str] | None = None, **options: str) -> "Scan":
     """Return what asks of records in the tasks that read them; options are those of `read`."""
     from cordwood.spark.options import parse_options  # noqa: PLC0415  # beside the next line
     from cordwood.spark.scanning import Scan  # noqa: PLC0415  # pyarrow: 0.2 s
 
-    return Scan(spark, parse_options(options if path is None else {**options, "path": path}))
+    if path is not None:
+        named = {"path": path} if isinstance(path, str) else {"paths": json.dumps(path)}
+        options = {**options, **named}
+    return Scan(spark, parse_options(options))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -66,6 +66,14 @@ class CordwoodSource(DataSource):
         kind = FilteringReader if is_filtering else CordwoodReader
         return kind(options, _columns_in(schema))
 
+    def streamReader(self, schema: StructType) -> NoReturn:  # noqa: ARG002, N802  # as Spark calls it
+        """Refuse a stream."""
+        raise _no_stream("read", "spark.read reads up to the end that there is")
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001, N802  # as above
+        """Refuse a stream."""
+        raise _no_stream("written", "write each batch in foreachBatch, at least once")
+
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # as Spark calls it
         """Return what writes; the options of writing are others than those of reading."""
         return writer(self._given, schema, is_overwrite=overwrite)
@@ -103,6 +111,10 @@ class FilteringReader(CordwoodReader):
         narrowing, left = narrow(filters)
         self._options = replace(self._options, narrowing=narrowing)
         return left
+
+
+def _no_stream(done: str, remedy: str) -> SettingError:
+    return SettingError(f"streams are not {done} yet", key="format", remedy=remedy)
 
 
 def _hands_over_filters() -> bool:

@@ -145,7 +145,9 @@ def places_to_compact(
         compacted = [each for each in inside if each.found.cleanup.is_compacted]
         if not compacted:
             why = "no metadata say of a topic that it is compacted in"
-            raise _refusal(why, path, "give the directories of partitions, and their settings")
+            raise _refusal(
+                why, path, "give partitions' own, and say --config cleanup.policy=compact"
+            )
         found += compacted
     return found
 

@@ -155,3 +155,12 @@ def test_reader_reads_what_its_filters_leave(tmp_path: Path) -> None:
 
 def _offsets_alone() -> StructType:
     return StructType([StructField("offset", LongType())])
+
+
+def test_streams_are_refused_in_words() -> None:
+    source = CordwoodSource({"path": "logs"})
+
+    with pytest.raises(SettingError, match="not read yet"):
+        source.streamReader(_offsets_alone())
+    with pytest.raises(SettingError, match="not written yet"):
+        source.streamWriter(_offsets_alone(), overwrite=False)

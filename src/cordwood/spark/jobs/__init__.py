@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 __all__ = ("UNSEEN", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
 
 
+def _listed(paths: Sequence[str]) -> Sequence[str]:
+    """Return a path alone as a list of it: else each of its letters would be one."""
+    return [paths] if isinstance(paths, str) else paths
+
+
 def verify(
     spark: "SparkSession",
     paths: Sequence[str],
@@ -43,7 +48,7 @@ def verify(
     from cordwood.spark.jobs import verifying  # noqa: PLC0415  # pyspark: 0.5 s
 
     settings = verifying.Settings(config=dict(config or {}), broker_config=broker_config)
-    return verifying.verify(spark, paths, settings=settings, progress=progress)
+    return verifying.verify(spark, _listed(paths), settings=settings, progress=progress)
 
 
 def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
@@ -65,7 +70,7 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
     from cordwood.workbench.convert_batches import Wanted  # noqa: PLC0415  # as above
 
     wanted = Wanted.named(message_format, codec, level=level)
-    return converting.convert(spark, paths, out=out, wanted=wanted, progress=progress)
+    return converting.convert(spark, _listed(paths), out=out, wanted=wanted, progress=progress)
 
 
 def compact(  # noqa: PLR0913  # tidy: allow[parameters] what, how, by which settings, and who hears
@@ -92,7 +97,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] what, how, by which set
 
     files = SystemFiles()
     settings = SettingsFinder(files, given=config or {}, broker_config=broker_config)
-    places = places_to_compact(files, paths, settings=settings)
+    places = places_to_compact(files, _listed(paths), settings=settings)
     ground = compacting.Ground.of(spark, progress)
     return compacting.compact(ground, places, order=order or CompactJobOrder(), hear=hear)
 

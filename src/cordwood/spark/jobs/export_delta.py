@@ -33,6 +33,7 @@ from cordwood.spark.jobs.export_tables import (
     not_ours,
     nothing_there,
     partition_values,
+    refuse_parquet,
     until_taken,
 )
 
@@ -63,7 +64,10 @@ class DeltaLakeTable:
     def standing(self) -> Standing | None:
         """Return what the newest commit of an export says."""
         table = self._table()
-        return None if table is None else self._standing_of(table)
+        if table is None:
+            refuse_parquet(Path(self.name))
+            return None
+        return self._standing_of(table)
 
     def pieces(self) -> list[Piece]:
         """Return the files of the newest version."""

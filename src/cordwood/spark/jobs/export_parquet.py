@@ -32,6 +32,7 @@ from cordwood.spark.jobs.export_ledger import (
     read_standing,
 )
 from cordwood.spark.jobs.export_tables import (
+    OURS,
     Addition,
     TableAddress,
     not_ours,
@@ -39,7 +40,6 @@ from cordwood.spark.jobs.export_tables import (
 )
 from cordwood.storage.atomic import write_atomically
 
-_OURS: Final = "_cordwood"
 _FILES: Final = "files"
 
 #: What a commit says, by the names above; among it ranges and standing, as text.
@@ -55,8 +55,8 @@ class ParquetTable:
         self.name = address.path
         self._files = files
         self._root = Path(address.path)
-        self._staged = self._root / _OURS / "staged"
-        self._commits = self._root / _OURS / "commits"
+        self._staged = self._root / OURS / "staged"
+        self._commits = self._root / OURS / "commits"
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -66,7 +66,7 @@ class ParquetTable:
         self._staged.mkdir(parents=True, exist_ok=True)
         self._commits.mkdir(parents=True, exist_ok=True)
         try:
-            lock = self._files.lock(str(self._root / _OURS / "lock"))
+            lock = self._files.lock(str(self._root / OURS / "lock"))
         except BlockingIOError as error:
             raise TableError(
                 "another export writes to it", path=self.name, remedy="wait until that has ended"
@@ -144,7 +144,7 @@ class ParquetTable:
 
     def _refuse_others(self) -> None:
         """Refuse a folder with files in it that no commit speaks of."""
-        if self._root.exists() and any(path.name != _OURS for path in self._root.iterdir()):
+        if self._root.exists() and any(path.name != OURS for path in self._root.iterdir()):
             raise not_ours(self.name)
 
     def _settle(self) -> None:

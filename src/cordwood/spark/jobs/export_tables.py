@@ -6,6 +6,7 @@ where files go ──► tasks write them ──► commit, with ranges and stan
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.errors import SettingError, TableError
@@ -17,6 +18,8 @@ from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch, grown
 PARQUET: Final = "parquet"
 DELTA: Final = "delta"
 ICEBERG: Final = "iceberg"
+#: In a folder of Parquet: commits, and files that wait for theirs. Readers pass it over.
+OURS: Final = "_cordwood"
 #: How often a commit is tried anew that met another one, and would repeat nothing.
 MOST_TRIES: Final = 10
 
@@ -124,6 +127,16 @@ def not_ours(table: str) -> ForeignTableError:
         path=table,
         remedy="name a place where nothing is yet",
     )
+
+
+def refuse_parquet(folder: Path) -> None:
+    """Refuse a folder that exports have made a table of Parquet: its readers would see all."""
+    if (folder / OURS).exists():
+        raise TableError(
+            "is a table of Parquet that an export has made",
+            path=str(folder),
+            remedy=f"ask for format={PARQUET}, or name a place where nothing is yet",
+        )
 
 
 def nothing_there(table: str) -> TableError:

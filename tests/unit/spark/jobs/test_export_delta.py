@@ -138,3 +138,10 @@ def test_table_that_the_library_cannot_read_is_refused(table: DeltaLakeTable, lo
 
     with pytest.raises(TableError, match=r"cannot be read by deltalake: .*deletionVectors"):
         table.pieces()
+
+
+def test_table_of_parquet_is_not_made_one_of_delta(table: DeltaLakeTable) -> None:
+    Path(table.name, "_cordwood").mkdir(parents=True)
+
+    with pytest.raises(TableError, match=r"is a table of Parquet.*ask for format=parquet"):
+        table.standing()
