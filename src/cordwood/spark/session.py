@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from cordwood.core.errors import SettingError, SparkError
 
-__all__ = ("DataFrame", "SparkSession", "is_submitted", "session")
+__all__ = ("DataFrame", "Row", "SparkSession", "is_submitted", "session")
 
 #: What a command on a terminal does not need.
 _QUIET: Final = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cordwood.client.record_set import ConsumedRecord
-    from cordwood.spark.session import SparkSession
+    from cordwood.spark.session import DataFrame, Row, SparkSession
 
 EXAMPLE: Final = "Example: cordwood spark read kafka-logs --topic orders --json --max-messages 10"
 
@@ -70,10 +70,13 @@ def records(
     from cordwood.client.record_set import ConsumedRecord  # noqa: PLC0415  # help needs none of it
     from cordwood.records.record import TimestampType  # noqa: PLC0415  # as above
     from cordwood.spark import read as frame_of  # noqa: PLC0415  # help needs none of it
+    from cordwood.spark.options import parse_options  # noqa: PLC0415  # as above
+    from cordwood.spark.planning import plan  # noqa: PLC0415  # as above
 
     asked = {**options, "includeHeaders": "true"}
+    plan(parse_options(asked))  # what cannot be read is told as ours; Spark would add a traceback
     frame = frame_of(spark, None, columns=None, **asked).selectExpr(*_COLUMNS)
-    for topic, partition, offset, timestamp, kind, key, value, headers in frame.toLocalIterator():
+    for topic, partition, offset, timestamp, kind, key, value, headers in _rows(frame):
         yield ConsumedRecord(
             topic,
             partition,
@@ -85,6 +88,14 @@ def records(
             tuple((name, None if data is None else bytes(data)) for name, data in headers or ()),
             leader_epoch=-1,
         )
+
+
+def _rows(frame: "DataFrame") -> "Iterator[Row]":
+    """Yield the rows of a frame; what a task has found wrong is raised as if it was found here."""
+    from cordwood.spark.jobs.running import named_errors  # noqa: PLC0415  # as above
+
+    with named_errors():
+        yield from frame.toLocalIterator()
 
 
 def add_to(app: typer.Typer) -> None:

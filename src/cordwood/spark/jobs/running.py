@@ -7,9 +7,11 @@ system, is no failure of its task but its result, and is raised on the driver as
 there. Only what Spark can mend by trying again, a worker that is gone, is left to Spark.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -17,7 +19,8 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cordwood.core.errors import CordwoodError, SparkError
+from cordwood.core import errors
+from cordwood.core.errors import CordwoodError, KafkaError, SparkError
 from cordwood.spark.jobs.message_rows import ROW, message_row, messages
 from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.readiness import make_ready
@@ -25,6 +28,8 @@ from cordwood.spark.workers import use_own_python
 
 #: Is told of bytes that are done.
 Tell = Callable[[int], object]
+
+_OURS: Final = re.compile(r"cordwood\.core\.errors(\.\w+)*\.(?P<name>\w+): (?P<words>.*)")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,13 +59,32 @@ def run_tasks(
 
 def answers_of(frame: DataFrame) -> dict[int, Any]:
     """Return the messages of a frame, by their numbers; SparkError when Spark gives up."""
-    try:
+    with named_errors():
         table = frame.toArrow()
-    except (PySparkException, Py4JError) as error:
-        raise SparkError(
-            f"a task was given up: {reason_in(str(error))}", remedy="Spark's log tells more"
-        ) from error
     return dict(messages(table.to_batches()))
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Raise what Spark tells of an error in a task as what it was; SparkError where it is Spark's.
+
+    Of an error Spark has the words alone, so what else it says of itself is in them.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise error_in(str(error)) from error
+
+
+def error_in(words: str) -> CordwoodError:
+    """Return the error that Spark's message tells of."""
+    reason = reason_in(words)
+    found = _OURS.match(reason)
+    kind = getattr(errors, found["name"], None) if found is not None else None
+    if found is not None and isinstance(kind, type) and issubclass(kind, KafkaError):
+        return kind(found["words"])
+    told = reason if found is None else found["words"]
+    return SparkError(f"a task was given up: {told}", remedy="Spark's log tells more")
 
 
 class _Told(AccumulatorParam[int]):

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from cordwood.core.errors import LogDirectoryError
-from cordwood.spark.jobs.running import Tell, outcome_of, reason_in
+from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SparkError
+from cordwood.spark.jobs.running import Tell, error_in, outcome_of, reason_in
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +44,33 @@ def test_task_has_an_error_of_ours_for_a_result() -> None:
 def test_task_leaves_other_errors_to_spark() -> None:
     with pytest.raises(ZeroDivisionError):
         outcome_of(0, divided, tell=print)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "words"),
+    (
+        (
+            "cordwood.core.errors.bad_records.CorruptMessageError: /l: wrong (position 5)",
+            CorruptMessageError,
+            "/l: wrong (position 5)",
+        ),
+        (
+            "cordwood.core.errors.tree.LogDirectoryError: /l: is none; give another",
+            SparkError,
+            "a task was given up: /l: is none; give another; Spark's log tells more",
+        ),
+        (
+            "ZeroDivisionError: division by zero",
+            SparkError,
+            "a task was given up: ZeroDivisionError: division by zero; Spark's log tells more",
+        ),
+    ),
+)
+def test_error_is_what_spark_has_words_of(line: str, kind: type[Exception], words: str) -> None:
+    error = error_in(FAILED.replace("ZeroDivisionError: division by zero", line))
+
+    assert type(error) is kind
+    assert str(error) == words
 
 
 def test_reason_is_what_the_worker_raised() -> None:
