@@ -30,7 +30,15 @@ _OF_USE: Final = {
     "uvloop": "the broker is slower",
     "crc32c": "checksums are slower",
     "pyspark": "there is no Spark",
+    "deltalake": "Spark exports no tables of Delta Lake",
+    "pyiceberg": "Spark exports no tables of Iceberg",
+    "fastavro": "Spark decodes no Avro",
 }
+#: Those that come together, in the versions that fit each other.
+_OF_SPARK: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro"})
+_PUSHES_FILTERS: Final = re.compile(
+    r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
+)
 _ROOM: Final = 1 << 30
 _FILES: Final = 10_000
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
@@ -59,6 +67,7 @@ def look(data: str) -> list[Finding]:
         *(of_wheel(name, _version(name)) for name in (*_NEEDED, *_OF_USE)),
         of_kernels(is_warm=kernels.is_warm()),
         of_java(_java_says()),
+        *([] if _version("pyspark") is None else [of_filters(_spark_defaults())]),
         of_disk(data, _room(data)),
         of_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
     ]
@@ -77,7 +86,8 @@ def of_wheel(name: str, found: str | None) -> Finding:
     if found is not None:
         return Finding(name, GOOD, found)
     if name in _OF_USE:
-        return Finding(name, NOTE, f"not installed: {_OF_USE[name]}", f"pip install {name}")
+        wanted = "'cordwood[spark]'" if name in _OF_SPARK else name
+        return Finding(name, NOTE, f"not installed: {_OF_USE[name]}", f"pip install {wanted}")
     return Finding(name, BAD, "not installed", f"pip install {name}")
 
 
@@ -100,6 +110,18 @@ def of_java(said: str | None) -> Finding:
         return Finding("Java", GOOD, told[1])
     found = "not found" if told is None else told[1]
     return Finding("Java", NOTE, f"{found}: Spark needs it", f"install Java {_JAVA} or later")
+
+
+def of_filters(defaults: str) -> Finding:
+    """Judge by Spark's defaults whether it hands filters to sources written in Python."""
+    if _PUSHES_FILTERS.search(defaults):
+        return Finding("Spark's filters", GOOD, "handed to sources")
+    return Finding(
+        "Spark's filters",
+        NOTE,
+        "not handed to sources, so that the option pushFilters does nothing",
+        "set spark.sql.python.filterPushdown.enabled=true where you use it",
+    )
 
 
 def of_disk(path: str, room: int | None) -> Finding:
@@ -129,13 +151,23 @@ def _version(name: str) -> str | None:
 
 
 def _java_says() -> str | None:
-    program = shutil.which("java")
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java" if not home else str(Path(home, "bin", "java")))
     if program is None:
         return None
     done = subprocess.run(  # noqa: S603  # the program that the path has under this name
         [program, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=False
     )
     return done.stderr
+
+
+def _spark_defaults() -> str:
+    """Return the text of the settings that sessions begin with; none where there are none."""
+    folder = os.environ.get("SPARK_CONF_DIR")
+    if folder is None and "SPARK_HOME" in os.environ:
+        folder = str(Path(os.environ["SPARK_HOME"], "conf"))
+    file = None if folder is None else Path(folder, "spark-defaults.conf")
+    return "" if file is None or not file.is_file() else file.read_text(errors="replace")
 
 
 def _room(path: str) -> int | None:

@@ -40,6 +40,52 @@ def test_java_is_judged_by_what_it_says(said: str | None, state: str, found: str
     assert (told.state, told.found) == (state, found)
 
 
+def test_java_is_the_one_that_spark_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "java"
+    program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    (java,) = (each for each in checkup.look(str(tmp_path)) if each.subject == "Java")
+
+    assert java.found == "11: Spark needs it"
+
+
+@pytest.mark.parametrize(
+    ("defaults", "state"),
+    (
+        ("", NOTE),
+        ("spark.sql.python.filterPushdown.enabled   true\n", GOOD),
+        ("spark.master local\nspark.sql.python.filterPushdown.enabled=TRUE", GOOD),
+        ("spark.sql.python.filterPushdown.enabled false\n", NOTE),
+        ("# spark.sql.python.filterPushdown.enabled true\n", NOTE),
+    ),
+)
+def test_filters_are_handed_over_if_sparks_defaults_say_so(defaults: str, state: str) -> None:
+    assert checkup.of_filters(defaults).state == state
+
+
+@pytest.mark.parametrize("variable", ("SPARK_CONF_DIR", "SPARK_HOME"))
+def test_sparks_defaults_are_where_spark_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    folder = tmp_path if variable == "SPARK_CONF_DIR" else tmp_path / "conf"
+    folder.mkdir(exist_ok=True)
+    (folder / "spark-defaults.conf").write_text("spark.sql.python.filterPushdown.enabled true")
+    monkeypatch.setenv(variable, str(tmp_path))
+
+    found = {each.subject: each.state for each in checkup.look(str(tmp_path))}
+
+    assert found["Spark's filters"] == GOOD
+
+
+def test_what_spark_needs_comes_together() -> None:
+    assert checkup.of_wheel("deltalake", None).remedy == "pip install 'cordwood[spark]'"
+
+
 def test_kernels_are_compiled_or_will_be() -> None:
     assert checkup.of_kernels(is_warm=True).state == GOOD
     assert checkup.of_kernels(is_warm=False).state == NOTE
