@@ -7,7 +7,9 @@ it counts once a commit names it. Rows wait until a row group is worth writing; 
 files together, has a bound, and so does the number of open files.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -255,23 +257,36 @@ class _OpenFile:
 
     def write(self) -> None:
         """Write what waits as one row group."""
-        if self._writer is None:
-            self._writer = self._begin()
-        if self._waiting:
-            table = pa.Table.from_batches(self._waiting)
-            self._writer.write_table(table, row_group_size=table.num_rows)
+        with _named(self._whole_path):
+            if self._writer is None:
+                self._writer = self._begin()
+            if self._waiting:
+                table = pa.Table.from_batches(self._waiting)
+                self._writer.write_table(table, row_group_size=table.num_rows)
         self._waiting.clear()
         self.waiting_bytes = 0
 
     def close(self) -> WrittenFile:
         """Write the rest; the file survives a crash from here on."""
         self.write()
-        cast("pq.ParquetWriter", self._writer).close()
+        with _named(self._whole_path):
+            cast("pq.ParquetWriter", self._writer).close()
         file = self._files.open(str(self._whole_path), writable=True)
         file.sync()
         file.close()
         extents = tuple(_extents(self._footer[0]))
         return WrittenFile(self._path, self.size, self._rows, self._place, extents)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error of the operating system say which file it is about; Arrow leaves that out."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
 
 
 def _writer(path: Path, order: WriteOrder, footer: list[pq.FileMetaData]) -> pq.ParquetWriter:

@@ -90,6 +90,13 @@ def tasks_of(order: ReplayOrder, files: Files) -> list[ReplayTask]:
         number = partition.partition
         target = TopicPartition(TopicName(order.topic), number)
         done = ends[number] - bases[number]
+        if done < 0:
+            raise LogDirectoryError(
+                f"says that {target} ended at {bases[number]} before, and it ends at "
+                f"{ends[number]}: it was cut off or made anew",
+                path=str(order.state),
+                remedy="begin the replay again, with another file for its state",
+            )
         tasks.append(ReplayTask(tuple(own), target, bases[number], done))
     return tasks
 
@@ -158,7 +165,13 @@ def _read_state(files: Files, path: str, order: ReplayOrder) -> _State | None:
     """Return what was kept, None of a replay that begins; refuse what was another one."""
     if not exists(files, path):
         return None
-    state: _State = json.loads(read_whole(files, path))
+    state = _parsed_state(read_whole(files, path))
+    if state is None:
+        raise LogDirectoryError(
+            "is no state of a replay, or is damaged",
+            path=path,
+            remedy="name another file; what the target has already would then be sent again",
+        )
     if state["told"] != order.told:
         raise LogDirectoryError(
             "is the state of a replay with other options",
@@ -166,6 +179,15 @@ def _read_state(files: Files, path: str, order: ReplayOrder) -> _State | None:
             remedy="go on with the options it was begun with, or name another file",
         )
     return state
+
+
+def _parsed_state(data: bytes) -> _State | None:
+    """Return what a file says; None where it was not written here."""
+    try:
+        state: _State = json.loads(data)
+        return state if state.keys() >= _State.__required_keys__ else None
+    except (ValueError, AttributeError):
+        return None
 
 
 def _keep_state(

@@ -1,5 +1,6 @@
 """What tasks write."""
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,21 @@ def test_columns_of_the_place_are_not_in_the_file(tmp_path: Path) -> None:
     assert pq.read_schema(tmp_path / "out" / file.path).names == [
         *("key", "value", "offset", "timestamp", "timestampType"),
     ]
+
+
+def test_disk_that_is_full_is_told_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow tells the number of such an error, and not the file."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    write_log(tmp_path, v2(0, 2))
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", refuse)
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/out/a-0.parquet'"):
+        _write(tmp_path, 3)
 
 
 def test_time_that_no_calendar_has_is_named(tmp_path: Path) -> None:

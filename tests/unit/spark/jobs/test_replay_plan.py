@@ -49,6 +49,28 @@ def test_state_of_another_replay_is_refused(broker: cordwood.Broker, tmp_path: P
         tasks_of(ordered(broker, tmp_path, startingTimestamp="5"), SystemFiles())
 
 
+@pytest.mark.parametrize("text", ("{", "[]", '{"told": {}}'))
+def test_state_that_is_damaged_is_named(broker: cordwood.Broker, tmp_path: Path, text: str) -> None:
+    order = ordered(broker, tmp_path)
+    assert order.state is not None
+    Path(order.state).write_text(text)
+
+    with pytest.raises(LogDirectoryError, match=f"{order.state}: is no state of a replay"):
+        tasks_of(order, SystemFiles())
+
+
+def test_target_that_was_made_anew_is_refused(broker: cordwood.Broker, tmp_path: Path) -> None:
+    order = ordered(broker, tmp_path)
+    send(broker, "again", 1, 3)
+    tasks_of(order, SystemFiles())
+    with cordwood.Admin(broker.address) as admin:
+        admin.delete_topic("again")
+        admin.create_topic("again", partitions=2)
+
+    with pytest.raises(LogDirectoryError, match="says that again-1 ended at 2 before, and it ends"):
+        tasks_of(order, SystemFiles())
+
+
 def test_target_needs_the_partitions_of_the_source(broker: cordwood.Broker, tmp_path: Path) -> None:
     with cordwood.Admin(broker.address) as admin:
         admin.delete_topic("again")
