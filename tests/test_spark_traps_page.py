@@ -1,0 +1,35 @@
+"""The page of Spark's traps names tests that there are, and every test that is about a trap."""
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PAGE = TESTS.parent / "docs" / "spark-traps.md"
+#: Traps that only streams have.
+WITHOUT_TESTS = {10, 13}
+
+
+def defined_in(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+
+def rows() -> dict[int, list[str]]:
+    """Return the tests of each trap."""
+    found = re.findall(r"^\| (\d+) \|.*\|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {int(number): re.findall(r"`(test_\w+)`", tests) for number, tests in found}
+
+
+def test_page_has_a_row_for_every_trap_and_tests_but_for_streams() -> None:
+    assert list(rows()) == list(range(1, 17))
+    assert {number for number, tests in rows().items() if not tests} == WITHOUT_TESTS
+
+
+def test_page_names_tests_that_there_are_and_all_that_are_about_a_trap() -> None:
+    named = {name for tests in rows().values() for name in tests}
+    text = "\n".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    about = {name for name in defined_in(TESTS / "spark" / "test_traps.py") if "test_" in name}
+
+    assert named <= set(re.findall(r"^def (test_\w+)\(", text, re.MULTILINE))
+    assert about <= named
