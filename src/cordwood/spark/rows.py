@@ -44,7 +44,7 @@ _SQL_TYPES: Final = {
     "topic": "string",
     "partition": "int",
     "offset": "long",
-    "timestamp": "timestamp",
+    "timestamp": "timestamp_ltz",  # whatever the session calls a timestamp
     "timestampType": "int",
     HEADERS: "array<struct<key: string, value: binary>>",
 }
@@ -53,6 +53,7 @@ _SQL_TYPES: Final = {
 SHOWN_TYPES: Final = {
     **_SQL_TYPES,
     "offset": "bigint",
+    "timestamp": "timestamp",
     HEADERS: "array<struct<key:string,value:binary>>",
 }
 

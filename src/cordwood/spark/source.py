@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     DataSourceWriter,
     Filter,
     InputPartition,
@@ -66,9 +67,9 @@ class CordwoodSource(DataSource):
         kind = FilteringReader if is_filtering else CordwoodReader
         return kind(options, _columns_in(schema))
 
-    def streamReader(self, schema: StructType) -> NoReturn:  # noqa: ARG002, N802  # as Spark calls it
-        """Refuse a stream."""
-        raise _no_stream("read", "spark.read reads up to the end that there is")
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802  # as Spark calls it
+        """Return what refuses to read: an error here would be lost behind one of Spark's own."""
+        return NoStream()
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001, N802  # as above
         """Refuse a stream."""
@@ -96,6 +97,22 @@ class CordwoodReader(DataSourceReader):
         if isinstance(partition, SplitPartition) and partition.value is not None:
             make_ready()
             yield from read_split(partition.value, self._columns, options=self._options)
+
+
+class NoStream(DataSourceStreamReader):
+    """What a stream is told that cannot be read."""
+
+    def initialOffset(self) -> NoReturn:  # noqa: N802  # as Spark calls it
+        """Refuse a stream that begins."""
+        raise _no_stream("read", "spark.read reads up to the end that there is")
+
+    def latestOffset(self, *_: object, **__: object) -> NoReturn:  # noqa: N802  # as above
+        """Refuse a stream that goes on."""
+        self.initialOffset()
+
+    def read(self, partition: InputPartition) -> NoReturn:  # noqa: ARG002  # as Spark calls it
+        """Refuse what was never planned."""
+        self.initialOffset()
 
 
 class FilteringReader(CordwoodReader):

@@ -9,6 +9,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import pyarrow as pa
 from pyspark.sql.datasource import GreaterThan
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -159,8 +160,15 @@ def _offsets_alone() -> StructType:
 
 def test_streams_are_refused_in_words() -> None:
     source = CordwoodSource({"path": "logs"})
+    reader = source.streamReader(_offsets_alone())
 
     with pytest.raises(SettingError, match="not read yet"):
-        source.streamReader(_offsets_alone())
+        reader.initialOffset()
+    with pytest.raises(SettingError, match="not read yet"):
+        reader.latestOffset({}, ReadAllAvailable())
     with pytest.raises(SettingError, match="not written yet"):
         source.streamWriter(_offsets_alone(), overwrite=False)
+
+
+def test_time_is_a_moment_whatever_a_session_calls_a_timestamp() -> None:
+    assert CordwoodSource({"path": "logs", "columns": "timestamp"}).schema().endswith("_ltz")
