@@ -148,5 +148,7 @@ def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: Piece
 
 def _with_constants(batch: pa.RecordBatch, constants: Mapping[str, object]) -> pa.RecordBatch:
     for name, value in constants.items():
-        batch = batch.append_column(name, pa.repeat(pa.scalar(value), batch.num_rows))
+        count = batch.num_rows
+        array = pa.nulls(count) if value is None else pa.repeat(text(str(value)), count)
+        batch = batch.append_column(name, array)
     return batch

@@ -158,11 +158,12 @@ def _by_time(
         return
     unit = "hour" if "hour" in partition_by else "day"
     times = pc.floor_temporal(batch.column("timestamp"), unit=unit)
-    for time in pc.unique(times):
+    begins = times.unique()
+    for time in begins:
         begin = _moment(time.value)
         values = {"date": begin.date(), "hour": begin.hour}
         wanted = {name: value for name, value in values.items() if name in partition_by}
-        yield wanted, batch.filter(pc.equal(times, time))
+        yield wanted, batch if len(begins) == 1 else batch.filter(pc.equal(times, time))
 
 
 def _moment(microseconds: int) -> datetime:
