@@ -8,8 +8,8 @@ Spark runs it again from its beginning, so rows are written at least once.
 """
 
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -21,6 +21,9 @@ from cordwood.spark.sink_options import SinkOptions
 
 if TYPE_CHECKING:
     from cordwood.client.deliveries import Delivery
+
+#: Spark hands over batches of up to 64 MB; columns that are not as they have to be are copied.
+_SLICE_BYTES: Final = 8 << 20
 
 
 class RowProducer:
@@ -38,9 +41,10 @@ class RowProducer:
         self._deliveries: deque[Delivery] = deque()
 
     def send(self, rows: pa.RecordBatch) -> None:
-        """Take rows, waiting for room."""
-        for topic, of_topic in by_topic(rows, self._options.topic):
-            self._send(topic, of_topic)
+        """Take rows, some at a time, waiting for room."""
+        for some in _slices(rows):
+            for topic, of_topic in by_topic(some, self._options.topic):
+                self._send(topic, of_topic)
         self.count += rows.num_rows
 
     def finish(self) -> None:
@@ -67,6 +71,13 @@ class RowProducer:
             error = self._deliveries.popleft().exception()
             if error is not None:
                 raise error
+
+
+def _slices(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield rows in slices of about as many bytes as are copied at a time."""
+    most_rows = max(1, rows.num_rows * _SLICE_BYTES // max(rows.nbytes, 1))
+    for first in range(0, rows.num_rows, most_rows):
+        yield rows.slice(first, most_rows)
 
 
 def produce(batches: Iterable[pa.RecordBatch], options: SinkOptions, *, clock: Clock) -> int:
