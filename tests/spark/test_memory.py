@@ -1,58 +1,167 @@
-"""However large a log is, a task takes the memory of what it has in its hands."""
+"""However large a log is, a task takes the memory of what it has in its hands.
+
+Most logs are sparse: values that are holes of a file cost their reader what others do. Those of
+many small records are real, as are those that are compacted, whose keys fill what a task may take.
+"""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
+import cordwood
+import cordwood.spark
+from benchmarks.compacted import CONFIG, placed
+from benchmarks.keyed_log import KeyedLog
+from cordwood.spark import jobs
+from cordwood.spark.jobs.compact_order import WHOLE_BYTES, CompactJobOrder
 from tests.spark.large_logs import real_log, sparse_log
-from tests.spark.workers import forget_peaks, peak_bytes, workers
+from tests.spark.workers import peak_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1800)
 
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 MOST: Final = 300 * MIB
-#: Values are moved through the JVM, which takes its time.
-MOVED: Final = 10 * GIB if os.environ.get("CORDWOOD_SOAK") else GIB // 2
+IS_SOAK: Final = bool(os.environ.get("CORDWOOD_SOAK"))
+LARGE: Final = 10 * GIB
+#: What is written on disk, or moved through the JVM, takes its time.
+MOVED: Final = LARGE if IS_SOAK else GIB // 2
+KEYED_LOGS, KEYED_RECORDS = (5, 15_000_000) if IS_SOAK else (1, 4_000_000)
 
 Report = Callable[[str], None]
 
 
-def peak_of(spark: "SparkSession", path: Path, columns: str) -> tuple[int, int]:
-    """Read these columns; return how many records there are, and the most that a worker took."""
-    frame = spark.read.format("cordwood").option("columns", columns).load(str(path))
-    forget_peaks(workers(spark))
-    found = frame.selectExpr(*(f"count({each})" for each in columns.split(","))).first()
-    assert found is not None
-    return min(found), max(map(peak_bytes, workers(spark)))
+class Case(NamedTuple):
+    """A session, a log directory, and room for what is made of it."""
+
+    spark: "SparkSession"
+    logs: str
+    room: Path
 
 
-@pytest.mark.parametrize(("columns", "size"), (("offset", 10 * GIB), ("offset,value", MOVED)))
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is gone as soon as the test is over."""
+    folder = tmp_path / "room"
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+def reads_offsets(case: Case) -> int:
+    return _read(case, "offset")
+
+
+def reads_values(case: Case) -> int:
+    return _read(case, "offset,value")
+
+
+def maps(case: Case) -> int:
+    """The function is given all columns; one that makes arrays of Python's values loads pandas."""
+    return cordwood.spark.scan(case.spark, case.logs).map_arrow(_offsets, "offset long").count()
+
+
+def exports(case: Case) -> int:
+    options = {"path": case.logs, "partitionBy": "hour"}
+    lake = str(case.room / "lake")
+    exported = jobs.export(case.spark, lake, options=options).records
+    assert jobs.audit(case.spark, lake, options={"path": case.logs}).is_whole
+    return exported
+
+
+def verifies(case: Case) -> int:
+    found = jobs.verify(case.spark, [case.logs])
+    assert not found.is_damaged
+    return sum(each.records for each in found.partitions)
+
+
+def converts(case: Case) -> int:
+    jobs.convert(case.spark, [case.logs], out=str(case.room / "converted"), codec="lz4")
+    return cordwood.spark.scan(case.spark, str(case.room / "converted")).count()
+
+
+def writes(case: Case) -> int:
+    """Of large records Spark itself hands a task 64 MB at a time, so these are not held to it."""
+    with cordwood.Broker(case.room / "broker") as broker:
+        to = {"kafka.bootstrap.servers": broker.address, "topic": "copies"}
+        _frame(case, "value").write.format("cordwood").mode("append").options(**to).save()
+        return cordwood.spark.scan(case.spark, str(case.room / "broker")).count()
+
+
+@pytest.mark.parametrize(
+    ("does", "size"),
+    (
+        (reads_offsets, LARGE),
+        (reads_values, MOVED),
+        (maps, LARGE),
+        (exports, LARGE),
+        (verifies, LARGE),
+        (converts, MOVED),
+    ),
+)
 def test_memory_of_a_task_is_bounded_when_records_are_large(
-    spark: "SparkSession", tmp_path: Path, report: Report, columns: str, size: int
+    spark: "SparkSession", room: Path, report: Report, does: Callable[[Case], int], size: int
 ) -> None:
-    count = sparse_log(tmp_path / "large-0", size)
+    count = sparse_log(room / "logs" / "large-0", size)
 
-    found, peak = peak_of(spark, tmp_path, columns)
+    done, peak = peak_in(spark, lambda: does(Case(spark, str(room / "logs"), room)))
 
-    report(f"a task that reads {columns} of {size / GIB} GiB, sparse: {peak // MIB} MiB")
-    assert found == count
+    report(f"a task that {does.__name__} of {size / GIB} GiB, sparse: {peak // MIB} MiB")
+    assert done == count
     assert peak < MOST
 
 
+@pytest.mark.parametrize(
+    "does", (reads_offsets, reads_values, maps, exports, verifies, converts, writes)
+)
 def test_memory_of_a_task_is_bounded_when_records_are_many(
-    spark: "SparkSession", tmp_path: Path, report: Report
+    spark: "SparkSession", room: Path, report: Report, does: Callable[[Case], int]
 ) -> None:
-    count = real_log(tmp_path / "large-0", MOVED)
+    count = real_log(room / "logs" / "large-0", MOVED)
 
-    found, peak = peak_of(spark, tmp_path, "offset,value")
+    done, peak = peak_in(spark, lambda: does(Case(spark, str(room / "logs"), room)))
 
-    report(f"a task that reads offset,value of {MOVED / GIB} GiB of 100 B: {peak // MIB} MiB")
-    assert found == count
+    report(f"a task that {does.__name__} of {MOVED / GIB} GiB of 100 B: {peak // MIB} MiB")
+    assert done == count
     assert peak < MOST
+
+
+@pytest.mark.parametrize(("whole_bytes", "how"), ((WHOLE_BYTES, "whole"), (0, "shared out")))
+def test_memory_of_a_task_is_bounded_when_keys_are_many(
+    spark: "SparkSession", room: Path, report: Report, whole_bytes: int, how: str
+) -> None:
+    place = placed(room, KeyedLog(KEYED_RECORDS, KEYED_RECORDS))
+    logs = [str(place.linked(room / str(number))) for number in range(KEYED_LOGS)]
+    order = CompactJobOrder(whole_bytes=whole_bytes)
+
+    done, peak = peak_in(spark, lambda: jobs.compact(spark, logs, order=order, config=CONFIG))
+
+    words = f"{len(logs)} logs of {place.size / GIB:.1f} GiB, {how}"
+    report(f"a task that compacts {words}: {peak // MIB} MiB")
+    assert not done.failures
+    assert all(each.certificate is not None for each in done.reports)
+    assert peak < MOST
+
+
+def _read(case: Case, columns: str) -> int:
+    counts = (f"count({each})" for each in columns.split(","))
+    found = _frame(case, columns).selectExpr(*counts).first()
+    assert found is not None
+    return int(min(found))
+
+
+def _frame(case: Case, columns: str) -> "DataFrame":
+    return case.spark.read.format("cordwood").option("columns", columns).load(case.logs)
+
+
+def _offsets(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    for batch in batches:
+        yield batch.select(["offset"])
