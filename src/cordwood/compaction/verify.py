@@ -61,7 +61,6 @@ class _Sums:
     """What walks over classes of keys have found together; the rest each of them finds alike."""
 
     keys: int = 0
-    superseded: int = 0
     tombstones: int = 0
 
 
@@ -164,7 +163,6 @@ def _walk_all(case: _Case, scope: Scope, violations: Violations) -> tuple[_Seen 
             scopes += now.halves()
             continue
         sums.keys += seen.judge.keys.dirty_keys
-        sums.superseded += seen.judge.keys.superseded
         sums.tombstones += seen.judge.keys.tombstones
     return seen, sums
 
