@@ -32,7 +32,7 @@ from cordwood.core.ports import Files
 #: What a record takes at the most, beside its key, where it is noted and where it is settled.
 _NOTED_BYTES: Final = 128
 #: A part tells what is left of it in pieces whose notes surely fit so many bytes.
-TOLD_BYTES: Final = 32 << 20
+TOLD_BYTES: Final = 16 << 20
 
 
 class Part(NamedTuple):

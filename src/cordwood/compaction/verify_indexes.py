@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from cordwood.compaction.verify_reading import SegmentFile
 from cordwood.core.ports import SegmentSource
@@ -48,20 +48,46 @@ class IndexFault(NamedTuple):
     found: str = ""
 
 
+Entry_co = TypeVar("Entry_co", covariant=True)
+
+
+class _Index(Protocol[Entry_co]):
+    def entry(self, number: int) -> Entry_co:
+        """Return one entry."""
+
+
+class _Entries(Generic[Entry_co]):
+    """Entries one after the other: an index of hundreds of thousands takes its bytes, no more."""
+
+    __slots__ = ("_count", "_index", "next", "number")
+
+    def __init__(self, index: _Index[Entry_co], count: int) -> None:
+        self._index = index
+        self._count = count
+        self.number = -1
+        self.next: Entry_co | None = None
+        self.step()
+
+    def step(self) -> None:
+        """Go on to the next entry; None is behind the last one."""
+        self.number += 1
+        self.next = self._index.entry(self.number) if self.number < self._count else None
+
+    def rest(self) -> Iterator[Entry_co]:
+        """Yield the next entry, and all behind it."""
+        return map(self._index.entry, range(self.number, self._count))
+
+    def last(self) -> Entry_co | None:
+        """Return the last entry of all."""
+        return self._index.entry(self._count - 1) if self._count else None
+
+
 class IndexesSeen:
     """Takes the batches of one segment, in order, and gathers what its indexes say wrongly."""
 
     __slots__ = (
-        "_entered_at",
-        "_interval_bytes",
-        "_latest",
-        "_offsets",
-        "_offsets_read",
-        "_room",
-        "_times",
-        "_times_read",
-        "faults",
-    )
+        "_entered_at", "_interval_bytes", "_latest", "_offsets", "_room", "_times", "faults",
+    )  # fmt: skip
 
     def __init__(self, source: SegmentSource, file: SegmentFile, *, config: LogConfig) -> None:
         self.faults: list[IndexFault] = []
@@ -69,11 +95,8 @@ class IndexesSeen:
         self._room = config.segment_index_bytes // OFFSET_ENTRY_SIZE
         offsets = self._held(source, file, INDEX, entry_size=OFFSET_ENTRY_SIZE)
         times = self._held(source, file, TIME_INDEX, entry_size=TIME_ENTRY_SIZE)
-        offset_index = OffsetIndex(file.base_offset, offsets)
-        time_index = TimeIndex(file.base_offset, times)
-        self._offsets = [offset_index.entry(number) for number in range(offsets.count)]
-        self._times = [time_index.entry(number) for number in range(times.count)]
-        self._offsets_read = self._times_read = 0
+        self._offsets = _Entries(OffsetIndex(file.base_offset, offsets), offsets.count)
+        self._times = _Entries(TimeIndex(file.base_offset, times), times.count)
         self._entered_at = 0
         self._latest = TimeEntry(-1, file.base_offset)
 
@@ -86,38 +109,37 @@ class IndexesSeen:
 
     def finish(self) -> list[IndexFault]:
         """Return what is wrong, once all batches have come by."""
-        for entry in self._offsets[self._offsets_read :]:
+        for entry in self._offsets.rest():
             self._fault(INDEX, _NO_BATCH, found=entry)
-        for each in self._times[self._times_read :]:
+        for each in self._times.rest():
             self._fault(TIME_INDEX, _NO_BATCH, found=each)
-        last = self._times[-1] if self._times else TimeEntry(-1, self._latest.offset)
+        last = self._times.last() or TimeEntry(-1, self._latest.offset)
         if last.timestamp != self._latest.timestamp:
             what = "the last entry is not the latest time"
             self._fault(TIME_INDEX, what, expected=self._latest, found=last)
         return self.faults
 
     def _see_offsets(self, position: int, last_offset: int) -> None:
-        number = self._offsets_read
-        entry = self._offsets[number] if number < len(self._offsets) else None
+        entry = self._offsets.next
         if entry is not None and entry.position <= position:
-            self._offsets_read += 1
+            self._offsets.step()
             self._entered_at = position
             if entry != (last_offset, position):
                 expected = OffsetEntry(last_offset, position)
                 self._fault(INDEX, _NO_BATCH, expected=expected, found=entry)
-        elif position - self._entered_at > self._interval_bytes and number < self._room:
+        elif position - self._entered_at > self._interval_bytes and self._has_room():
             self._entered_at = position
             expected = OffsetEntry(last_offset, position)
             self._fault(INDEX, "a batch has no entry", expected=expected, found=entry)
 
     def _see_times(self, last_offset: int) -> None:
-        while self._times_read < len(self._times):
-            entry = self._times[self._times_read]
-            if entry.offset > last_offset:
-                break
-            self._times_read += 1
+        while (entry := self._times.next) is not None and entry.offset <= last_offset:
+            self._times.step()
             if entry != self._latest:
                 self._fault(TIME_INDEX, _NO_BATCH, expected=self._latest, found=entry)
+
+    def _has_room(self) -> bool:
+        return self._offsets.number < self._room
 
     def _held(  # tidy: allow[positional] a source, what is read of it, and which part
         self, source: SegmentSource, file: SegmentFile, extension: str, *, entry_size: int

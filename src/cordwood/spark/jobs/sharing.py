@@ -13,6 +13,7 @@ nobody's way. An error is an answer, and is handed on to the end.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -166,21 +167,29 @@ def rewritten(  # tidy: allow[positional] bound one after the other, and then gi
     work: Work, files: Files, groups: Sequence[Sequence[Surveyed]], batches: _Rows
 ) -> _Rows:
     """Write the group that a task is told of, once all buckets have told what stays of it."""
-    told = list(messages(batches))
-    errors = [each for _, each in told if isinstance(each, CordwoodError)]
-    if errors:
-        yield message_row(0, errors[0])
-    elif told:
-        number, in_parts = told[0][0], _parts(work, files)
-        settled = [each for _, each in told if isinstance(each, SettledKeys)]
+    told = messages(batches)
+    first = next(told, None)
+    if first is None:
+        return
+    number, in_parts = first[0], _parts(work, files)
 
-        def write(attempt: str) -> WrittenGroup:
-            return in_parts.rewrite(groups[number], settled, directory=attempt)
+    def write(attempt: str) -> WrittenGroup:
+        settled = _settled(chain([first], told))
+        return in_parts.rewrite(groups[number], settled, directory=attempt)
 
-        try:
-            yield message_row(number, _Written(*_apart(work.job, files, write=write)))
-        except CordwoodError as error:
-            yield message_row(number, error)
+    try:
+        yield message_row(number, _Written(*_apart(work.job, files, write=write)))
+    except CordwoodError as error:
+        yield message_row(number, error)
+
+
+def _settled(told: Iterable[_Row]) -> Iterator[SettledKeys]:
+    """Yield what buckets say, one after the other; an error that one of them had is raised."""
+    for _, each in told:
+        if isinstance(each, CordwoodError):
+            raise each
+        assert isinstance(each, SettledKeys), "buckets tell nothing else"
+        yield each
 
 
 def _apart(job: CleaningJob, files: Files, *, write: Callable[[str], T]) -> tuple[str, T]:
