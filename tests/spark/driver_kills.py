@@ -52,15 +52,25 @@ class Names:
             yield from (f"{folder}/{name}" for name in (*folders, *names))
 
 
+def _never(_world: Path) -> bool:
+    """Say that a command which has done its work may be run again, too."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drill:
-    """A command in a world, as `kills.survive` has a job; `run` gives it in this process."""
+    """A command in a world, as `kills.survive` has a job; `run` gives it in this process.
+
+    `is_done` says of a world that the command has done its work there, and would refuse to do it
+    again, though its process may take a while to end.
+    """
 
     words: Callable[[Path], tuple[str, ...]]
     build: Callable[[Path], object]
     look: Callable[[Path], object]
     run: Callable[[tuple[str, ...]], object]
     gauge: Callable[[Path], Gauge] = Names
+    is_done: Callable[[Path], bool] = _never
 
 
 def survive_without_driver(drill: Drill, *, folder: Path, kills: int) -> Kills:
@@ -108,7 +118,10 @@ def _killed(drill: Drill, path: Path, at: int, *, is_stopped: bool) -> tuple[Pat
     gauge = drill.gauge(world)
     family = killed_once(lambda _driver: gauge() >= at, drill.words(world), is_stopped=is_stopped)
     if family is not None:
-        return world, family
+        if not drill.is_done(world):
+            return world, family
+        with _ended(family):
+            pass  # it was on its way out
     assert at > 1, "the command has made nothing that could be seen"
     return _killed(drill, Path(f"{path}-earlier"), at // 2, is_stopped=is_stopped)
 

@@ -60,6 +60,11 @@ def test_compaction(give: Give, tmp_path: Path, report: Callable[[str], None]) -
     report(f"driver of compact: {kills}")
 
 
+def is_converted(out: Path) -> bool:
+    """Whether a conversion is over: its partitions are there, and no plan of it is."""
+    return (out / "t-0").exists() and not (out / ".converting.json").exists()
+
+
 def test_conversion(give: Give, tmp_path: Path, report: Callable[[str], None]) -> None:
     def words(world: Path) -> tuple[str, ...]:
         logs, out = str(world / "logs"), str(world / "new")
@@ -70,6 +75,7 @@ def test_conversion(give: Give, tmp_path: Path, report: Callable[[str], None]) -
         build=lambda world: build_logs_in(world / "logs"),
         look=lambda world: contents(world / "new"),
         run=give,
+        is_done=lambda world: is_converted(world / "new"),
     )
     kills = survive_without_driver(drill, folder=tmp_path, kills=KILLS["driver of convert"])
 
