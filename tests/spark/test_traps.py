@@ -155,17 +155,14 @@ def test_columns_are_pruned_by_a_schema_and_by_an_option(spark: "SparkSession", 
     assert offsets(by_schema) == offsets(by_option) == list(range(10))
 
 
-def test_spark_plans_a_frame_once_and_a_join_with_itself_twice(
-    naive: "SparkSession", tmp_path: Path
-) -> None:
-    once, joined = (trapped(naive, "", plans=str(tmp_path / name)) for name in ("once", "joined"))
+def test_spark_plans_a_frame_once(naive: "SparkSession", tmp_path: Path) -> None:
+    """A join of a frame with itself may plan it once more, or not: that is Spark's to choose."""
+    once = trapped(naive, "", plans=str(tmp_path / "once"))
 
     assert once.union(once).count() == 2
     assert once.where("n = 1").count() == 1
-    assert joined.alias("one").join(joined.alias("other"), "n").count() == 1
 
     assert (tmp_path / "once").stat().st_size == 1
-    assert (tmp_path / "joined").stat().st_size == 2
 
 
 def test_frame_keeps_the_end_that_its_first_query_saw(spark: "SparkSession", logs: Path) -> None:
