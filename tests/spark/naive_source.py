@@ -1,12 +1,16 @@
 """A source that walks into the traps of Spark's Python sources: what Spark then does, tests see."""
 
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
+
+#: A reader that is to plan together with another one waits so long for it.
+PATIENCE_S: Final = 60
 
 _UTC: Final = pa.timestamp("us", "UTC")
 _COLUMNS: Final = {"value": pa.binary(), "offset": pa.int64(), "timestamp": _UTC}
@@ -49,9 +53,13 @@ class NaiveReader(DataSourceReader):
         self._trap = options.get("trap", "")
         self._names = schema.names
         self._plans = options.get("plans")
+        self._meets = options.get("meets")
         self._said = ",".join(options)
 
     def partitions(self) -> Sequence[InputPartition]:
+        if self._meets is not None:
+            with socket.create_connection(("127.0.0.1", int(self._meets)), PATIENCE_S) as other:
+                other.recv(1)
         if self._plans is not None:
             descriptor = os.open(self._plans, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.write(descriptor, b".")

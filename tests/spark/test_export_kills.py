@@ -46,7 +46,7 @@ def look(world: Path, *, kind: str) -> tuple[Standing | None, list[tuple[int, in
     """Return what the table says of itself, and the rows that its readers see."""
     table = open_table(order(world, kind).address, SystemFiles())
     rows = [
-        (int(row["partition"]), row["offset"])
+        (row["partition"], row["offset"])
         for piece in table.pieces()
         for batch in piece.batches(("partition", "offset"))
         for row in batch.to_pylist()

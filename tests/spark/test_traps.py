@@ -4,9 +4,11 @@
 """
 
 import importlib.metadata
+import socket
 import sys
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ import pyspark
 from packaging.requirements import Requirement
 
 import cordwood.spark
-from tests.spark.naive_source import WRONG, NaiveSource
+from tests.spark.naive_source import PATIENCE_S, WRONG, NaiveSource
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
 
@@ -57,6 +59,13 @@ def logs(tmp_path: Path) -> Path:
 
 def trapped(spark: "SparkSession", trap: str, **options: str) -> "DataFrame":
     return spark.read.format("naive").options(trap=trap, **options).load()
+
+
+def let_meet(server: socket.socket) -> None:
+    """Let two go on when both are there."""
+    server.settimeout(PATIENCE_S)
+    with server.accept()[0], server.accept()[0]:
+        pass
 
 
 def ours(spark: "SparkSession", logs: Path, **options: str) -> "DataFrame":
@@ -156,13 +165,26 @@ def test_columns_are_pruned_by_a_schema_and_by_an_option(spark: "SparkSession", 
 
 
 def test_spark_plans_a_frame_once(naive: "SparkSession", tmp_path: Path) -> None:
-    """A join of a frame with itself may plan it once more, or not: that is Spark's to choose."""
     once = trapped(naive, "", plans=str(tmp_path / "once"))
 
     assert once.union(once).count() == 2
     assert once.where("n = 1").count() == 1
 
     assert (tmp_path / "once").stat().st_size == 1
+
+
+def test_spark_plans_both_sides_of_a_join_at_once_and_so_twice(
+    naive: "SparkSession", tmp_path: Path
+) -> None:
+    """Each side has a thread. One that comes late takes the other's plan; so none comes late."""
+    plans = tmp_path / "joined"
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        frame = trapped(naive, "", plans=str(plans), meets=str(server.getsockname()[1]))
+        both = pool.submit(let_meet, server)
+        assert frame.alias("one").join(frame.alias("other"), "n").count() == 1
+        both.result()
+
+    assert plans.stat().st_size == 2
 
 
 def test_frame_keeps_the_end_that_its_first_query_saw(spark: "SparkSession", logs: Path) -> None:

@@ -28,7 +28,7 @@ from cordwood.core.errors import SettingError
 from cordwood.core.ports import Clock, Files, Random
 from cordwood.core.types import Offset
 from cordwood.records.chunk import Decoder
-from cordwood.storage.atomic import directory_of, exists
+from cordwood.storage.atomic import directory_of
 from cordwood.storage.checkpoints import (
     CLEANER_OFFSETS,
     read_offset_checkpoint,
@@ -306,8 +306,11 @@ def _report(
 
 
 def _tell_clean(files: Files, log: Log, offset: int) -> None:
-    """Let a broker's checkpoint say how far the log is clean, if there is one."""
+    """Let the checkpoint say how far the log is clean.
+
+    Beside a copy of one partition there is none yet; without it, whole batches that were taken
+    would look as if they were lost.
+    """
     path = f"{directory_of(log.directory)}/{CLEANER_OFFSETS}"
-    if exists(files, path):
-        known = read_offset_checkpoint(files, path)
-        write_offset_checkpoint(files, path, offsets={**known, log.partition: Offset(offset)})
+    known = read_offset_checkpoint(files, path)
+    write_offset_checkpoint(files, path, offsets={**known, log.partition: Offset(offset)})

@@ -1,6 +1,7 @@
 """A partition is compacted where it lies, or told what that would be, and nothing else happens."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from cordwood.compaction.erasing import is_sealed
 from cordwood.core.errors import LogDirectoryError, SettingError
 from cordwood.core.metadata_nodes import TOPIC
+from cordwood.storage.reader_gaps import Gap
+from cordwood.storage.reader_place import open_reader
 from cordwood.workbench.compact import compact, places_to_compact, plan_compaction
 from cordwood.workbench.metadata_found import METADATA_LOG
 from cordwood.workbench.settings_found import SettingsFinder
@@ -56,13 +59,17 @@ def test_compact_tells_the_checkpoint_that_is_there() -> None:
     assert shelf.read("cleaner-offset-checkpoint") == "0\n2\nother 3 7\nt 0 2\n"
 
 
-def test_compact_makes_no_checkpoint_beside_a_copy() -> None:
-    shelf = Shelf("a1", "a2", "a3")
+def test_compact_makes_the_checkpoint_that_a_copy_lacks() -> None:
+    """Batches that go whole leave nothing else by which anybody knows that they are not lost."""
+    shelf = Shelf("a1", "b1", "b2", "a2", "c1")
+    files = shelf.place.files
 
     compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
 
-    assert shelf.place.files.list("/d") == [".lock", "t-0"]
+    assert files.list("/d") == [".lock", "cleaner-offset-checkpoint", "t-0"]
     assert not shelf.place.names(".deleted")
+    with closing(open_reader(files, DIRECTORY)) as reader:
+        assert list(reader.gaps()) == [Gap(0, 2, is_compacted=True)]
 
 
 def test_compact_until_an_offset_does_not_forget_what_was_clean_behind_it() -> None:

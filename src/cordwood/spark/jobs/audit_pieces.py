@@ -16,7 +16,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.jobs.audit_offsets import runs_of
 from cordwood.spark.jobs.audit_runs import Run, joined, packed
 from cordwood.spark.options import TopicChoice
-from cordwood.spark.scalars import text
+from cordwood.spark.scalars import number, text
 
 _BATCH_ROWS = 1 << 17
 
@@ -120,9 +120,9 @@ def _by_partition(piece: Piece, columns: Columns) -> Iterator[tuple[TopicPartiti
         for topic in topics.unique():
             is_there = pc.equal(topics, topic)
             own, numbers = offsets.filter(is_there), partitions.filter(is_there)
-            for number in numbers.unique():
-                partition = TopicPartition(TopicName(topic.as_py()), PartitionId(number.as_py()))
-                yield partition, own.filter(pc.equal(numbers, number))
+            for which in numbers.unique():
+                partition = TopicPartition(TopicName(topic.as_py()), PartitionId(which.as_py()))
+                yield partition, own.filter(pc.equal(numbers, which))
 
 
 def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: Piece) -> pa.Array:
@@ -149,6 +149,11 @@ def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: Piece
 def _with_constants(batch: pa.RecordBatch, constants: Mapping[str, object]) -> pa.RecordBatch:
     for name, value in constants.items():
         count = batch.num_rows
-        array = pa.nulls(count) if value is None else pa.repeat(text(str(value)), count)
+        array = pa.nulls(count) if value is None else pa.repeat(_scalar(value), count)
         batch = batch.append_column(name, array)
     return batch
+
+
+def _scalar(value: object) -> pa.Scalar:
+    """Return a constant as what it is: a whole number, or words, which columns are made of."""
+    return number(value, pa.int64()) if isinstance(value, int) else text(str(value))
