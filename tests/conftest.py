@@ -5,6 +5,7 @@ what lies in none of the slow ones is the fast tier.
 """
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+# A run that a shell has put into the background ignores Ctrl-C; what tests press it for does not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ("tests.spark_session",)
 

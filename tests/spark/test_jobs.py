@@ -10,7 +10,7 @@ from cordwood.core.errors import LogDirectoryError, SparkError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.running import Tell
+    from cordwood.spark.running import Tell
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -38,7 +38,7 @@ def halved(number: int, tell: "Tell") -> int:
 
 
 def test_tasks_have_results_in_their_order(spark: "SparkSession") -> None:
-    from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     heard = Heard()
 
@@ -48,7 +48,7 @@ def test_tasks_have_results_in_their_order(spark: "SparkSession") -> None:
 
 
 def test_error_of_a_task_is_raised_as_it_was_there(spark: "SparkSession") -> None:
-    from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     with pytest.raises(LogDirectoryError, match="is none") as raised:
         run_tasks(spark, [2, 13], work=halved)
@@ -57,7 +57,7 @@ def test_error_of_a_task_is_raised_as_it_was_there(spark: "SparkSession") -> Non
 
 
 def test_worker_that_dies_is_told(spark: "SparkSession") -> None:
-    from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     with pytest.raises(SparkError, match="a task was given up"):
         run_tasks(spark, [0], work=halved)

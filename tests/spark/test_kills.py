@@ -12,7 +12,7 @@ from tests.spark.kills import IS_SOAK, KILLS, MortalFiles, survive
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.running import Tell
+    from cordwood.spark.running import Tell
 
 PARTS = 6
 
@@ -43,7 +43,7 @@ def copy(number: int, _tell: "Tell", *, world: str, files: MortalFiles, name: st
 
 
 def copy_all(spark: "SparkSession", name: str, world: Path, files: MortalFiles) -> None:
-    from cordwood.spark.jobs.running import run_tasks  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
 
     run_tasks(spark, range(PARTS), work=partial(copy, world=str(world), files=files, name=name))
     for path in sorted(world.glob("from-*")):

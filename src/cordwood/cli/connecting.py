@@ -81,11 +81,9 @@ def ensure_topics(admin: "Admin", names: Iterable[str]) -> None:
 def partitions_there(config: Mapping[str, object], topic: str) -> list[tuple[str, int]]:
     """Return the partitions that a topic has; `config` may be any client's."""
     from cordwood.client.blocking import Admin  # noqa: PLC0415  # help needs none of it
-    from cordwood.client.settings import ClientSettings, attribute_of  # noqa: PLC0415  # as above
+    from cordwood.client.settings import shared_options  # noqa: PLC0415  # as above
 
-    every = ClientSettings.__dataclass_fields__
-    own = {name: value for name, value in config.items() if attribute_of(name) in every}
-    with Admin.from_config(own) as admin:
+    with Admin.from_config(shared_options(config)) as admin:
         ensure_topics(admin, [topic])
         (told,) = admin.describe_topics([topic])
     return [(topic, each.partition) for each in told.partitions]

@@ -132,6 +132,7 @@ class ClientSettings:
             )
 
 
+T = TypeVar("T")
 S = TypeVar("S", bound=ClientSettings)
 
 
@@ -295,6 +296,12 @@ class ConsumerOptions(ClientOptions, total=False):
 def attribute_of(name: str) -> str:
     """Return what Python calls a setting of Kafka's name."""
     return name.replace(".", "_")
+
+
+def shared_options(config: Mapping[str, T]) -> dict[str, T]:
+    """Return those options of a client, by Kafka's names, that every kind of client knows."""
+    known = ClientOptions.__annotations__
+    return {name: value for name, value in config.items() if attribute_of(name) in known}
 
 
 def _servers_of(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from cordwood.client.blocking import Admin, Consumer
 from cordwood.client.described import TopicDescription
-from cordwood.client.settings import ClientOptions, attribute_of
+from cordwood.client.settings import shared_options
 from cordwood.core.ids import NO_UUID, format_uuid
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import NO_IDS, Holding, TopicOf
@@ -23,9 +23,6 @@ FETCH_BYTES: Final = 8 << 20
 
 #: What brokers say that know no ids.
 _NO_ID: Final = format_uuid(NO_UUID)
-
-#: What an admin client can be told of what a consumer is.
-_SHARED: Final = frozenset(ClientOptions.__annotations__)
 
 
 class Brokers:
@@ -76,10 +73,8 @@ class Brokers:
 @contextmanager
 def asked_brokers(options: SourceOptions) -> Iterator[Brokers]:
     """Give the brokers with the partitions that are wanted."""
-    shared = {
-        name: options.client[name] for name in options.client if attribute_of(name) in _SHARED
-    }
-    with Admin.from_config({**shared, "bootstrap.servers": options.servers}) as admin:
+    told = {**shared_options(options.client), "bootstrap.servers": options.servers}
+    with Admin.from_config(told) as admin:
         topics = admin.list_topics(with_internal=True)
         described = admin.describe_topics(filter(options.topics.may_have, topics))
     partitions = chosen_partitions(described, options.topics)

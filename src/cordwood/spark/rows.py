@@ -13,13 +13,15 @@ Spark takes a batch only if its Arrow types are exactly those of the schema.
 """
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cordwood.core.errors import InvalidRecordError
+from cordwood.core.errors import InvalidRecordError, SettingError
 from cordwood.core.types import TopicPartition
+from cordwood.spark.options import SourceOptions
 from cordwood.spark.scalars import number, text
 
 HEADERS: Final = "headers"
@@ -66,6 +68,34 @@ _SOURCES: Final = {
     "timestampType": "timestamp_type",
     HEADERS: "headers",
 }
+
+
+def columns_of(options: SourceOptions) -> tuple[str, ...]:
+    """Return the columns of a reading; SettingError names one that there is not."""
+    if options.columns is not None:
+        return known(options.columns)
+    return (*COLUMNS, HEADERS) if options.has_headers else COLUMNS
+
+
+def known(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return columns that there are, each once; without any there would be no rows to count."""
+    every = (*COLUMNS, HEADERS)
+    if not columns:
+        raise _wrong_columns("no column is named")
+    if len({*columns}) < len(columns):
+        raise _wrong_columns(f"of {', '.join(columns)} one comes twice")
+    spelling = {name.lower(): name for name in every}
+    for name in columns:
+        if name not in every:
+            near = get_close_matches(name.lower(), spelling, n=1)
+            remedy = f"did you mean {spelling[near[0]]}?" if near else None
+            raise _wrong_columns(f"there is no column {name!r}", remedy)
+    return tuple(columns)
+
+
+def _wrong_columns(problem: str, remedy: str | None = None) -> SettingError:
+    choice = f"choose from {', '.join((*COLUMNS, HEADERS))}"
+    return SettingError(problem, key="columns", remedy=remedy or choice)
 
 
 def ddl(columns: Sequence[str]) -> str:

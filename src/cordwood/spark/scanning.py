@@ -24,12 +24,12 @@ from cordwood.records.kernels import sweeper
 from cordwood.spark.cardinality import Cardinality, cardinality, sketch_keys
 from cordwood.spark.counting import tally_split
 from cordwood.spark.histogram import TimeCounts, count_times, histogram, microseconds
-from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.planning import plan
 from cordwood.spark.readiness import make_ready
 from cordwood.spark.reading import read_split
-from cordwood.spark.source import columns_of
+from cordwood.spark.rows import columns_of
+from cordwood.spark.running import Tell, run_tasks
 from cordwood.spark.splits import Split, pack
 from cordwood.spark.summing import sum_split
 from cordwood.spark.workers import use_own_python

@@ -7,7 +7,6 @@ task     a split ──► batches of records ──► rows
 import sys
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from pyspark.sql.datasource import (
@@ -58,7 +57,7 @@ class CordwoodSource(DataSource):
 
     def schema(self) -> str:
         """Return the columns, those of `columns` alone if they are given."""
-        return rows.ddl(columns_of(parse_options(self._given)))
+        return rows.ddl(rows.columns_of(parse_options(self._given)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what plans and reads; the schema may be a part of ours."""
@@ -85,7 +84,7 @@ class CordwoodReader(DataSourceReader):
 
     def __init__(self, options: SourceOptions, columns: Sequence[str]) -> None:
         self._options = options
-        self._columns = _known(columns)
+        self._columns = rows.known(columns)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Fix what is read, and cut it."""
@@ -143,16 +142,9 @@ def _hands_over_filters() -> bool:
     return _FILTERING in sys.modules or (main is not None and main.name == _FILTERING)
 
 
-def columns_of(options: SourceOptions) -> tuple[str, ...]:
-    """Return the columns of a reading."""
-    if options.columns is not None:
-        return _known(options.columns)
-    return (*rows.COLUMNS, rows.HEADERS) if options.has_headers else rows.COLUMNS
-
-
 def _columns_in(schema: StructType) -> tuple[str, ...]:
     """Return the columns of a schema that a user may have given; their types are ours to say."""
-    columns = _known(schema.names)
+    columns = rows.known(schema.names)
     for field in schema.fields:
         wanted = rows.SHOWN_TYPES[field.name]
         given = field.dataType.simpleString()
@@ -169,25 +161,3 @@ def _columns_in(schema: StructType) -> tuple[str, ...]:
                 remedy="leave NOT NULL out",
             )
     return columns
-
-
-def _known(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return columns that there are, each once; without any there would be no rows to count."""
-    known = (*rows.COLUMNS, rows.HEADERS)
-    if not columns:
-        raise _wrong_columns("no column is named", known)
-    if len({*columns}) < len(columns):
-        raise _wrong_columns(f"of {', '.join(columns)} one comes twice", known)
-    spelling = {name.lower(): name for name in known}
-    for name in columns:
-        if name not in known:
-            near = get_close_matches(name.lower(), spelling, n=1)
-            raise _wrong_columns(
-                f"there is no column {name!r}", known, near=spelling[near[0]] if near else None
-            )
-    return tuple(columns)
-
-
-def _wrong_columns(problem: str, known: Sequence[str], *, near: str | None = None) -> SettingError:
-    remedy = f"did you mean {near}?" if near is not None else f"choose from {', '.join(known)}"
-    return SettingError(problem, key="columns", remedy=remedy)

@@ -15,6 +15,7 @@ from cordwood.client.settings import (
     ProducerSettings,
     options_of,
     settings_of,
+    shared_options,
 )
 from cordwood.core.errors import SettingError
 
@@ -52,6 +53,12 @@ def test_kafkas_names_give_the_same_settings() -> None:
     assert given == ProducerSettings(
         bootstrap_servers=("a:1", "b:2"), linger_ms=20, enable_idempotence=False
     )
+
+
+def test_options_of_one_kind_are_left_out_for_another() -> None:
+    told = {"bootstrap.servers": "a:1", "request.timeout.ms": "5"}
+
+    assert shared_options({**told, "acks": "all", "fetch.min.bytes": "7"}) == told
 
 
 def test_unknown_name_is_refused_with_the_nearest() -> None:

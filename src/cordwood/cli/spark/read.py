@@ -92,7 +92,7 @@ def records(
 
 def _rows(frame: "DataFrame") -> "Iterator[Row]":
     """Yield the rows of a frame; what a task has found wrong is raised as if it was found here."""
-    from cordwood.spark.jobs.running import named_errors  # noqa: PLC0415  # as above
+    from cordwood.spark.running import named_errors  # noqa: PLC0415  # as above
 
     with named_errors():
         yield from frame.toLocalIterator()

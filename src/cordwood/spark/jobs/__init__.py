@@ -10,7 +10,7 @@ is named for the doing: `verifying`. May import what `cordwood.spark` may.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cordwood.spark.jobs.progress import UNSEEN, Progress
+from cordwood.spark.progress import UNSEEN, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,7 +21,7 @@ from cordwood.spark.scalars import number, text
 _BATCH_ROWS = 1 << 17
 
 
-class Piece(Protocol):
+class TablePiece(Protocol):
     """A part of a table as its readers see it now. It is pickled on its way to a task."""
 
     @property
@@ -91,7 +91,7 @@ class Columns(NamedTuple):
 
 
 def find_rows(
-    piece: Piece, tell: Callable[[int], object], *, columns: Columns, topics: TopicChoice
+    piece: TablePiece, tell: Callable[[int], object], *, columns: Columns, topics: TopicChoice
 ) -> dict[TopicPartition, bytes]:
     """Return the packed runs of each partition that has rows in a piece, of these topics."""
     found: dict[TopicPartition, list[Run]] = {}
@@ -107,7 +107,7 @@ def find_rows(
     return {partition: packed(joined(runs)) for partition, runs in found.items()}
 
 
-def _by_partition(piece: Piece, columns: Columns) -> Iterator[tuple[TopicPartition, pa.Array]]:
+def _by_partition(piece: TablePiece, columns: Columns) -> Iterator[tuple[TopicPartition, pa.Array]]:
     """Yield the offsets of each partition in each batch."""
     for batch in piece.batches(columns.names):
         topics = (
@@ -125,7 +125,7 @@ def _by_partition(piece: Piece, columns: Columns) -> Iterator[tuple[TopicPartiti
                 yield partition, own.filter(pc.equal(numbers, which))
 
 
-def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: Piece) -> pa.Array:
+def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: TablePiece) -> pa.Array:
     """Return a column by its name; one without a value does not say which record a row is."""
     root, *path = name.split(".")
     if root not in batch.schema.names:

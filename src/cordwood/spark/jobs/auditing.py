@@ -25,16 +25,16 @@ from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.audit_compare import Comparison, Kind, LogSide, Window, compare
 from cordwood.spark.jobs.audit_offsets import LogFound, find_offsets
 from cordwood.spark.jobs.audit_options import AuditOrder
-from cordwood.spark.jobs.audit_pieces import Columns, Piece, find_rows
+from cordwood.spark.jobs.audit_pieces import Columns, TablePiece, find_rows
 from cordwood.spark.jobs.audit_runs import Run, above, layer, unpacked
+from cordwood.spark.jobs.chores import bytes_of, chores
 from cordwood.spark.jobs.export_ledger import Held, Standing, check_topics
-from cordwood.spark.jobs.export_plan import bytes_of, chores
 from cordwood.spark.jobs.export_tables import ExportTable, ForeignTableError
 from cordwood.spark.jobs.exporting import open_table
-from cordwood.spark.jobs.progress import UNSEEN, Progress
-from cordwood.spark.jobs.running import run_tasks
 from cordwood.spark.options import FROM_EARLIEST, TO_LATEST, SourceOptions, TopicChoice
 from cordwood.spark.planning import Plan, whole_plan
+from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.running import run_tasks
 from cordwood.spark.splits import Split
 
 #: What one task reads, of small files and splits together.
@@ -155,7 +155,7 @@ def _claimed(table: ExportTable) -> Standing | None:
 
 
 def _rows(
-    pieces: Sequence[Piece],
+    pieces: Sequence[TablePiece],
     tell: Callable[[int], object],
     *,
     columns: Columns,

@@ -30,9 +30,9 @@ from cordwood.core.ports import Clock, Files
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.records.kernels import decoder
 from cordwood.spark.jobs.compact_order import CompactJobOrder
-from cordwood.spark.jobs.progress import UNSEEN, Progress
-from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.jobs.sharing import Made, Unhindered, Work, engine_for, make_shared, make_whole
+from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.running import Tell, run_tasks
 from cordwood.storage.atomic import directory_of
 from cordwood.storage.leftovers import remove_cleaned
 from cordwood.storage.log import Log

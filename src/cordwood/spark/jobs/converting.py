@@ -12,8 +12,8 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from cordwood.core.system import SystemFiles, SystemRandom
-from cordwood.spark.jobs.progress import UNSEEN, Progress
-from cordwood.spark.jobs.running import Tell, run_tasks
+from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.running import Tell, run_tasks
 from cordwood.workbench.convert import ConvertReport, begun
 from cordwood.workbench.convert_batches import Wanted
 from cordwood.workbench.convert_segment import ConvertTools, SegmentTask, convert_segment

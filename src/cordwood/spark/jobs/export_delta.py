@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
-from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
+from cordwood.spark.jobs.audit_pieces import ParquetPiece, TablePiece
 from cordwood.spark.jobs.export_files import WrittenFile, table_schema
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
@@ -67,7 +67,7 @@ class DeltaLakeTable:
             return None
         return self._standing_of(table)
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[TablePiece]:
         """Return the files of the newest version."""
         import pyarrow.dataset as ds  # noqa: PLC0415  # pandas comes with it, into tasks too
         from deltalake.exceptions import DeltaProtocolError  # noqa: PLC0415  # an extra
@@ -189,8 +189,8 @@ def _stats(file: WrittenFile) -> str:
     return json.dumps(
         {
             "numRecords": file.rows,
-            "minValues": {each.column: each.least for each in file.extents},
-            "maxValues": {each.column: each.most for each in file.extents},
-            "nullCount": {each.column: 0 for each in file.extents},
+            "minValues": {each.column: each.least for each in file.value_ranges},
+            "maxValues": {each.column: each.most for each in file.value_ranges},
+            "nullCount": {each.column: 0 for each in file.value_ranges},
         }
     )

@@ -43,7 +43,7 @@ MOST_WAITING: Final = 8 << 20
 MOST_OPEN: Final = 256
 
 #: The values of the table's partition columns, in their order, as text.
-Place = tuple[str, ...]
+TablePlace = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class WriteOrder:
         return tuple(name for name in self.all_columns if name not in self.partition_by)
 
 
-class Extent(NamedTuple):
+class ValueRange(NamedTuple):
     """The smallest and the largest value of a column in a file."""
 
     column: str
@@ -86,8 +86,8 @@ class WrittenFile(NamedTuple):
     path: str
     size: int
     rows: int
-    place: Place
-    extents: tuple[Extent, ...]
+    place: TablePlace
+    value_ranges: tuple[ValueRange, ...]
 
 
 class Written(NamedTuple):
@@ -136,7 +136,7 @@ def _read_columns(order: WriteOrder) -> tuple[str, ...]:
 
 def _shares(
     batch: pa.RecordBatch, topic_partition: TopicPartition, *, order: WriteOrder
-) -> Iterator[tuple[Place, pa.RecordBatch]]:
+) -> Iterator[tuple[TablePlace, pa.RecordBatch]]:
     """Yield the rows of each place of the table, in the order of their offsets."""
     values: dict[str, object] = {
         "topic": topic_partition.topic,
@@ -194,11 +194,11 @@ class _Files:
     def __init__(self, order: WriteOrder, name: str) -> None:
         self._order = order
         self._name = name
-        self._open: dict[Place, _OpenFile] = {}
+        self._open: dict[TablePlace, _OpenFile] = {}
         self._begun = 0
         self._done: list[WrittenFile] = []
 
-    def add(self, place: Place, batch: pa.RecordBatch) -> None:
+    def add(self, place: TablePlace, batch: pa.RecordBatch) -> None:
         """Take rows; somewhere a row group is written when too much waits."""
         if place not in self._open:
             if len(self._open) == MOST_OPEN:
@@ -214,7 +214,7 @@ class _Files:
         self._close_all()
         return tuple(self._done)
 
-    def _write(self, place: Place) -> None:
+    def _write(self, place: TablePlace) -> None:
         file = self._open[place]
         file.write()
         if file.size >= self._order.file_bytes:
@@ -224,7 +224,7 @@ class _Files:
         self._done += [file.close() for file in self._open.values()]
         self._open.clear()
 
-    def _begin(self, place: Place) -> "_OpenFile":
+    def _begin(self, place: TablePlace) -> "_OpenFile":
         names = zip(self._order.partition_by, place, strict=True)
         folders = [f"{name}={value}" for name, value in names]
         path = "/".join([*folders, f"{self._name}-{self._begun}.parquet"])
@@ -235,7 +235,7 @@ class _Files:
 class _OpenFile:
     """A Parquet file that is being written."""
 
-    def __init__(self, order: WriteOrder, path: str, place: Place) -> None:
+    def __init__(self, order: WriteOrder, path: str, place: TablePlace) -> None:
         self._path, self._place, self._files = path, place, order.files
         self._whole_path = Path(order.folder, path)
         self._rows = 0
@@ -275,8 +275,8 @@ class _OpenFile:
         file = self._files.open(str(self._whole_path), writable=True)
         file.sync()
         file.close()
-        extents = tuple(_extents(self._footer[0]))
-        return WrittenFile(self._path, self.size, self._rows, self._place, extents)
+        value_ranges = tuple(_value_ranges(self._footer[0]))
+        return WrittenFile(self._path, self.size, self._rows, self._place, value_ranges)
 
 
 @contextmanager
@@ -303,11 +303,11 @@ def _writer(path: Path, order: WriteOrder, footer: list[pq.FileMetaData]) -> pq.
     )
 
 
-def _extents(footer: pq.FileMetaData) -> Iterator[Extent]:
-    """Yield the extents of the columns of numbers, over all row groups."""
+def _value_ranges(footer: pq.FileMetaData) -> Iterator[ValueRange]:
+    """Yield the value_ranges of the columns of numbers, over all row groups."""
     for number in range(footer.num_columns):
         groups = [footer.row_group(each).column(number) for each in range(footer.num_row_groups)]
         name = groups[0].path_in_schema if groups else ""
         if name in ("partition", "offset"):
             least = min(group.statistics.min for group in groups)
-            yield Extent(name, least, max(group.statistics.max for group in groups))
+            yield ValueRange(name, least, max(group.statistics.max for group in groups))

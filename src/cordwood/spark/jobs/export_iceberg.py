@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Files
-from cordwood.spark.jobs.audit_pieces import IcebergPiece, Piece
+from cordwood.spark.jobs.audit_pieces import IcebergPiece, TablePiece
 from cordwood.spark.jobs.export_files import table_schema
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
@@ -62,7 +62,7 @@ class IcebergTable:
         table = self._table()
         return None if table is None else self._standing_of(table)
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[TablePiece]:
         """Return the files of the current snapshot, each with what was deleted of it."""
         table = self._table()
         if table is None:

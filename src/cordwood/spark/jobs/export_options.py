@@ -105,16 +105,15 @@ def source_of(texts: dict[str, str], own: Iterable[str]) -> SourceOptions:
 
 
 def _columns(source: SourceOptions) -> tuple[str, ...]:
-    if source.columns is None:
-        return (*rows.COLUMNS, rows.HEADERS) if source.has_headers else rows.COLUMNS
-    lacking = [name for name in _NEEDED if name not in source.columns]
+    columns = rows.columns_of(source)
+    lacking = [name for name in _NEEDED if name not in columns]
     if lacking:
         raise _wrong(
             "columns",
             f"a table without {lacking[0]} cannot be audited",
             f"name {', '.join(_NEEDED)} among the columns",
         )
-    return source.columns
+    return columns
 
 
 def _partition_by(text: str) -> tuple[str, ...]:

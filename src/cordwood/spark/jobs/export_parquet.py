@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
-from cordwood.spark.jobs.audit_pieces import ParquetPiece, Piece
+from cordwood.spark.jobs.audit_pieces import ParquetPiece, TablePiece
 from cordwood.spark.jobs.export_ledger import (
     STANDING,
     Shape,
@@ -102,7 +102,7 @@ class ParquetTable:
         self._move(path)
         return after
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[TablePiece]:
         """Return the files of the folder, but for those that readers pass over."""
         import pyarrow.dataset as ds  # noqa: PLC0415  # pandas comes with it, into tasks too
 

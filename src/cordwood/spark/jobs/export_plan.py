@@ -4,12 +4,12 @@
                           (or a refusal)                   (at most so many bytes)   and files each
 
 A run that is killed loses the round it was in, of which nothing is to be seen; the next one asks
-the table where it stands. A chore has splits of about a file's size together, of as many partitions
-as it takes: small partitions would make small files.
+the table where it stands. A chore (`chores`) has splits of about a file's size together, of as many
+partitions as it takes: small partitions would make small files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from cordwood.core.errors import TableError
 from cordwood.core.types import TopicPartition
@@ -18,17 +18,6 @@ from cordwood.spark.jobs.export_ledger import Held, Standing, Stretch, check_sta
 from cordwood.spark.options import FROM_EARLIEST, SourceOptions
 from cordwood.spark.planning import Plan
 from cordwood.spark.splits import Split
-
-
-class Sized(Protocol):
-    """What has a part of the bytes that there are to read."""
-
-    @property
-    def size(self) -> int:
-        """How many, about."""
-
-
-S = TypeVar("S", bound=Sized)
 
 _ANOTHER_LOG: Final = "the log was cut off, or is another one: export it into another table"
 
@@ -76,16 +65,6 @@ def refuse_lost(splits: Sequence[Split], standing: Standing, *, table: str) -> N
             )
 
 
-def chores(items: Iterable[S], most: int) -> list[list[S]]:
-    """Return what each task works off, at most so many bytes or one item; the largest first."""
-    return sorted(gathered(items, most), key=bytes_of, reverse=True)
-
-
-def bytes_of(items: Iterable[Sized]) -> int:
-    """Return how much there is to read, about."""
-    return sum(item.size for item in items)
-
-
 def stretches_of(
     splits: Sequence[Split],
     records: Mapping[Range, int],
@@ -106,17 +85,3 @@ def stretches_of(
             begin = before.end
         found.append(Stretch(partition, begin, end, count, start - begin))
     return found
-
-
-def gathered(items: Iterable[S], most: int) -> Iterator[list[S]]:
-    """Yield runs of items that have at most so many bytes, or are one."""
-    run: list[S] = []
-    size = 0
-    for item in items:
-        if run and size + item.size > most:
-            yield run
-            run, size = [], 0
-        run.append(item)
-        size += item.size
-    if run:
-        yield run

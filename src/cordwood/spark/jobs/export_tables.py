@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from cordwood.core.errors import SettingError, TableError
 from cordwood.spark.holdings import NO_IDS
-from cordwood.spark.jobs.audit_pieces import Piece
+from cordwood.spark.jobs.audit_pieces import TablePiece
 from cordwood.spark.jobs.export_files import WrittenFile
 from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch, grown
 
@@ -73,7 +73,7 @@ class ExportTable(Protocol):
         ForeignTableError is raised where there is a table that no export has made.
         """
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[TablePiece]:
         """Return what its readers see now, whoever made it.
 
         TableError is raised where there is nothing, or what cannot be read here.

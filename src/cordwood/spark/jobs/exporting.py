@@ -18,20 +18,14 @@ from pyspark.sql import SparkSession
 
 from cordwood.core.errors import TableError
 from cordwood.core.ports import Files
+from cordwood.spark.jobs.chores import bytes_of, chores, gathered
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
 from cordwood.spark.jobs.export_iceberg import IcebergTable
 from cordwood.spark.jobs.export_ledger import Shape, Standing, check_shape, check_topics, empty
 from cordwood.spark.jobs.export_options import ExportOrder
 from cordwood.spark.jobs.export_parquet import ParquetTable
-from cordwood.spark.jobs.export_plan import (
-    bytes_of,
-    chores,
-    follow,
-    gathered,
-    refuse_lost,
-    stretches_of,
-)
+from cordwood.spark.jobs.export_plan import follow, refuse_lost, stretches_of
 from cordwood.spark.jobs.export_tables import (
     DELTA,
     ICEBERG,
@@ -40,10 +34,10 @@ from cordwood.spark.jobs.export_tables import (
     ExportTable,
     TableAddress,
 )
-from cordwood.spark.jobs.progress import UNSEEN, Progress
-from cordwood.spark.jobs.running import run_tasks
 from cordwood.spark.local_paths import local_path
 from cordwood.spark.planning import whole_plan
+from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.running import run_tasks
 from cordwood.spark.splits import Split
 from cordwood.storage.atomic import exists
 

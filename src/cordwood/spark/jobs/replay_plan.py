@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple, TypedDict
 
 from cordwood.client.blocking import Admin, Consumer
-from cordwood.client.settings import ClientOptions, attribute_of
+from cordwood.client.settings import shared_options
 from cordwood.core.errors import LogDirectoryError, SettingError, UnknownTopicOrPartitionError
 from cordwood.core.ports import Files
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -104,19 +104,13 @@ def tasks_of(order: ReplayOrder, files: Files) -> list[ReplayTask]:
 @contextmanager
 def target_of(sink: SinkOptions) -> Iterator[Consumer[bytes, bytes]]:
     """Yield what reads the target."""
-    with Consumer[bytes, bytes].from_config(_shared(sink)) as consumer:
+    with Consumer[bytes, bytes].from_config(shared_options(sink.producer)) as consumer:
         yield consumer
-
-
-def _shared(sink: SinkOptions) -> dict[str, str]:
-    """Return what a producer is told and other clients can be told too."""
-    known = ClientOptions.__annotations__
-    return {name: text for name, text in sink.producer.items() if attribute_of(name) in known}
 
 
 def _ends(order: ReplayOrder, numbers: list[PartitionId]) -> dict[int, int]:
     """Return where partitions of the target end now; refuse a target that lacks one of them."""
-    with Admin.from_config(_shared(order.sink)) as admin:
+    with Admin.from_config(shared_options(order.sink.producer)) as admin:
         is_there = order.topic in admin.list_topics(with_internal=True)
         told = admin.describe_topics([order.topic])[0].partitions if is_there else ()
     if len(told) <= max(numbers, default=0):

@@ -32,11 +32,11 @@ from cordwood.records.kernels import decoder
 from cordwood.spark import rows
 from cordwood.spark.fetching import fetch_range
 from cordwood.spark.holdings import Range
-from cordwood.spark.jobs.progress import UNSEEN, Progress
 from cordwood.spark.jobs.replay_plan import ReplayOrder, ReplayTask, target_of, tasks_of
-from cordwood.spark.jobs.running import Tell, run_tasks
 from cordwood.spark.producing import RowProducer
+from cordwood.spark.progress import UNSEEN, Progress
 from cordwood.spark.reading import read_split
+from cordwood.spark.running import Tell, run_tasks
 from cordwood.workbench.windows import Throttle
 
 _COLUMNS: Final = (*rows.COLUMNS, rows.HEADERS)

@@ -38,9 +38,9 @@ from cordwood.compaction.stretches import Surveyed
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemRandom
-from cordwood.spark.jobs.message_rows import ROW, message_row, messages
-from cordwood.spark.jobs.running import Tell, answers_of, run_tasks
+from cordwood.spark.message_rows import ROW, message_row, messages
 from cordwood.spark.readiness import make_ready
+from cordwood.spark.running import Tell, answers_of, run_tasks
 
 T = TypeVar("T")
 #: Rows as Spark hands them over, and takes them.

@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 from cordwood.core.ports import Files
 from cordwood.core.system import SystemFiles
 from cordwood.records.kernels import sweeper
-from cordwood.spark.jobs.progress import UNSEEN, Progress
-from cordwood.spark.jobs.running import Tell, run_tasks
+from cordwood.spark.jobs.chores import bytes_of, chores
+from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.running import Tell, run_tasks
 from cordwood.storage.names import LOG
 from cordwood.storage.reader_place import reader_of
 from cordwood.workbench.findings import Finding, Verification, VerifiedPartition
@@ -64,25 +65,13 @@ def verify(
     for path in paths:
         findings += check_beside(files, path)
         found += _places(files, path, first=len(found))
-    progress.begin("verify", sum(place.size for place in found))
-    work = partial(_verify, settings=settings)
-    parts = run_tasks(spark, packed(found), work=work, progress=progress)
+    progress.begin("verify", bytes_of(found))
+    work = partial(verify_places, settings=settings)
+    largest_first = sorted(found, key=lambda place: place.size, reverse=True)
+    parts = run_tasks(spark, chores(largest_first, TASK_BYTES), work=work, progress=progress)
     verified = {number: each for part in parts for number, each in part.items()}
     partitions = tuple(verified[place.number] for place in found)
     return Verification(partitions=partitions, findings=tuple(findings))
-
-
-def packed(places: Sequence[VerifyPlace]) -> list[tuple[VerifyPlace, ...]]:
-    """Return what each task takes: the largest first, the small ones together."""
-    tasks: list[list[VerifyPlace]] = []
-    room = 0
-    for place in sorted(places, key=lambda each: each.size, reverse=True):
-        if not tasks or place.size > room:
-            tasks.append([])
-            room = TASK_BYTES
-        tasks[-1].append(place)
-        room -= place.size
-    return [tuple(each) for each in tasks]
 
 
 def _places(files: Files, path: str, *, first: int) -> Iterator[VerifyPlace]:
@@ -98,7 +87,7 @@ def _size(place: Place) -> int:
     return reader.patiently(lambda: sum(reader.source.stat(name).size for name in names))
 
 
-def _verify(
+def verify_places(
     places: Sequence[VerifyPlace], tell: Tell, *, settings: Settings
 ) -> dict[int, VerifiedPartition]:
     """Return what was found in each place, by its number."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
-from cordwood.spark.jobs.export_ledger import Shape, Stretch
+from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch
 from cordwood.spark.jobs.export_tables import Addition, ExportTable
 from cordwood.spark.options import SourceOptions
 from cordwood.spark.rows import COLUMNS
@@ -41,6 +41,13 @@ def written(table: ExportTable, part: Split, name: str, *, by: tuple[str, ...] =
     """Return what a task has written of a split for a table, to be committed."""
     wanted = order(table.folder(shape(by)), is_whole=table.is_whole, by=by)
     return addition(write_splits([part], lambda _: None, order=wanted, name=name), part)
+
+
+def add(
+    table: ExportTable, logs: Path, ends: tuple[int, int], *, by: tuple[str, ...] = ()
+) -> Standing:
+    """Commit a range of offsets, and return where the table stands then."""
+    return table.commit(written(table, split(logs, *ends), f"{ends[0]}", by=by), shape(by))
 
 
 def addition(found: Written, part: Split) -> Addition:

@@ -1,6 +1,5 @@
 """An export into a table of Delta Lake, read back by its library."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,29 +12,16 @@ from deltalake import DeltaTable, TableFeatures, write_deltalake
 from cordwood.core.errors import TableError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_delta import DeltaLakeTable
-from cordwood.spark.jobs.export_ledger import Held, Standing
+from cordwood.spark.jobs.export_ledger import Held
 from cordwood.spark.jobs.export_tables import TableAddress
-from tests.unit.spark.jobs.export_samples import ORDERS, shape, split, write_log, written
-from tests.unit.storage.segment_samples import v2
+from tests.unit.spark.jobs.export_samples import ORDERS, add
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    return write_log(tmp_path / "logs", v2(0, 4), v2(5, 9))
-
-
-@pytest.fixture
 def table(tmp_path: Path) -> DeltaLakeTable:
     return DeltaLakeTable(TableAddress(path=str(tmp_path / "lake")), SystemFiles())
-
-
-def _add(
-    table: DeltaLakeTable, logs: Path, ends: tuple[int, int], *, by: Iterable[str] = ()
-) -> Standing:
-    name, by = f"{ends[0]}", tuple(by)
-    return table.commit(written(table, split(logs, *ends), name, by=by), shape(by))
 
 
 def _offsets(table: DeltaLakeTable) -> list[int]:
@@ -48,8 +34,8 @@ def test_table_that_is_not_there_has_no_standing(table: DeltaLakeTable) -> None:
 
 
 def test_commits_are_versions_of_the_table(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5))
-    after = _add(table, logs, (5, 10))
+    add(table, logs, (0, 5))
+    after = add(table, logs, (5, 10))
 
     assert _offsets(table) == list(range(10))
     assert table.standing() == after
@@ -59,7 +45,7 @@ def test_commits_are_versions_of_the_table(table: DeltaLakeTable, logs: Path) ->
 
 
 def test_partitions_of_the_table_are_read_back(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5), by=("topic", "date"))
+    add(table, logs, (0, 5), by=("topic", "date"))
 
     found = DeltaTable(table.name).to_pyarrow_table(columns=["topic", "date", "partition"])
 
@@ -69,10 +55,10 @@ def test_partitions_of_the_table_are_read_back(table: DeltaLakeTable, logs: Path
 
 
 def test_commit_that_would_skip_is_refused(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
 
     with pytest.raises(TableError, match="would lack offsets 5 to 6 of orders-0"):
-        _add(table, logs, (7, 10))
+        add(table, logs, (7, 10))
 
     assert _offsets(table) == [0, 1, 2, 3, 4]
 
@@ -80,32 +66,32 @@ def test_commit_that_would_skip_is_refused(table: DeltaLakeTable, logs: Path) ->
 def test_second_of_two_exports_at_a_time_is_refused(
     table: DeltaLakeTable, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     outdated = DeltaTable(table.name)
-    _add(table, logs, (5, 10))
+    add(table, logs, (5, 10))
     monkeypatch.setattr(table, "_table", iter([outdated, DeltaTable(table.name)]).__next__)
 
     with pytest.raises(TableError, match="would have offsets 5 to 9 of orders-0 twice"):
-        _add(table, logs, (5, 10))
+        add(table, logs, (5, 10))
 
     assert _offsets(table) == list(range(10))
 
 
 def test_commits_of_others_do_not_matter(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5))
-    _add(table, logs, (5, 8))
+    add(table, logs, (0, 5))
+    add(table, logs, (5, 8))
     DeltaTable(table.name).optimize.compact()
 
-    assert _add(table, logs, (8, 10)).held == {ORDERS: Held(0, 10, 10)}
+    assert add(table, logs, (8, 10)).held == {ORDERS: Held(0, 10, 10)}
     assert _offsets(table) == list(range(10))
 
 
 def test_table_that_was_restored_goes_on_from_there(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5))
-    _add(table, logs, (5, 10))
+    add(table, logs, (0, 5))
+    add(table, logs, (5, 10))
     DeltaTable(table.name).restore(0)
 
-    assert _add(table, logs, (5, 10)).held == {ORDERS: Held(0, 10, 10)}
+    assert add(table, logs, (5, 10)).held == {ORDERS: Held(0, 10, 10)}
     assert _offsets(table) == list(range(10))
 
 
@@ -117,7 +103,7 @@ def test_table_of_others_is_refused(table: DeltaLakeTable) -> None:
 
 
 def test_pieces_are_the_files_of_the_newest_version(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5), by=("topic",))
+    add(table, logs, (0, 5), by=("topic",))
     DeltaTable(table.name).delete("offset < 2")
 
     (piece,) = table.pieces()
@@ -132,7 +118,7 @@ def test_table_that_is_not_there_has_no_pieces(table: DeltaLakeTable) -> None:
 
 
 def test_table_that_the_library_cannot_read_is_refused(table: DeltaLakeTable, logs: Path) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     feature = TableFeatures.DeletionVectors
     DeltaTable(table.name).alter.add_feature(feature, allow_protocol_versions_increase=True)
 

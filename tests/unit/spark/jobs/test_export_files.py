@@ -11,7 +11,13 @@ import pytest
 from cordwood.core.errors import InvalidRecordError
 from cordwood.spark.holdings import Range
 from cordwood.spark.jobs import export_files
-from cordwood.spark.jobs.export_files import Extent, WriteOrder, Written, table_schema, write_splits
+from cordwood.spark.jobs.export_files import (
+    ValueRange,
+    WriteOrder,
+    Written,
+    table_schema,
+    write_splits,
+)
 from tests.unit.spark.jobs.export_samples import ORDERS, order, split, write_log
 from tests.unit.storage.segment_samples import marker, produced, times, v2
 
@@ -35,7 +41,10 @@ def test_file_has_the_rows_of_its_splits(tmp_path: Path) -> None:
 
     assert file.path == "a-0.parquet"
     assert _offsets(tmp_path / "out" / file.path) == [0, 1, 2, 3, 4]
-    assert (file.rows, file.extents) == (5, (Extent("partition", 0, 0), Extent("offset", 0, 4)))
+    assert (file.rows, file.value_ranges) == (
+        5,
+        (ValueRange("partition", 0, 0), ValueRange("offset", 0, 4)),
+    )
     assert file.size == (tmp_path / "out" / file.path).stat().st_size
 
 

@@ -1,7 +1,6 @@
 """An export into a table of Iceberg, read back by its library."""
 
 import pickle
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,30 +13,18 @@ from pyiceberg.table import Table
 from cordwood.core.errors import SettingError, TableError
 from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_iceberg import IcebergTable, open_catalog
-from cordwood.spark.jobs.export_ledger import Held, Standing
+from cordwood.spark.jobs.export_ledger import Held
 from cordwood.spark.jobs.export_tables import TableAddress
-from tests.unit.spark.jobs.export_samples import ORDERS, shape, split, write_log, written
-from tests.unit.storage.segment_samples import marker, produced, v2
+from tests.unit.spark.jobs.export_samples import ORDERS, add, shape, split, write_log, written
+from tests.unit.storage.segment_samples import marker, produced
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    return write_log(tmp_path / "logs", v2(0, 4), v2(5, 9))
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> IcebergTable:
     address = TableAddress(path=str(tmp_path / "lake"), format="iceberg", name="logs.orders")
     return IcebergTable(address, SystemFiles())
-
-
-def _add(
-    table: IcebergTable, logs: Path, ends: tuple[int, int], *, by: Iterable[str] = ()
-) -> Standing:
-    name, by = f"{ends[0]}", tuple(by)
-    return table.commit(written(table, split(logs, *ends), name, by=by), shape(by))
 
 
 def _loaded(tmp_path: Path) -> Table:
@@ -57,8 +44,8 @@ def test_table_that_is_not_there_has_no_standing(table: IcebergTable) -> None:
 def test_commits_are_snapshots_of_the_table(
     table: IcebergTable, logs: Path, tmp_path: Path
 ) -> None:
-    _add(table, logs, (0, 5))
-    after = _add(table, logs, (5, 10))
+    add(table, logs, (0, 5))
+    after = add(table, logs, (5, 10))
 
     assert _offsets(tmp_path) == list(range(10))
     assert table.standing() == after
@@ -71,7 +58,7 @@ def test_commits_are_snapshots_of_the_table(
 def test_partitions_of_the_table_are_read_back(
     table: IcebergTable, logs: Path, tmp_path: Path
 ) -> None:
-    _add(table, logs, (0, 5), by=("topic", "date"))
+    add(table, logs, (0, 5), by=("topic", "date"))
 
     found = _loaded(tmp_path).scan(row_filter="date = '1970-01-01' and topic = 'orders'")
 
@@ -80,10 +67,10 @@ def test_partitions_of_the_table_are_read_back(
 
 
 def test_commit_that_would_skip_is_refused(table: IcebergTable, logs: Path, tmp_path: Path) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
 
     with pytest.raises(TableError, match="would lack offsets 5 to 6 of orders-0"):
-        _add(table, logs, (7, 10))
+        add(table, logs, (7, 10))
 
     assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
 
@@ -91,10 +78,10 @@ def test_commit_that_would_skip_is_refused(table: IcebergTable, logs: Path, tmp_
 def test_second_of_two_exports_at_a_time_is_refused(
     table: IcebergTable, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     part = written(table, split(logs, 5, 10), "b")
     outdated = _loaded(tmp_path)
-    _add(table, logs, (5, 10))
+    add(table, logs, (5, 10))
     loads = iter([outdated, outdated, _loaded(tmp_path)])
     monkeypatch.setattr(table.catalog, "load_table", lambda name: next(loads))
 
@@ -109,24 +96,24 @@ def test_commit_without_rows_is_a_snapshot_too(table: IcebergTable, tmp_path: Pa
         tmp_path / "logs", produced(0, 1, producer_id=1), marker(2, producer_id=1, is_commit=False)
     )
 
-    assert _add(table, logs, (0, 3)).held == {ORDERS: Held(0, 3, 0)}
-    assert table.standing() == _add(table, logs, (3, 3))
+    assert add(table, logs, (0, 3)).held == {ORDERS: Held(0, 3, 0)}
+    assert table.standing() == add(table, logs, (3, 3))
 
 
 def test_commits_of_others_do_not_matter(table: IcebergTable, logs: Path, tmp_path: Path) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     _loaded(tmp_path).delete("offset = 3")
 
-    assert _add(table, logs, (5, 10)).held == {ORDERS: Held(0, 10, 10)}
+    assert add(table, logs, (5, 10)).held == {ORDERS: Held(0, 10, 10)}
     assert _offsets(tmp_path) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
 
 
 def test_table_that_was_rolled_back_goes_on_from_there(
     table: IcebergTable, logs: Path, tmp_path: Path
 ) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     first = _loaded(tmp_path).snapshots()[0]
-    _add(table, logs, (5, 10))
+    add(table, logs, (5, 10))
     _loaded(tmp_path).manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
 
     part = written(table, split(logs, 5, 10), "again")
@@ -136,7 +123,7 @@ def test_table_that_was_rolled_back_goes_on_from_there(
 
 
 def test_standing_outlives_the_snapshots(table: IcebergTable, logs: Path, tmp_path: Path) -> None:
-    _add(table, logs, (0, 5))
+    add(table, logs, (0, 5))
     _loaded(tmp_path).delete("offset = 3")
     first = _loaded(tmp_path).snapshots()[0]
     _loaded(tmp_path).maintenance.expire_snapshots().by_id(first.snapshot_id).commit()
@@ -169,7 +156,7 @@ def test_warehouse_that_workers_do_not_see_is_refused(
 def test_pieces_are_the_files_of_the_snapshot(
     table: IcebergTable, logs: Path, tmp_path: Path
 ) -> None:
-    _add(table, logs, (0, 5), by=("topic",))
+    add(table, logs, (0, 5), by=("topic",))
     _loaded(tmp_path).delete("offset < 2")
 
     (piece,) = pickle.loads(pickle.dumps(table.pieces()))

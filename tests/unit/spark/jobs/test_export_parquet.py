@@ -11,13 +11,7 @@ from cordwood.core.system import SystemFiles
 from cordwood.spark.jobs.export_ledger import Held
 from cordwood.spark.jobs.export_parquet import ParquetTable
 from cordwood.spark.jobs.export_tables import TableAddress
-from tests.unit.spark.jobs.export_samples import ORDERS, shape, split, write_log, written
-from tests.unit.storage.segment_samples import v2
-
-
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    return write_log(tmp_path / "logs", v2(0, 4), v2(5, 9))
+from tests.unit.spark.jobs.export_samples import ORDERS, add, split, written
 
 
 @pytest.fixture
@@ -38,7 +32,7 @@ def test_commit_puts_files_and_standing_in_place(
     table: ParquetTable, logs: Path, tmp_path: Path
 ) -> None:
     with table.writing():
-        after = table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        after = add(table, logs, (0, 5))
 
     assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
     assert after == table.standing()
@@ -49,9 +43,9 @@ def test_files_go_to_the_folders_of_their_place(
     table: ParquetTable, logs: Path, tmp_path: Path
 ) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a", by=("date",)), shape(("date",)))
+        add(table, logs, (0, 5), by=("date",))
 
-    assert (tmp_path / "lake" / "date=1970-01-01" / "a-0.parquet").exists()
+    assert (tmp_path / "lake" / "date=1970-01-01" / "0-0.parquet").exists()
 
 
 def test_files_that_no_commit_has_named_are_removed(
@@ -70,10 +64,10 @@ def test_interrupted_commit_is_finished_by_who_comes_next(
 ) -> None:
     lake = tmp_path / "lake"
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
-        (lake / "a-0.parquet").rename(lake / "_cordwood" / "staged" / "a-0.parquet")
+        add(table, logs, (0, 5))
+        (lake / "0-0.parquet").rename(lake / "_cordwood" / "staged" / "0-0.parquet")
         assert table.standing() is not None
-        with pytest.raises(TableError, match=r"a-0.parquet is not in its place"):
+        with pytest.raises(TableError, match=r"0-0.parquet is not in its place"):
             table.pieces()
 
     with table.writing():
@@ -85,7 +79,7 @@ def test_interrupted_commit_is_finished_by_who_comes_next(
 @pytest.mark.parametrize("text", ("{", "{}", "[]", '{"cordwood.standing": {}, "files": []}'))
 def test_commit_that_is_damaged_is_named(table: ParquetTable, logs: Path, text: str) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        add(table, logs, (0, 5))
         (commit,) = Path(table.name).glob("_cordwood/commits/*")
         commit.write_text(text)
 
@@ -96,10 +90,10 @@ def test_commit_that_is_damaged_is_named(table: ParquetTable, logs: Path, text: 
 
 def test_file_that_is_damaged_is_named(table: ParquetTable, logs: Path) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
-    Path(table.name, "a-0.parquet").write_bytes(b"PAR1")
+        add(table, logs, (0, 5))
+    Path(table.name, "0-0.parquet").write_bytes(b"PAR1")
 
-    with pytest.raises(TableError, match=r"cannot be read: .*a-0.parquet"):
+    with pytest.raises(TableError, match=r"cannot be read: .*0-0.parquet"):
         table.pieces()
 
 
@@ -108,8 +102,8 @@ def test_file_that_somebody_has_removed_keeps_nobody_from_looking(
 ) -> None:
     """An audit tells which rows are missing; that an export would bring it back would be wrong."""
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
-    Path(table.name, "a-0.parquet").unlink()
+        add(table, logs, (0, 5))
+    Path(table.name, "0-0.parquet").unlink()
 
     assert table.pieces() == []
 
@@ -118,10 +112,10 @@ def test_commit_that_would_repeat_adds_nothing(
     table: ParquetTable, logs: Path, tmp_path: Path
 ) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
+        add(table, logs, (0, 5))
 
         with pytest.raises(TableError, match="would have offsets 4 to 4 of orders-0 twice"):
-            table.commit(written(table, split(logs, 4, 10), "b"), shape())
+            add(table, logs, (4, 10))
 
     assert _offsets(tmp_path) == [0, 1, 2, 3, 4]
 
@@ -141,8 +135,8 @@ def test_folder_with_files_of_others_is_refused(table: ParquetTable, tmp_path: P
 
 def test_commits_say_what_they_add(table: ParquetTable, logs: Path, tmp_path: Path) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a"), shape())
-        table.commit(written(table, split(logs, 5, 10), "b"), shape())
+        add(table, logs, (0, 5))
+        add(table, logs, (5, 10))
 
     path = tmp_path / "lake" / "_cordwood" / "commits" / f"{1:020}.json"
     assert json.loads(path.read_text())["cordwood.ranges"] == '{"orders-0":[5,10,5,0]}'
@@ -150,7 +144,7 @@ def test_commits_say_what_they_add(table: ParquetTable, logs: Path, tmp_path: Pa
 
 def test_pieces_know_the_columns_of_their_place(table: ParquetTable, logs: Path) -> None:
     with table.writing():
-        table.commit(written(table, split(logs, 0, 5), "a", by=("topic",)), shape(("topic",)))
+        add(table, logs, (0, 5), by=("topic",))
 
     (piece,) = table.pieces()
 

@@ -7,14 +7,7 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.spark.bounds import Extent
 from cordwood.spark.holdings import Range
 from cordwood.spark.jobs.export_ledger import Held, Shape, Standing, Stretch
-from cordwood.spark.jobs.export_plan import (
-    bytes_of,
-    chores,
-    follow,
-    gathered,
-    refuse_lost,
-    stretches_of,
-)
+from cordwood.spark.jobs.export_plan import follow, refuse_lost, stretches_of
 from cordwood.spark.options import Bound, SourceOptions
 from cordwood.spark.planning import Plan
 from cordwood.spark.splits import Split
@@ -101,22 +94,6 @@ def test_offsets_that_retention_took_are_refused() -> None:
 
 def test_nothing_is_lost_where_the_log_goes_on() -> None:
     refuse_lost([_split(7, 20), _split(3, 4, OTHERS)], _standing(0, 7), table="lake")
-
-
-def test_rounds_have_the_bytes_of_a_commit_or_one_split() -> None:
-    splits = [_split(0, 1, size=60), _split(1, 2, size=40), _split(2, 3, size=500), _split(3, 4)]
-
-    assert [_ranges(each) for each in gathered(splits, 100)] == [
-        [(0, 1), (1, 2)],
-        [(2, 3)],
-        [(3, 4)],
-    ]
-
-
-def test_small_splits_share_a_task_and_the_largest_come_first() -> None:
-    splits = [_split(0, 1, size=10), _split(0, 1, OTHERS, size=20), _split(1, 9, OTHERS, size=90)]
-
-    assert [bytes_of(each) for each in chores(splits, 100)] == [90, 30]
 
 
 def test_stretch_begins_where_the_table_ends() -> None:

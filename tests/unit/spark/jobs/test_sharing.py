@@ -12,7 +12,6 @@ import pyarrow as pa
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.compaction.parts import parts_of
 from cordwood.core.types import Offset
-from cordwood.spark.jobs.message_rows import messages
 from cordwood.spark.jobs.sharing import (
     Made,
     Work,
@@ -23,6 +22,7 @@ from cordwood.spark.jobs.sharing import (
     settled_in,
     surveyed,
 )
+from cordwood.spark.message_rows import messages
 from cordwood.storage.names import segment_name
 from tests.unit.compaction.cleaning import CleanedLog
 from tests.unit.compaction.compaction_samples import batch

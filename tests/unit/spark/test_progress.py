@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.spark.jobs.progress import UNSEEN
+from cordwood.spark.progress import UNSEEN
 
 
 def test_progress_may_be_seen_by_nobody(capfd: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cordwood.core import errors
 from cordwood.core.errors import CordwoodError, KafkaError, SparkError
-from cordwood.spark.jobs.message_rows import ROW, message_row, messages
-from cordwood.spark.jobs.progress import UNSEEN, Progress
+from cordwood.spark.message_rows import ROW, message_row, messages
+from cordwood.spark.progress import UNSEEN, Progress
 from cordwood.spark.readiness import make_ready
 from cordwood.spark.workers import use_own_python
 

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from cordwood.spark.jobs.message_rows import message_row, messages
+from cordwood.spark.message_rows import message_row, messages
 
 PROGRAM = """
 import sys
-from cordwood.spark.jobs.message_rows import message_row, messages
+from cordwood.spark.message_rows import message_row, messages
 
 assert list(messages([message_row(1, 2)])) == [(1, 2)]
 print("pandas" in sys.modules)

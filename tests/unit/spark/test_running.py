@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SparkError
-from cordwood.spark.jobs.running import Tell, error_in, outcome_of, reason_in
+from cordwood.spark.running import Tell, error_in, outcome_of, reason_in
 
 pytestmark = pytest.mark.spark
 
