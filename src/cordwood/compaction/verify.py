@@ -27,11 +27,11 @@ from cordwood.compaction.verify_certificate import certificate_faults
 from cordwood.compaction.verify_keys import ALL, KeysFullError, Scope
 from cordwood.compaction.verify_left import LeftLog, LeftReader
 from cordwood.compaction.verify_reading import Batches, Reading
-from cordwood.compaction.verify_records import Judge, Judges, plain_judge
+from cordwood.compaction.verify_records import Judge, Judges, RecordCounts, plain_judge
 from cordwood.compaction.verify_segments import FilesSeen, files_as_they_are, files_of
 from cordwood.compaction.verify_told import HeadersRead
 from cordwood.compaction.verify_transactions import TransactionsTold
-from cordwood.compaction.verify_walk import Walk
+from cordwood.compaction.verify_walk import Walk, WalkCounts
 from cordwood.compaction.violations import Violation, Violations
 from cordwood.core.errors import BadRecordsError
 
@@ -78,11 +78,13 @@ class _Case(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """One walk to its end."""
+    """What one walk has come to; the keys themselves are gone, to make room for the next one's."""
 
     left: LeftLog
-    judge: Judge
-    walk: Walk
+    records: RecordCounts
+    batches: WalkCounts
+    keys: int
+    tombstones: int
 
 
 def verify(
@@ -162,8 +164,8 @@ def _walk_all(case: _Case, scope: Scope, violations: Violations) -> tuple[_Seen 
                 raise
             scopes += now.halves()
             continue
-        sums.keys += seen.judge.keys.dirty_keys
-        sums.tombstones += seen.judge.keys.tombstones
+        sums.keys += seen.keys
+        sums.tombstones += seen.tombstones
     return seen, sums
 
 
@@ -184,7 +186,8 @@ def _walk(case: _Case, scope: Scope, violations: Violations) -> _Seen:
         for violation in aborted_faults(walk.needed, reader.seen.aborted, before=entries):
             if not (case.is_alone and violation.what == NO_DATA):
                 violations.add(violation)
-    return _Seen(reader.seen, judge, walk)
+    keys = judge.keys
+    return _Seen(reader.seen, judge.counts, walk.counts, keys.dirty_keys, keys.tombstones)
 
 
 def _finish(case: _Case, walk: Walk, judge: Judge, *, before: Batches) -> None:
@@ -207,7 +210,7 @@ def _file_with(case: _Case, offset: int) -> str:
 
 def _certificate(case: _Case, seen: _Seen, sums: _Sums) -> Certificate:
     """Return what a certificate has to say, as it was seen."""
-    plan, walked, records = case.plan, seen.walk.counts, seen.judge.counts
+    plan, walked, records = case.plan, seen.batches, seen.records
     tombstones = sums.tombstones
     return Certificate(
         partition=str(plan.partition),

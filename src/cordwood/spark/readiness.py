@@ -8,9 +8,11 @@ Behind each task PySpark's worker looks at every object that there is for garbag
 numba loaded that takes longer than a small task does. So what is loaded once is frozen.
 
 Arrow has its memory from the system: its own pool keeps what is free for later, which are some
-twenty of the 300 MB that a task may take, and is no faster with what is made here.
+twenty of the 300 MB that a task may take, and is no faster with what is made here. What the C
+library keeps of the tasks before goes back as well, or each would leave some more behind.
 """
 
+import ctypes
 import gc
 import sys
 from functools import cache
@@ -28,8 +30,23 @@ _IN_ARCHIVE: Final = (
 )
 
 
-@cache
 def make_ready() -> None:
+    """Let a task begin: with kernels, and without the memory that those before it have freed."""
+    load_once()
+    give_back_memory()
+
+
+def give_back_memory() -> bool:
+    """Give freed memory back to the system; False where the C library is not asked for it."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):  # not glibc
+        return False
+    return bool(trim(0))
+
+
+@cache
+def load_once() -> None:
     """Compile what is not compiled yet, and load it; once a process, for it only asks once."""
     if not packages():
         _say(_IN_ARCHIVE)

@@ -1,14 +1,18 @@
 """A verification from its beginning to its end."""
 
 from dataclasses import replace
+from weakref import ref
 
 import pytest
 
-from cordwood.compaction.verify import verify_alone
-from cordwood.compaction.verify_keys import ENTRY_BYTES, Scope
+from cordwood.compaction.plan import CleaningPlan
+from cordwood.compaction.verify import verify, verify_alone
+from cordwood.compaction.verify_keys import ENTRY_BYTES, KeysLeft, Scope
+from cordwood.compaction.verify_records import PlainJudge
+from cordwood.compaction.violations import Violations
 from cordwood.storage.index import AbortedEntry
 from cordwood.storage.names import LOG
-from tests.unit.compaction.both_sides import BothSides, without
+from tests.unit.compaction.both_sides import ALL_KEYS, BothSides, without
 from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
 
 WAS = [batch(0, "a1 b1 c1 d1"), batch(4, "a2 b2 e- -x")]
@@ -79,6 +83,34 @@ def test_verify_looks_at_all_keys_in_whatever_memory(keys: int) -> None:
     assert log().wrongs(memory_bytes=memory_bytes) == []
     assert log(without(WAS[0], 0), LEFT[1]).wrongs(memory_bytes=memory_bytes) == [LATER]
     assert log().verified(memory_bytes=memory_bytes).seen == log().verified().seen
+
+
+class Noted(PlainJudge):
+    """One of which it can be asked whether it is still there."""
+
+
+def test_keys_of_one_walk_are_gone_before_the_next_one_begins() -> None:
+    made: list[ref[Noted]] = []
+    there: list[int] = []
+
+    def judges(plan: CleaningPlan, scope: Scope, violations: Violations, size: int) -> Noted:
+        there.append(sum(each() is not None for each in made))
+        keys = KeysLeft(scope, first_dirty=plan.first_dirty, erased=(), memory_bytes=size)
+        judge = Noted(keys, violations)
+        made.append(ref(judge))
+        return judge
+
+    verify(
+        log().reading,
+        log().cleaning(),
+        plan=log().plan,
+        scope=ALL_KEYS,
+        memory_bytes=ENTRY_BYTES + 1,
+        judges=judges,
+    )
+
+    assert len(there) > 5
+    assert not any(there)
 
 
 def test_a_sample_looks_at_one_class_of_keys() -> None:

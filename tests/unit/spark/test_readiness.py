@@ -1,6 +1,11 @@
 """Tasks wait for kernels, or say why they do without them."""
 
+import ctypes
+import platform
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import pyarrow as pa
 import pytest
@@ -9,14 +14,30 @@ from cordwood.core.errors import KafkaStorageError
 from cordwood.records import kernels
 from cordwood.spark import readiness
 
+#: Buffers that the C library keeps when they are free, for one that is not lies behind them.
+FREED: Final = """
+from pathlib import Path
+from cordwood.spark.readiness import give_back_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+buffers = [bytearray(64 << 10) for _ in range(1000)]
+last = bytearray(64 << 10)
+buffers.clear()
+before = resident()
+assert give_back_memory()
+print(before - resident())
+"""
+
 Said = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
 def _asked_anew() -> Iterator[None]:
-    readiness.make_ready.cache_clear()
+    readiness.load_once.cache_clear()
     yield
-    readiness.make_ready.cache_clear()
+    readiness.load_once.cache_clear()
 
 
 @pytest.fixture
@@ -83,3 +104,16 @@ def test_task_says_so_when_the_package_is_in_a_zip(
 
     assert "--archives" in capsys.readouterr().err
     assert not cold
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked")
+def test_memory_that_was_freed_goes_back() -> None:
+    done = subprocess.run([sys.executable, "-c", FREED], check=True, capture_output=True, text=True)
+
+    assert int(done.stdout) > 50 << 20
+
+
+def test_library_that_cannot_be_asked_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+
+    assert not readiness.give_back_memory()

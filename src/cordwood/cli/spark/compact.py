@@ -44,7 +44,7 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     key_format: KeyFormat = KeyForm.TEXT,
     leave_newer: LeaveNewer = False,
     roll: Roll = False,
-    memory: Memory = 48 * _MIB,
+    memory: Memory = 44 * _MIB,
     whole_bytes: WholeBytes = 2048 * _MIB,
     verify: VerifyHow = Proof.SAMPLE,
     certificate: CertificateFile = None,

@@ -10,7 +10,7 @@ from typing import Final
 from cordwood.workbench.compact import CompactOrder
 
 #: With it a task stays below 300 MB, its libraries included.
-MEMORY_BYTES: Final = 48 << 20
+MEMORY_BYTES: Final = 44 << 20
 WHOLE_BYTES: Final = 2 << 30
 PART_BYTES: Final = 256 << 20
 

@@ -1,5 +1,6 @@
 """`cordwood spark compact` as it is called; `tests/spark` runs the job."""
 
+import inspect
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from cordwood.cli.spark import compact
 from cordwood.cli.spark.running import Running
 from cordwood.compaction.job import CleaningFailedError
 from cordwood.spark import jobs
-from cordwood.spark.jobs.compact_order import CompactJobOrder
+from cordwood.spark.jobs.compact_order import MEMORY_BYTES, WHOLE_BYTES, CompactJobOrder
 from cordwood.workbench.compact import CompactReport
 from tests.spark.keyed_logs import build_log
 from tests.unit.cli.commands import run
@@ -58,6 +59,12 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
     monkeypatch.setattr(compact, "running", in_nothing)
     monkeypatch.setattr(jobs, "compact", found.compact)
     return found
+
+
+def test_what_is_not_said_is_what_the_job_takes() -> None:
+    said = inspect.signature(compact.compact).parameters
+
+    assert (said["memory"].default, said["whole_bytes"].default) == (MEMORY_BYTES, WHOLE_BYTES)
 
 
 def test_compact_asks_for_what_was_said(
