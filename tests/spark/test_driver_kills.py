@@ -11,6 +11,7 @@ import cordwood
 from tests.spark.driver_kills import Drill, ensure_gone, killed_once, survive_without_driver
 from tests.spark.keyed_logs import CONFIG, build_logs, records_left
 from tests.spark.kills import KILLS
+from tests.spark.orders import broker_of_orders
 from tests.spark.workers import below
 from tests.test_workbench_page import build_logs as build_damaged_logs
 from tests.unit.cli.commands import run
@@ -109,10 +110,7 @@ def test_export(give: Give, tmp_path: Path, report: Callable[[str], None], kind:
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
     """A broker that has a topic of two partitions."""
-    with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 2}) as broker:
-        with cordwood.Producer(broker.address) as producer:
-            for number in range(RECORDS):
-                producer.send("orders", b"%d" % number, key=b"%d" % (number % 7))
+    with broker_of_orders(tmp_path / "logs", RECORDS) as broker:
         yield broker
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import cordwood
 from tests.spark.kills import KILLS, Fate, MortalFiles, survive
+from tests.spark.orders import broker_of_orders
 from tests.unit.cli.commands import run
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ RECORDS = 10_000
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
     """A broker that has a topic of two partitions."""
-    with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 2}) as broker:
-        with cordwood.Producer(broker.address) as producer:
-            for number in range(RECORDS):
-                producer.send("orders", b"%d" % number, key=b"%d" % (number % 7))
+    with broker_of_orders(tmp_path / "logs", RECORDS) as broker:
         yield broker
 
 

@@ -32,6 +32,7 @@ from cordwood.spark.jobs.export_tables import (
     missing,
     not_ours,
     nothing_there,
+    refuse_parquet,
     until_taken,
 )
 
@@ -51,6 +52,7 @@ class IcebergTable:
 
     def __init__(self, address: TableAddress, files: Files) -> None:  # noqa: ARG002  # the library writes
         self.name = str(address.name)
+        refuse_parquet(Path(address.path))
         self.catalog = open_catalog(address)
 
     def writing(self) -> AbstractContextManager[None]:

@@ -32,6 +32,7 @@ from cordwood.spark.jobs.export_ledger import (
     read_standing,
 )
 from cordwood.spark.jobs.export_tables import (
+    COMMITS,
     OURS,
     Addition,
     TableAddress,
@@ -56,7 +57,7 @@ class ParquetTable:
         self._files = files
         self._root = Path(address.path)
         self._staged = self._root / OURS / "staged"
-        self._commits = self._root / OURS / "commits"
+        self._commits = self._root / OURS / COMMITS
 
     @contextmanager
     def writing(self) -> Iterator[None]:

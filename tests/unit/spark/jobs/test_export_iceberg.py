@@ -37,6 +37,15 @@ def _offsets(tmp_path: Path) -> list[int]:
     return sorted(found.column("offset").to_pylist())
 
 
+def test_warehouse_is_no_folder_of_parquet(tmp_path: Path) -> None:
+    (tmp_path / "_cordwood" / "commits" / "0.json").mkdir(parents=True)
+    address = TableAddress(path=str(tmp_path), format="iceberg", name="logs.orders")
+
+    with pytest.raises(TableError, match="is a table of Parquet"):
+        IcebergTable(address, SystemFiles())
+    assert not (tmp_path / "catalog.db").exists()
+
+
 def test_table_that_is_not_there_has_no_standing(table: IcebergTable) -> None:
     assert table.standing() is None
 
