@@ -155,4 +155,4 @@ def test_reading_of_a_live_directory_is_what_a_consumer_sees(
     starts, shapes = len(set(first_offsets)), len(set(sizes))
     report(f"{len(sizes)} readings, live: from {starts} offsets, {shapes} sizes")
     assert not [each for each in complaints if each]
-    assert shapes > 1
+    assert min(starts, shapes) > 1

@@ -26,6 +26,7 @@ from cordwood.spark.scalars import number, text
 
 HEADERS: Final = "headers"
 COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+EVERY: Final = (*COLUMNS, HEADERS)
 
 _HEADER: Final = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 
@@ -74,19 +75,18 @@ def columns_of(options: SourceOptions) -> tuple[str, ...]:
     """Return the columns of a reading; SettingError names one that there is not."""
     if options.columns is not None:
         return known(options.columns)
-    return (*COLUMNS, HEADERS) if options.has_headers else COLUMNS
+    return EVERY if options.has_headers else COLUMNS
 
 
 def known(columns: Sequence[str]) -> tuple[str, ...]:
     """Return columns that there are, each once; without any there would be no rows to count."""
-    every = (*COLUMNS, HEADERS)
     if not columns:
         raise _wrong_columns("no column is named")
     if len({*columns}) < len(columns):
         raise _wrong_columns(f"of {', '.join(columns)} one comes twice")
-    spelling = {name.lower(): name for name in every}
+    spelling = {name.lower(): name for name in EVERY}
     for name in columns:
-        if name not in every:
+        if name not in EVERY:
             near = get_close_matches(name.lower(), spelling, n=1)
             remedy = f"did you mean {spelling[near[0]]}?" if near else None
             raise _wrong_columns(f"there is no column {name!r}", remedy)
@@ -94,7 +94,7 @@ def known(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _wrong_columns(problem: str, remedy: str | None = None) -> SettingError:
-    choice = f"choose from {', '.join((*COLUMNS, HEADERS))}"
+    choice = f"choose from {', '.join(EVERY)}"
     return SettingError(problem, key="columns", remedy=remedy or choice)
 
 

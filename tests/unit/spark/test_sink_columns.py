@@ -145,8 +145,7 @@ def test_row_without_a_topic_is_refused() -> None:
 
 
 def test_columns_of_the_source_can_be_written_as_they_are() -> None:
-    ddl = rows.ddl(rows.COLUMNS).replace("timestamp_ltz", "timestamp")  # as a frame's schema says
-    types = dict(part.split(" ", 1) for part in ddl.split(", "))
+    types = {name: rows.SHOWN_TYPES[name] for name in rows.COLUMNS}
 
     ensure_columns(types | {"headers": "array<struct<key:string,value:binary>>"}, has_topic=False)
 

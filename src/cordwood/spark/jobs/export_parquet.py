@@ -32,7 +32,6 @@ from cordwood.spark.jobs.export_ledger import (
     read_standing,
 )
 from cordwood.spark.jobs.export_tables import (
-    COMMITS,
     OURS,
     Addition,
     TableAddress,
@@ -57,7 +56,7 @@ class ParquetTable:
         self._files = files
         self._root = Path(address.path)
         self._staged = self._root / OURS / "staged"
-        self._commits = self._root / OURS / COMMITS
+        self._commits = self._root / OURS / "commits"
 
     @contextmanager
     def writing(self) -> Iterator[None]:

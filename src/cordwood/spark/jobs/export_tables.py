@@ -20,7 +20,6 @@ DELTA: Final = "delta"
 ICEBERG: Final = "iceberg"
 #: In a folder of Parquet: commits, and files that wait for theirs. Readers pass it over.
 OURS: Final = "_cordwood"
-COMMITS: Final = "commits"
 #: How often a commit is tried anew that met another one, and would repeat nothing.
 MOST_TRIES: Final = 10
 
@@ -132,7 +131,7 @@ def not_ours(table: str) -> ForeignTableError:
 
 def refuse_parquet(folder: Path) -> None:
     """Refuse a folder that exports have made a table of Parquet: its readers would see all."""
-    if any((folder / OURS / COMMITS).glob("*")):
+    if (folder / OURS).exists():
         raise TableError(
             "is a table of Parquet that an export has made",
             path=str(folder),

@@ -39,7 +39,6 @@ from cordwood.spark.reading import read_split
 from cordwood.spark.running import Tell, run_tasks
 from cordwood.workbench.windows import Throttle
 
-_COLUMNS: Final = (*rows.COLUMNS, rows.HEADERS)
 _COMPARED: Final = ("key", "value")
 #: So many rows are sent at once, that a rate is kept from second to second.
 _ROWS: Final = 1024
@@ -164,7 +163,7 @@ def _left(task: ReplayTask, order: ReplayOrder, tell: Tell) -> Iterator[pa.Recor
     """Yield the rows that the target does not have, few at a time."""
     done = task.done
     for split in task.splits:
-        for batch in read_split(split, _COLUMNS, options=order.source):
+        for batch in read_split(split, rows.EVERY, options=order.source):
             if 0 < done <= batch.num_rows:
                 _ensure_reached(task, batch.slice(done - 1, 1), order)
             passed = min(done, batch.num_rows)

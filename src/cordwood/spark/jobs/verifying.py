@@ -6,7 +6,7 @@
 The findings are those of `cordwood.workbench.verify`, in its order.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
@@ -67,11 +67,15 @@ def verify(
         found += _places(files, path, first=len(found))
     progress.begin("verify", bytes_of(found))
     work = partial(verify_places, settings=settings)
-    largest_first = sorted(found, key=lambda place: place.size, reverse=True)
-    parts = run_tasks(spark, chores(largest_first, TASK_BYTES), work=work, progress=progress)
+    parts = run_tasks(spark, packed(found), work=work, progress=progress)
     verified = {number: each for part in parts for number, each in part.items()}
     partitions = tuple(verified[place.number] for place in found)
     return Verification(partitions=partitions, findings=tuple(findings))
+
+
+def packed(places: Iterable[VerifyPlace]) -> list[list[VerifyPlace]]:
+    """Return what each task takes: the largest first, the small ones together."""
+    return chores(sorted(places, key=lambda each: each.size, reverse=True), TASK_BYTES)
 
 
 def _places(files: Files, path: str, *, first: int) -> Iterator[VerifyPlace]:

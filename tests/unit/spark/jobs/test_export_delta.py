@@ -126,16 +126,8 @@ def test_table_that_the_library_cannot_read_is_refused(table: DeltaLakeTable, lo
         table.pieces()
 
 
-def test_what_an_export_to_parquet_has_left_that_never_committed_is_no_table(
-    table: DeltaLakeTable,
-) -> None:
-    Path(table.name, "_cordwood", "commits").mkdir(parents=True)
-
-    assert table.standing() is None
-
-
 def test_table_of_parquet_is_not_made_one_of_delta(table: DeltaLakeTable) -> None:
-    Path(table.name, "_cordwood", "commits", "0.json").mkdir(parents=True)
+    Path(table.name, "_cordwood").mkdir(parents=True)
 
     with pytest.raises(TableError, match=r"is a table of Parquet.*ask for format=parquet"):
         table.standing()

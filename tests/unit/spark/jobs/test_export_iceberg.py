@@ -38,7 +38,7 @@ def _offsets(tmp_path: Path) -> list[int]:
 
 
 def test_warehouse_is_no_folder_of_parquet(tmp_path: Path) -> None:
-    (tmp_path / "_cordwood" / "commits" / "0.json").mkdir(parents=True)
+    (tmp_path / "_cordwood").mkdir()
     address = TableAddress(path=str(tmp_path), format="iceberg", name="logs.orders")
 
     with pytest.raises(TableError, match="is a table of Parquet"):
