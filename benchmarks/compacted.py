@@ -1,4 +1,4 @@
-"""A log that is compacted over and over: each time anew, on links to the same files."""
+"""A log that is compacted repeatedly: each time on fresh links to the same files."""
 
 import resource
 import shutil
@@ -7,7 +7,7 @@ from time import perf_counter, process_time
 from typing import Final, NamedTuple
 
 from benchmarks.keyed_log import KeyedLog, write
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.compaction.kernels import engine
 from cordwood.core.ports import Worker
 from cordwood.core.system import SystemFiles
@@ -23,7 +23,7 @@ _SEGMENT_BYTES: Final = 100 << 20
 
 
 class Spent(NamedTuple):
-    """What passes over a log took, until nothing was dirty, and the most memory at a time."""
+    """The cost of the passes over a log until nothing was dirty, and the peak memory."""
 
     seconds: float
     processor: float

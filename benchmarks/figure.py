@@ -1,11 +1,11 @@
-"""One measured figure beside its peer, in the form that `build/bench.json` keeps."""
+"""One measured figure with its peer, as `build/bench.json` stores it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Bound(StrEnum):
-    """What a goal is held against."""
+    """The quantity that a goal is compared with."""
 
     RATIO = "the ratio, at least"
     VALUE = "the value, at least"
@@ -14,9 +14,9 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A value, and where there is a peer its value from the same run.
+    """A value and, if there is a peer, the peer's value from the same run.
 
-    `goal` is what the ratio has to reach, or what `bound` says.
+    `goal` is the required ratio, or the bound named by `bound`.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""A compacted topic's log as benchmarks want it: few keys, written over and over, in any size.
+"""Log of a compacted topic for benchmarks: few keys, overwritten repeatedly, in any size.
 
-Keys are 16 bytes, values 100, and a batch has 128 records, so that all records of one place in a
-batch have the same layout: batches are written as columns of bytes, a gigabyte in a few seconds.
-Which key a record has is drawn by a seeded chance; what values hold compresses about fourfold.
+Keys are 16 bytes, values 100, and a batch has 128 records. So all records of one position in a
+batch have the same layout, and batches are written as columns of bytes, a gigabyte in a few
+seconds. A seeded random number chooses the key of a record; values compress about fourfold.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.core.binary import crc32c
-from cordwood.records.batch import CRC_START, HEADER_SIZE
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec, compress
+from cordwood.records.record_batch import CRC_START, HEADER_SIZE
 
 BATCH_RECORDS: Final = 128
 KEY_BYTES: Final = 16
@@ -26,7 +26,7 @@ _Bytes = NDArray[np.uint8]
 
 
 class KeyedLog(NamedTuple):
-    """What is written; `records` is rounded up to whole batches."""
+    """The written log; `records` is rounded up to whole batches."""
 
     records: int
     keys: int
@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 def write(log: KeyedLog, directory: Path, *, segment_bytes: int = 1 << 30) -> Written:
-    """Write the segments of a log, without indexes: whoever opens it makes those."""
+    """Write the segments of a log, without indexes: the log builds them when it is opened."""
     directory.mkdir(parents=True)
     bases, offset, total, room = list[int](), 0, 0, 0
     out = None
@@ -72,7 +72,7 @@ def write(log: KeyedLog, directory: Path, *, segment_bytes: int = 1 << 30) -> Wr
 
 
 class _Template:
-    """One batch, in which keys, values, and numbers of the header are written anew."""
+    """One batch, in which keys, values, and numbers of the header are overwritten."""
 
     def __init__(self) -> None:
         builder = BatchBuilder(BatchFields(base_offset=0))

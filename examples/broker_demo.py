@@ -1,4 +1,4 @@
-"""The broker as its users meet it: a process, clients, a kill in the middle, and nothing lost."""
+"""The broker from a user's view: a process, clients, a kill half way, and no loss."""
 
 import signal
 import socket
@@ -41,14 +41,14 @@ def show_broker(orders: Iterable[tuple[bytes, bytes]]) -> None:
         print(
             f"`cordwood serve` on {address}: {len(records):,} orders produced in {seconds:.1f} s,"
             " with a kill -9 and a restart half way;\nconsumed again: every order once."
-            " What `cordwood log verify` says of its directory:\n"
+            " Output of `cordwood log verify` for its directory:\n"
         )
         partition = cordwood.open_log(Path(folder, f"{TOPIC}-0"))
         print(textwrap.indent(str(partition.verify()), "  "))
 
 
 def _consumed(address: str, count: int) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield so many orders from the beginning of the topic."""
+    """Yield the first `count` orders of the topic."""
     with cordwood.Consumer(address) as consumer:
         consumer.assign([(TOPIC, 0)])
         consumer.seek_to_beginning()

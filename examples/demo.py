@@ -1,13 +1,14 @@
-"""What exists, in numbers and pictures: records as bytes, columns, a log, a broker, and Spark.
+"""Demo of all parts, in numbers and pictures: records as bytes, columns, a log, a broker, and
+Spark.
 
     make demo
 
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
-plain-Python twin, damaged on purpose, and handed down to the oldest format. Then a log is written
-to a temporary folder, left behind as a dying process leaves it, and opened again. A broker
-serves, is killed while orders come in, and serves again, and Spark joins, compacts, exports and
-proves what a broker has written: that becomes a page, build/demo.html. The figures are of this
-machine, in this run.
+plain-Python twin, damaged on purpose, and down-converted to the oldest format. Then a log is
+written to a temporary folder, left as by a killed process, and opened again. A broker serves, is
+killed while orders come in, and serves again. Spark joins, compacts, exports and audits the
+broker's logs; the result is a page, build/demo.html. The figures are those of this machine and this
+run.
 """
 
 import sys
@@ -21,17 +22,18 @@ import pyarrow as pa
 
 import cordwood
 from cordwood.core.errors import BadRecordsError
+from cordwood.core.ports import Ports
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.builder import BatchFields
-from cordwood.records.chunk import Decoder, Request
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.columns import read_columns
-from cordwood.records.convert import down_convert
+from cordwood.records.decoder import Decoder, ReadRequest
+from cordwood.records.format_conversion import down_convert
 from cordwood.records.kernels import decoder, inspector, warm
-from cordwood.records.plain import PlainDecoder
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
 from examples.broker_demo import show_broker
 from examples.demo_report import lines, page
@@ -61,7 +63,7 @@ def segment(codec: cordwood.Codec) -> bytes:
 def timed_rows(data: bytes, reader: Decoder) -> tuple[int, float]:
     """Return how many rows a decoder found, and the seconds of processor time it took."""
     before = time.process_time()
-    request = Request(columns=COLUMNS)
+    request = ReadRequest(columns=COLUMNS)
     rows = sum(batch.num_rows for batch in read_columns(data, reader, request=request))
     return rows, time.process_time() - before
 
@@ -87,7 +89,9 @@ def show_codecs(segments: dict[cordwood.Codec, bytes]) -> None:
 
 def show_columns(data: bytes) -> None:
     """Compute on columns, without a Python object for a record."""
-    table = pa.Table.from_batches(read_columns(data, decoder(), request=Request(columns=COLUMNS)))
+    table = pa.Table.from_batches(
+        read_columns(data, decoder(), request=ReadRequest(columns=COLUMNS))
+    )
     first, last = table["timestamp"][0], table["timestamp"][-1]
     keys = len(table["key"].unique())
     print(f"\n{table.num_rows:,} rows from {first} to {last}, {keys:,} keys; the first:\n")
@@ -96,12 +100,12 @@ def show_columns(data: bytes) -> None:
 
 
 def show_damage(data: bytes) -> None:
-    """Change one byte in the middle of the segment and see what is said about it."""
+    """Change one byte in the middle of the segment and print the error."""
     broken = bytearray(data)
     broken[len(broken) // 2] ^= 0x01
     rows = 0
     try:
-        for batch in read_columns(broken, decoder(), request=Request(columns=COLUMNS)):
+        for batch in read_columns(broken, decoder(), request=ReadRequest(columns=COLUMNS)):
             rows += batch.num_rows
     except BadRecordsError as error:
         print(f"\none bit flipped: {rows:,} good rows first, then\n")
@@ -156,8 +160,8 @@ def open_owned(folder: str) -> Log:
         directory=f"{folder}/orders-0",
         config=LogConfig(segment_bytes=1 << 20),
     )
-    tools = LogTools(table=FileTable(files, 16), random=SystemRandom(), deletions=Nothing())
-    return Log.open(place, tools, clock=SystemClock())
+    ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
+    return Log.open(place, ports, table=OpenFileCache(files, 16), deletions=Nothing())
 
 
 def show_spark() -> None:

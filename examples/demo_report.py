@@ -1,7 +1,7 @@
-"""The demo's report: some lines for a terminal, and one page of HTML that needs nothing else.
+"""Report of the demo: some lines for a terminal, and one self-contained page of HTML.
 
-The page has no script and loads nothing; its pictures are SVG, drawn here from a `Story`. Each mark
-in them says what it is when it is pointed at.
+The page has no script and loads no file; its pictures are SVG, drawn here from a `Story`. Each mark
+in them shows its meaning under the pointer.
 """
 
 import json
@@ -85,7 +85,7 @@ def page(story: Story) -> str:
         ),
         _section(
             "What each city has spent",
-            "Joined and added up by Spark, written back to a topic, and read from there; said again"
+            "Joined and summed by Spark, written back to a topic, and read from there; repeated"
             " word for word from the compacted log.",
             _table(story.revenue),
         ),

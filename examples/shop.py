@@ -28,9 +28,9 @@ def orders(first: int, count: int) -> Iterator[tuple[bytes, bytes, int]]:
 
 
 def updates(count: int) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield what becomes known of customers: key, value, time.
+    """Yield changes of customers: key, value, time.
 
-    Some are heard of all the time, the others now and then within some weeks.
+    Some customers change all the time, the others now and then within some weeks.
     """
     for number in range(count):
         turn = number * CUSTOMERS // count + number * _STRIDE % _AT_A_TIME

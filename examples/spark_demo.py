@@ -1,11 +1,11 @@
-"""Spark over the log: a shop's orders and customers, from a broker to a table that is proven.
+"""Spark over the log: a shop's orders and customers, from a broker to an audited table.
 
     a broker       orders and customers are produced
-    a job          both are read, joined, added up, and written back to a topic
-    compaction     by Spark, of the customers' topic, verified; the job says the same again
+    a job          both are read, joined, summed, and written back to a topic
+    compaction     by Spark, of the customers' topic, verified; the job returns the same again
     export         the orders in a Parquet table, and its audit
 
-What was seen goes into a `Story`, of which the report is made.
+The results go into a `Story`, the input of the report.
 """
 
 import tempfile
@@ -22,14 +22,14 @@ from pyspark.sql import functions
 
 import cordwood
 import cordwood.spark
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.spark import jobs
-from cordwood.spark.jobs.compact_order import CompactJobOrder
-from cordwood.spark.session import session
+from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
+from cordwood.spark.runtime.session import session
 from examples.shop import orders, updates
 
 if TYPE_CHECKING:
-    from cordwood.spark.session import DataFrame, SparkSession
+    from cordwood.spark.runtime.session import DataFrame, SparkSession
 
 ORDERS = 200_000
 UPDATES = 200_000
@@ -44,7 +44,7 @@ CUSTOMER = "city string, tier string"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that was done to so many records."""
+    """A step over N records."""
 
     name: str
     records: int
@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class LogPicture:
-    """What is in a log: records in each of equal ranges of offsets, and its segments' bases."""
+    """The content of a log: records in each of equal ranges of offsets, and its segments' bases."""
 
     end: int
     density: list[float]
@@ -73,7 +73,7 @@ class LogPicture:
 
 @dataclass(slots=True)
 class Story:
-    """What the demo has seen."""
+    """The results of the demo."""
 
     steps: list[Step] = field(default_factory=list)
     #: Seconds since the first record, and how many had been written by then.
@@ -110,7 +110,7 @@ def run_story() -> Story:
 
 
 def work(spark: "SparkSession", data: Path, address: str, *, story: Story) -> None:
-    """What Spark does while the broker runs."""
+    """Run Spark's part while the broker runs."""
     with story.step("Spark begins, and counts", ORDERS + UPDATES):
         count = cordwood.spark.scan(spark, str(data)).count()
     assert count == ORDERS + UPDATES, count
@@ -163,7 +163,7 @@ def write_back(spark: "SparkSession", data: Path, address: str) -> list[tuple[st
 
 
 def revenue(spark: "SparkSession", data: Path, **options: str) -> "DataFrame":
-    """What the customers of each city have spent, wherever they live by now.
+    """Return the spending of the customers of each city, by their present city.
 
     History comes from the segments; with a broker among the options its tail comes from there.
     """
@@ -197,7 +197,7 @@ def compact(spark: "SparkSession", data: Path, story: Story) -> None:
     assert report.certificate is not None
     story.certificate = report.certificate.to_json()
     again = sorted(tuple(row) for row in revenue(spark, data).collect())
-    assert again == story.revenue, "compaction has changed what the customers' topic says"
+    assert again == story.revenue, "compaction has changed the content of the customers' topic"
 
 
 def picture(spark: "SparkSession", data: Path) -> LogPicture:

@@ -1,4 +1,4 @@
-"""What files this process has open."""
+"""Open files of this process."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""`cordwood serve` as a process that can be killed, and started again where it was.
+"""`cordwood serve` as a process that can be killed and restarted in the same directories.
 
-It is known to be ready by the line that it prints. Its port is chosen once, by its first start, so
-that clients find it again. What it says besides goes to a file. It works in a folder of its own.
+The line that it prints marks its readiness. Its port is chosen once, at the first start, so that
+clients find it again. Its other output goes to a file. It works in a folder of its own.
 """
 
 import os
@@ -24,7 +24,7 @@ PATIENCE_S: Final = 60
 class Serving:
     """A broker over directories of its own, of which the first one has its metadata.
 
-    It is given what `arguments` say too, and `directories` that are none where they say that.
+    `arguments` are added to its command line; `directories` overrides its log directories.
     """
 
     def __init__(

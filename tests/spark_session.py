@@ -1,4 +1,4 @@
-"""The session of Spark for the whole run: the one that the shipped fixtures give."""
+"""The Spark session of the whole run, from the shipped fixtures."""
 
 import os
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def spark(request: pytest.FixtureRequest) -> "SparkSession":
-    """A session with the source registered; where Spark has to be there, its lack is a failure."""
+    """Return a session with the source registered; in CI the absence of Spark is a failure."""
     if os.environ.get("CI") != "true":
         pytest.importorskip("pyspark", reason="the extra spark is not installed")
     session: SparkSession = request.getfixturevalue("cordwood_spark")

@@ -1,9 +1,9 @@
-"""What Kafka's own tests ask of its cleaner, each with the test here that asks it of ours.
+"""Cases of Kafka's own cleaner tests, each with the test here that covers it.
 
 Kafka's tests are those of 4.3, by their names in `LogCleanerTest`, `LogCleanerManagerTest` and, as
-far as compaction has to do with it, `LogManagerTest`. What ours answers otherwise is in
-docs/decisions/0012-compaction.md. Not asked are those about metrics that are registered and
-removed, for ours are one catalogue, and one about readers, whom no cleaner has served.
+far as compaction is concerned, `LogManagerTest`. Intended differences are in
+docs/decisions/0012-compaction.md. Two kinds are left out: registration and removal of metrics,
+since ours are one catalogue, and one test of readers, which a cleaner never serves.
 """
 
 import re
@@ -15,25 +15,25 @@ import pytest
 
 UNIT: Final = Path(__file__).parent / "unit"
 LOGS: Final = "compaction/test_cleaned_logs.py"
-CLEANER: Final = "compaction/test_cleaner.py"
-CHOOSING: Final = "compaction/test_choosing.py"
-GROUPING: Final = "compaction/test_grouping.py"
-CHUNKS: Final = "compaction/test_chunks.py"
-REWRITE: Final = "compaction/test_rewrite.py"
-SURVEY: Final = "compaction/test_survey.py"
-KEYMAP: Final = "compaction/test_keymap.py"
-PASSES: Final = "compaction/test_passes.py"
-MANAGER: Final = "storage/test_manager.py"
-UPKEEP: Final = "storage/test_upkeep.py"
+CLEANER: Final = "compaction/test_log_cleaner.py"
+CHOOSING: Final = "compaction/plan/test_candidates.py"
+GROUPING: Final = "compaction/plan/test_segment_groups.py"
+CHUNKS: Final = "compaction/passes/test_chunk_reader.py"
+REWRITE: Final = "compaction/engine/test_plain_rewriter.py"
+SURVEY: Final = "compaction/engine/test_header_survey.py"
+KEYMAP: Final = "compaction/engine/test_plain_key_map.py"
+PASSES: Final = "compaction/passes/test_cleaning_pass.py"
+MANAGER: Final = "storage/manager/test_log_manager.py"
+UPKEEP: Final = "storage/manager/test_maintenance_tasks.py"
 
 CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testCleanSegments": (LOGS, "test_records_that_have_a_later_one_of_their_key_go"),
     "testCleanSegmentsWithConcurrentSegmentDeletion": (
-        "storage/test_replacing.py",
-        "test_replacement_is_refused_when_segments_have_gone",
+        "storage/log/test_segment_swap.py",
+        "test_replacement_is_rejected_when_segments_have_gone",
     ),
     "testSizeTrimmedForPreallocatedAndCompactedTopic": (
-        "compaction/test_cleaned.py",
+        "compaction/passes/test_segment_writer.py",
         "test_segment_takes_no_room_ahead_though_the_topic_has_it_taken",
     ),
     "testDuplicateCheckAfterCleaning": (
@@ -111,7 +111,7 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testPartialSegmentClean": (KEYMAP, "test_dirty_range_may_begin_within_a_batch"),
     "testCleaningWithUncleanableSection": (
-        "compaction/test_planning.py",
+        "compaction/plan/test_plan_builder.py",
         "test_plan_has_the_whole_log_up_to_where_it_may_be_cleaned",
     ),
     "testLogToClean": (CHOOSING, "test_bytes_are_those_of_whole_segments"),
@@ -162,7 +162,7 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         "test_next_pass_begins_at_the_active_segment_though_offsets_are_missing_before_it",
     ),
     "testReconfigureLogCleanerIoMaxBytesPerSecond": (
-        "compaction/test_pacing.py",
+        "compaction/runner/test_throttler.py",
         "test_other_pace_counts_at_once",
     ),
 }
@@ -213,7 +213,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         "test_retention_has_its_turn_with_a_log_that_is_compacted_and_deleted",
     ),
     "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactLogs": (
-        "storage/test_retention.py",
+        "storage/log/test_retention.py",
         "test_segments_below_the_start_go_even_when_the_log_is_compacted",
     ),
     "testLogsWithSegmentsToDeleteShouldNotConsiderUncleanablePartitions": (
@@ -238,11 +238,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testMaybeTruncateCheckpointShouldTruncateData": (
         MANAGER,
-        "test_truncation_cuts_how_far_a_log_is_clean_on_disk_too",
+        "test_truncation_lowers_the_cleaned_offset_on_disk_too",
     ),
     "testAlterCheckpointDirShouldRemoveDataInSrcDirAndAddInNewDir": (
         MANAGER,
-        "test_copy_is_as_clean_as_the_log_that_it_replaces",
+        "test_future_log_inherits_the_cleaned_offset",
     ),
     "testConcurrentLogCleanupAndLogTruncation": (
         CLEANER,
@@ -292,22 +292,22 @@ LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testDoesntCleanLogsWithCompactPolicy": (
         UPKEEP,
-        "test_retention_leaves_compacted_logs_and_those_that_somebody_works_on",
+        "test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken",
     ),
     "testDoesntCleanLogsWithCompactDeletePolicy": (
         UPKEEP,
-        "test_retention_leaves_compacted_logs_and_those_that_somebody_works_on",
+        "test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken",
     ),
     "testTopicConfigChangeStopCleaningIfCompactIsRemoved": (
         CLEANER,
         "test_pass_stops_when_the_log_is_not_compacted_any_more",
     ),
     "testLeastLoadedAssignment": (
-        "storage/test_new_logs.py",
-        "test_logs_are_spread_over_the_directories",
+        "storage/manager/test_log_creation.py",
+        "test_bulk_logs_are_spread_over_the_directories",
     ),
     "testCreateAndDeleteOverlyLongTopic": (
-        "storage/test_moving.py",
+        "storage/manager/test_log_renames.py",
         "test_deleted_directory_has_a_name_that_file_systems_take",
     ),
     "testCheckpointLogStartOffsetForNormalTopic": (
@@ -320,7 +320,7 @@ LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testTwoLogManagersUsingSameDirFails": (
         MANAGER,
-        "test_second_manager_of_a_directory_is_refused_until_the_first_is_closed",
+        "test_second_manager_of_a_directory_is_rejected_until_the_first_is_closed",
     ),
 }
 

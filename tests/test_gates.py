@@ -19,7 +19,7 @@ BANNED = SETTINGS["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
 
 
 def run(*command: str, folder: Path) -> str:
-    """What a gate prints about the tree in the folder; it must fail."""
+    """Return the output of a gate for the tree in the folder; the gate must fail."""
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"}
     done = subprocess.run(
         [BIN / command[0], *command[1:]],
@@ -139,9 +139,15 @@ def test_contracts_break_one_by_one_when_planted(whole: Path) -> None:
     (package / "core/planted_layer.py").write_text("import cordwood.records.compression\n")
     (package / "core/planted_left.py").write_text("import cordwood.core.planted_right\n")
     (package / "core/planted_right.py").write_text("import cordwood.core.planted_left\n")
-    (package / "records/planted_door.py").write_text("import cordwood.core.system\n")
+    (package / "records/planted_door.py").write_text(
+        "import cordwood.core.system\nimport cordwood.records.kernels\n"
+    )
     (package / "core/planted_vendor.py").write_text("".join(f"import {v}\n" for v in vendors))
     (package / "core/planted_doing.py").write_text("import threading\n")
+    for id_, contract in CONTRACTS.items():
+        if id_.startswith("layers-"):
+            folder = contract["containers"][0].removeprefix("cordwood.").replace(".", "/")
+            (package / folder / "planted_without_layer.py").write_text("")
     with (package / "core/types.py").open("a") as types:
         types.write("import cordwood.core.planted_doing\n")
         types.writelines(f"import {name}\n" for name in CONTRACTS["purity"]["forbidden_modules"])
@@ -190,8 +196,10 @@ PLANTED_BUDGETS = {
     "unfinished": DOC + "x = 1  # TO" + "DO: later\n",
     "type-ignore": DOC + "x = 1  # type" + ": ignore[assignment]\n",
     "noqa": DOC + "x = 1  # no" + "qa: F401\n",
-    "mirror": DOC + "x = 1\n",
-    "purity": DOC + "x = 1\n",
+    "mirror": DOC + "def _f() -> None: ...\n",
+    "class-name": DOC + "class _C: ...\nclass _C: ...\n",
+    "exceptions": DOC + "x = 1  # tidy: allow[nesting] reason\n" * (tidy.EXCEPTIONS + 1),
+    "prose": '"""What a module holds."""\n',
     "place": DOC + "x = '/ro" + "ot/x'\n",
 }
 

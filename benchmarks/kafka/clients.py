@@ -1,8 +1,8 @@
-"""How fast are our clients beside Python's others, with Apache Kafka for a broker?
+"""How fast are our clients next to Python's others, with Apache Kafka for a broker?
 
     make bench-kafka          or: python -m benchmarks.kafka.clients
 
-What is done is said in `benchmarks.macro.clients`. Kafka comes from Maven.
+`benchmarks.macro.clients` describes the work. Kafka comes from Maven.
 """
 
 import sys
@@ -22,7 +22,7 @@ RECORDS: Final = 200_000
 
 
 def figures(records: int = RECORDS) -> list[Figure]:
-    """Measure with so many records a round."""
+    """Measure with N records per round."""
     warm(lambda line: print(line, file=sys.stderr))
     with tempfile.TemporaryDirectory() as folder:
         jars = fetch("kafka-4.3.0")

@@ -1,15 +1,16 @@
-"""How fast is a log compacted, beside Kafka's own cleaner on the same log in the same run?
+"""How fast is a log compacted, next to Kafka's own cleaner on the same log in the same run?
 
     make bench-kafka          or: python -m benchmarks.kafka.compaction [--full | --soak]
 
 893 MB of 16-byte keys and 100-byte values (`--full`; an eighth otherwise), plain and compressed;
-and keys that come once each, ten times as many as the memory holds (`--soak`: 50 million). Kafka's
-side is its `Cleaner` in a process with the settings of its scripts and its own defaults of memory
-and buffers: one thread, and the time that it counts itself, without what opens the log. Ours is
+and keys that come once each, ten times as many as the memory holds (`--soak`: 50 million).
+
+Kafka's side is its `Cleaner` in a process with the settings of its scripts and its own defaults of
+memory and buffers. It has one thread, and reports its own time, without opening the log. Ours is
 `compact` in a process of its own: opening, planning, the pass with its certificate, synced, and the
-swap, with a thread that reads ahead, as in a broker; without it, and with a sample proven, it is
-told apart. Rounds are taken in turns, on fresh links to the same files, which are in the page cache
-for both; the best of each counts.
+swap, with a thread that reads ahead, as in a broker. Two more figures are without that thread, and
+with a sample verified. Rounds alternate, on fresh links to the same files, which are in the page
+cache for both; the best of each counts.
 """
 
 import json
@@ -25,7 +26,7 @@ from benchmarks.figure import Figure
 from benchmarks.kafka.peers import AS_ITS_SCRIPTS, beside, processor_seconds
 from benchmarks.keyed_log import KeyedLog
 from benchmarks.results import keep
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.system import ThreadWorker
 from cordwood.records.compression import Codec
 from cordwood.records.kernels import warm
@@ -53,7 +54,7 @@ SMALL: Final = Size(930_000, 125_000, 1_000_000, 6_400_000)
 FULL: Final = Size(7_430_000, 1_000_000, 10_000_000, 64_000_000)
 SOAK: Final = FULL._replace(once=50_000_000)
 CODECS: Final = (Codec.NONE, Codec.LZ4, Codec.ZSTD)
-#: Keys are drawn by chance out of so many that hardly one comes again.
+#: Keys are drawn at random from a range so large that hardly one repeats.
 _ONCE: Final = 1 << 40
 
 

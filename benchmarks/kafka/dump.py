@@ -1,4 +1,4 @@
-"""How fast is a log dumped, beside Kafka's own tool on the same files in the same run?
+"""How fast is a log dumped, next to Kafka's own tool on the same files in the same run?
 
     make bench-kafka          or: python -m benchmarks.kafka.dump
 
@@ -28,7 +28,7 @@ TOOL = "org.apache.kafka.tools.DumpLogSegments"
 
 
 class Spent(NamedTuple):
-    """What a command cost."""
+    """The cost of a command."""
 
     wall: float
     processor: float

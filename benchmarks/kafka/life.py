@@ -1,10 +1,10 @@
-"""How does a broker begin, come back, and carry many partitions, beside Kafka 4.3?
+"""How does a broker begin, come back, and carry many partitions, next to Kafka 4.3?
 
     make bench-kafka          or: python -m benchmarks.kafka.life [--full]
 
 The time from the start of the process to the first answer with a fresh directory, after a clean
-stop, and after kill -9 with batches of 16 KB that nobody had synced (`--full`: 1 GB of them); and
-how ours opens many partitions (`--full`: 10,000) and tells of them. The kernels are warm.
+stop, and after kill -9 with unsynced batches of 16 KB (`--full`: 1 GB of them). Then ours opens
+many partitions (`--full`: 10,000) and answers a Metadata request. The kernels are warm.
 """
 
 import sys

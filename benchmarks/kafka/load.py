@@ -1,14 +1,14 @@
-"""How fast is our broker under the load of Kafka's clients, beside Kafka 4.3 on the same machine?
+"""How fast is our broker under the load of Kafka's clients, next to Kafka 4.3 on the same machine?
 
     make bench-kafka          or: python -m benchmarks.kafka.load [--full] [--rounds N] [ROW...]
 
-Producing with Kafka's ProducerPerformance (acks=all, idempotent, one partition), 100 bytes with
-linger 5 and batches of 64 KB, 1 KB with batches of 128 KB; 16 producers with linger 0; consuming
-what was produced with Kafka's consumer, assigned its partition, for the perf tool wants a group;
+Rows: Kafka's ProducerPerformance (acks=all, idempotent, one partition), 100 bytes with linger 5 and
+batches of 64 KB, 1 KB with batches of 128 KB. 16 producers with linger 0. Kafka's consumer with an
+assigned partition over these records, since the perf tool requires a group.
 Kafka's EndToEndLatency with 1 KB. Rounds are taken in turns; the best of each side counts. The
 processor time is the broker's alone. `--full` takes 3 M and 600 k records where a third serves.
-A ROW (100B, 1KB, many, echo) is measured alone; without one all are, and memory. What each round
-was is told on the standard error.
+A ROW (100B, 1KB, many, echo) is measured alone; without one all are, and memory. The rounds
+are printed on the standard error.
 """
 
 import argparse
@@ -72,7 +72,7 @@ class _Bench(NamedTuple):
                 admin.create_topic(topic, partitions=1, replication_factor=1)
 
     def rounds_of(self, measure: Callable[[Peer], Sequence[float]]) -> list[list[list[float]]]:
-        """Return each peer's values, round by round, and tell of each."""
+        """Return each peer's values, round by round, and print each."""
 
         def told(peer: Peer) -> Sequence[float]:
             values = measure(peer)
@@ -147,13 +147,13 @@ def _from_many(bench: _Bench, records: int) -> list[Figure]:
 
 
 def _rate(name: str, runs: list[list[list[float]]]) -> Figure:
-    """Return the best rates, which the rounds tell first."""
+    """Return the best rates, the first value of each round."""
     rates = [max(each[0] for each in of_peer) for of_peer in runs]
     return beside(name, "records/s", rates, is_rate=True, goal=1)
 
 
 def _processor(name: str, runs: list[list[list[float]]], *, goal: float | None = None) -> Figure:
-    """Return the least that a million records took of the brokers' time, which rounds tell next."""
+    """Return the least broker time per million records, the second value of each round."""
     used = [min(each[1] for each in of_peer) for of_peer in runs]
     return beside(f"{name}, processor", "s a million records", used, goal=goal)
 
@@ -166,7 +166,7 @@ def _echoed(bench: _Bench, records: int) -> list[Figure]:
     def echo(peer: Peer) -> tuple[float, float]:
         words = (peer.bootstrap, "echo", str(records), "all", "1024", str(settings))
         found = _LATENCY.search(tool(bench.jars, f"{_TOOLS}.EndToEndLatency", *words))
-        assert found is not None, "it tells of its latencies"
+        assert found is not None, "the tool prints its latencies"
         return float(found[1]), float(found[2])
 
     runs = bench.rounds_of(echo)
@@ -177,7 +177,7 @@ def _echoed(bench: _Bench, records: int) -> list[Figure]:
     ]
 
 
-#: What can be measured alone, in the order in which all are.
+#: The rows, in the order of a whole run.
 ROWS: Final[Mapping[str, Callable[[_Bench, Size], list[Figure]]]] = MappingProxyType(
     {
         "100B": lambda bench, size: _produced(bench, _Load("100 B", size.small, 100, 65_536)),

@@ -1,7 +1,7 @@
 """Two brokers as processes on this machine, Kafka's and ours, started alike and measured alike.
 
 Kafka 4.3 runs as its own scripts run it: 1 GB of heap, the G1 collector. Both have their defaults
-for all that a topic may say, and one log directory of their own. A broker has started when it first
+for every topic setting, and one log directory of their own. A broker has started when it first
 answers a Metadata request, whose frame is the same for both, with a broker in it.
 """
 
@@ -43,7 +43,7 @@ transaction.state.log.min.isr=1
 _METADATA: Final = struct.pack(">ihhih", 14, 3, 1, 1, -1)
 _NO_TOPICS: Final = _METADATA + struct.pack(">i", 0)
 _ALL_TOPICS: Final = _METADATA + struct.pack(">i", -1)
-#: What is installed has its modules compiled already; a checkout keeps them after the first start.
+#: An installed package has compiled modules; a checkout keeps them after the first start.
 _INSTALLED: Final = {"PYTHONDONTWRITEBYTECODE": ""}
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _MIB: Final = 1 << 20
@@ -88,7 +88,7 @@ class Peer:
             self.process = None
 
     def metadata_seconds(self) -> float:
-        """Return how long it takes to tell of all topics, until the last byte is here."""
+        """Return the time of a Metadata response for all topics, to its last byte."""
         start = perf_counter()
         self._ask(_ALL_TOPICS)
         return perf_counter() - start
@@ -99,7 +99,7 @@ class Peer:
         return processor_seconds(self.process.pid)
 
     def processor_seconds_since(self, before: float) -> float:
-        """Return what it has used since; less than a tick cannot be told from nothing."""
+        """Return the processor time used since; less than a tick counts as none."""
         return max(self.processor_seconds() - before, 1 / _TICKS)
 
     def resident_mib(self) -> float:
@@ -159,9 +159,9 @@ def kafka(jars: Jars, folder: Path) -> Peer:
 
 
 def tool(jars: Jars, *words: str) -> str:
-    """Run one of Kafka's tools, or a Java file of ours, and return what it said.
+    """Run one of Kafka's tools, or a Java file of ours, and return its output.
 
-    How it ends is not looked at: EndToEndLatency fails after its figures where there are no groups.
+    The exit code is ignored: EndToEndLatency fails after its figures on a broker without groups.
     """
     options = ["-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     command = ["java", *options, "-cp", jars.class_path, *words]
@@ -191,7 +191,7 @@ def beside(
     goal: float | None = None,
     at_most: float | None = None,
 ) -> Figure:
-    """Return ours beside Kafka's; a ratio above 1 is always better.
+    """Return our figure with Kafka's; a ratio above 1 is always better.
 
     The goal is of the ratio, `at_most` of the value.
     """

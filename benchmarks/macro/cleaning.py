@@ -1,9 +1,9 @@
-"""How long does a produce take while a log is cleaned, beside a broker that cleans nothing?
+"""How long does a produce take while a log is cleaned, next to a broker that cleans nothing?
 
     python -m benchmarks.macro.cleaning
 
-One record every few milliseconds, acknowledged before the next one is sent, to a topic of its own;
-meanwhile, in the second half, the cleaner's process goes over a compacted log, as fast as it goes.
+A producer sends one record every few milliseconds to a topic of its own, each after the previous
+acknowledgement. In the second half the cleaner's process compacts another log at full speed.
 The figure is the 99th percentile, on the wall, as a multiple of the idle one's: client, broker and
 cleaner share the machine.
 """

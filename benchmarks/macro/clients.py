@@ -1,12 +1,12 @@
-"""How fast are records produced and consumed, beside Python's other clients and the same broker?
+"""How fast are records produced and consumed, next to Python's other clients and the same broker?
 
     python -m benchmarks.macro.clients          our broker, in a process of its own
     python -m benchmarks.kafka.clients          Apache Kafka, which Maven fetches
 
-Records of 100 bytes without keys into one partition, acks=all and idempotent where the client can
-(aiokafka's and kafka-python's batches and lingering set to ours), and read from it again as
-objects, with checksums checked; our columns beside them. Rounds are taken in turns, best of
-several, on the wall: the broker's work is in all of them alike.
+Records of 100 bytes without keys go into one partition, with acks=all and idempotent where the
+client supports it. aiokafka's and kafka-python's batches and linger are set to ours. They are read
+again as objects, with checksums checked, and for us also as columns. Rounds alternate, best of
+several, wall time: the broker's work is in all of them alike.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ BATCH_BYTES: Final = 65_536
 LINGER_MS: Final = 5
 
 Run = Callable[[str, int], None]
-"""Does so many records through a broker."""
+"""A round of N records through a broker."""
 
 
 def figures(size: int = 256 << 20) -> list[Figure]:

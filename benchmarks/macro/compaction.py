@@ -3,7 +3,7 @@
     make bench                or: python -m benchmarks.macro.compaction
 
 16-byte keys and 100-byte values, of which each key has seven or so, in the page cache. Rounds are
-taken in turns, and the best of each counts. Beside Kafka's own cleaner it is measured in
+taken in turns, and the best of each counts. Next to Kafka's own cleaner it is measured in
 `benchmarks.kafka.compaction`.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from benchmarks.compacted import MEMORY, Spent, compacted, placed
 from benchmarks.figure import Figure
 from benchmarks.keyed_log import KeyedLog
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.ports import Worker
 from cordwood.core.system import ThreadWorker
 from cordwood.records.kernels import warm
@@ -28,7 +28,7 @@ _MB: Final = 1e6
 
 
 class _Way(NamedTuple):
-    """What is proven, and who reads ahead."""
+    """A way to run the pass: its verification, and its read-ahead."""
 
     verify: Verify
     worker: Worker | None = None

@@ -3,10 +3,10 @@
     python -m benchmarks.micro.broker
 
 Everything but the socket: decoding, the handler, the log in the page cache, encoding. Processor
-time of a request, on one partition unless the name says otherwise. The peer of a produce is writing
-the same records to a plain file. What a fetch finds is not read: the kernel sends it. Fetches of a
-session in which nothing happens are what idle consumers cost. To compare two commits, compare their
-values in turns on one machine, or their ratios.
+time of a request, on one partition unless the name states another number. The peer of a produce is
+writing the same records to a plain file. A fetch does not read its records: the kernel sends them.
+Fetches of a session in which nothing happens are what idle consumers cost. To compare two commits,
+compare their values in turns on one machine, or their ratios.
 """
 
 import tempfile
@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Figure
-from cordwood.broker.configs import BrokerConfigs
+from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.dispatch import Dispatch
-from cordwood.broker.fetch_sessions import FetchSessions
-from cordwood.broker.network import Network
-from cordwood.broker.partition import PartitionTools
-from cordwood.broker.partitions import Partitions
-from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
+from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.core.binary import Buffer
-from cordwood.core.ids import Uuid
+from cordwood.core.ports import Clock, LoopPorts, Scheduler
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.core.uuids import Uuid
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.fetch import (
@@ -42,19 +41,20 @@ from cordwood.protocol.messages.produce import (
     TopicProduceData,
 )
 from cordwood.protocol.primitives import Chunk
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.kernels import inspector, warm
-from cordwood.storage.directories import Owner, open_directories
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.flusher import Flusher
+from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.manager import LogManager
-from cordwood.storage.stock import ManagerSettings, ManagerTools
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.worker import InlineWorker
+from cordwood.storage.manager import log_creation
+from cordwood.storage.manager.log_directories import DirectoryOwner, open_directories
+from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.log_manager import LogManager, ManagerOptions, ManagerSettings
+from cordwood.storage.manager.log_startup import load_logs
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from cordwood.broker.broker import Broker
+    from cordwood.broker.services import BrokerServices
 
 TOPIC: Final = "bench"
 TOPIC_ID: Final = Uuid(b"a topic of bench")
@@ -68,19 +68,20 @@ _EPOCH: Final = 0
 
 
 class _Parts(NamedTuple):
-    """What those who produce and fetch use of a broker."""
+    """The parts of a broker that produce and fetch use."""
 
-    network: Network
+    clock: Clock
+    scheduler: Scheduler
     configs: BrokerConfigs
-    partitions: Partitions
-    sessions: FetchSessions
+    partitions: HostedPartitions
+    sessions: FetchSessionCache
 
 
 class _Bench(NamedTuple):
     """A broker's parts over real files in a folder that goes afterwards."""
 
     folder: str
-    partitions: Partitions
+    partitions: HostedPartitions
     dispatch: Dispatch
     context: RequestContext
 
@@ -108,7 +109,7 @@ def figures(size: int = 256 * MEGABYTE) -> list[Figure]:
 
 
 def _produce(name: str, size: int, calls: int) -> Figure:
-    """Return the time of a produce request, beside a write of its records."""
+    """Return the time of a produce request, with a plain write of its records as the peer."""
     records = _batch(size)
     body = joined(encode(_produce_request(records), PRODUCE[1]))
     with _bench(1) as bench, Path(f"{bench.folder}/plain").open("wb", buffering=0) as plain:
@@ -211,41 +212,49 @@ def _bench(partitions: int) -> Iterator[_Bench]:
         manager = _manager(folder)
         for index in range(partitions):
             name = TopicPartition(TopicName(TOPIC), PartitionId(index))
-            manager.create(name, topic_id=TOPIC_ID, is_new=True)
+            log_creation.create(manager, name, topic_id=TOPIC_ID, is_new=True)
         reader = inspector()
-        hosted = Partitions(PartitionTools(manager, Flusher(manager), lambda: reader))
+        hosted = HostedPartitions(manager, LogFlusher(manager), inspector=lambda: reader)
         hosted.host(TOPIC, topic_id=TOPIC_ID, leader_epochs=[_EPOCH] * partitions)
         clock = VirtualClock()
         parts = _Parts(
-            Network(clock, clock), BrokerConfigs(1, []), hosted, FetchSessions(SystemRandom(), 10)
+            clock,
+            clock,
+            BrokerConfigs(1, []),
+            hosted,
+            FetchSessionCache(SystemRandom(), 10),
         )
         connection = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False)
         context = RequestContext(0, 0, 1, "bench", connection)
-        yield _Bench(folder, hosted, Dispatch(cast("Broker", parts), Metrics()), context)
+        yield _Bench(folder, hosted, Dispatch(cast("BrokerServices", parts), Metrics()), context)
         manager.close()
 
 
 def _manager(folder: str) -> LogManager:
     files, clock = SystemFiles(), SystemClock()
-    owner = Owner(cluster_id="bench", node_id=1, random=SystemRandom(), on_event=_ignore)
-    tools = ManagerTools(
+    owner = DirectoryOwner(cluster_id="bench", node_id=1, random=SystemRandom(), on_event=_ignore)
+    ports = LoopPorts(
         files=files,
         clock=clock,
+        random=SystemRandom(),
         scheduler=VirtualClock(),
         worker=InlineWorker(),
-        random=SystemRandom(),
-        table=FileTable(files, 1000),
+    )
+    options = ManagerOptions(
+        open_files=OpenFileCache(files, 1000),
         call_soon=lambda call: call(),
         on_event=_ignore,
     )
     settings = ManagerSettings(config_for=lambda _: LogConfig())
-    manager = LogManager(open_directories(files, [f"{folder}/logs"], owner=owner), tools, settings)
-    manager.load()
+    manager = LogManager(
+        open_directories(files, [f"{folder}/logs"], owner=owner), ports, settings, options
+    )
+    load_logs(manager)
     return manager
 
 
 def _ignore(_: str) -> None:
-    """Hear of events that nobody waits for."""
+    """Ignore an event."""
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.micro.compression
 
-One figure for each codec and batch size: `decompress_into` beside the vendor's own one-call reader
+One figure for each codec and batch size: `decompress_into` next to the vendor's own one-call reader
 on the same data, in turns, by process CPU time. The peer of snappy is one raw block, since the
 vendor does not know the Java framing; the peer of lz4 is the vendor's frame reader. To compare two
 commits, compare their ratios, never their speeds.

@@ -2,9 +2,9 @@
 
     python -m benchmarks.micro.fixture
 
-From the call of the fixture to the first answer to a Metadata request over the socket, and for the
-broker to be gone again; the package has been imported, and one broker has been there before. Also
-what a week costs in which nothing is due but the broker's own upkeep, and going back to a snapshot.
+The time from the call of the fixture to the first Metadata response over the socket, and the time
+of the broker's end. The package has been imported, and one broker has run before. Also
+the cost of a week with the broker's own maintenance alone, and of a rewind to a snapshot.
 Medians, since a machine that does other things as well only ever adds to some of them. To compare
 two commits, compare their values in turns on one machine.
 """
@@ -16,9 +16,9 @@ from typing import Final
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from cordwood.testing.kafka import Kafka, KafkaOptions
+from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
 
-#: What the design allows from the call of the fixture to the first answer, in milliseconds.
+#: The design's limit from the call of the fixture to the first answer, in milliseconds.
 READY_GOAL_MS: Final = 20
 _BYTES_A_ROUND: Final = 8_000_000
 _LEAST_ROUNDS: Final = 3

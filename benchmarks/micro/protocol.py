@@ -4,7 +4,7 @@
 
 Messages that brokers live on, read from the same bytes and written from the same content as kio
 (whose readers are Rust) and kafka-python do it, in turns, by process CPU time. A record set is not
-copied by us, neither way, and is by both of them. Sizes stay the same whatever the run: a larger
+copied by us, neither way, and is by both of them. Sizes are the same in every run: a larger
 one repeats more. To compare two commits, compare their ratios.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Bound, Figure
-from cordwood.core.ids import Uuid
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.apis import Api, api_of
 from cordwood.protocol.codec import encode, joined, reader, writer
 from cordwood.protocol.messages.fetch import (
@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 
 def figures(size: int = 256 * MEGABYTE) -> list[Figure]:
-    """Measure every case beside both peers; the calls are as many as would move `size` bytes."""
+    """Measure every case next to both peers; the calls are as many as would move `size` bytes."""
     calls = max(2, size // _BYTES_A_CALL // SLICES)
     return [figure for case in _cases() for figure in _measure(case, calls)]
 
@@ -129,7 +129,7 @@ def _metadata() -> MetadataResponse:
 
 
 def _measure(case: Case, calls: int) -> Iterator[Figure]:
-    """Yield a figure for each peer and direction; the goals stand beside the quicker peer."""
+    """Yield a figure for each peer and direction; the goal belongs to the faster peer."""
     data = joined(encode(case.message, case.version))
     view, kind = memoryview(data), type(case.message)
     read, write = reader(kind, case.version), writer(kind, case.version)

@@ -6,9 +6,9 @@ Three questions, each answered in processor time of this process, best of severa
 turns with the peer's:
 
 - uncompressed, values of 100 B and 1 KB in batches of 16 KB: records and bytes a second, checksums
-  on, every record's structure checked, chunks reused; beside the decoders of aiokafka (Cython) and
+  on, every record's structure checked, chunks reused; next to the decoders of aiokafka (Cython) and
   kafka-python, which yield an object a record, on a part of the same bytes, checksums on as well;
-- each codec: bytes a second out of the whole way, beside the codec's own speed on the same blocks;
+- each codec: bytes a second out of the whole way, next to the codec's own speed on the same blocks;
 - all ten columns in place of four.
 
 To compare two commits, compare their ratios, never their speeds.
@@ -22,14 +22,14 @@ from typing import NamedTuple, Protocol
 
 from benchmarks.figure import Figure
 from benchmarks.micro.compression import payload
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.chunk import COLUMNS, Request
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec, decompress_into
+from cordwood.records.decoder import COLUMNS, ReadRequest
 from cordwood.records.kernels import KernelDecoder
 from cordwood.records.record import Record
-from cordwood.records.stream import batches
+from cordwood.records.record_batch import RecordBatch
 
 FEW = ("offset", "timestamp", "key", "value")
 BATCH_BYTES = 16 * 1024
@@ -43,7 +43,7 @@ _ROWS = attrgetter("num_rows")
 
 
 class PeerBatch(Protocol):
-    """What both peers' batches can do."""
+    """The interface of both peers' batches."""
 
     def validate_crc(self) -> object: ...
 
@@ -51,7 +51,7 @@ class PeerBatch(Protocol):
 
 
 class PeerRecords(Protocol):
-    """What both peers' readers can do."""
+    """The interface of both peers' readers."""
 
     def next_batch(self) -> PeerBatch | None: ...
 
@@ -125,7 +125,7 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
 
 def _read(columns: tuple[str, ...]) -> Callable[[Segment], int]:
     """Return a reader that keeps its chunks from one segment to the next, as a consumer would."""
-    decoder, request = KernelDecoder(), Request(columns=columns)
+    decoder, request = KernelDecoder(), ReadRequest(columns=columns)
 
     def read(of: Segment) -> int:
         found = read_columns(of.data, decoder, request=request)
@@ -141,7 +141,7 @@ def _rate(name: str, of: Segment, columns: tuple[str, ...]) -> Figure:
 
 
 def _beside_decoders(name: str, of: Segment) -> list[Figure]:
-    """Return our rates, and the ratios to those who decode into objects."""
+    """Return our rates, and the ratios to the decoders that yield objects."""
     read, part = _read(FEW), of.part(PEER_SHARE)
     peers = _peers()
     ours: list[float] = []
@@ -177,7 +177,7 @@ def _beside_decoders(name: str, of: Segment) -> list[Figure]:
 
 
 def _beside_codec(codec: Codec, size: int, *, value_size: int) -> Figure:
-    """Return the speed of decompressing, checking and laying out beside that of decompressing."""
+    """Return the speed of the whole way, with the codec alone as the peer."""
     of = segment(value_size, size, codec=codec, batch_bytes=CODEC_BATCH_BYTES)
     blocks = [batch.payload for batch in batches(of.data) if isinstance(batch, RecordBatch)]
     out = bytearray(CODEC_BATCH_BYTES)

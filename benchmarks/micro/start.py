@@ -13,14 +13,12 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.figure import Bound, Figure
-from cordwood.broker.network import Network
-from cordwood.core.settings import Source
-from cordwood.node import Machine, Node
-from cordwood.testing.cleaning import cleaning_here
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.core.settings import SettingSource
+from cordwood.node import Node, NodeRuntime
+from cordwood.testing.inline_runtime import inline_runtime
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
 
 LISTENER: Final = "PLAINTEXT"
 GIVEN: Final = {"log.dirs": "/logs", "listeners": f"{LISTENER}://127.0.0.1:0"}
@@ -46,7 +44,7 @@ async def _starts(count: int) -> list[float]:
 async def _start() -> float:
     """Return after how many seconds a new broker has answered."""
     begun = perf_counter()
-    node = Node([Source("benchmark", GIVEN)], _machine())
+    node = Node([SettingSource("benchmark", GIVEN)], _runtime())
     await node.start()
     reader, writer = await asyncio.open_connection(*node.addresses[LISTENER])
     writer.write(_METADATA)
@@ -58,18 +56,10 @@ async def _start() -> float:
     return seconds
 
 
-def _machine() -> Machine:
+def _runtime() -> NodeRuntime:
     clock = VirtualClock()
     files = MemoryFiles()
-    return Machine(
-        files=files,
-        clock=clock,
-        scheduler=clock,
-        worker=InlineWorker(),
-        random=SeededRandom(1),
-        network=Network(clock, clock),
-        cleaning=cleaning_here(files),
-    )
+    return inline_runtime(files, clock=clock, scheduler=clock, random=SeededRandom(1))
 
 
 def _figure(name: str, seconds: float) -> Figure:

@@ -1,12 +1,13 @@
-"""How fast is a log written, found in, opened, recovered, beside what the machine can do at best?
+"""How fast is a log written, found in, opened, recovered, next to what the machine can do at best?
 
     python -m benchmarks.micro.storage
 
 - append: sets of 64 KB through the whole leader's path into the page cache, checks and numbering
-  included; beside a plain file that is given the same bytes;
+  included; next to a plain file that is given the same bytes;
 - lookups: one offset in a closed segment's index, and the batch that holds it, warm;
-- recovery: 1 GB of 16 KB batches that nobody closed; beside reading and checksumming the bytes;
-  of 1 KB and of 150 B batches, an idempotent producer's, with strides; beside batch by batch;
+- recovery: 1 GB of 16 KB batches without a clean shutdown; next to reading and checksumming its
+  bytes; of 1 KB and of 150 B batches, an idempotent producer's, with strides; next to batch by
+  batch;
 - opening: 10,000 segments of one log, and 10,000 logs without records.
 
 Append and recovery are processor time; opening and lookups are time on the wall, which is what they
@@ -24,21 +25,22 @@ from time import perf_counter, process_time
 from benchmarks.figure import Bound, Figure
 from benchmarks.micro.compression import payload
 from cordwood.core.binary import crc32c
+from cordwood.core.ports import Ports
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import NO_FIELDS, BatchBuilder, BatchFields
-from cordwood.records.inspect import Inspector
-from cordwood.records.kernels import inspector, strider
-from cordwood.records.kernels.stride import KernelStrider
-from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
+from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
+from cordwood.records.kernels import inspector, tail_scanner
+from cordwood.records.kernels.tail_scan import KernelTailScanner
+from cordwood.records.record_batch import RecordBatch
+from cordwood.records.record_checks import Inspector
+from cordwood.records.tail_scan import TailScanners, no_tail_scanner
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_loader import LogPlace, RecoveryOptions
+from cordwood.storage.log.log_read import FetchIsolation
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.reading import Isolation
-from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentPath
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.segment_files import SegmentPath
 
 PARTITION = TopicPartition(TopicName("bench"), PartitionId(0))
 APPEND_BYTES = 64 * 1024
@@ -49,7 +51,7 @@ IDEMPOTENT = BatchFields(producer_id=1, producer_epoch=0, base_sequence=0)
 
 
 class Kept:
-    """Nothing is removed while a benchmark runs."""
+    """A scheduler of deletions that deletes nothing during a benchmark."""
 
     def remove_later(self, paths: Iterable[str], *, delay_ms: int) -> None: ...
 
@@ -68,7 +70,7 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
 
 
 def _appends(size: int) -> Figure:
-    """Return the rate of appending, beside writing to a plain file."""
+    """Return the rate of appends, with a plain file as the peer."""
     reader, batch = inspector(), _batch(APPEND_BYTES)
     count = max(1, size // len(batch))
     ours, theirs = [], []
@@ -99,8 +101,8 @@ def _lookups(size: int) -> list[Figure]:
         log.close()
         log = _log(f"{folder}/bench-0", is_clean=True)
         offsets = [number * 7919 % end for number in range(5_000)]
-        index = Segment.open(
-            FileTable(SystemFiles(), FILES_OPEN),
+        index = LogSegment.open(
+            OpenFileCache(SystemFiles(), FILES_OPEN),
             SegmentPath(f"{folder}/bench-0", 0),
             config=LogConfig(),
             now_ms=0,
@@ -112,7 +114,7 @@ def _lookups(size: int) -> list[Figure]:
 
         def read() -> None:
             for offset in offsets:
-                found = log.read(offset, max_bytes=1, isolation=Isolation.LOG_END)
+                found = log.read(offset, max_bytes=1, isolation=FetchIsolation.LOG_END)
                 if found.slice is not None:
                     found.slice.release()
 
@@ -129,7 +131,7 @@ def _lookups(size: int) -> list[Figure]:
 
 
 def _recovery(size: int) -> Figure:
-    """Return the time of recovering a log that was not closed, beside reading and checksumming."""
+    """Return the time of a recovery, with reading and checksumming as the peer."""
     with _folder() as folder:
         log = _filled(f"{folder}/bench-0", size, RECOVERY_BATCH_BYTES)
         log.forget_files()
@@ -156,12 +158,12 @@ def _strides(size: int, batch_bytes: int) -> Figure:
     with _folder() as folder:
         _copied(f"{folder}/bench-0", size, batch_bytes).forget_files()
 
-        def recover(striders: Striders) -> None:
+        def recover(striders: TailScanners) -> None:
             _log(f"{folder}/bench-0", striders=striders).forget_files()
 
-        strides = KernelStrider()
+        strides = KernelTailScanner()
         ours = min(_cpu_seconds(lambda: recover(lambda _: strides)) for _ in range(SLICES))
-        theirs = min(_cpu_seconds(lambda: recover(no_strider)) for _ in range(SLICES))
+        theirs = min(_cpu_seconds(lambda: recover(no_tail_scanner)) for _ in range(SLICES))
     scale = (1 << 30) / size
     return Figure(
         name=f"recovery of 1 GB in {batch_bytes} B batches",
@@ -197,7 +199,7 @@ def _many_logs(count: int) -> Figure:
             _log(f"{folder}/bench-{number}").close()
 
         def open_all() -> None:
-            table = FileTable(SystemFiles(), FILES_OPEN)
+            table = OpenFileCache(SystemFiles(), FILES_OPEN)
             for number in range(count):
                 _log(f"{folder}/bench-{number}", is_clean=True, table=table)
 
@@ -216,15 +218,20 @@ def _log(
     *,
     is_clean: bool = False,
     config: LogConfig | None = None,
-    table: FileTable | None = None,
-    striders: Striders = strider,
+    table: OpenFileCache | None = None,
+    striders: TailScanners = tail_scanner,
 ) -> Log:
-    table = table or FileTable(SystemFiles(), FILES_OPEN)
-    tools = LogTools(table=table, random=SystemRandom(), deletions=Kept(), striders=striders)
+    ports = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
     place = LogPlace(
         partition=PARTITION, directory=path, config=config or LogConfig(), is_clean=is_clean
     )
-    return Log.open(place, tools, clock=SystemClock())
+    return Log.open(
+        place,
+        ports,
+        table=table or OpenFileCache(ports.files, FILES_OPEN),
+        deletions=Kept(),
+        recovery=RecoveryOptions(striders=striders),
+    )
 
 
 def _filled(path: str, size: int, batch_bytes: int) -> Log:

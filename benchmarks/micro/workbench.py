@@ -1,4 +1,4 @@
-"""How fast is a log verified, and how fast is it counted, beside reading it?
+"""How fast is a log verified, and how fast is it counted, next to reading it?
 
     python -m benchmarks.micro.workbench
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from benchmarks.figure import Bound, Figure
 from benchmarks.micro.storage import SLICES, _cpu_seconds, _filled, _folder
 from cordwood.core.system import SystemFiles
-from cordwood.records.kernels import sweeper
+from cordwood.records.kernels import batch_checker
 from cordwood.workbench.segment_walk import WINDOW_BYTES
 from cordwood.workbench.stat import stat
-from cordwood.workbench.verify import verify
+from cordwood.workbench.verify.verify import verify
 
 GB = 1e9
 
@@ -26,16 +26,16 @@ GB = 1e9
 def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
     """Measure with logs of about `size` bytes."""
     found = []
-    files, sweep = SystemFiles(), sweeper()
+    files, sweep = SystemFiles(), batch_checker()
     with _folder() as folder:
         path = f"{folder}/bench-0"
         log = _filled(path, size, 16 * 1024)
         log.close()
-        assert not verify(files, [path], sweeper=sweep).is_damaged, "the log is sound"
+        assert not verify(files, [path], checker=sweep).is_damaged, "the log is sound"
         moved, reading = _measured(path, lambda: _read(path))
         for name, goal, call in (
-            ("verify 16 KB batches", 3, lambda: verify(files, [path], sweeper=sweep)),
-            ("stat 16 KB batches", 5, lambda: stat(files, [path], sweeper=sweep)),
+            ("verify 16 KB batches", 3, lambda: verify(files, [path], checker=sweep)),
+            ("stat 16 KB batches", 5, lambda: stat(files, [path], checker=sweep)),
             ("stat 16 KB batches, deep", None, lambda: _deep(files, path)),
         ):
             _, seconds = _measured(path, call)
@@ -54,8 +54,8 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
     with _folder() as folder:
         path = f"{folder}/bench-0"
         _filled(path, size // 4, 1024).close()
-        batches = stat(files, [path], sweeper=sweep).total.batches
-        _, seconds = _measured(path, lambda: stat(files, [path], sweeper=sweep))
+        batches = stat(files, [path], checker=sweep).total.batches
+        _, seconds = _measured(path, lambda: stat(files, [path], checker=sweep))
         found.append(
             Figure(
                 name="stat 1 KB batches",
@@ -69,7 +69,7 @@ def figures(size: int = 256 * 1024 * 1024) -> list[Figure]:
 
 
 def _deep(files: SystemFiles, path: str) -> None:
-    stat(files, [path], is_deep=True, sweeper=sweeper())
+    stat(files, [path], is_deep=True, checker=batch_checker())
 
 
 def _measured(path: str, call: Callable[[], object]) -> tuple[int, float]:

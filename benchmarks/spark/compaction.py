@@ -1,11 +1,11 @@
-"""How fast does Spark compact eight partitions, beside one process on the same logs, in one run?
+"""How fast does Spark compact eight partitions, next to one process on the same logs, in one run?
 
     python -m benchmarks.spark.compaction [--full | --soak]
 
 Eight logs of 16-byte keys and 100-byte values, ten records a key: 120 MB in all, a gigabyte with
 `--full`, eight with `--soak`. One process does them one after the other, with a thread that reads
 ahead, as `cordwood compact` does; Spark has a warm session of two cores. It takes each log whole, a
-task each, and then, told apart, shares each one out, as it does with logs that are too large for a
+task each. A second figure splits each log over the tasks, as for logs that are too large for one
 task. All prove a sample of the keys, sync and swap. Rounds are taken in turns, on fresh links to
 the same files; the best of each counts. Processor time is of all processes of a side.
 """
@@ -21,7 +21,7 @@ from benchmarks.figure import Bound, Figure
 from benchmarks.keyed_log import KeyedLog
 from benchmarks.results import keep
 from benchmarks.spark.throughput import SESSION
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.core.system import ThreadWorker
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.oracle import Program

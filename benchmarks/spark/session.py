@@ -24,7 +24,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Question(TypedDict, total=False):
-    """What is asked; `options` are the format's own, `table` is a folder that is not there yet."""
+    """A question to the session; `options` are the format's own, `table` is a new folder."""
 
     ask: str
     options: dict[str, str]
@@ -34,7 +34,7 @@ class Question(TypedDict, total=False):
 
 
 class Answer(TypedDict):
-    """What came out, and what it took."""
+    """The result and its cost."""
 
     found: int
     seconds: float
@@ -46,7 +46,7 @@ Verb = Callable[[SparkSession, str, Question], int]
 
 
 def main() -> None:
-    """Answer until there are no more questions."""
+    """Answer questions until there are none left."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     os.setsid()  # by which its processes are known
@@ -61,7 +61,7 @@ def main() -> None:
         question: Question = json.loads(line)
         try:
             answer: dict[str, object] = {"answer": _measured(spark, name, question)}
-        except Exception as error:  # noqa: BLE001  # whatever it is, who asked gets to see it
+        except Exception as error:  # noqa: BLE001  # every error is returned to the benchmark
             answer = {"kind": type(error).__name__, "failed": str(error)[:2000]}
         print(json.dumps(answer), file=answers, flush=True)
     spark.stop()
@@ -96,9 +96,9 @@ def _measured(spark: SparkSession, name: str, question: Question) -> Answer:
 
 
 def _used() -> dict[str, tuple[int, int]]:
-    """What each process of this session has used of the processor, and those of Python have read.
+    """Return the processor time of each process of this session, and the bytes read by Python's.
 
-    Processes that have ended count with the one that has waited for them.
+    The time of a finished process counts for the process that has waited for it.
     """
     used = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -181,7 +181,7 @@ def export(spark: SparkSession, _name: str, question: Question) -> int:
 def compact(spark: SparkSession, _name: str, question: Question) -> int:
     """How many records are left of logs that lie on their own in the folders of a path."""
     from cordwood.spark import jobs  # noqa: PLC0415  # the other side does not have it
-    from cordwood.spark.jobs.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
 
     path, whole_bytes = question["options"]["path"], question["options"]["whole_bytes"]
     done = jobs.compact(

@@ -1,15 +1,15 @@
-"""How fast does Spark read a log, and write one, beside spark-sql-kafka over the same broker?
+"""How fast does Spark read a log, and write one, next to spark-sql-kafka over the same broker?
 
     make bench-spark          or: python -m benchmarks.spark.throughput [--full]
 
-A broker of Kafka 4.3 holds topics of 4 partitions in batches of 16 KB. spark-sql-kafka 4.0.0, with
-the Spark that it belongs to, reads them from the broker in at least four tasks; we read the
-broker's directory in Spark 4.3, and what is written goes to the same broker from both. Each side is
-a session of two cores that was warmed by every question once; questions are asked in turns, and the
-best of the rounds counts. Rows go to `noop`, so that nothing but reading is measured.
+A broker of Kafka 4.3 holds topics of 4 partitions in batches of 16 KB. The connector
+spark-sql-kafka 4.0.0, with its own Spark, reads them from the broker in at least four tasks. We
+read the broker's directory in Spark 4.3. Both write to the same broker. Each side is a session of
+two cores that was warmed by every question once; questions are asked in turns, and the best of the
+rounds counts. Rows go to `noop`, so that nothing but reading is measured.
 
-Processor time is the session's, JVM and Python together, and the broker's beside it, without what
-it uses in as many seconds while nobody asks it. How many bytes a slice of the time reads is what
+Processor time is the session's, JVM and Python together, and the broker's next to it, without what
+an idle broker uses in the same time. How many bytes a slice of the time reads is what
 Python's workers have read by then, beyond what they do for a slice that has nothing.
 To compare two commits, run it on both, one after the other, on a machine that does nothing else.
 """
@@ -26,7 +26,7 @@ import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import Peer, kafka
 from benchmarks.results import keep
-from cordwood.records.builder import EncodedRecords
+from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.kernels import warm
 from cordwood.records.v2_record import append_v2_record
 from tests.interop.kafka_harness.jars import fetch
@@ -48,7 +48,7 @@ _MILLION: Final = 1e6
 _BATCH_BYTES: Final = 16_000
 _QUIET_S: Final = 5
 _FIRST_MS: Final = 1_700_000_000_000
-#: One part in so many of the time.
+#: One part in N of the time.
 _SLICE: Final = 100
 
 
@@ -74,7 +74,7 @@ class Topic(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A session, and what its format is told of where topics are."""
+    """A session, and its format's options for the topics."""
 
     session: Program
     where: dict[str, str]
@@ -157,7 +157,7 @@ class Bench:
         yield _rates("Spark counts by a DataFrame, 100 B", topic.records, answers, goal=1.8)
 
     def asking(self, topic: Topic) -> Iterator[Figure]:
-        """What is answered beside the bytes, where theirs is a DataFrame's."""
+        """Yield the question answered in tasks, where the peer uses a DataFrame."""
         what = f"{topic.records / _MILLION:g} M of 100 B"
         counted = self._in_turns(topic, "scan_count", "count")
         yield _rates(f"Spark counts by a scan, {what}", topic.records, counted, goal=20)
@@ -262,7 +262,7 @@ def _costs(name: str, records: int, answers: "Sequence[Sequence[Answer]]") -> Fi
 
 
 def _idle(broker: Peer) -> float:
-    """Return what the broker uses of a second in which nobody asks it."""
+    """Return the processor time of an idle broker, per second."""
     before = broker.processor_seconds()
     sleep(_QUIET_S)
     return (broker.processor_seconds() - before) / _QUIET_S

@@ -1,8 +1,8 @@
-"""A Kafka-compatible log in Python. The public names live here and are resolved on first use.
+"""A Kafka-compatible log in Python: the public names, resolved on first use.
 
-Importing this package costs a few milliseconds: a name's module is imported when the name is first
-asked for, so that `import cordwood` brings in no numpy, no pyarrow and no asyncio. The functions
-that open something put it on the files of this machine.
+An import of this package takes a few milliseconds. The module of a name is imported when the name
+is first accessed, so that `import cordwood` does not load numpy, pyarrow or asyncio. Functions that
+open a path use this machine's file system.
 """
 
 from typing import TYPE_CHECKING
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
     from cordwood.client import aio
     from cordwood.client.blocking import Admin, Consumer, Producer
-    from cordwood.client.record_set import ConsumedRecord
+    from cordwood.client.consumer.completed_fetch import ConsumedRecord
     from cordwood.client.serializers import Deserializers, Serializers
     from cordwood.core.errors import CordwoodError
     from cordwood.core.types import TopicPartition
     from cordwood.core.version import __version__
     from cordwood.embedded import Broker
-    from cordwood.records.batch import RecordBatch
-    from cordwood.records.builder import BatchBuilder, BatchFields
-    from cordwood.records.chunk import Request, Selection
+    from cordwood.records.batch_builder import BatchBuilder, BatchFields
+    from cordwood.records.batch_stream import batches
     from cordwood.records.columns import read_columns, read_table
     from cordwood.records.compression import Codec
+    from cordwood.records.decoder import ReadRequest, Selection
     from cordwood.records.kernels import decoder, warm
-    from cordwood.records.legacy import LegacyBatch
+    from cordwood.records.legacy_batch import LegacyBatch
     from cordwood.records.record import Record, TimestampType
-    from cordwood.records.stream import batches
-    from cordwood.workbench.partition import PartitionView
+    from cordwood.records.record_batch import RecordBatch
+    from cordwood.workbench.partition_view import PartitionView
 
 __all__ = (
     "Admin",
@@ -43,9 +43,9 @@ __all__ = (
     "LegacyBatch",
     "PartitionView",
     "Producer",
+    "ReadRequest",
     "Record",
     "RecordBatch",
-    "Request",
     "Selection",
     "Serializers",
     "TimestampType",
@@ -63,26 +63,26 @@ __all__ = (
 
 _HOMES = {
     "Admin": "cordwood.client.blocking",
-    "BatchBuilder": "cordwood.records.builder",
-    "BatchFields": "cordwood.records.builder",
+    "BatchBuilder": "cordwood.records.batch_builder",
+    "BatchFields": "cordwood.records.batch_builder",
     "Broker": "cordwood.embedded",
     "Codec": "cordwood.records.compression",
-    "ConsumedRecord": "cordwood.client.record_set",
+    "ConsumedRecord": "cordwood.client.consumer.completed_fetch",
     "Consumer": "cordwood.client.blocking",
     "CordwoodError": "cordwood.core.errors",
     "Deserializers": "cordwood.client.serializers",
-    "LegacyBatch": "cordwood.records.legacy",
-    "PartitionView": "cordwood.workbench.partition",
+    "LegacyBatch": "cordwood.records.legacy_batch",
+    "PartitionView": "cordwood.workbench.partition_view",
     "Producer": "cordwood.client.blocking",
     "Record": "cordwood.records.record",
-    "RecordBatch": "cordwood.records.batch",
-    "Request": "cordwood.records.chunk",
-    "Selection": "cordwood.records.chunk",
+    "RecordBatch": "cordwood.records.record_batch",
+    "ReadRequest": "cordwood.records.decoder",
+    "Selection": "cordwood.records.decoder",
     "Serializers": "cordwood.client.serializers",
     "TimestampType": "cordwood.records.record",
     "TopicPartition": "cordwood.core.types",
     "__version__": "cordwood.core.version",
-    "batches": "cordwood.records.stream",
+    "batches": "cordwood.records.batch_stream",
     "decoder": "cordwood.records.kernels",
     "read_columns": "cordwood.records.columns",
     "read_table": "cordwood.records.columns",
@@ -91,29 +91,29 @@ _HOMES = {
 
 
 def open_log(path: "str | PathLike[str]") -> "PartitionView":
-    """Return a read-only view of a partition's directory, live or dead, ours or Kafka's."""
+    """Return a read-only view of a partition's directory of Cordwood or of Kafka, in use or not."""
     from os.path import abspath
 
     from cordwood.core.system import SystemClock, SystemFiles
-    from cordwood.workbench.partition import open_partition
+    from cordwood.workbench.partition_view import open_partition
 
-    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints are next to the given name
     return open_partition(SystemFiles(), where, clock=SystemClock())
 
 
 def open_directory(path: "str | PathLike[str]") -> "Iterator[PartitionView]":
-    """Return an iterator over such views of every partition of a log directory."""
+    """Return an iterator over the views of all partitions in a log directory."""
     from os.path import abspath
 
     from cordwood.core.system import SystemClock, SystemFiles
-    from cordwood.workbench.partition import open_partitions
+    from cordwood.workbench.partition_view import open_partitions
 
-    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints lie beside the name given
+    where = abspath(path)  # noqa: PTH100  # keeps links: the checkpoints are next to the given name
     return open_partitions(SystemFiles(), where, clock=SystemClock())
 
 
 def __getattr__(name: str) -> object:
-    """The module of a public name is imported when the name is first asked for."""
+    """Import the module of a public name on first access."""
     if name == "aio":
         from cordwood.client import aio
 
@@ -131,5 +131,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Every public name, resolved or not."""
+    """Return every public name."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""`python -m cordwood`: the command line, for who has not its script on the path."""
+"""`python -m cordwood`: the command line, for machines without the script on the path."""
 
 from cordwood.cli import main
 

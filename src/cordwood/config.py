@@ -1,74 +1,74 @@
-"""What a broker is given when it starts, from all places; what makes no sense is refused.
+"""Startup settings of a broker from all sources, validated (Kafka: `KafkaConfig`).
 
     --set key=value            strongest
     CORDWOOD_LOG_RETENTION_MS  log.retention.ms in the environment; dots become underscores
     server.properties          weakest
 
-A key that nobody knows is refused, with the nearest that is known: a setting that is misspelt would
-otherwise be without effect, and nobody would notice. In the environment it is warned of only, since
-others put names there too. What Kafka knows and means nothing here is accepted and warned of.
+An unknown key is rejected with the most similar known one, since a misspelt setting would have no
+effect. In the environment it is only a warning, since other programs set names there too. Settings
+of Kafka without a meaning here are accepted with a warning.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cordwood.broker.settings.catalogue import declared, refuse_unknown, why_without_effect
-from cordwood.broker.settings.ignored import why_ignored
+from cordwood.broker.settings.catalogue import ensure_known, find_no_effect_reason, find_setting
+from cordwood.broker.settings.ignored import find_ignore_reason
 from cordwood.core.errors import BytesError, DamagedFileError, SettingError
 from cordwood.core.properties import read_properties
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 
 COMMAND_LINE: Final = "--set"
 ENVIRONMENT: Final = "environment"
 
 _PREFIX: Final = "CORDWOOD_"
 _OWN: Final = "cordwood."
-# Read where the package is imported, by whatever runs it.
-_NOT_A_BROKER_S: Final = frozenset({"CORDWOOD_CACHE_DIR"})
+# Read when the package is imported; not a setting of the broker.
+_OF_PACKAGE: Final = frozenset({"CORDWOOD_CACHE_DIR"})
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Sources, the strongest first, and what there is to be warned of."""
+class GivenSettings:
+    """The sources, the strongest first, and warnings for the operator."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[SettingSource, ...]
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PropertiesFile:
-    """A `server.properties`: where it is and what it holds."""
+    """A `server.properties` file: its path and content."""
 
     path: str
     content: bytes
 
 
-def read_given(
+def read_settings(
     file: PropertiesFile | None, *, environment: Mapping[str, str], overrides: Sequence[str]
-) -> Given:
-    """Return what was given, every key known and every value of its type; else raise."""
+) -> GivenSettings:
+    """Return the settings; raise SettingError for an unknown key or an invalid value."""
     warnings: list[str] = []
     sources = [
-        Source(COMMAND_LINE, _read_overrides(overrides)),
-        Source(ENVIRONMENT, dict(_read_environment(environment, warnings))),
+        SettingSource(COMMAND_LINE, _read_overrides(overrides)),
+        SettingSource(ENVIRONMENT, dict(_read_environment(environment, warnings))),
     ]
     for source in sources:
-        ensure_sound(source)
+        ensure_valid(source)
     if file is not None:
         sources.append(_read_file(file))
     for source in sources:
-        warnings += _of_no_effect(source)
-    return Given(tuple(sources), tuple(warnings))
+        warnings += _warn_without_effect(source)
+    return GivenSettings(tuple(sources), tuple(warnings))
 
 
 def environment_name(key: str) -> str:
-    """Return what a key is called in the environment."""
+    """Return the name of a key in the environment."""
     return _PREFIX + key.removeprefix(_OWN).replace(".", "_").upper()
 
 
-def _read_file(file: PropertiesFile) -> Source:
-    """Return what a file gives, every line sound that counts: of a key, the last one."""
+def _read_file(file: PropertiesFile) -> SettingSource:
+    """Return the settings of a file, validated; the last line of a key counts."""
     try:
         entries = {each.key: each for each in read_properties(file.content)}
     except BytesError as error:
@@ -81,8 +81,8 @@ def _read_file(file: PropertiesFile) -> Source:
             found=error.found,
         ) from error
     for line, key, text in entries.values():
-        ensure_sound(Source(f"{file.path}, line {line}", {key: text}))
-    return Source(file.path, {key: each.value for key, each in entries.items()})
+        ensure_valid(SettingSource(f"{file.path}, line {line}", {key: text}))
+    return SettingSource(file.path, {key: each.value for key, each in entries.items()})
 
 
 def _read_overrides(overrides: Sequence[str]) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _read_overrides(overrides: Sequence[str]) -> dict[str, str]:
         key, separator, text = override.partition("=")
         if not separator or not key.strip():
             raise SettingError(
-                f"{COMMAND_LINE} {override} gives no value",
+                f"{COMMAND_LINE} {override} has no value",
                 key=key.strip(),
                 remedy=f"write {COMMAND_LINE} key=value",
             )
@@ -103,22 +103,24 @@ def _read_environment(
     environment: Mapping[str, str], warnings: list[str]
 ) -> Iterator[tuple[str, str]]:
     for name, text in sorted(environment.items()):
-        if not name.startswith(_PREFIX) or name in _NOT_A_BROKER_S:
+        if not name.startswith(_PREFIX) or name in _OF_PACKAGE:
             continue
         plain = name.removeprefix(_PREFIX).lower().replace("_", ".")
-        keys = [key for key in (plain, _OWN + plain) if declared(key) or why_ignored(key)]
+        keys = [
+            key for key in (plain, _OWN + plain) if find_setting(key) or find_ignore_reason(key)
+        ]
         if keys:
             yield keys[0], text
         else:
-            warnings.append(f"{name} in the environment is no setting and has no effect")
+            warnings.append(f"environment: {name} is not a setting and has no effect")
 
 
-def ensure_sound(source: Source) -> None:
-    """Raise SettingError if a key is unknown or a value is not of its type."""
+def ensure_valid(source: SettingSource) -> None:
+    """Raise SettingError for an unknown key or an invalid value."""
     try:
-        refuse_unknown(source.texts)
+        ensure_known(source.texts)
         for key, text in source.texts.items():
-            setting = declared(key)
+            setting = find_setting(key)
             if setting is not None:
                 setting.parse(text, given_as=key)
     except SettingError as error:
@@ -127,8 +129,8 @@ def ensure_sound(source: Source) -> None:
         ) from error
 
 
-def _of_no_effect(source: Source) -> Iterator[str]:
+def _warn_without_effect(source: SettingSource) -> Iterator[str]:
     for key in source.texts:
-        reason = why_without_effect(key)
+        reason = find_no_effect_reason(key)
         if reason is not None:
             yield f"{source.name}: setting {key} has no effect: {reason}"

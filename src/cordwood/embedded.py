@@ -1,11 +1,11 @@
-"""A broker inside a Python program, on this machine's files, clock and sockets.
+"""Broker embedded in a Python program, on this machine's files, clock and sockets.
 
     with cordwood.Broker(data="kafka-logs") as broker:
         broker.address
 
-It is the node that `cordwood serve` runs, without what belongs to a process: signals, the standard
-output, limits. It works on an event loop in a thread of its own and shares the interpreter with its
-program, so a broker with work to do is better off in a process of its own.
+It is the node that `cordwood serve` runs, without the parts of a process: signals, standard output
+and descriptor limits. It runs on an event loop in its own thread and shares the interpreter with
+the program, so a broker under load should run as `cordwood serve`.
 """
 
 import asyncio
@@ -13,53 +13,56 @@ from collections.abc import Mapping
 from os.path import abspath
 from typing import TYPE_CHECKING, Final, Self
 
-from cordwood.broker.cleaning import CleaningMachine
-from cordwood.broker.network import Network
 from cordwood.client.loop_thread import LoopThread
-from cordwood.compaction.processes import ProcessRunner
-from cordwood.config import ensure_sound
+from cordwood.compaction.runner.process_runner import ProcessRunner
+from cordwood.config import ensure_valid
 from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
-from cordwood.core.settings import SettingValue, Source, texts_of
-from cordwood.node import Machine, Node
+from cordwood.core.ports import LoopPorts
+from cordwood.core.settings import SettingSource, SettingValue, texts_of
+from cordwood.node import Node, NodeRuntime
 from cordwood.records import kernels
 
 if TYPE_CHECKING:
     from os import PathLike
 
 _THREADS: Final = 8
-_MOST_PASSES: Final = 64
-#: A program has files of its own: logs keep so many open at the most.
-_FILES_OPEN: Final = 200
+#: The highest number of cleaning passes at a time; a thread waits for each of them.
+_MAX_PASSES: Final = 64
+#: The limit of open log files; the program needs descriptors too.
+_MAX_OPEN_FILES: Final = 200
 
 
-def this_machine(*, files_open: int, host: str) -> Machine:
-    """Return what a node stands on here, for the running loop; the caller closes it.
+def system_runtime(*, max_open_files: int, host: str) -> NodeRuntime:
+    """Return the runtime of a node on this machine, for the running loop; the caller closes it.
 
-    Passes of the cleaner run in processes of their own; a thread waits for each of them.
-    Others reach a listener that listens everywhere by the name of the host.
+    Cleaning passes run in processes. `host` is advertised for listeners on every address.
     """
     clock = system.SystemClock()
     scheduler = system.LoopScheduler(asyncio.get_running_loop(), clock)
-    return Machine(
-        files=system.SystemFiles(),
-        clock=clock,
-        scheduler=scheduler,
-        worker=system.ThreadWorker(_THREADS),
-        random=system.SystemRandom(),
-        network=Network(clock, scheduler),
-        cleaning=CleaningMachine(ProcessRunner(), system.ThreadWorker(_MOST_PASSES)),
-        files_open=files_open,
-        striders=kernels.strider,
+    return NodeRuntime(
+        ports=LoopPorts(
+            files=system.SystemFiles(),
+            clock=clock,
+            random=system.SystemRandom(),
+            scheduler=scheduler,
+            worker=system.ThreadWorker(_THREADS),
+        ),
+        network_clock=clock,
+        network_scheduler=scheduler,
+        cleaner_runner=ProcessRunner(),
+        cleaner_worker=system.ThreadWorker(_MAX_PASSES),
+        max_open_files=max_open_files,
+        striders=kernels.tail_scanner,
         inspector=kernels.inspector,
         host=host,
     )
 
 
 class Broker:
-    """Serves from `start` to `close`, or for as long as a `with` block lasts.
+    """Serves from `start` to `close`, or inside a `with` block.
 
-    `config` are settings by Kafka's names. Port 0 is any free one: `address` says which.
+    `config` has settings by Kafka's names. Port 0 stands for any free port, which `address` has.
     """
 
     def __init__(
@@ -69,24 +72,24 @@ class Broker:
         listen: str = "127.0.0.1:0",
         config: Mapping[str, SettingValue] | None = None,
     ) -> None:
-        where = {"log.dirs": abspath(data), "listeners": f"PLAINTEXT://{listen}"}  # noqa: PTH100  # keeps links
-        self._given = Source("cordwood.Broker", {**where, **texts_of(config or {})})
+        texts = {"log.dirs": abspath(data), "listeners": f"PLAINTEXT://{listen}"}  # noqa: PTH100  # keeps links
+        self._given = SettingSource("cordwood.Broker", {**texts, **texts_of(config or {})})
         self._thread: LoopThread | None = None
         self._node: Node | None = None
-        self._machine: Machine | None = None
+        self._runtime: NodeRuntime | None = None
 
     @property
     def address(self) -> str:
-        """Where clients connect to, as `host:port`; of several listeners, the first."""
+        """The bootstrap address as `host:port`, of the first listener."""
         if self._node is None:
             raise InvalidRequestError("the broker is not started; use it in a with block")
         return str(next(iter(self._node.addresses.values())))
 
     def start(self) -> None:
-        """Serve; SettingError, LogDirectoryError or ListenError if that cannot be done."""
+        """Start to serve; raise SettingError, LogDirectoryError or ListenError if that fails."""
         if self._node is not None:
             raise InvalidRequestError("the broker is started already")
-        ensure_sound(self._given)
+        ensure_valid(self._given)
         self._thread = LoopThread("cordwood-broker", owner="broker")
         try:
             self._thread.run(self._start())
@@ -95,7 +98,7 @@ class Broker:
             raise
 
     def close(self) -> None:
-        """Answer what is at work and leave the data as a clean stop leaves them."""
+        """Complete the requests in progress, then shut down cleanly."""
         if self._thread is not None:
             self._thread.end(self._stop)
 
@@ -107,8 +110,8 @@ class Broker:
         self.close()
 
     async def _start(self) -> None:
-        self._machine = this_machine(files_open=_FILES_OPEN, host="localhost")
-        node = Node([self._given], self._machine)
+        self._runtime = system_runtime(max_open_files=_MAX_OPEN_FILES, host="localhost")
+        node = Node([self._given], self._runtime)
         await node.start()
         self._node = node
         if kernels.is_warm():
@@ -118,5 +121,5 @@ class Broker:
         node, self._node = self._node, None
         if node is not None:
             await node.stop()
-        if self._machine is not None:
-            self._machine.close()
+        if self._runtime is not None:
+            self._runtime.close()

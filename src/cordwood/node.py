@@ -1,11 +1,11 @@
-"""One broker, put together and taken apart again: the only place that knows all of its parts.
+"""Composition of one broker: startup and shutdown of all its parts (Kafka: `BrokerServer`).
 
-    start   log directories -> metadata -> configuration -> logs -> topics -> pages -> server
-            -> upkeep
-    stop    the same, from the end: no timers any more, then no requests, then the logs are closed
+    start   log directories -> metadata -> configuration -> logs -> topics -> status pages
+            -> socket server -> maintenance tasks
+    stop    the reverse order: timers, then requests, then logs
 
-What has been opened when a start fails is closed again. A node runs on the event loop that it is
-started on, and stands on a `Machine`: the ports, of this machine or of one in memory.
+A failed start closes everything that it has opened. A node runs on the event loop that starts it,
+over a `NodeRuntime`: ports and engines of this machine, or of a test.
 """
 
 import asyncio
@@ -15,224 +15,241 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
-from cordwood.broker.adoption import open_metadata
-from cordwood.broker.broker import Broker
-from cordwood.broker.cleaning import CleaningMachine, make_cleaner
-from cordwood.broker.configs import BrokerConfigs
-from cordwood.broker.configuring import ConfigChanges
-from cordwood.broker.connection import Handle
+from cordwood.broker.cleaner_service import make_cleaner
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.listeners import (
+    ListenerEndpoint,
+    ListenerSettings,
+    is_wildcard,
+    listeners_of,
+)
+from cordwood.broker.config.log_manager_settings import (
+    follow_config_changes,
+    maintenance_settings,
+    manager_settings,
+)
+from cordwood.broker.config.stored_configs import load_configs
 from cordwood.broker.dispatch import Dispatch
-from cordwood.broker.errand import Errand
-from cordwood.broker.features import Features
-from cordwood.broker.fetch_sessions import FetchSessions
-from cordwood.broker.hosting import HostingTools
-from cordwood.broker.image import BrokerImage, ClusterImage
-from cordwood.broker.kept_configs import load_configs
-from cordwood.broker.late_inspector import LateInspector
-from cordwood.broker.listeners import Endpoint, ListenerSettings, is_anywhere, listeners_of
-from cordwood.broker.log_settings import keep_current, manager_settings, upkeep_settings
-from cordwood.broker.log_sizes import LogSizes
-from cordwood.broker.loop_watch import LoopWatch, log_slow_call
-from cordwood.broker.metadata import Metadata
-from cordwood.broker.metadata_writer import MetadataWriter
-from cordwood.broker.network import Network
-from cordwood.broker.partition import PartitionTools
-from cordwood.broker.partitions import Partitions
-from cordwood.broker.producer_ids import ProducerIds, block_taker
-from cordwood.broker.reconciling import reconcile
-from cordwood.broker.server import Server
-from cordwood.broker.server_settings import live_server_settings, server_listeners
+from cordwood.broker.metadata.metadata_adoption import open_metadata
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import BrokerImage, ClusterImage
+from cordwood.broker.metadata.metadata_writer import MetadataWriter
+from cordwood.broker.metadata.producer_id_manager import ProducerIdManager, block_allocator
+from cordwood.broker.network.connection import Handle
+from cordwood.broker.network.socket_server import SocketServer
+from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
+from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.process.lazy_inspector import LazyInspector
+from cordwood.broker.process.log_sizes import LogSizes
+from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
+from cordwood.broker.process.periodic_task import PeriodicTask
+from cordwood.broker.process.status_server import StatusPage, StatusServer
+from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
-from cordwood.broker.status_page import Page, StatusServer
-from cordwood.broker.topics import Topics, TopicTools
+from cordwood.broker.topics.config_changes import ConfigChanges
+from cordwood.broker.topics.log_reconciliation import reconcile
+from cordwood.broker.topics.topic_hosting import TopicHosting
+from cordwood.broker.topics.topic_manager import TopicManager
+from cordwood.compaction.cleaning_job import CleanerRunner
 from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
-from cordwood.core.ports import Clock, Files, Random, Scheduler, Worker
-from cordwood.core.settings import DEFAULT_SOURCE, Source
+from cordwood.core.ports import Clock, LoopPorts, Scheduler, Worker
+from cordwood.core.settings import DEFAULT_SOURCE, SettingSource
 from cordwood.core.version import __version__
 from cordwood.observability.exposition import CONTENT_TYPE, expose
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
-from cordwood.records.inspect import Inspector, PlainInspector
-from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.directories import FIRST_NODE_ID, Owner, give_back, open_directories
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.flusher import Flusher
-from cordwood.storage.log_directory import LogDirectory
-from cordwood.storage.manager import LogManager
-from cordwood.storage.stock import ManagerTools
-from cordwood.storage.upkeep import Upkeep
+from cordwood.records.record_checks import Inspector, PlainInspector
+from cordwood.records.tail_scan import TailScanners, no_tail_scanner
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.manager.log_directories import (
+    FIRST_NODE_ID,
+    DirectoryOwner,
+    give_back,
+    open_directories,
+)
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.log_manager import LogManager, ManagerOptions
+from cordwood.storage.manager.log_startup import load_logs
+from cordwood.storage.manager.maintenance_tasks import MaintenanceTasks
 
 _log = logging.getLogger(__name__)
 
-#: How long requests at work may take when the node stops.
-GRACE_MS: Final = 5_000
-#: After how long logs are tried again that could not be made.
+#: The time that requests in progress have at shutdown.
+SHUTDOWN_GRACE_MS: Final = 5_000
+#: The interval between attempts to create logs that could not be created.
 RETRY_MS: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What a node stands on. Logs and the network each have a time of their own."""
+class NodeRuntime:
+    """The ports and engines of a node.
 
-    files: Files
-    clock: Clock
-    scheduler: Scheduler
-    worker: Worker
-    random: Random
-    network: Network
-    cleaning: CleaningMachine
-    files_open: int = 1000
-    striders: Striders = no_strider
-    #: What records are checked with once it has been loaded; until then they are checked plainly.
+    `ports` serve the logs. The network has a clock and a scheduler of its own, in real time, so
+    that a test can move the clock of the logs.
+    """
+
+    ports: LoopPorts
+    network_clock: Clock
+    network_scheduler: Scheduler
+    cleaner_runner: CleanerRunner
+    cleaner_worker: Worker
+    max_open_files: int = 1000
+    striders: TailScanners = no_tail_scanner
+    #: Loads the record checks that replace the plain ones; called on the worker.
     inspector: Callable[[], Inspector] = PlainInspector
-    #: Where a listener is reached that listens everywhere.
+    #: The host that is advertised for a listener on every address.
     host: str = "localhost"
 
     def close(self) -> None:
-        """Let the threads end, once no node stands on it any more."""
-        self.worker.close()
-        self.cleaning.worker.close()
-
-
-class _Ground(NamedTuple):
-    """What a broker stands on in turn: logs that are not loaded yet, and who says how they live."""
-
-    manager: LogManager
-    flusher: Flusher
-    configs: BrokerConfigs
+        """Join the worker threads, after all nodes have stopped."""
+        self.ports.worker.close()
+        self.cleaner_worker.close()
 
 
 class Node:
-    """A broker that can be started and stopped, once.
+    """A broker that is started and stopped once.
 
-    `given` are the sources of its settings, the strongest first. `around` is laid around what
-    answers requests, for those who want to get in between.
+    `given` are the sources of its settings, the strongest first. `around` wraps the handler of all
+    requests; fault injection uses it.
     """
 
     def __init__(
         self,
-        given: Sequence[Source],
-        machine: Machine,
+        given: Sequence[SettingSource],
+        runtime: NodeRuntime,
         *,
         around: Callable[[Handle], Handle] = lambda handle: handle,
     ) -> None:
         self.metrics = Metrics()
         self.addresses: Mapping[str, Address] = MappingProxyType({})
         self._given = given
-        self._machine = machine
+        self._runtime = runtime
         self._around = around
         self._opened = AsyncExitStack()
-        self._inspector = LateInspector(machine.worker)
+        self._inspector = LazyInspector(runtime.ports.worker)
 
-    async def start(self) -> Broker:
-        """Serve; what there was to be told of on the way is in the log."""
+    async def start(self) -> BrokerServices:
+        """Start all parts and serve; facts for the operator are logged."""
         try:
-            ground = self._take_directories()
-            broker = self._make_broker(ground)
-            await self._show(broker)
-            await self._serve(broker)
-            self._look_after(ground, broker.topics)
+            configs, directories = self._lock_directories()
+            manager, flusher = self._make_manager(configs, directories)
+            broker = self._make_services(configs, manager, flusher)
+            await self._start_status_server(broker)
+            await self._start_socket_server(broker)
+            self._start_maintenance(broker, flusher)
         except BaseException:
             await self._opened.aclose()
             raise
         return broker
 
     async def stop(self) -> None:
-        """Answer what is at work, then leave every directory as a clean stop leaves it."""
+        """Complete the requests in progress, then shut down every log directory cleanly."""
         await self._opened.aclose()
 
     def use_kernels(self) -> None:
-        """Check records with the machine's inspector, which is loaded when the first ones come."""
-        self._inspector.offer(self._machine.inspector)
+        """Replace the plain record checks by the runtime's, loaded at the first batch."""
+        self._inspector.offer(self._runtime.inspector)
 
     # -- the steps of a start
 
-    def _take_directories(self) -> _Ground:
-        """Lock the log directories, and make who looks after their logs; none is opened yet."""
+    def _lock_directories(self) -> tuple[BrokerConfigs, Sequence[LogDirectory]]:
+        """Validate the settings and lock the log directories; no log is opened yet."""
         _ensure_listeners(self._given)
-        machine, resolved = self._machine, BROKER_SETTINGS.resolve(self._given)
+        ports, resolved = self._runtime.ports, BROKER_SETTINGS.resolve(self._given)
         paths, node_id = resolved["log.dirs"].value, resolved["node.id"]
         if not isinstance(paths, tuple) or not paths:
             raise SettingError(
-                "no log directory is named", key="log.dirs", remedy="give log.dirs, or --data DIR"
+                "setting log.dirs is empty", key="log.dirs", remedy="give log.dirs, or --data DIR"
             )
         is_node_given = node_id.source != DEFAULT_SOURCE and isinstance(node_id.value, int)
-        owner = Owner(
+        owner = DirectoryOwner(
             node_id=int(str(node_id.value)) if is_node_given else None,
-            random=machine.random,
+            random=ports.random,
             on_event=_warn,
         )
-        directories = open_directories(machine.files, paths, owner=owner)
+        directories = open_directories(ports.files, paths, owner=owner)
         self._opened.callback(give_back, directories)
         _, own_id = _identity(directories)
-        configs = BrokerConfigs(own_id, self._given)
-        tools = ManagerTools(
-            files=machine.files,
-            clock=machine.clock,
-            scheduler=machine.scheduler,
-            worker=machine.worker,
-            random=machine.random,
-            table=FileTable(machine.files, machine.files_open),
+        return BrokerConfigs(own_id, self._given), directories
+
+    def _make_manager(
+        self, configs: BrokerConfigs, directories: Sequence[LogDirectory]
+    ) -> tuple[LogManager, LogFlusher]:
+        """Make the log manager and its flusher; the manager follows the settings from here on."""
+        runtime = self._runtime
+        options = ManagerOptions(
+            open_files=OpenFileCache(runtime.ports.files, runtime.max_open_files),
             call_soon=asyncio.get_running_loop().call_soon_threadsafe,
             on_event=_warn,
-            striders=machine.striders,
+            striders=runtime.striders,
         )
-        manager = LogManager(directories, tools, manager_settings(configs))
+        manager = LogManager(directories, runtime.ports, manager_settings(configs), options)
         self._opened.callback(manager.close)
         seconds = self.metrics.histogram("cordwood_flush_seconds")
-        flusher = Flusher(manager, flushed=lambda took_ms: seconds.observe(took_ms / 1000))
+        flusher = LogFlusher(manager, flushed=lambda took_ms: seconds.observe(took_ms / 1000))
         self._opened.callback(flusher.close)
-        self._opened.callback(keep_current(manager, configs).stop)
-        return _Ground(manager, flusher, configs)
+        self._opened.callback(follow_config_changes(manager, configs).stop)
+        return manager, flusher
 
-    def _make_broker(self, ground: _Ground) -> Broker:
-        """Read the metadata, open the logs, and put together what answers requests."""
-        machine, (manager, flusher, configs) = self._machine, ground
-        store, adopted = open_metadata(
-            manager.directories, node_id=configs.node_id, random=machine.random
-        )
+    def _make_services(
+        self, configs: BrokerConfigs, manager: LogManager, flusher: LogFlusher
+    ) -> BrokerServices:
+        """Read the metadata, load the logs, and compose the services of the handlers."""
+        runtime, random = self._runtime, self._runtime.ports.random
+        store, adopted = open_metadata(manager.directories, node_id=configs.node_id, random=random)
         self._opened.callback(store.close)
         if adopted is not None:
             _log.info("directories adopted", extra=fields(what=str(adopted)))
         load_configs(store, configs, on_event=_warn)
-        manager.load()
-        tools = PartitionTools(manager, flusher, self._inspector.now)
-        partitions = Partitions(tools, self.metrics)
-        hosting = HostingTools(manager, partitions, _warn)
+        load_logs(manager)
+        partitions = HostedPartitions(
+            manager, flusher, inspector=self._inspector.get, metrics=self.metrics
+        )
+        hosting = TopicHosting(manager, partitions, _warn)
         cluster_id, _ = _identity(manager.directories)
         empty = ClusterImage(cluster_id=cluster_id, controller_id=configs.node_id, brokers={})
-        metadata = Metadata(reconcile(store, hosting, image=empty))
-        writer = MetadataWriter(store, machine.worker)
+        metadata = MetadataCache(reconcile(store, hosting, image=empty))
+        writer = MetadataWriter(store, runtime.ports.worker)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
-        return Broker(
-            network=machine.network,
-            features=Features(),
+        return BrokerServices(
+            clock=runtime.network_clock,
+            scheduler=runtime.network_scheduler,
+            features=BrokerFeatures(),
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
-            topics=Topics(TopicTools(writer, configs, metadata, hosting, machine.random)),
+            topics=TopicManager(
+                writer, configs=configs, metadata=metadata, hosting=hosting, random=random
+            ),
             logs=manager,
             partitions=partitions,
-            sessions=FetchSessions(machine.random, slots),
-            producer_ids=ProducerIds(block_taker(writer, configs.node_id)),
+            sessions=FetchSessionCache(random, slots),
+            producer_ids=ProducerIdManager(block_allocator(writer, configs.node_id)),
         )
 
-    async def _serve(self, broker: Broker) -> None:
-        """Open the listeners; nobody is answered before it is known where they are."""
+    async def _start_socket_server(self, broker: BrokerServices) -> None:
+        """Open the listeners, then publish their endpoints."""
         configs, metadata = broker.configs, broker.metadata
         listeners = listeners_of(configs).listeners
-        handle = self._around(Dispatch(broker, self.metrics).handle)
-        settings = live_server_settings(configs, listeners)
-        server = Server(handle, settings, network=self._machine.network, metrics=self.metrics)
-        self._opened.push_async_callback(server.stop, GRACE_MS)
+        server = SocketServer(
+            self._around(Dispatch(broker, self.metrics).handle),
+            live_server_settings(configs, listeners),
+            clock=broker.clock,
+            scheduler=broker.scheduler,
+            metrics=self.metrics,
+        )
+        self._opened.push_async_callback(server.stop, SHUTDOWN_GRACE_MS)
+        # No request is handled before the endpoints are published: there is no await in between.
         bound = await server.start(server_listeners(configs, listeners))
         self.addresses = MappingProxyType({**bound, **self.addresses})
         endpoints = {
-            each.name: _endpoint(each, bound[each.name], self._machine.host) for each in listeners
+            each.name: _endpoint(each, bound[each.name], self._runtime.host) for each in listeners
         }
         rack = configs.text("broker.rack") or None
         me = BrokerImage(configs.node_id, MappingProxyType(endpoints), rack)
@@ -240,63 +257,67 @@ class Node:
             replace(metadata.image, brokers={me.node_id: me}, epoch=metadata.image.epoch + 1)
         )
 
-    def _look_after(self, ground: _Ground, topics: Topics) -> None:
-        """Begin what is done to logs again and again."""
-        manager, flusher, configs = ground
-        retrying = Errand(topics.retry)
-        self._opened.push_async_callback(retrying.stop)
-        self._opened.callback(self._machine.scheduler.every(RETRY_MS, retrying.begin).cancel)
-        upkeep = Upkeep(manager, flusher, upkeep_settings(configs))
+    def _start_maintenance(self, broker: BrokerServices, flusher: LogFlusher) -> None:
+        """Start the periodic tasks over logs, the cleaner, and the watchdog if it is on."""
+        runtime, manager, configs = self._runtime, broker.logs, broker.configs
+        retry = PeriodicTask(broker.topics.retry)
+        self._opened.push_async_callback(retry.stop)
+        self._opened.callback(runtime.ports.scheduler.every(RETRY_MS, retry.begin).cancel)
+        upkeep = MaintenanceTasks(manager, flusher, maintenance_settings(configs))
         self._opened.callback(upkeep.stop)
         upkeep.start()
         cleaner = make_cleaner(
-            manager, self._machine.cleaning, configs=configs, metrics=self.metrics
+            manager,
+            runner=runtime.cleaner_runner,
+            worker=runtime.cleaner_worker,
+            configs=configs,
+            metrics=self.metrics,
         )
         self._opened.callback(cleaner.close)
         cleaner.start()
         slow_ms = configs.integer("cordwood.slow.call.ms")
         if slow_ms > 0:
-            watch = LoopWatch(self._machine.network.clock, slow_ms, report=self._report_slow_call)
-            self._opened.callback(watch.stop)
-            watch.start()
+            watchdog = LoopWatchdog(broker.clock, slow_ms, report=self._report_slow_call)
+            self._opened.callback(watchdog.stop)
+            watchdog.start()
 
-    def _report_slow_call(self, took_ms: float, place: str) -> None:
+    def _report_slow_call(self, took_ms: float, stack: str) -> None:
         self.metrics.counter("cordwood_slow_calls_total").add()
-        log_slow_call(took_ms, place)
+        log_slow_call(took_ms, stack)
 
-    async def _show(self, broker: Broker) -> None:
-        """Let others see how the broker is, if a place for that was named.
+    async def _start_status_server(self, broker: BrokerServices) -> None:
+        """Register the gauges, and serve the status pages if they have an address.
 
-        One that cannot be had ends the start before a client has been answered. Nobody is shown a
-        page before the broker serves: the loop has no turn until it does.
+        An address that cannot be bound fails the start before a client has had a response. No page
+        is served before the broker serves, since the loop has no turn until then.
         """
         configs = broker.configs
-        _feed(self.metrics, broker, started_ms=self._machine.network.clock.now_ms())
+        _register_gauges(self.metrics, broker, started_ms=broker.clock.now_ms())
         sizes = LogSizes(broker.logs)
         self.metrics.read("cordwood_log_bytes", lambda: sizes.by_topic)
-        where = page_address(configs.text(METRICS_LISTENER))
-        if where is None:
+        address = page_address(configs.text(METRICS_LISTENER))
+        if address is None:
             return
         pages = {
-            "/metrics": lambda: Page(
+            "/metrics": lambda: StatusPage(
                 chain(sizes.measure(), expose(self.metrics)), content_type=CONTENT_TYPE
             ),
             "/healthz": lambda: _health(broker),
         }
-        server = StatusServer(pages, self._machine.network)
+        server = StatusServer(pages, clock=broker.clock, scheduler=broker.scheduler)
         self._opened.callback(server.stop)
-        self.addresses = MappingProxyType({"metrics": await server.start(where)})
+        self.addresses = MappingProxyType({"metrics": await server.start(address)})
 
 
-def _ensure_listeners(given: Sequence[Source]) -> None:
-    """Refuse what cannot be listened on while no directory has been touched."""
+def _ensure_listeners(given: Sequence[SettingSource]) -> None:
+    """Raise for invalid listeners, before any log directory is touched."""
     configs = BrokerConfigs(FIRST_NODE_ID, given)
     listeners_of(configs)
     page_address(configs.text(METRICS_LISTENER))
 
 
-def _feed(metrics: Metrics, broker: Broker, *, started_ms: int) -> None:
-    """Let metrics say what can be read at any time."""
+def _register_gauges(metrics: Metrics, broker: BrokerServices, *, started_ms: int) -> None:
+    """Set the constant gauges, and register those that are read at each scrape."""
     metadata, logs = broker.metadata, broker.logs
     metrics.gauge(
         "cordwood_info", __version__, metadata.image.cluster_id, str(broker.configs.node_id)
@@ -304,38 +325,38 @@ def _feed(metrics: Metrics, broker: Broker, *, started_ms: int) -> None:
     metrics.gauge("cordwood_start_time_seconds").set(started_ms / 1000)
     metrics.read("cordwood_topics", lambda: {(): len(metadata.image.topics)})
     metrics.read("cordwood_partitions", lambda: {(): len(logs.logs)})
-    metrics.read("cordwood_partitions_offline", lambda: {(): _offline(metadata)})
+    metrics.read("cordwood_partitions_offline", lambda: {(): _count_offline(metadata)})
     metrics.read("cordwood_fetch_sessions", lambda: {(): len(broker.sessions)})
 
 
-def _offline(metadata: Metadata) -> int:
+def _count_offline(metadata: MetadataCache) -> int:
     return sum(map(len, metadata.image.leaderless.values()))
 
 
-def _health(broker: Broker) -> Page:
+def _health(broker: BrokerServices) -> StatusPage:
     if broker.logs.is_serving:
-        return Page(["serving\n"])
-    return Page(["no log directory can be used\n"], "503 Service Unavailable")
+        return StatusPage(["serving\n"])
+    return StatusPage(["no log directory is online\n"], "503 Service Unavailable")
 
 
-def _endpoint(listener: ListenerSettings, bound: Address, host: str) -> Endpoint:
-    """Return where clients reach a listener: as it says, else where it listens."""
-    said = listener.advertised
-    if said is not None:
-        return replace(said, port=said.port or bound.port)
-    return Endpoint(
-        listener.name, host if is_anywhere(listener.host) else listener.host, bound.port
+def _endpoint(listener: ListenerSettings, bound: Address, host: str) -> ListenerEndpoint:
+    """Return the endpoint for clients: the advertised one, else the bound one."""
+    advertised = listener.advertised
+    if advertised is not None:
+        return replace(advertised, port=advertised.port or bound.port)
+    return ListenerEndpoint(
+        listener.name, host if is_wildcard(listener.host) else listener.host, bound.port
     )
 
 
 def _identity(directories: Sequence[LogDirectory]) -> tuple[str, int]:
-    """Return which cluster and node all directories say they are of."""
+    """Return the cluster id and the node id of all directories."""
     meta = next(each.meta for each in directories if each.is_online and each.meta is not None)
-    assert meta.cluster_id is not None, "a directory that is used says which cluster it is of"
-    assert meta.node_id is not None, "a directory that is used says which node it is of"
+    assert meta.cluster_id is not None, "an online directory has a cluster id"
+    assert meta.node_id is not None, "an online directory has a node id"
     return meta.cluster_id, meta.node_id
 
 
 def _warn(words: str) -> None:
-    """Tell the operator; any thread may."""
+    """Log a line for the operator. Thread-safe."""
     _log.warning("attention", extra=fields(what=words))

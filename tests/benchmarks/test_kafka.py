@@ -1,4 +1,4 @@
-"""The benchmarks beside a running Kafka run, small, so that they cannot rot."""
+"""The benchmarks next to a running Kafka run, with small numbers, so that they cannot rot."""
 
 import os
 

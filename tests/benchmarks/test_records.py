@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.micro.records import segment
-from cordwood.records.stream import batches
+from cordwood.records.batch_stream import batches
 
 
 def test_benchmarks_write_every_figure_when_small(

@@ -1,4 +1,4 @@
-"""Figures are kept by their names, whoever has measured them."""
+"""Figures are stored by their names, in one file for all benchmarks."""
 
 import json
 from pathlib import Path

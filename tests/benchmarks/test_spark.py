@@ -1,4 +1,4 @@
-"""The benchmark beside Spark's own connector runs, small, so that it cannot rot."""
+"""The benchmark next to Spark's own connector runs, with small numbers, so that it cannot rot."""
 
 import os
 

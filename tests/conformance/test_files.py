@@ -1,13 +1,13 @@
-"""The Files port: what the machine's file system and the one in memory both do."""
+"""Conformance tests of the Files port, for the operating system and the file system in memory."""
 
 from pathlib import Path
 
 import pytest
 
-from cordwood.core.ports import Files, Kind
+from cordwood.core.ports import FileKind, Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TimestampMs
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
 
 
 @pytest.fixture(params=["system", "memory"])
@@ -26,8 +26,11 @@ def test_append_returns_where_the_bytes_begin(place: tuple[Files, str]) -> None:
     positions = [file.append(b"one"), file.append(memoryview(b"two"))]
 
     assert positions == [0, 3]
-    assert (file.size, file.pread(4, 1), file.pread(9, 4)) == (6, b"netw", b"wo")
-    assert (file.pread(5, 6), file.path) == (b"", f"{root}/a")
+    assert file.size == 6
+    assert file.pread(4, 1) == b"netw"
+    assert file.pread(9, 4) == b"wo"
+    assert file.pread(5, 6) == b""
+    assert file.path == f"{root}/a"
 
 
 def test_pread_into_fills_what_there_is(place: tuple[Files, str]) -> None:
@@ -61,8 +64,9 @@ def test_file_grows_by_preallocation_and_shrinks_by_truncation(place: tuple[File
     grown = file.size
     file.truncate(2)
 
-    assert (grown, file.pread(9, 0)) == (8, b"\0\0")
-    with pytest.raises(ValueError, match="cannot be cut to 3"):
+    assert grown == 8
+    assert file.pread(9, 0) == b"\0\0"
+    with pytest.raises(ValueError, match="cannot be truncated to 3"):
         file.truncate(3)
 
 
@@ -75,7 +79,9 @@ def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -
     file.close()
     file.close()
 
-    assert (part.position, part.length, bytes(part.read())) == (2, 3, b"234")
+    assert part.position == 2
+    assert part.length == 3
+    assert bytes(part.read()) == b"234"
     assert part.descriptor is None or part.descriptor >= 0
     part.release()
     part.release()
@@ -118,7 +124,9 @@ def test_map_outlives_the_file(place: tuple[Files, str]) -> None:
     view = file.map()
     file.close()
 
-    assert (bytes(view), view.readonly, bytes(empty)) == (b"abc", True, b"")
+    assert bytes(view) == b"abc"
+    assert view.readonly
+    assert bytes(empty) == b""
 
 
 def test_create_and_open_refuse_what_does_not_fit(place: tuple[Files, str]) -> None:
@@ -187,8 +195,8 @@ def test_names_are_listed_by_what_they_stand_for(place: tuple[Files, str]) -> No
     files.create(f"{root}/b")
     files.create(f"{root}/a")
 
-    assert files.list(root, Kind.FILE) == ["a", "b"]
-    assert files.list(root, Kind.DIRECTORY) == ["d"]
+    assert files.list(root, FileKind.FILE) == ["a", "b"]
+    assert files.list(root, FileKind.DIRECTORY) == ["d"]
 
 
 def test_name_that_is_too_long_is_refused(place: tuple[Files, str]) -> None:
@@ -218,7 +226,7 @@ def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
 
     files.set_modified(f"{root}/a", TimestampMs(1_600_000_000_123))
 
-    assert files.stat(f"{root}/a") == (3, 1_600_000_000_123, Kind.FILE)
+    assert files.stat(f"{root}/a") == (3, 1_600_000_000_123, FileKind.FILE)
     assert files.stat(root).is_directory
 
 

@@ -1,13 +1,13 @@
-"""The MetadataStore port: what the file and the memory both keep to."""
+"""Conformance tests of the MetadataStore port, for the metadata file and the store in memory."""
 
 import pytest
 
-from cordwood.broker.metadata_file import MetadataFile
+from cordwood.broker.metadata.metadata_file import MetadataFile
 from cordwood.core.errors import MetadataConflictError
-from cordwood.core.nodes import CreateNode, DeleteNode, Node, SetNode
 from cordwood.core.ports import MetadataStore
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.metadata import MemoryMetadata
+from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNode
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.memory_metadata import MemoryMetadata
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -18,9 +18,9 @@ def store(request: pytest.FixtureRequest) -> MetadataStore:
 
 
 def test_store_has_what_was_created(store: MetadataStore) -> None:
-    store.multi([CreateNode("/a", b"\xff data")])
+    store.multi([CreateZNode("/a", b"\xff data")])
 
-    assert store.get("/a") == Node(b"\xff data", 0)
+    assert store.get("/a") == ZNode(b"\xff data", 0)
 
 
 def test_store_has_nothing_under_other_paths(store: MetadataStore) -> None:
@@ -29,30 +29,32 @@ def test_store_has_nothing_under_other_paths(store: MetadataStore) -> None:
 
 
 def test_set_raises_the_version(store: MetadataStore) -> None:
-    store.multi([CreateNode("/a", b"1"), SetNode("/a", b"2")])
-    store.multi([SetNode("/a", b"3", version=1)])
+    store.multi([CreateZNode("/a", b"1"), SetZNode("/a", b"2")])
+    store.multi([SetZNode("/a", b"3", version=1)])
 
-    assert store.get("/a") == Node(b"3", 2)
+    assert store.get("/a") == ZNode(b"3", 2)
 
 
 def test_children_are_the_names_right_below(store: MetadataStore) -> None:
-    store.multi([CreateNode("/a"), CreateNode("/a/c"), CreateNode("/a/b"), CreateNode("/a/b/x")])
+    store.multi(
+        [CreateZNode("/a"), CreateZNode("/a/c"), CreateZNode("/a/b"), CreateZNode("/a/b/x")]
+    )
 
     assert store.children("/a") == ["b", "c"]
     assert store.children("/") == ["a"]
 
 
 def test_deleted_node_is_gone(store: MetadataStore) -> None:
-    store.multi([CreateNode("/a"), CreateNode("/b")])
+    store.multi([CreateZNode("/a"), CreateZNode("/b")])
 
-    store.multi([DeleteNode("/a", version=0)])
+    store.multi([DeleteZNode("/a", version=0)])
 
     assert store.get("/a") is None
     assert store.children("/") == ["b"]
 
 
 def test_multi_sees_its_own_changes(store: MetadataStore) -> None:
-    store.multi([CreateNode("/a"), CreateNode("/a/b"), DeleteNode("/a/b"), DeleteNode("/a")])
+    store.multi([CreateZNode("/a"), CreateZNode("/a/b"), DeleteZNode("/a/b"), DeleteZNode("/a")])
 
     assert store.children("/") == []
 
@@ -60,26 +62,26 @@ def test_multi_sees_its_own_changes(store: MetadataStore) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     (
-        ([CreateNode("/a")], "/a: there is such a node already"),
-        ([CreateNode("/x/y")], "/x/y: there is no node above it"),
-        ([CreateNode("x")], "x: this is no path of a node"),
-        ([SetNode("/x", b"")], "/x: there is no such node"),
-        ([SetNode("/a", b"", version=4)], "/a: it has version 0, not 4"),
-        ([DeleteNode("/x")], "/x: there is no such node"),
-        ([DeleteNode("/a/b", version=1)], "/a/b: it has version 0, not 1"),
-        ([DeleteNode("/a")], "/a: there are nodes below it"),
-        ([DeleteNode("/a/b"), CreateNode("/a/c"), DeleteNode("/a")], "there are nodes below it"),
+        ([CreateZNode("/a")], "/a: the node already exists"),
+        ([CreateZNode("/x/y")], "/x/y: the parent node does not exist"),
+        ([CreateZNode("x")], "x: not a node path"),
+        ([SetZNode("/x", b"")], "/x: the node does not exist"),
+        ([SetZNode("/a", b"", version=4)], "/a: the node has version 0, not 4"),
+        ([DeleteZNode("/x")], "/x: the node does not exist"),
+        ([DeleteZNode("/a/b", version=1)], "/a/b: the node has version 0, not 1"),
+        ([DeleteZNode("/a")], "/a: the node has children"),
+        ([DeleteZNode("/a/b"), CreateZNode("/a/c"), DeleteZNode("/a")], "the node has children"),
     ),
 )
 def test_multi_changes_nothing_when_one_change_cannot_be(
     store: MetadataStore,
-    changes: list[CreateNode | SetNode | DeleteNode],
+    changes: list[CreateZNode | SetZNode | DeleteZNode],
     problem: str,
 ) -> None:
-    store.multi([CreateNode("/a"), CreateNode("/a/b")])
+    store.multi([CreateZNode("/a"), CreateZNode("/a/b")])
 
     with pytest.raises(MetadataConflictError, match=problem):
-        store.multi([CreateNode("/before"), *changes])
+        store.multi([CreateZNode("/before"), *changes])
 
     assert store.children("/") == ["a"]
-    assert store.get("/a/b") == Node(b"")
+    assert store.get("/a/b") == ZNode(b"")

@@ -1,10 +1,10 @@
-"""The Random port: what real and seeded chance both keep to."""
+"""Conformance tests of the Random port, for the system's and the seeded random source."""
 
 import pytest
 
 from cordwood.core.ports import Random
 from cordwood.core.system import SystemRandom
-from cordwood.testing.random import SeededRandom
+from cordwood.testing.seeded_random import SeededRandom
 
 
 @pytest.fixture(params=["system", "seeded"])

@@ -1,19 +1,19 @@
-"""The SegmentSource port: what a directory's source does over both kinds of files."""
+"""Conformance tests of the SegmentSource port over both kinds of files."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from cordwood.core.ports import Files, Kind, SegmentSource
+from cordwood.core.ports import FileKind, Files, SegmentSource
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TimestampMs
-from cordwood.storage.source import DirectorySource
-from cordwood.testing.files import MemoryFiles
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.testing.memory_files import MemoryFiles
 
 
 class Place(NamedTuple):
-    """A source, and its owner's way to the same files."""
+    """A source, and its owner's access to the same files."""
 
     source: SegmentSource
     files: Files
@@ -41,7 +41,8 @@ def test_source_lists_names_in_order_as_they_are_now(place: Place) -> None:
     before = place.source.list()
     place.write("a", b"")
 
-    assert (before, place.source.list()) == (["b"], ["a", "b"])
+    assert before == ["b"]
+    assert place.source.list() == ["a", "b"]
     assert place.source.path == place.root
 
 
@@ -50,7 +51,7 @@ def test_source_tells_size_time_and_kind(place: Place) -> None:
     place.files.set_modified(f"{place.root}/a", TimestampMs(1_600_000_000_123))
     place.files.make_directory(f"{place.root}/d")
 
-    assert place.source.stat("a") == (3, 1_600_000_000_123, Kind.FILE)
+    assert place.source.stat("a") == (3, 1_600_000_000_123, FileKind.FILE)
     assert place.source.stat("d").is_directory
 
 
@@ -61,10 +62,11 @@ def test_source_reads_ranges_and_less_where_the_file_ends(place: Place) -> None:
     count = place.source.read_into("a", memoryview(buffer)[:3], 8)
 
     assert [place.source.read("a", 3, at) for at in (0, 4, 8, 10)] == [b"012", b"456", b"89", b""]
-    assert (count, bytes(buffer)) == (2, b"89..")
+    assert count == 2
+    assert bytes(buffer) == b"89.."
 
 
-def test_source_says_so_when_there_is_no_such_file(place: Place) -> None:
+def test_source_raises_for_a_missing_file(place: Place) -> None:
     for call in (
         lambda: place.source.stat("a"),
         lambda: place.source.read("a", 1, 0),
@@ -74,7 +76,7 @@ def test_source_says_so_when_there_is_no_such_file(place: Place) -> None:
             call()
 
 
-def test_source_says_so_when_the_directory_is_gone(place: Place) -> None:
+def test_source_raises_for_a_missing_directory(place: Place) -> None:
     place.files.remove_directory(place.root)
 
     with pytest.raises(FileNotFoundError):
@@ -90,7 +92,9 @@ def test_source_reads_the_present_bytes_when_a_file_grows_and_is_truncated(place
     grown = place.source.read("a", 9, 0)
     file.truncate(1)
 
-    assert (first, grown, place.source.read("a", 9, 0)) == (b"0123", b"012345", b"0")
+    assert first == b"0123"
+    assert grown == b"012345"
+    assert place.source.read("a", 9, 0) == b"0"
     assert place.source.stat("a").size == 1
 
 
@@ -112,7 +116,7 @@ def test_source_goes_on_reading_one_file_when_its_name_goes(
         place.source.read("a", 9, 0)
 
 
-def test_source_reads_another_file_of_the_name_once_it_looks_anew(place: Place) -> None:
+def test_source_reads_a_replaced_file_after_stat(place: Place) -> None:
     place.write("a", b"old")
     place.source.read("a", 1, 0)
     place.write("b", b"newer")
@@ -120,7 +124,8 @@ def test_source_reads_another_file_of_the_name_once_it_looks_anew(place: Place) 
     place.rename("b", "a")
     before = place.source.read("a", 9, 0)
 
-    assert (before, place.source.stat("a").size) == (b"old", 5)
+    assert before == b"old"
+    assert place.source.stat("a").size == 5
     assert place.source.read("a", 9, 0) == b"newer"
 
 

@@ -1,4 +1,4 @@
-"""The Clock and the Scheduler port: what the loop's time and virtual time both do."""
+"""Conformance tests of the Clock and the Scheduler port, for the loop's time and virtual time."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -7,8 +7,8 @@ import pytest
 
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.core.system import LoopScheduler, SystemClock
-from cordwood.testing.clock import VirtualClock
 from cordwood.testing.running_clock import RunningClock
+from cordwood.testing.virtual_clock import VirtualClock
 
 Pass = Callable[[float], None]
 Time = tuple[Clock, Scheduler, Pass]

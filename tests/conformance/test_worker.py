@@ -1,4 +1,4 @@
-"""The Worker port: what the pool of threads and the inline one both do."""
+"""Conformance tests of the Worker port, for the thread pool and the inline worker."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import pytest
 
 from cordwood.core.ports import Pending, Worker
 from cordwood.core.system import ThreadWorker
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.worker import InlineWorker
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
 
 
 @pytest.fixture(params=["system", "inline"])

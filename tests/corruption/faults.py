@@ -1,18 +1,20 @@
-"""Ways in which a directory is hurt, each seeded, and which bytes of which files they touched.
+"""Seeded faults of a directory, and the bytes of each file that they change.
 
-bit_flip           a few bits of a log file, in one batch or in several
-torn_tail          a log file ends in the middle of a batch
-zeroed_page        a page of a log file reads as zeros
-swapped_blocks     two blocks of a log file have changed places
-truncated_index    an index file is shorter than it was, by no whole number of entries
-lying_index        an index's entries point somewhere else
-duplicated_segment a log file is there twice, under two names
-lost_segment       the files of a segment in the middle are gone
-lost_aborts        the index of a segment's aborted transactions is gone
-wrong_name         a log file has a name of another offset, or none that a segment has
-bad_snapshot       a producer snapshot is damaged
-bad_checkpoint     a checkpoint, in the directory or beside it, or the metadata are damaged
-outside_checksums  base offset, size, leader epoch or magic of a batch: no checksum covers them
+    bit_flip           a few bits of a log file, in one batch or in several
+    torn_tail          a log file ends in the middle of a batch
+    zeroed_page        a page of a log file reads as zeros
+    swapped_blocks     two blocks of a log file are exchanged
+    truncated_index    an index file is shorter, and ends within an entry
+    lying_index        the entries of an index point to wrong positions
+    duplicated_segment a log file exists twice, under two names
+    lost_segment       the files of a segment in the middle are missing
+    lost_aborts        the transaction index of a segment is missing
+    wrong_name         a log file has the name of another offset, or an invalid one
+    bad_snapshot       a producer snapshot is damaged
+    bad_checkpoint     a checkpoint or the metadata are damaged
+    outside_checksums  base offset, size, leader epoch or magic of a batch: no checksum covers them
+
+The seed decides the place of a fault.
 """
 
 import random
@@ -26,7 +28,7 @@ ENTRY_SIZES = {"index": 8, "timeindex": 12, "txnindex": 34}
 
 
 class Touched(NamedTuple):
-    """Bytes of a file, as it was, that are not what they were."""
+    """A range of changed bytes, in the original file."""
 
     file: str
     start: int
@@ -35,7 +37,7 @@ class Touched(NamedTuple):
 
 @dataclass
 class HurtLog:
-    """What is left of a directory, and what was done to it."""
+    """A damaged directory, and its fault."""
 
     files: dict[str, bytes]
     beside: dict[str, bytes]
@@ -44,7 +46,7 @@ class HurtLog:
     words: str = ""
 
     def overwrite(self, name: str, at: int, data: bytes) -> None:
-        """Put bytes in place of others."""
+        """Overwrite bytes, and record the changed ones."""
         old = self.files[name]
         self.files[name] = old[:at] + data + old[at + len(data) :]
         self.touched += [
@@ -55,7 +57,7 @@ class HurtLog:
 
 
 def hurt(log: HealthyLog, kind: str, seed: int) -> HurtLog:
-    """Return a copy of a directory with one fault of a kind; "nothing" is none."""
+    """Return a copy of a directory with one fault; the kind "nothing" leaves it undamaged."""
     out = HurtLog(dict(log.files), dict(log.beside), kind)
     if kind in KINDS:
         KINDS[kind](log, out, random.Random(f"{kind} {seed}"))

@@ -1,9 +1,9 @@
-"""Healthy partition directories, written byte by byte: nothing here knows how Cordwood does it.
+"""Healthy partition directories, written byte by byte, independently of Cordwood's code.
 
-A directory is files by name, and of every record where its bytes are and what it says. Some batches
-are compressed, some are of idempotent producers, and each segment ends in a transaction that was
-aborted; a leader epoch begins with each segment; indexes, snapshots, checkpoints and metadata are
-those of a broker that was stopped in order.
+A directory contains files by name, and the position and content of every record. Some batches are
+compressed, and some are of idempotent producers. Each segment begins a leader epoch and ends in an
+aborted transaction. Indexes, snapshots, checkpoints and metadata are those of a cleanly stopped
+broker.
 """
 
 import gzip
@@ -18,12 +18,12 @@ import google_crc32c
 PARTITION = "orders-3"
 START_MS = 1_700_000_000_000
 HEADER = 61
-NOBODY = (-1, -1, -1)
+NO_PRODUCER = (-1, -1, -1)
 ABORTING = 9000
 
 
 class WrittenRecord(NamedTuple):
-    """A record, the file it is in, and the stretches of it that it cannot be read without."""
+    """A record, its file, and the byte ranges that are needed to read it."""
 
     offset: int
     timestamp: int
@@ -34,7 +34,7 @@ class WrittenRecord(NamedTuple):
 
 
 class WrittenBatch(NamedTuple):
-    """A batch, as it lies in its file."""
+    """A batch and its position in its file."""
 
     file: str
     position: int
@@ -45,7 +45,7 @@ class WrittenBatch(NamedTuple):
 
 @dataclass
 class HealthyLog:
-    """The files of a partition's directory, those beside it, and what is in them."""
+    """The files of a partition and of its log directory, and their contents."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     beside: dict[str, bytes] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class HealthyLog:
 
 
 class _Batch(NamedTuple):
-    """A batch's bytes, and its records with places counted from its start."""
+    """The bytes of a batch, and its records with positions relative to its start."""
 
     data: bytes
     records: list[WrittenRecord]
@@ -68,7 +68,7 @@ class _Batch(NamedTuple):
 
 
 def healthy_log(seed: int) -> HealthyLog:
-    """Return a directory; the same for the same seed."""
+    """Return a directory, determined by the seed."""
     chance = random.Random(seed)
     log = HealthyLog()
     offset = chance.choice((0, 0, 1000))
@@ -134,10 +134,10 @@ def _segment(log: HealthyLog, chance: random.Random, name: str, offset: int, epo
 
 
 def _batches(chance: random.Random, offset: int, epoch: int) -> Iterator[_Batch]:
-    """Yield those of a segment: the last one is the marker of the one before."""
+    """Yield the batches of a segment: the last one is the marker of the one before."""
     for _ in range(chance.randint(4, 12)):
         is_idempotent = chance.random() < 0.3
-        producer = (7000 + chance.randrange(3), 0, offset) if is_idempotent else NOBODY
+        producer = (7000 + chance.randrange(3), 0, offset) if is_idempotent else NO_PRODUCER
         batch = _batch(chance, offset, epoch, producer=producer)
         yield batch
         offset += batch.offsets
@@ -195,19 +195,19 @@ def _batch(
 
 
 def _sealed(offset: int, epoch: int, checked: bytes) -> bytes:
-    """Return what is under a batch's checksum with what stands in front of it."""
+    """Return a batch: the checksummed bytes with the header fields before them."""
     crc = google_crc32c.value(checked)
     return struct.pack(">qiibI", offset, 9 + len(checked), epoch, 2, crc) + checked
 
 
 def _metadata(topic: str) -> bytes:
-    """Return metadata in which there is a topic that is configured as the defaults say."""
+    """Return metadata with a topic that has default settings."""
     change = b'{"/brokers/topics/%s":[0,"{}"]}' % topic.encode()
     return b"cordwood.metadata 1\n%08x %s\n" % (google_crc32c.value(change), change)
 
 
 def _snapshot() -> bytes:
-    """Return a snapshot of no producers."""
+    """Return a snapshot without producers."""
     entries = struct.pack(">i", 0)
     return struct.pack(">hI", 1, google_crc32c.value(entries)) + entries
 

@@ -1,36 +1,37 @@
-"""A hurt directory is salvaged in memory, and what comes out is held against what was written."""
+"""Salvage of a damaged directory in memory, and the comparison with the written records."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from cordwood.core.ports import Ports
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.batch import RecordBatch
-from cordwood.records.stream import batches
-from cordwood.storage.atomic import read_whole
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
+from cordwood.records.batch_stream import batches
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.workbench.salvage import SalvageTools, salvage
-from cordwood.workbench.salvage_report import Offsets, SalvageReport
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.salvage.salvage import SalvageOptions, salvage
+from cordwood.workbench.salvage.salvage_report import ReportedOffsets, SalvageReport
 from tests.corruption.faults import HurtLog
 from tests.corruption.healthy import PARTITION, HealthyLog, WrittenRecord
 
 SOURCE = f"/source/{PARTITION}"
 SMALL = LogConfig(segment_bytes=1 << 14, segment_index_bytes=1200)
 
-#: Here records of one batch may lie in another, where those have their offsets: nobody can decide.
+#: Kinds that move records of one batch into another one, where offsets may be ambiguous.
 RIVALLED = frozenset({"swapped_blocks"})
 
-#: Here nothing is damaged that is left, as in a compacted log: what is missing is told as gaps.
+#: Kinds that leave no damage, as compaction does: missing offsets are reported as gaps.
 LIKE_COMPACTED = frozenset({"lost_segment"})
 
 
 class Read(NamedTuple):
-    """A record as it came out."""
+    """A salvaged record."""
 
     offset: int
     timestamp: int
@@ -39,7 +40,7 @@ class Read(NamedTuple):
 
 
 class Rescue(NamedTuple):
-    """What came out, by offset, and what was said of it."""
+    """The salvaged records by offset, and the report."""
 
     records: dict[int, Read]
     report: SalvageReport
@@ -52,7 +53,7 @@ class _NoDeletions:
 
 
 def files_of(hurt: HurtLog) -> MemoryFiles:
-    """Return a file system that holds a hurt directory."""
+    """Return a file system with a damaged directory."""
     files = MemoryFiles(VirtualClock())
     files.make_directory("/source")
     files.make_directory(SOURCE)
@@ -63,15 +64,15 @@ def files_of(hurt: HurtLog) -> MemoryFiles:
 
 
 def rescued(hurt: HurtLog) -> Rescue:
-    """Salvage, and read what came out."""
+    """Salvage a damaged directory, and read the result."""
     files = files_of(hurt)
-    tools = SalvageTools(files=files, clock=VirtualClock(), random=SeededRandom(1), config=SMALL)
-    report = salvage(tools, SOURCE, out="/out")
+    ports = Ports(files=files, clock=VirtualClock(), random=SeededRandom(1))
+    report = salvage(ports, SOURCE, out="/out", options=SalvageOptions(config=SMALL))
     return Rescue(_records(files, report.path), report, files)
 
 
 def loaded(rescue: Rescue, *, is_clean: bool = False) -> Log:
-    """Load what came out: as after a crash, so that every batch is checked, or after a stop."""
+    """Load the result: as after a crash, which checks every batch, or as after a clean stop."""
     topic, number = PARTITION.split("-")
     place = LogPlace(
         partition=TopicPartition(TopicName(topic), PartitionId(int(number))),
@@ -80,34 +81,33 @@ def loaded(rescue: Rescue, *, is_clean: bool = False) -> Log:
         is_clean=is_clean,
         log_start=rescue.report.log_start,
     )
-    tools = LogTools(
-        table=FileTable(rescue.files, 8), random=SeededRandom(1), deletions=_NoDeletions()
-    )
-    return Log.open(place, tools, clock=VirtualClock())
+    ports = Ports(files=rescue.files, clock=VirtualClock(), random=SeededRandom(1))
+    table = OpenFileCache(rescue.files, 8)
+    return Log.open(place, ports, table=table, deletions=_NoDeletions())
 
 
 def unforgivable(log: HealthyLog, hurt: HurtLog, rescue: Rescue) -> list[str]:
-    """Return what a salvage must not do: lose what nothing touched, or keep quiet."""
+    """Return violations: untouched records that are lost, and losses that are not reported."""
     found = []
     gaps = rescue.report.gaps if hurt.kind in LIKE_COMPACTED else ()
-    told = _all((*rescue.report.lost, *gaps), log.end)
+    reported = _all((*rescue.report.lost, *gaps), log.end)
     doubtful = _all(rescue.report.doubtful, log.end)
     for record in log.records:
         got = rescue.records.get(record.offset)
         is_same = got == record[:4]
-        is_rivalled = hurt.kind in RIVALLED and record.offset in told | doubtful
+        is_rivalled = hurt.kind in RIVALLED and record.offset in reported | doubtful
         if not is_same and not _is_touched(record, hurt) and not is_rivalled:
-            found.append(f"{record.offset} was not touched and is {got}")
-        if got is None and record.offset not in told:
-            found.append(f"{record.offset} is lost in silence")
+            found.append(f"{record.offset} was not touched, but is {got}")
+        if got is None and record.offset not in reported:
+            found.append(f"{record.offset} is lost without a report")
         if got is not None and not is_same and record.offset not in doubtful:
-            found.append(f"{record.offset} is another in silence")
+            found.append(f"{record.offset} is changed without a report")
     invented = set(rescue.records) - {record.offset for record in log.records} - doubtful
     return [*found, *(f"{offset} was never written" for offset in sorted(invented))]
 
 
 def untouched_share(log: HealthyLog, hurt: HurtLog, rescue: Rescue) -> float:
-    """Return how many of the records that nothing touched came out as they were."""
+    """Return the share of the untouched records that were salvaged unchanged."""
     untouched = [record for record in log.records if not _is_touched(record, hurt)]
     kept = [record for record in untouched if rescue.records.get(record.offset) == record[:4]]
     return len(kept) / len(untouched)
@@ -121,10 +121,10 @@ def _is_touched(record: WrittenRecord, hurt: HurtLog) -> bool:
     )
 
 
-def _all(stretches: Iterable[Offsets], end: int) -> set[int]:
+def _all(ranges: Iterable[ReportedOffsets], end: int) -> set[int]:
     return {
         offset
-        for each in stretches
+        for each in ranges
         for offset in range(each.first, (end if each.last is None else each.last) + 1)
     }
 

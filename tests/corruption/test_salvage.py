@@ -1,4 +1,4 @@
-"""Hundreds of hurt directories: a salvage keeps what was not touched, and tells all the rest."""
+"""Hundreds of damaged directories: salvage keeps untouched records, and reports all others."""
 
 import pytest
 
@@ -12,7 +12,7 @@ DIRECTORIES = 17
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("kind", KINDS)
-def test_salvage_loses_nothing_that_was_not_touched_and_keeps_quiet_of_nothing(kind: str) -> None:
+def test_salvage_keeps_untouched_records_and_reports_the_others(kind: str) -> None:
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
         broken = hurt(log, kind, seed)
@@ -20,12 +20,12 @@ def test_salvage_loses_nothing_that_was_not_touched_and_keeps_quiet_of_nothing(k
         rescue = rescued(broken)
 
         assert unforgivable(log, broken, rescue) == [], f"{kind} {seed}"
-        assert not loaded(rescue, is_clean=True).report.is_worth_telling
-        assert loaded(rescue).report.cut_bytes == 0
+        assert not loaded(rescue, is_clean=True).report.is_noteworthy
+        assert loaded(rescue).report.truncated_bytes == 0
 
 
 @pytest.mark.fuzz
-def test_salvage_keeps_nearly_all_of_what_swapped_blocks_leave_undecided() -> None:
+def test_salvage_keeps_nearly_all_records_of_swapped_blocks() -> None:
     shares = []
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
@@ -36,7 +36,7 @@ def test_salvage_keeps_nearly_all_of_what_swapped_blocks_leave_undecided() -> No
 
 
 @pytest.mark.fuzz
-def test_salvage_of_healthy_directories_finds_nothing_wrong() -> None:
+def test_salvage_of_healthy_directories_has_no_findings() -> None:
     for seed in range(50):
         log = healthy_log(seed)
         rescue = rescued(hurt(log, "nothing", seed))
@@ -61,7 +61,7 @@ def test_salvage_changes_nothing_of_its_source() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_generator_hurts_every_time(kind: str) -> None:
+def test_generator_damages_every_time(kind: str) -> None:
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
         broken = hurt(log, kind, seed)

@@ -1,8 +1,8 @@
-"""Hundreds of hurt directories: each is found to be damaged, where it is; no healthy one is."""
+"""Hundreds of damaged directories: verify finds each fault, and none in healthy ones."""
 
 import pytest
 
-from cordwood.workbench.verify import verify
+from cordwood.workbench.verify.verify import verify
 from tests.corruption.faults import KINDS, hurt
 from tests.corruption.healthy import healthy_log
 from tests.corruption.rescue import files_of
@@ -29,7 +29,7 @@ def test_verify_finds_every_fault_in_the_file_that_has_it(kind: str) -> None:
 
 
 @pytest.mark.fuzz
-def test_verify_says_which_offsets_a_lost_segment_had() -> None:
+def test_verify_reports_the_offsets_of_a_lost_segment() -> None:
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
         broken = hurt(log, "lost_segment", seed)
@@ -43,7 +43,7 @@ def test_verify_says_which_offsets_a_lost_segment_had() -> None:
 
 
 @pytest.mark.fuzz
-def test_verify_finds_nothing_in_healthy_directories() -> None:
+def test_healthy_directories_have_no_findings() -> None:
     for seed in range(HEALTHY):
         healthy = hurt(healthy_log(seed), "nothing", seed)
 

@@ -1,25 +1,26 @@
-"""What has to hold whatever a crash has taken.
+"""Conditions that hold after any crash.
 
 1. The logs open, and no directory goes offline.
-2. Every promised batch is there, in order, once, and its leader epoch is known.
-3. Every batch that is there was appended, to this partition, at this offset; offsets rise. Where a
-   later segment has survived and the end of the one before has not, there is a gap, as in Kafka.
-4. What a cleaner has taken away does not come back below the offset up to which it is clean.
-5. A log can be written to, stopped in order, and opened again with the same in it.
-6. Then each index entry names a batch, its last offset and its position; times do not go back.
+2. Every promised batch is present, in order, once, and its leader epoch is known.
+3. Every present batch was appended, to this partition, at this offset; offsets rise. If a
+   later segment has survived and the end of the previous one has not, there is a gap, as in Kafka.
+4. Batches that a cleaner has removed do not return below its checkpoint.
+5. A log can be written to, shut down cleanly, and opened again with the same content.
+6. Then each index entry names a batch, its last offset and its position; times never decrease.
 """
 
 from collections.abc import Mapping
 from itertools import pairwise
 
 from cordwood.core.types import Offset, TopicPartition
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.index import OffsetIndex, TimeIndex
-from cordwood.storage.log import Log
+from cordwood.storage.files.header_scan import headers
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.scan import headers
-from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentPath
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.offset_index import OffsetIndex
+from cordwood.storage.segment.segment_files import SegmentPath
+from cordwood.storage.segment.time_index import TimeIndex
 from tests.crash.ledger import Batch, Ledger
 from tests.crash.world import World, batches_of
 
@@ -53,7 +54,7 @@ def _check_promises(world: World, partition: TopicPartition, promised: list[Batc
 
 def _check_batches(found: list[Batch], log: Log, *, ever: set[Batch]) -> None:
     for batch in found:
-        assert batch in ever, f"{log}: nobody has written the batch at {batch[0]}"
+        assert batch in ever, f"{log}: no writer wrote the batch at {batch[0]}"
     for (base, data), (following, _) in pairwise(found):
         last = base + int.from_bytes(data[23:27])
         assert following > last, f"{log}: {following} follows {last}"
@@ -67,9 +68,9 @@ def _check_gone(found: list[Batch], log: Log, *, gone: set[Batch]) -> None:
 
 def _check_indexes(world: World, log: Log) -> None:
     """Compare each segment's indexes with its batches, opened apart from the log."""
-    for facts in log.segments:
-        segment = Segment.open(
-            FileTable(world.files, 4),
+    for facts in log.segment_facts():
+        segment = LogSegment.open(
+            OpenFileCache(world.files, 4),
             SegmentPath(log.directory, facts.base_offset),
             config=LogConfig(),
             now_ms=0,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
 
-from cordwood.testing.faults import PowerLoss
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.medium import Loss
+from cordwood.testing.disk_model import TornWrite
+from cordwood.testing.file_faults import PowerLoss
+from cordwood.testing.memory_files import MemoryFiles
 from tests.crash.checks import check
 from tests.crash.ledger import Ledger
 from tests.crash.losses import KINDS, draw_losses
@@ -23,7 +23,7 @@ from tests.crash.world import Workload, World
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is tried: all subsets up to so many operations, so many samples beyond."""
+    """The effort: all subsets up to N operations, N samples beyond."""
 
     exhaustive: int = 8
     samples: int = 64
@@ -32,7 +32,7 @@ class Effort:
 
 @dataclass
 class Outcome:
-    """What was done, for people, and to know that something was done."""
+    """The number of runs and losses, which must not be zero."""
 
     write_points: int = 0
     crashes: int = 0
@@ -67,7 +67,7 @@ def run(
 
 
 def _run_until(workload: Workload, files: MemoryFiles, ledger: Ledger, *, writes: int) -> bool:
-    """Run until the power goes out; say whether the workload came to its end before."""
+    """Run until the power loss; return whether the workload was complete before."""
     files.script.stop_after(writes)
     try:
         workload(World(files, ledger))
@@ -83,7 +83,7 @@ def _try(
     ledger: Ledger,
     *,
     keep: tuple[int, ...],
-    torn: dict[int, Loss],
+    torn: dict[int, TornWrite],
     outcome: Outcome,
     chance: Random,
 ) -> None:
@@ -96,7 +96,7 @@ def _try(
         left = _crash_again(left, chance)
     try:
         check(World(left, Ledger()), ledger)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is what we look for
+    except Exception as error:  # noqa: BLE001 - every error is a finding
         kept = "; ".join(story) or "nothing"
         outcome.failures.append(
             f"after {outcome.write_points} writes, with {kept}, torn {torn}: "
@@ -132,7 +132,7 @@ def _choices(count: int, effort: Effort, chance: Random) -> Iterator[tuple[int, 
 
 def _tears(
     files: MemoryFiles, keep: tuple[int, ...], *, outcome: Outcome, chance: Random
-) -> Iterator[dict[int, Loss]]:
+) -> Iterator[dict[int, TornWrite]]:
     """Yield what is lost of the writes that survive: nothing first, and then some of one."""
     yield {}
     writes = {index: where for index, where in files.pending_writes().items() if index in keep}

@@ -1,13 +1,12 @@
-"""What was written, what was promised, and what a log may look like after a crash.
+"""Ledger of writes and promises, and the allowed states of a log after a crash.
 
-    ever      every batch that was ever appended to a partition, as its bytes: nothing else may be
-              in its log, however much of a truncation or deletion a crash undoes
-    promised  the batches that a flush has made durable and that nobody has begun to take away
-    gone      the batches that a cleaner has taken away, or changed: not to be there any more once
-              its checkpoint says that it has come so far
+    ever      every batch that was ever appended to a partition, as its bytes: no other batch may be
+              in its log, even if a crash undoes a truncation or deletion
+    promised  the batches that a flush has made durable and that no call has begun to remove
+    gone      the batches that a cleaner has removed, or changed: absent once its checkpoint has
+              passed them
 
-A promise is given when a call that makes it has returned, and taken back before a call that breaks
-it begins.
+A promise begins when its call has returned, and ends before a breaking call begins.
 """
 
 from collections import defaultdict

@@ -1,17 +1,17 @@
-"""What does not arrive of a write that was under way: pages reach the disk in any order.
+"""Losses within a write in progress: pages reach the disk in any order.
 
-    end      the last pages, from anywhere in a page on, as a write that was cut short
+    end      the last pages, from anywhere in a page on, as in an interrupted write
     first    the first pages, while later ones arrive
     middle   pages between others that arrive
 
-In the place of each is what was there before, or zeros. A page is small here, as the batches are.
+The lost pages hold their former content, or zeros. A page is small here, as the batches are.
 """
 
 from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from cordwood.testing.medium import Loss
+from cordwood.testing.disk_model import TornWrite
 
 PAGE_SIZE: Final = 32
 KINDS: Final = tuple(
@@ -19,7 +19,9 @@ KINDS: Final = tuple(
 )
 
 
-def draw_losses(writes: dict[int, range], chance: Random) -> Iterator[tuple[str, dict[int, Loss]]]:
+def draw_losses(
+    writes: dict[int, range], chance: Random
+) -> Iterator[tuple[str, dict[int, TornWrite]]]:
     """Yield two kinds, and of one of the writes, by its index, what it loses so."""
     for kind in chance.sample(KINDS, 2):
         where, _, how = kind.partition(" ")
@@ -27,11 +29,11 @@ def draw_losses(writes: dict[int, range], chance: Random) -> Iterator[tuple[str,
         if possible:
             index = chance.choice(possible)
             first, end = _lost(where, writes[index], chance)
-            yield kind, {index: Loss(first, end, is_zeroed=how == "zeroed")}
+            yield kind, {index: TornWrite(first, end, is_zeroed=how == "zeroed")}
 
 
 def _has(where: str, written: range) -> bool:
-    """Whether a write has so many pages that some can be lost there, and others not."""
+    """Return whether a write has enough pages for this kind of loss."""
     return len(_page_ends(written)) >= {"end": 0, "first": 1, "middle": 2}[where]
 
 

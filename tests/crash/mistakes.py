@@ -1,6 +1,6 @@
-"""Mistakes that storage could have made, planted one at a time to see that the harness finds them.
+"""Mistakes of storage, planted one at a time to prove that the harness finds them.
 
-Each changes one step: a sync left out, an order turned around, a check that says yes.
+Each changes one step: a missing fsync, a reversed order, a check that always passes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,17 +11,22 @@ from typing import Final
 import pytest
 
 from cordwood.core.ports import Pending
-from cordwood.records.header import BatchHeader, ensure_crc
-from cordwood.storage import clean_shutdown, log_directory, replacing, segment_recovery
-from cordwood.storage.bounds import OffsetBounds
-from cordwood.storage.flushing import FlushJob
-from cordwood.storage.log import Log
-from cordwood.storage.names import DELETED, LOG
-from cordwood.storage.replacing import Replacement
-from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentFiles, SegmentPath
-from cordwood.storage.swapper import Swapper
-from cordwood.testing.files import MemoryFile, MemoryFiles
+from cordwood.records.batch_header import BatchHeader, ensure_crc
+from cordwood.storage.checkpoints import clean_shutdown_file
+from cordwood.storage.files.file_names import DELETED, LOG
+from cordwood.storage.log import (
+    segment_recovery,
+    segment_swap,
+)
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_flush import FlushJob
+from cordwood.storage.log.offset_bounds import OffsetBounds
+from cordwood.storage.log.segment_swap import SegmentReplacement
+from cordwood.storage.manager import log_directory
+from cordwood.storage.manager.swap_driver import SwapDriver
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath
+from cordwood.testing.memory_files import MemoryFile, MemoryFiles
 from tests.crash.world import World
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -62,14 +67,14 @@ def _stop_marked_first(patch: pytest.MonkeyPatch) -> None:
 
     def early(world: World) -> None:
         for directory in world.manager.directories:
-            clean_shutdown.write_clean_shutdown(world.files, directory.path)
+            clean_shutdown_file.write_clean_shutdown(world.files, directory.path)
         stop(world)
 
     patch.setattr(World, "stop", early)
 
 
 def _mark_stays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(log_directory, "take_clean_shutdown", clean_shutdown.read_clean_shutdown)
+    patch.setattr(log_directory, "remove_clean_shutdown", clean_shutdown_file.read_clean_shutdown)
 
 
 def _any_checksum(patch: pytest.MonkeyPatch) -> None:
@@ -85,7 +90,7 @@ def _end_is_enough(patch: pytest.MonkeyPatch) -> None:
 
 
 def _torn_end_stays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Segment, "cut_at", lambda segment, position: 0)
+    patch.setattr(LogSegment, "truncate_log", lambda segment, position: 0)
 
 
 def _indexes_stay(patch: pytest.MonkeyPatch) -> None:
@@ -101,13 +106,13 @@ def _flush_of_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def _recovery_point_ahead(patch: pytest.MonkeyPatch) -> None:
-    appended = OffsetBounds.appended
+    appended = OffsetBounds.advance_log_end
 
     def eager(bounds: OffsetBounds, log_end: int) -> None:
         appended(bounds, log_end)
-        bounds.flushed(log_end)
+        bounds.advance_recovery_point(log_end)
 
-    patch.setattr(OffsetBounds, "appended", eager)
+    patch.setattr(OffsetBounds, "advance_log_end", eager)
 
 
 def _close_without_flush(patch: pytest.MonkeyPatch) -> None:
@@ -115,30 +120,32 @@ def _close_without_flush(patch: pytest.MonkeyPatch) -> None:
 
 
 def _clean_before_the_swap(patch: pytest.MonkeyPatch) -> None:
-    swap = Swapper.swap
+    swap = SwapDriver.swap
 
-    def hasty(swapper: Swapper, log: Log, replacements: list[Replacement]) -> Pending[None]:
-        swapper._manager.cleaned(log, log.base_offsets[-1])  # noqa: SLF001 - a mistake of its own
+    def hasty(
+        swapper: SwapDriver, log: Log, replacements: list[SegmentReplacement]
+    ) -> Pending[None]:
+        swapper._manager.set_cleaned_to(log, log.base_offsets[-1])  # noqa: SLF001 - a mistake of its own
         return swap(swapper, log, replacements)
 
-    patch.setattr(Swapper, "swap", hasty)
+    patch.setattr(SwapDriver, "swap", hasty)
 
 
 def _swap_undecided(patch: pytest.MonkeyPatch) -> None:
-    """What is replaced is set aside before it is durable that it is."""
-    decide = replacing._decide  # noqa: SLF001 - the step that goes wrong
+    """Rename the replaced segments before the decision for the swap is durable."""
+    decide = segment_swap._decide  # noqa: SLF001 - the step that goes wrong
 
     def undecided(files: MemoryFiles, directory: str, *, bases: Sequence[int]) -> None:
         with patch.context() as meanwhile:
             meanwhile.setattr(MemoryFiles, "sync_directory", lambda files, path: None)
             decide(files, directory, bases=bases)
 
-    patch.setattr(replacing, "_decide", undecided)
+    patch.setattr(segment_swap, "_decide", undecided)
 
 
 def _swap_set_aside_first(patch: pytest.MonkeyPatch) -> None:
-    """What is replaced loses its name while what replaces it has .cleaned."""
-    decide = replacing._decide  # noqa: SLF001 - the step that goes wrong
+    """Rename the replaced segments while the new ones are still `.cleaned`."""
+    decide = segment_swap._decide  # noqa: SLF001 - the step that goes wrong
 
     def late(files: MemoryFiles, directory: str, *, bases: Sequence[int]) -> None:
         for base in bases:
@@ -147,7 +154,7 @@ def _swap_set_aside_first(patch: pytest.MonkeyPatch) -> None:
         files.sync_directory(directory)
         decide(files, directory, bases=bases)
 
-    patch.setattr(replacing, "_decide", late)
+    patch.setattr(segment_swap, "_decide", late)
 
 
 MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
@@ -159,11 +166,11 @@ MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
         "a stop is marked as clean before the logs are closed": _stop_marked_first,
         "the mark of a clean stop stays": _mark_stays,
         "a stop closes logs without a flush": _close_without_flush,
-        "recovery believes every checksum": _any_checksum,
-        "recovery believes a batch whose end has arrived": _end_is_enough,
+        "recovery accepts every checksum": _any_checksum,
+        "recovery accepts a batch whose end has arrived": _end_is_enough,
         "recovery leaves the torn end": _torn_end_stays,
         "recovery adds to the indexes that were there": _indexes_stay,
-        "zeros behind an index are believed": _padding_is_believed,
+        "zeros after an index are accepted": _padding_is_believed,
         "a flush does nothing": _flush_of_nothing,
         "the recovery point runs ahead of the disk": _recovery_point_ahead,
     }

@@ -1,35 +1,34 @@
-"""A crash at any write of `cordwood compact` leaves a directory that opens right, and that it can
-compact again: of each key the last record, whatever else is left, and nothing that was not there.
+"""A crash at any write of `cordwood compact` leaves a directory that opens and can be compacted.
+
+It holds the last record of each key, possibly more, and no record that was not there.
 """
 
 from collections.abc import Iterator
 from random import Random
 
-from cordwood.testing.faults import PowerLoss
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.compact import compact
-from tests.unit.storage.log_samples import DIRECTORY
-from tests.unit.workbench.compact_samples import Shelf, order
+from cordwood.testing.file_faults import PowerLoss
+from cordwood.testing.memory_files import MemoryFiles
+from tests.unit.workbench.compact_samples import CompactedPartition, order
 
 SEGMENTS = ("a1 b1 c1", "a2 b2", "c2 d1", "a3 d-", "e1")
 SAMPLES = 4
 LAST = ["4:b2", "5:c2", "7:a3", "8:d-", "9:e1"]
 
 
-def stopped_after(writes: int) -> tuple[Shelf, bool]:
+def stopped_after(writes: int) -> tuple[CompactedPartition, bool]:
     """Compact until the power goes out; return whether that came before the end."""
-    shelf = Shelf(*SEGMENTS)
-    shelf.write("cleaner-offset-checkpoint", "0\n0\n")
-    files = shelf.place.files
+    partition = CompactedPartition(*SEGMENTS)
+    partition.write("cleaner-offset-checkpoint", "0\n0\n")
+    files = partition.place.files
     files.sync_directory("/d")
     files.script.stop_after(writes)
     try:
-        compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+        partition.compact(order())
     except PowerLoss:
-        return shelf, True
+        return partition, True
     finally:
         files.script.reset()
-    return shelf, False
+    return partition, False
 
 
 def crashes(files: MemoryFiles, chance: Random) -> Iterator[MemoryFiles]:
@@ -42,14 +41,14 @@ def crashes(files: MemoryFiles, chance: Random) -> Iterator[MemoryFiles]:
 
 
 def test_directory_opens_right_after_a_crash_at_any_write() -> None:
-    chance, all_records = Random(1), Shelf(*SEGMENTS).records()
+    chance, all_records = Random(1), CompactedPartition(*SEGMENTS).records()
     writes, tried, is_over = 0, 0, False
 
     while not is_over:
-        shelf, was_stopped = stopped_after(writes)
+        partition, was_stopped = stopped_after(writes)
         is_over, writes = not was_stopped, writes + 1
-        for left in crashes(shelf.place.files, chance):
-            found = shelf.moved_to(left).records()
+        for left in crashes(partition.place.files, chance):
+            found = partition.moved_to(left).records()
             tried += 1
             assert set(LAST) <= set(found) <= set(all_records), writes
             assert found == sorted(found, key=lambda text: int(text.partition(":")[0]))
@@ -62,10 +61,10 @@ def test_compacting_again_ends_what_a_crash_has_left() -> None:
     writes, is_over = 0, False
 
     while not is_over:
-        shelf, was_stopped = stopped_after(writes)
+        partition, was_stopped = stopped_after(writes)
         is_over, writes = not was_stopped, writes + 1
-        again = shelf.moved_to(shelf.place.files.after_crash())
+        again = partition.moved_to(partition.place.files.after_crash())
 
-        compact(again.tools, DIRECTORY, found=again.settings(), order=order())
+        again.compact(order())
 
         assert again.records() == LAST

@@ -6,6 +6,9 @@ from tests.crash.harness import Effort, run
 from tests.crash.mistakes import CLEANING_MISTAKES, MISTAKES
 from tests.crash.workloads import CLEANING_WORKLOADS, WORKLOADS
 
+#: A workload that finds no mistake runs to its end, which takes 20 s of an idle core.
+pytestmark = pytest.mark.timeout(300)
+
 EFFORT = Effort(exhaustive=4, samples=4, every=3)
 
 

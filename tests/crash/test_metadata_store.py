@@ -5,31 +5,31 @@ from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 
-from cordwood.broker.metadata_file import MetadataFile
-from cordwood.core.nodes import CreateNode, DeleteNode, Node, NodeChange, NodeTree, SetNode
-from cordwood.testing.faults import PowerLoss
-from cordwood.testing.files import MemoryFiles
+from cordwood.broker.metadata.metadata_file import MetadataFile
+from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNode, ZNodeChange, ZNodeTree
+from cordwood.testing.file_faults import PowerLoss
+from cordwood.testing.memory_files import MemoryFiles
 from tests.crash.losses import KINDS, draw_losses
 
 PATH = "/cordwood.metadata"
 
-State = dict[str, Node]
+State = dict[str, ZNode]
 
-OVERTAKEN: list[NodeChange] = [SetNode("/config/a", b"as before")]
+OVERTAKEN: list[ZNodeChange] = [SetZNode("/config/a", b"as before")]
 
-#: Enough to have the file written anew on the way.
-CHANGES: list[list[NodeChange]] = [
-    [CreateNode("/topics"), CreateNode("/config")],
-    [CreateNode("/topics/a", b"a" * 100), CreateNode("/config/a", b"b" * 50)],
+#: Enough changes to have the file rewritten in between.
+CHANGES: list[list[ZNodeChange]] = [
+    [CreateZNode("/topics"), CreateZNode("/config")],
+    [CreateZNode("/topics/a", b"a" * 100), CreateZNode("/config/a", b"b" * 50)],
     *[OVERTAKEN] * 1002,
-    [DeleteNode("/topics/a"), DeleteNode("/config/a")],
-    [CreateNode("/topics/a", b"again" * 30)],
+    [DeleteZNode("/topics/a"), DeleteZNode("/config/a")],
+    [CreateZNode("/topics/a", b"again" * 30)],
 ]
 
 
 def states() -> list[State]:
-    """Return what there is after so many changes."""
-    tree, found = NodeTree(), [State()]
+    """Return the states after each prefix of the changes."""
+    tree, found = ZNodeTree(), [State()]
     for changes in CHANGES:
         tree.apply(tree.plan(changes))
         found.append(dict(tree))

@@ -7,31 +7,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from cordwood.broker.adoption import open_metadata
-from cordwood.broker.configs import BrokerConfigs
-from cordwood.broker.hosting import HostingTools
-from cordwood.broker.image import TopicImage
-from cordwood.broker.kept_configs import load_configs
-from cordwood.broker.log_settings import manager_settings
-from cordwood.broker.metadata import Metadata
-from cordwood.broker.metadata_writer import MetadataWriter
-from cordwood.broker.partition import PartitionTools
-from cordwood.broker.partitions import Partitions
-from cordwood.broker.reconciling import reconcile
-from cordwood.broker.topic_rules import NewTopic
-from cordwood.broker.topic_selection import Said
-from cordwood.broker.topics import MorePartitions, Topics, TopicTools
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.log_manager_settings import manager_settings
+from cordwood.broker.config.stored_configs import load_configs
+from cordwood.broker.metadata.metadata_adoption import open_metadata
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import TopicImage
+from cordwood.broker.metadata.metadata_writer import MetadataWriter
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.topics.log_reconciliation import reconcile
+from cordwood.broker.topics.topic_hosting import TopicHosting
+from cordwood.broker.topics.topic_manager import NewPartitions, TopicManager
+from cordwood.broker.topics.topic_selection import TopicReference
+from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.core.ports import LoopPorts
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.inspect import PlainInspector
-from cordwood.storage.directories import Owner, open_directories
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.flusher import Flusher
-from cordwood.storage.manager import LogManager
-from cordwood.storage.stock import ManagerTools
-from cordwood.testing.faults import PowerLoss
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.manager.log_directories import DirectoryOwner, open_directories
+from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.log_manager import LogManager, ManagerOptions
+from cordwood.storage.manager.log_startup import load_logs
+from cordwood.testing.file_faults import PowerLoss
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
 from tests.unit.broker.image_samples import cluster
 
 SOAK = bool(os.environ.get("CORDWOOD_SOAK"))
@@ -44,35 +44,38 @@ class Administered:
     def __init__(self, files: MemoryFiles) -> None:
         self.events: list[str] = []
         random, on_event = SeededRandom(1), self.events.append
-        owner = Owner(cluster_id="c", node_id=1, random=random, on_event=on_event)
+        owner = DirectoryOwner(cluster_id="c", node_id=1, random=random, on_event=on_event)
         directories = open_directories(files, ["/a", "/b"], owner=owner)
         store, _ = open_metadata(directories, node_id=1, random=random)
         self.configs = BrokerConfigs(1, [])
         load_configs(store, self.configs, on_event=on_event)
-        tools = ManagerTools(
-            files=files,
-            clock=files.clock,
-            scheduler=files.clock,
-            worker=InlineWorker(),
-            random=random,
-            table=FileTable(files, 20),
-            call_soon=lambda call: call(),
-            on_event=on_event,
+        ports = _ports(files, random)
+        table = OpenFileCache(files, 20)
+        options = ManagerOptions(open_files=table, call_soon=lambda call: call(), on_event=on_event)
+        self.manager = LogManager(directories, ports, manager_settings(self.configs), options)
+        load_logs(self.manager)
+        flusher = LogFlusher(self.manager)
+        self.partitions = HostedPartitions(self.manager, flusher, inspector=PlainInspector)
+        hosting = TopicHosting(self.manager, self.partitions, on_event)
+        self.metadata = MetadataCache(reconcile(store, hosting, image=cluster()))
+        self.topics = self._topic_manager(MetadataWriter(store, ports.worker), hosting)
+
+    def _topic_manager(self, writer: MetadataWriter, hosting: TopicHosting) -> TopicManager:
+        return TopicManager(
+            writer,
+            configs=self.configs,
+            metadata=self.metadata,
+            hosting=hosting,
+            random=SeededRandom(2),
         )
-        self.manager = LogManager(directories, tools, manager_settings(self.configs))
-        self.manager.load()
-        self.partitions = Partitions(_partition_tools(self.manager))
-        hosting = HostingTools(self.manager, self.partitions, on_event)
-        self.metadata = Metadata(reconcile(store, hosting, image=cluster()))
-        writer = MetadataWriter(store, tools.worker)
-        self.topics = Topics(TopicTools(writer, self.configs, self.metadata, hosting, random))
 
 
-def _partition_tools(manager: LogManager) -> PartitionTools:
-    return PartitionTools(manager, Flusher(manager), PlainInspector)
+def _ports(files: MemoryFiles, random: SeededRandom) -> LoopPorts:
+    clock, worker = files.clock, InlineWorker()
+    return LoopPorts(files=files, clock=clock, random=random, scheduler=clock, worker=worker)
 
 
-Step = Callable[[Topics], object]
+Step = Callable[[TopicManager], object]
 
 
 def _create(name: str, partitions: int) -> Step:
@@ -81,11 +84,11 @@ def _create(name: str, partitions: int) -> Step:
 
 
 def _grow(name: str, total: int) -> Step:
-    return lambda topics: asyncio.run(topics.grow([MorePartitions(name, total)]))
+    return lambda topics: asyncio.run(topics.grow([NewPartitions(name, total)]))
 
 
 def _delete(name: str) -> Step:
-    return lambda topics: asyncio.run(topics.delete([Said(name)]))
+    return lambda topics: asyncio.run(topics.delete([TopicReference(name)]))
 
 
 STEPS = (
@@ -102,7 +105,7 @@ State = dict[str, TopicImage]
 
 @dataclass
 class Ledger:
-    """What there was after each step that was answered for."""
+    """The topics after each acknowledged step."""
 
     states: list[State] = field(default_factory=lambda: [State()])
 

@@ -36,7 +36,7 @@ def transactions(world: World) -> None:
 
 
 def truncation(world: World) -> None:
-    """A leader says that the end was another one."""
+    """A leader reports another end."""
     for _ in range(7):
         world.append(0)
     world.flush(0)
@@ -100,7 +100,7 @@ def cleaning(world: World) -> None:
 
 
 def cleaning_transactions(world: World) -> None:
-    """What was aborted goes, and where producers are stays known."""
+    """Aborted data are removed, and positions of producers are kept."""
     world.append_of(0, 7, 0)
     world.append_of(0, 8, 0)
     world.end(0, 7, is_commit=False)

@@ -10,34 +10,41 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from cordwood.compaction.cleaner import CleanerTools, LogCleaner
-from cordwood.compaction.cleaner_settings import CleanerSettings
-from cordwood.compaction.job import Cleaning, CleaningJob, PassControl, Verify
-from cordwood.compaction.passes import InlineRunner
-from cordwood.compaction.plain import PLAIN
-from cordwood.compaction.setbacks import Setback
+from cordwood.compaction.cleaner_config import CleanerConfig
+from cordwood.compaction.cleaning_failures import CleaningFailure
+from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult, PassControl, Verify
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.log_cleaner import LogCleaner
+from cordwood.compaction.passes.cleaning_pass import InlineRunner
+from cordwood.core.ports import LoopPorts
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import EndTransaction, control_batch
-from cordwood.records.inspect import PlainInspector
-from cordwood.records.stream import batches
-from cordwood.storage.appending import Sender
-from cordwood.storage.atomic import read_whole
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.log import Log
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.checkpoints.checkpoint_files import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.files.file_names import CLEANED, LOG
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_append import AppendContext
+from cordwood.storage.log.log_read import FetchIsolation
 from cordwood.storage.log_config import COMPACT, LogConfig
-from cordwood.storage.log_directory import LogDirectory
-from cordwood.storage.manager import LogManager
-from cordwood.storage.names import CLEANED, LOG
-from cordwood.storage.origin import Origin
-from cordwood.storage.producers import ProducerSettings
-from cordwood.storage.reading import Isolation
-from cordwood.storage.segment_files import SegmentPath
-from cordwood.storage.stock import ManagerSettings, ManagerTools
-from cordwood.testing.faults import Fault
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_manager import LogManager, ManagerOptions, ManagerSettings
+from cordwood.storage.manager.log_startup import load_logs
+from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
+from cordwood.storage.segment.segment_files import SegmentPath
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
 from tests.crash.ledger import Batch, Ledger
 
 DIRECTORIES: Final = ("/logs/a", "/logs/b")
@@ -62,32 +69,34 @@ class World:
         self.manager = self._managed()
 
     def _managed(self) -> LogManager:
-        tools = ManagerTools(
+        ports = LoopPorts(
             files=self.files,
             clock=self.clock,
+            random=SeededRandom(1),
             scheduler=self.clock,
             worker=InlineWorker(),
-            random=SeededRandom(1),
-            table=FileTable(self.files, 6),
+        )
+        options = ManagerOptions(
+            open_files=OpenFileCache(self.files, 6),
             call_soon=lambda call: call(),
             on_event=self.told.append,
         )
         settings = ManagerSettings(
             config_for=lambda _: CONFIG,
-            producers=ProducerSettings(is_verifying_transactions=False),
+            producers=ProducerStateManagerConfig(is_verifying_transactions=False),
         )
         directories = [LogDirectory.open(self.files, path) for path in DIRECTORIES]
-        manager = LogManager(directories, tools, settings)
-        manager.load()
+        manager = LogManager(directories, ports, settings, options)
+        load_logs(manager)
         return manager
 
     def log(self, number: int) -> Log:
-        return self.manager.create(orders(number), topic_id=None)
+        return log_creation.create(self.manager, orders(number), topic_id=None)
 
     # -- calls that keep the accounts
 
     def append(self, number: int, count: int = 2, *, epoch: int = 0, first_key: int = 0) -> None:
-        """Append a batch of nobody's."""
+        """Append a batch without a producer."""
         self._append(number, _records(count, BatchFields(), first_key=first_key), epoch=epoch)
 
     def append_of(self, number: int, producer_id: int, sequence: int) -> None:
@@ -104,17 +113,22 @@ class World:
         """Append a marker."""
         fields = BatchFields(producer_id=producer_id, producer_epoch=0)
         data = control_batch(EndTransaction(is_commit, 0), fields, timestamp=1)
-        self._append(number, data, origin=Origin.COORDINATOR)
+        self._append(number, data, origin=AppendOrigin.COORDINATOR)
 
     def _append(
-        self, number: int, data: bytearray, *, epoch: int = 0, origin: Origin = Origin.CLIENT
+        self,
+        number: int,
+        data: bytearray,
+        *,
+        epoch: int = 0,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> None:
         log, partition = self.log(number), orders(number)
         base = log.bounds.log_end
         batch = (base, _as_written(data, base, epoch))
         self.ledger.will_append(partition, batch)
         log.append_as_leader(
-            data, leader_epoch=epoch, inspector=PlainInspector(), sender=Sender(origin)
+            data, leader_epoch=epoch, inspector=PlainInspector(), context=AppendContext(origin)
         )
         self.ledger.appended(partition, batch)
         log.set_high_watermark(log.bounds.log_end)
@@ -122,7 +136,7 @@ class World:
     def refuse(self, number: int, at: int) -> None:
         """Run out of space in the middle of a batch that a leader has sent from behind a gap."""
         log = self.log(number)
-        self.files.script.add(Fault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=40))
+        self.files.script.add(FileFault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=40))
         with suppress(OSError):
             log.append_as_follower(_as_written(_records(2, BatchFields()), at, 0), leader_epoch=0)
 
@@ -150,10 +164,14 @@ class World:
         log, partition = self.log(number), orders(number)
         log.configure(replace(CONFIG, cleanup_policy=frozenset({COMPACT})))
         runner = _Watched(self, InlineRunner(self.files, PLAIN))
-        tools = CleanerTools(
-            runner=runner, worker=InlineWorker(), cleaned=self.told.append, failed=_refuse_failure
+        cleaner = LogCleaner(
+            self.manager,
+            CleanerConfig(verify=Verify.NEVER),
+            runner=runner,
+            worker=InlineWorker(),
+            on_completed=self.told.append,
+            on_failed=_refuse_failure,
         )
-        cleaner = LogCleaner(self.manager, tools, CleanerSettings(verify=Verify.NEVER))
         cleaner.start()
         self.clock.advance(ms=0)
         cleaner.close()
@@ -162,12 +180,12 @@ class World:
 
     def delete(self, number: int) -> None:
         self.ledger.will_delete(orders(number))
-        self.manager.delete(orders(number))
+        log_renames.delete(self.manager, orders(number))
 
     def checkpoint(self) -> None:
-        self.manager.write_recovery_points()
-        self.manager.write_log_starts()
-        self.manager.write_high_watermarks()
+        self.manager.checkpoints.write_all(RECOVERY_POINTS)
+        self.manager.checkpoints.write_all(LOG_START_OFFSETS)
+        self.manager.checkpoints.write_all(HIGH_WATERMARKS)
 
     def let_removals_pass(self) -> None:
         self.clock.advance(seconds=70)
@@ -192,7 +210,7 @@ class _Watched:
         self.left: list[Batch] = []
         self.end = 0
 
-    def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
+    def run(self, job: CleaningJob, control: PassControl) -> CleaningResult:
         cleaning = self._runner.run(job, control)
         for group in cleaning.groups:
             for segment in group.cleaned:
@@ -206,14 +224,14 @@ class _Watched:
         return cleaning
 
     def limit(self, bytes_per_second: float) -> None:
-        """Nothing takes time here."""
+        """Never wait."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Release nothing."""
 
 
-def _refuse_failure(partition: TopicPartition, setback: Setback) -> None:
-    raise AssertionError(f"{partition} could not be cleaned: {setback.reason}")
+def _refuse_failure(partition: TopicPartition, failure: CleaningFailure) -> None:
+    raise AssertionError(f"{partition} could not be cleaned: {failure.reason}")
 
 
 def batches_of(log: Log) -> list[tuple[int, bytes]]:
@@ -221,7 +239,7 @@ def batches_of(log: Log) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     offset: int = log.bounds.log_start
     while offset < log.bounds.log_end:
-        part = log.read(offset, max_bytes=1, isolation=Isolation.LOG_END, min_one=True)
+        part = log.read(offset, max_bytes=1, isolation=FetchIsolation.LOG_END, min_one=True)
         if part.slice is None:
             break
         data = bytes(part.slice.read())

@@ -40,7 +40,7 @@ class BrokenPromiseError(AssertionError):
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What a reader made of its cases."""
+    """The results of a reader over its cases."""
 
     accepted: int = 0
     refused: Counter[str] = field(default_factory=Counter)

@@ -36,7 +36,7 @@ def damaged(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
 
 
 def left_damaged(chance: random.Random, samples: Sequence[bytes]) -> bytearray:
-    """Return what `damaged` does, of samples that are no batches and have nothing to repair."""
+    """Return the damaged samples of `damaged`, for samples without checksums to repair."""
     return _random_bytes(chance) if chance.random() < 0.5 else _changed(chance, samples)
 
 
@@ -117,7 +117,7 @@ def repair(chance: random.Random, data: bytearray) -> None:
 
 
 def _bounds(data: bytearray) -> list[tuple[int, int]]:
-    """Return where the batches in a row begin and end, as far as their sizes tell."""
+    """Return start and end of consecutive batches, as far as their sizes are valid."""
     found, start = [], 0
     while len(data) - start > V2_HEADER:
         end = start + 12 + int.from_bytes(data[start + 8 : start + 12], signed=True)

@@ -2,9 +2,9 @@
 
 from itertools import product
 
-from cordwood.records.builder import BatchBuilder, BatchFields, empty_batch
+from cordwood.records.batch_builder import BatchBuilder, BatchFields, empty_batch
 from cordwood.records.compression import Codec, compress
-from cordwood.records.control import (
+from cordwood.records.control_records import (
     Control,
     EndTransaction,
     KRaftVersion,
@@ -16,7 +16,7 @@ from cordwood.records.control import (
     Voters,
     control_batch,
 )
-from cordwood.records.control import Endpoint as VoterEndpoint
+from cordwood.records.control_records import Endpoint as VoterEndpoint
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 
 OLD_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)

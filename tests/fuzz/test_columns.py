@@ -6,17 +6,17 @@ import pytest
 
 from cordwood.core.binary import INT64_MIN
 from cordwood.core.errors import BadRecordsError, CordwoodError
-from cordwood.records.chunk import (
+from cordwood.records.columns import read_columns
+from cordwood.records.decoder import (
     COLUMNS,
     AbortedTransaction,
     Chunking,
     Decoder,
-    Request,
+    ReadRequest,
     Selection,
 )
-from cordwood.records.columns import read_columns
 from cordwood.records.kernels import KernelDecoder
-from cordwood.records.plain import PlainDecoder
+from cordwood.records.plain_decoder import PlainDecoder
 from tests.fuzz import samples
 from tests.fuzz.harness import LIMIT, fuzz
 
@@ -28,15 +28,19 @@ pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(7200)]
 SMALL = Chunking(max_rows=64, max_bytes=1 << 16)
 ABORTED = (AbortedTransaction(7, 1000),)
 REQUESTS = (
-    Request(limit=LIMIT, chunking=SMALL),
-    Request(limit=LIMIT, chunking=SMALL, is_view=True),
-    Request(limit=LIMIT, chunking=SMALL, selection=Selection(aborted=ABORTED)),
-    Request(limit=LIMIT, chunking=SMALL, selection=Selection(min_timestamp=950, first_offset=1)),
-    Request(limit=LIMIT, chunking=Chunking(max_rows=1, max_bytes=1), columns=COLUMNS[::-1]),
-    Request(limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=INT64_MIN)),
-    Request(limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=1002, aborted=ABORTED)),
-    Request(limit=LIMIT, chunking=SMALL, is_whole=True),
-    Request(limit=LIMIT, chunking=SMALL, selection=Selection(last_offset=1003)),
+    ReadRequest(limit=LIMIT, chunking=SMALL),
+    ReadRequest(limit=LIMIT, chunking=SMALL, is_view=True),
+    ReadRequest(limit=LIMIT, chunking=SMALL, selection=Selection(aborted=ABORTED)),
+    ReadRequest(
+        limit=LIMIT, chunking=SMALL, selection=Selection(min_timestamp=950, first_offset=1)
+    ),
+    ReadRequest(limit=LIMIT, chunking=Chunking(max_rows=1, max_bytes=1), columns=COLUMNS[::-1]),
+    ReadRequest(limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=INT64_MIN)),
+    ReadRequest(
+        limit=LIMIT, chunking=SMALL, selection=Selection(first_offset=1002, aborted=ABORTED)
+    ),
+    ReadRequest(limit=LIMIT, chunking=SMALL, is_whole=True),
+    ReadRequest(limit=LIMIT, chunking=SMALL, selection=Selection(last_offset=1003)),
 )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.records.batch import RecordBatch
+from cordwood.records.record_batch import RecordBatch
 from tests.fuzz import samples
 from tests.fuzz.harness import ALLOWED_GROWTH, BrokenPromiseError, fuzz
 

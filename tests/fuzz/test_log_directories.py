@@ -1,7 +1,7 @@
-"""A log directory in which one log is damaged: only that log is hurt, and only in our own words.
+"""A log directory with one damaged log: only that log fails, and only with our own errors.
 
-The damaged log's files get other bytes, other names, other files under their names, or go; what is
-left is loaded beside a healthy one, then read, appended to, closed and loaded again.
+The files of the damaged log get other bytes, other names or unexpected neighbours, or are removed.
+The rest is loaded together with a healthy log, then read, appended to, closed and loaded again.
 """
 
 import random
@@ -14,18 +14,22 @@ import pytest
 from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Worker
 from cordwood.core.types import Offset
-from cordwood.storage import manager, starting
-from cordwood.storage.checkpoints import format_offset_checkpoint
-from cordwood.storage.lanes import Task, outcomes
-from cordwood.storage.log import Log
+from cordwood.storage.checkpoints.checkpoint_files import format_offset_checkpoint
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.log_directory import CHECKPOINTS
-from cordwood.storage.manager import LogManager
-from cordwood.testing.files import MemoryFiles
+from cordwood.storage.manager import (
+    log_creation,
+    log_manager,
+    log_startup,
+)
+from cordwood.storage.manager.log_directory import CHECKPOINTS
+from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.manager.per_directory import DirectoryTask, run_per_directory
+from cordwood.testing.memory_files import MemoryFiles
 from tests.fuzz.harness import CASES, SEED
 from tests.fuzz.mutations import CHANGES, INTERESTING, repair
 from tests.unit.storage.log_samples import batch, filled, follow, interleaved, lead, offsets, read
-from tests.unit.storage.manager_samples import House, partition
+from tests.unit.storage.manager_samples import LogManagerHarness, partition
 from tests.unit.storage.segment_samples import message
 
 Report = Callable[[str], None]
@@ -44,25 +48,27 @@ SUFFIXES: Final = ("", "", "", ".swap", ".cleaned", ".deleted", ".tmp")
 
 @pytest.fixture
 def errors(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
-    """What logs could not be loaded or closed for."""
+    """Return the errors that kept logs from loading or closing."""
     heard: list[Exception] = []
 
-    def listened(worker: Worker, tasks: Sequence[Task[T]], *, lanes: int) -> list[T | Exception]:
-        found = outcomes(worker, tasks, lanes=lanes)
+    def listened(
+        worker: Worker, tasks: Sequence[DirectoryTask[T]], *, threads: int
+    ) -> list[T | Exception]:
+        found = run_per_directory(worker, tasks, threads=threads)
         heard.extend(each for each in found if isinstance(each, Exception))
         return found
 
-    for module in (starting, manager):
-        monkeypatch.setattr(module, "outcomes", listened)
+    for module in (log_startup, log_manager):
+        monkeypatch.setattr(module, "run_per_directory", listened)
     return heard
 
 
 def contents() -> Contents:
     """Return the files of a log directory after a clean stop, by their paths."""
-    house = House("/a", config=SMALL)
+    house = LogManagerHarness("/a", config=SMALL)
     owner = house.load()
     for name in (HURT, HEALTHY):
-        log = owner.create(name, topic_id=None)
+        log = log_creation.create(owner, name, topic_id=None)
         for each in interleaved():
             follow(log, each, epoch=1)
         filled(log, 10, epoch=3)
@@ -147,9 +153,9 @@ DAMAGES: tuple[Callable[[random.Random, Contents, str], None], ...] = (
 )
 
 
-def house_of(found: Contents) -> House:
+def house_of(found: Contents) -> LogManagerHarness:
     """Return a house whose files have these contents."""
-    house = House("/a", config=SMALL)
+    house = LogManagerHarness("/a", config=SMALL)
     for path in ("/a", "/a/hurt-0", "/a/healthy-0"):
         house.files.make_directory(path)
     for path, data in found.items():
@@ -161,7 +167,7 @@ def house_of(found: Contents) -> House:
 
 
 def lived_through(found: Contents, errors: list[Exception]) -> str:
-    """Load the directory, use its logs, load it again; say what became of the hurt one."""
+    """Load the directory, use its logs, load it again; return the state of the damaged one."""
     house = house_of(found)
     errors.clear()
     first = house.load()
@@ -197,7 +203,7 @@ def read_through(log: Log) -> None:
     offset: int = log.bounds.log_start
     while offset < log.bounds.log_end:
         spans = offsets(read(log, offset))
-        if not spans or spans[-1][1] < offset:  # a clean stop is believed, and batches go back
+        if not spans or spans[-1][1] < offset:  # a clean shutdown is trusted, and batches go back
             return
         offset = spans[-1][1] + 1
 

@@ -1,4 +1,4 @@
-"""Every reader of messages and of headers, over bytes that nobody meant to write."""
+"""Every reader of messages and of headers, over random and damaged bytes."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ VERSIONS = [
     for version in range(kind.__schema__.versions[0], kind.__schema__.versions[1] + 1)
 ]
 
-#: The bytes in front of a case that say which message it is read as.
+#: The bytes in front of a case that select its message.
 LEAD = 2
 
 

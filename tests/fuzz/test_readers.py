@@ -1,15 +1,15 @@
-"""Every reader of the package, over bytes that nobody meant to write."""
+"""Every reader of the package, over random and damaged bytes."""
 
 from collections.abc import Callable
 
 import pytest
 
-from cordwood.records.batch import RecordBatch
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec, decompress
-from cordwood.records.control import read_control
-from cordwood.records.convert import down_convert, up_convert
-from cordwood.records.legacy import LegacyBatch
-from cordwood.records.stream import batches
+from cordwood.records.control_records import read_control
+from cordwood.records.format_conversion import down_convert, up_convert
+from cordwood.records.legacy_batch import LegacyBatch
+from cordwood.records.record_batch import RecordBatch
 from tests.fuzz import samples
 from tests.fuzz.harness import LIMIT, Reader, fuzz
 

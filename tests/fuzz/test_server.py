@@ -1,7 +1,8 @@
-"""A server among peers that send anything, leave at any moment or say nothing, beside one at work.
+"""A server among clients that send random bytes, disconnect at any moment or stay silent.
 
-The one at work gets every answer, and the right one; memory stays where it was. The ends that the
-connections came to are counted, and a kind that never happened fails: it would prove nothing.
+One healthy client gets every response, and the right one; memory does not grow. The endings of the
+connections are counted by kind, and a kind that never happened fails, since it would prove no
+property.
 """
 
 import asyncio
@@ -16,14 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from cordwood.broker.dispatch import ROUTES, Dispatch
-from cordwood.broker.limits import ServerSettings
-from cordwood.broker.network import Network
+from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
 from tests.fuzz.mutations import left_damaged
-from tests.unit.broker.broker_samples import Hall
-from tests.unit.broker.server_samples import House, Peer, request, serving
+from tests.unit.broker.broker_samples import BrokerHarness
+from tests.unit.broker.server_samples import Peer, ServerHarness, request, serving
 
 FRAMES = 1_000_000 if os.environ.get("CORDWOOD_SOAK") == "1" else 20_000
 IDLE = 1_000
@@ -61,7 +61,7 @@ class CountedEvents(logging.Handler):
 
 @contextmanager
 def counted_events() -> Iterator[CountedEvents]:
-    """Let nobody else hear of what the package logs."""
+    """Count the package's log events, and hide them from other handlers."""
     logger, events = logging.getLogger("cordwood"), CountedEvents()
     logger.addHandler(events)
     logger.propagate = False
@@ -86,10 +86,10 @@ async def work(peer: Peer, is_over: asyncio.Event) -> int:
     return answers
 
 
-async def attack(house: House, chance: random.Random, frames: int) -> None:
+async def attack(harness: ServerHarness, chance: random.Random, frames: int) -> None:
     """Send damaged frames, a few a connection, and leave in one of many ways."""
     while frames > 0:
-        address = house.addresses["PLAINTEXT"]
+        address = harness.addresses["PLAINTEXT"]
         peer = Peer(*await asyncio.open_connection(address.host, address.port))
         for _ in range(chance.randint(1, 5)):
             peer.send(bytes(left_damaged(chance, SAMPLES)))
@@ -105,24 +105,26 @@ async def attack(house: House, chance: random.Random, frames: int) -> None:
 
 async def besieged(report: Callable[[str], None]) -> dict[str, float]:
     loop, clock, metrics = asyncio.get_running_loop(), SystemClock(), Metrics()
-    network = Network(clock, LoopScheduler(loop, clock))
-    dispatch = Dispatch(replace(Hall().broker, network=network), metrics)
-    settings = ServerSettings(request_max_bytes=10_000_000, queued_max_bytes=20_000_000)
-    async with serving(dispatch.handle, settings) as house:
-        worker = await house.connect()
+    scheduler = LoopScheduler(loop, clock)
+    dispatch = Dispatch(replace(BrokerHarness().broker, clock=clock, scheduler=scheduler), metrics)
+    settings = SocketServerSettings(request_max_bytes=10_000_000, queued_max_bytes=20_000_000)
+    async with serving(dispatch.handle, settings) as harness:
+        worker = await harness.connect()
         for _ in range(IDLE):
-            await house.connect()
-        await house.until_open(IDLE + 1)
+            await harness.connect()
+        await harness.until_open(IDLE + 1)
         is_over = asyncio.Event()
         before_kb = resident_kb()
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(worker, is_over))
             chances = [random.Random(SEED * AT_ONCE + number) for number in range(AT_ONCE)]
-            await asyncio.gather(*(attack(house, chance, FRAMES // AT_ONCE) for chance in chances))
+            await asyncio.gather(
+                *(attack(harness, chance, FRAMES // AT_ONCE) for chance in chances)
+            )
             is_over.set()
-        await house.until_open(IDLE + 1)
+        await harness.until_open(IDLE + 1)
         grown_kb = resident_kb() - before_kb
-        ends = {each: house.ended(each) for each in ("close", "disconnect", "refusal", "failure")}
+        ends = {each: harness.ended(each) for each in ("close", "disconnect", "refusal", "failure")}
         report(
             f"server: {FRAMES} frames, {IDLE} idle beside {working.result()} right answers; "
             f"memory {before_kb} KB, {grown_kb} KB more; ends {ends}"

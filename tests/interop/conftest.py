@@ -1,9 +1,8 @@
-"""Kafka itself, as fixtures: its classes and its brokers, started once for the whole run.
+"""Fixtures of Kafka itself: its classes and its brokers, started once for the whole run.
 
-What is missing on this machine skips a test and says why; with CI=true it fails it.
+A missing tool skips a test and names the tool; with CI=true it fails the test.
 """
 
-import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ import pytest
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running, zookeeper_broker
 from tests.interop.kafka_harness.clients import Origins
 from tests.interop.kafka_harness.conformance import Conformance
+from tests.interop.kafka_harness.installed import peer
 from tests.interop.kafka_harness.jars import Jars, MissingToolError, fetch
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
@@ -29,7 +29,7 @@ def _control(origins: Origins, folder: Path, more: str) -> Broker:
 
 TARGETS: dict[str, Callable[[Origins, Path, str], Broker]] = {"cordwood": _ours}
 if os.environ.get("CORDWOOD_SOAK"):
-    # What clients are put through against Kafka itself is known to be asked rightly.
+    # The same checks against Kafka itself prove the checks.
     TARGETS["kafka"] = _control
 
 
@@ -45,20 +45,18 @@ def _jars(version: str) -> Jars:
 @pytest.fixture(scope="session")
 def librdkafka() -> None:
     """The Python wheel of librdkafka is there."""
-    if os.environ.get("CI") == "true":
-        importlib.import_module("confluent_kafka")
-    pytest.importorskip("confluent_kafka", reason="the confluent-kafka wheel is not installed")
+    peer("confluent_kafka")
 
 
 @pytest.fixture(scope="session")
 def kafka43_jars() -> Jars:
-    """Kafka 4.3.0 from Maven, with our program compiled beside it."""
+    """Kafka 4.3.0 from Maven, with our program compiled against it."""
     return _jars("kafka-4.3.0")
 
 
 @pytest.fixture(scope="session")
 def kafka39_jars() -> Jars:
-    """Kafka 3.9.1 from Maven, with our program compiled beside it."""
+    """Kafka 3.9.1 from Maven, with our program compiled against it."""
     return _jars("kafka-3.9.1")
 
 
@@ -124,7 +122,7 @@ def origins(
     kafka39: Oracle,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Origins]:
-    """What the clients of the conformance page are made of."""
+    """The shared parts of the clients of the conformance page."""
     folder = tmp_path_factory.mktemp("clients")
     origins = Origins(kafka43_jars=kafka43_jars, kafka43=kafka43, kafka39=kafka39, folder=folder)
     yield origins

@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.metadata_nodes import ALL_BROKERS, BROKER, TOPIC, config_path, encode_texts
-from cordwood.core.nodes import Node
+from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.ports import Ports
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.inspect import PlainInspector
-from cordwood.storage.appending import Sender
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
+from cordwood.core.znodes import ZNode
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.checkpoints.metadata_file_format import encode_line
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_append import AppendContext
+from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.log_directory import LogDirectory
-from cordwood.storage.metadata_lines import encode_line
-from cordwood.workbench.adopt import Owner, adopt
-from cordwood.workbench.metadata_found import read_metadata
-from cordwood.workbench.salvage import SalvageTools, salvage
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.metadata.metadata_lookup import read_kafka_metadata
+from cordwood.workbench.adopt import AdoptOptions, adopt
+from cordwood.workbench.salvage.salvage import salvage
 from tests.corruption.faults import hurt
 from tests.corruption.healthy import PARTITION, healthy_log
 from tests.interop.kafka_harness import samples
@@ -31,6 +32,7 @@ from tests.unit.storage.log_samples import batch
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
+PORTS = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
 RECORDS = 30
 TOPICS = ("orders", "with-dashes.and_more")
 
@@ -52,11 +54,11 @@ def _write(path: str) -> None:
             config=LogConfig(segment_bytes=400, index_interval_bytes=0),
             is_clean=True,
         )
-        tools = LogTools(table=FileTable(files, 8), random=SystemRandom(), deletions=_NoDeletions())
-        log = Log.open(place, tools, clock=SystemClock())
+        ports = Ports(files=files, clock=SystemClock(), random=SystemRandom())
+        log = Log.open(place, ports, table=OpenFileCache(files, 8), deletions=_NoDeletions())
         for _ in range(RECORDS):
             log.append_as_leader(
-                batch(), leader_epoch=7, inspector=PlainInspector(), sender=Sender()
+                batch(), leader_epoch=7, inspector=PlainInspector(), context=AppendContext()
             )
         log.close()
     home.is_loaded = True
@@ -64,10 +66,10 @@ def _write(path: str) -> None:
 
 
 def _set_while_running(logs: Path) -> None:
-    """Let our metadata say what was set of the broker, and of all of them."""
+    """Store dynamic configurations of the broker, and of all brokers, in our metadata."""
     nodes = {
-        config_path(BROKER, "1"): Node(encode_texts({"log.retention.ms": "87654321"})),
-        config_path(BROKER, ALL_BROKERS): Node(encode_texts({"log.segment.bytes": "7654321"})),
+        config_path(BROKER, "1"): ZNode(encode_texts({"log.retention.ms": "87654321"})),
+        config_path(BROKER, ALL_BROKERS): ZNode(encode_texts({"log.segment.bytes": "7654321"})),
     }
     (logs / "cordwood.metadata").write_bytes(b"cordwood.metadata 1\n" + encode_line(nodes))
 
@@ -78,14 +80,8 @@ def adopted(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> Iterator[Bro
     shutil.rmtree(broker.logs)
     _write(str(broker.logs))
     _set_while_running(broker.logs)
-    owner = Owner(configs={"orders": {"retention.bytes": "123456789"}})
-    adopt(
-        SystemFiles(),
-        str(broker.logs),
-        owner=owner,
-        random=SystemRandom(),
-        now_ms=SystemClock().now_ms(),
-    )
+    options = AdoptOptions(configs={"orders": {"retention.bytes": "123456789"}})
+    adopt(PORTS, str(broker.logs), options=options)
     broker.start()
     yield broker
     broker.stop()
@@ -98,7 +94,7 @@ def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: B
         assert [record.offset for record in consumed] == list(range(RECORDS))
         adopted.oracle.produce(adopted.bootstrap, topic, samples.plain(), producer_settings("none"))
     assert not list(adopted.logs.glob("*-stray"))
-    said = read_metadata(SystemFiles(), str(adopted.logs))
+    said = read_kafka_metadata(SystemFiles(), str(adopted.logs))
     assert said is not None
     assert said.config_of(TOPIC, "orders") == {"retention.bytes": "123456789"}
     entries = adopted.oracle.describe_configs(adopted.bootstrap, kind="TOPIC", name=TOPICS[1])
@@ -117,14 +113,12 @@ def test_kafka_serves_what_was_salvaged(
     source.mkdir(parents=True)
     for name, data in broken.files.items():
         (source / name).write_bytes(data)
-    files, clock, chance = SystemFiles(), SystemClock(), SystemRandom()
-    tools = SalvageTools(files=files, clock=clock, random=chance)
-    report = salvage(tools, str(source), out=str(broker.logs))
+    report = salvage(PORTS, str(source), out=str(broker.logs))
     topic = PARTITION.rpartition("-")[0]
     Path(report.path).rename(broker.logs / f"{topic}-0")
     (broker.logs / "replication-offset-checkpoint").unlink()
     (broker.logs / "recovery-point-offset-checkpoint").unlink()
-    adopt(files, str(broker.logs), owner=Owner(), random=chance, now_ms=clock.now_ms())
+    adopt(PORTS, str(broker.logs), options=AdoptOptions())
 
     broker.start()
     try:

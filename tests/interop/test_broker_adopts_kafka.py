@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -36,7 +36,7 @@ SENT: Final = samples.plain()
 
 @dataclass(slots=True)
 class Turn:
-    """What one owner of the directory says and has."""
+    """The answers and files of one owner of the directory."""
 
     ids: dict[str | None, Uuid]
     configs: dict[str, str | None]
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Story:
-    """Kafka, then we, then Kafka again; `events` is what we said at our start."""
+    """Kafka, then our broker, then Kafka again; `events` are our messages at the start."""
 
     kafka: Turn
     ours: Turn

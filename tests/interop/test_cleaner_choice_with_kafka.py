@@ -1,8 +1,7 @@
-"""Kafka's cleaner and ours choose alike: from where up to where a log is cleaned, how dirty it
-is, for how long it has waited, and which of its segments become one.
+"""Kafka's cleaner and ours choose alike: range, dirty ratio, waiting time, and segment groups.
 
-Random lives of a log, and at each of their steps both are asked about it: with a checkpoint that
-may be wrong, at a time that may be later, with room in segments for some of them.
+In random lives of a log both are asked at each step: with a checkpoint that may be wrong, at a time
+that may be later, with room in segments for some of them.
 """
 
 import random
@@ -58,7 +57,7 @@ def asked_of(chance: random.Random, log_end: int, now_ms: int) -> dict[str, Json
 
 
 def kinds_of(choice: Choice) -> Iterator[str]:
-    """Yield what a choice shows, so that a run can tell whether it has shown everything."""
+    """Yield the kinds of a choice, so that a run can count whether it has met each kind."""
     yield "cleaned" if choice.cleanable_bytes else "not cleaned"
     if choice.clean_bytes and choice.cleanable_bytes:
         yield "partly clean"

@@ -1,4 +1,4 @@
-"""Where our cleaner leaves something else than Kafka's, as `docs/formats/compaction.md` has it."""
+"""Differences of our cleaner's output from Kafka's, as `docs/formats/compaction.md` lists them."""
 
 import shutil
 from base64 import b64encode
@@ -8,12 +8,12 @@ from typing import Final
 
 import pytest
 
-from cordwood.compaction.plain import PLAIN
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
+from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.stream import batches
+from cordwood.records.record_batch import RecordBatch
 from cordwood.workbench.compact import CompactReport
 from tests.interop.kafka_harness import our_cleaning
 from tests.interop.kafka_harness.cleaned_logs import differences, segments_of

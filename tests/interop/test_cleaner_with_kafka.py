@@ -1,9 +1,9 @@
 """Kafka's own cleaner and ours clean the same logs, and leave the same batches and records.
 
-Random lives of compacted logs, with every kind of batch and record there is, are cleaned again and
-again while time passes; every pass begins with what one of the two cleaners has left. Our passes
-are done by the plain engine and by the kernels in turns. What is compared, and what is not, is told
-in `cleaned_logs`. The seed is the test's.
+Random lives of compacted logs, with every kind of batch and record, are cleaned repeatedly while
+time passes. Every pass begins with the output of one of the two cleaners. Our passes alternate
+between the plain engine and the kernels. `cleaned_logs` lists the compared fields. The seed is the
+test's.
 """
 
 from collections import Counter
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.cleaned_logs import segments_of
 from tests.interop.kafka_harness.cleaned_twins import CleanedTwins
@@ -47,7 +47,7 @@ FINE: Final = (" passed sanity check.", " is empty.")
 
 
 class Lived(NamedTuple):
-    """What our passes have counted, where the cleaners have not left the same, and both logs."""
+    """The counts of our passes, the differences between the cleaners, and both logs."""
 
     counted: Counter[str]
     found: list[str]

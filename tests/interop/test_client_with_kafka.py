@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import cordwood
-from cordwood.client.lookups import EARLIEST, LATEST, MAX_TIMESTAMP
+from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST, MAX_TIMESTAMP
 from cordwood.core.errors import (
     CordwoodError,
     InvalidConfigError,
@@ -14,8 +14,8 @@ from cordwood.core.errors import (
     MessageTooLargeError,
     TopicAlreadyExistsError,
 )
-from cordwood.records.batch import RecordBatch
-from cordwood.records.stream import batches
+from cordwood.records.batch_stream import batches
+from cordwood.records.record_batch import RecordBatch
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import (
     FAST_RESTART,

@@ -19,7 +19,7 @@ FRESH_PAGE: Final = Path(__file__).parents[2] / "build" / "conformance.md"
 
 
 def _outcome(conformance: Conformance, client: str, feature: Feature) -> Outcome:
-    """What became of it; a client that is not on this machine skips the test, except in CI."""
+    """Return the outcome; a client that is missing on this machine skips the test, except in CI."""
     try:
         return conformance.outcome(client, feature)
     except MissingToolError as error:

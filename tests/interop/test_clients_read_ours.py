@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from cordwood.records.builder import BatchFields
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.control_records import EndTransaction, control_batch
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker
 from tests.interop.kafka_harness.jars import Jars

@@ -12,7 +12,7 @@ from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
-from tests.unit.cli.commands import Said, run
+from tests.unit.cli.commands import CommandResult, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -26,9 +26,9 @@ class Cluster:
     """Where commands are given, and how they end."""
 
     bootstrap: str
-    call: Callable[[tuple[str, ...], bytes], Said]
+    call: Callable[[tuple[str, ...], bytes], CommandResult]
 
-    def give(self, *arguments: str, stdin: bytes = b"") -> Said:
+    def give(self, *arguments: str, stdin: bytes = b"") -> CommandResult:
         return self.call((*arguments, "--bootstrap-server", self.bootstrap), stdin)
 
     def do(self, *arguments: str, stdin: bytes = b"") -> str:
@@ -114,7 +114,7 @@ def test_what_is_only_checked_is_not_made(cluster: Cluster) -> None:
         (("topics", "describe", "--topic=nowhere"), 1, "'nowhere'"),
         (("topics", "delete", "--topic=nowhere"), 1, "'nowhere'"),
         (("consume", "nowhere"), 1, "'nowhere'"),
-        (("consume", "nowhere", "--group=g"), 2, "no consumer groups yet"),
+        (("consume", "nowhere", "--group=g"), 2, "consumer groups are not supported yet"),
         ((*ALTER, "--entity-type=brokers", "--add-config=log.retention.ms=x"), 1, "retention.ms"),
     ),
     ids=str,

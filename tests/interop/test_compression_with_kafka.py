@@ -1,4 +1,4 @@
-"""What our codecs write Kafka's own decompressors read, and the reverse, at every level."""
+"""Kafka's own decompressors read our codecs' output, and the reverse, at every level."""
 
 import random
 

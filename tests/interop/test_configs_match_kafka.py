@@ -6,22 +6,22 @@ from typing import Final
 
 import pytest
 
-from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.config_entries import ConfigEntry
-from cordwood.broker.config_resources import ALL_BROKERS, Resource, topic_resource
-from cordwood.broker.configs import BrokerConfigs
-from cordwood.broker.settings.ignored import why_ignored
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
+from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.settings.ignored import find_ignore_reason
 from cordwood.core.config_codes import TYPE_CODES, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.properties import parse_properties
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.oracle import ConfigAnswer
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
 TOPIC: Final = "configured"
-BROKER: Final = Resource(ResourceType.BROKER, "1")
+BROKER: Final = ConfigResource(ResourceType.BROKER, "1")
 TYPES: Final = {code: kind.name for kind, code in TYPE_CODES.items()}
 SHOWN_SOURCES: Final = {
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -34,9 +34,9 @@ OLDER_NAMES: Final = {"broker.id": "node.id", "log.dir": "log.dirs"}
 
 PEM: Final = "keys and certificates are PEM"
 AT_START: Final = "listeners are opened when a broker starts"
-NO_KERBEROS: Final = "Kerberos is not spoken, and no other mechanism can be the default"
-NOT_SERVED: Final = "streams groups are not served"
-#: What differs, and why.
+NO_KERBEROS: Final = "Kerberos is not supported, and no other mechanism can be the default"
+NOT_SERVED: Final = "streams groups are not supported"
+#: The differences and their reasons.
 EXCEPTIONS: Final = {
     ("ssl.keystore.type", "default"): PEM,
     ("ssl.truststore.type", "default"): PEM,
@@ -46,8 +46,8 @@ EXCEPTIONS: Final = {
     ("sasl.mechanism.inter.broker.protocol", "default"): NO_KERBEROS,
     ("group.coordinator.rebalance.protocols", "default"): NOT_SERVED,
 }
-HOURS: Final = "Kafka leaves out what was said in hours, even where that decides"
-#: What is shown of a topic in another way, and why.
+HOURS: Final = "Kafka omits a value in hours, even where it is effective"
+#: Topic settings that are described differently, and the reasons.
 SHOWN_OTHERWISE: Final = {
     "flush.ms": HOURS,
     "segment.ms": HOURS,
@@ -56,7 +56,7 @@ SHOWN_OTHERWISE: Final = {
 }
 THROTTLE: Final = "Kafka takes it while a broker runs, and does not show it"
 AUTHORIZER: Final = "Kafka's authorizer reads it, which shows nothing"
-#: What Kafka does not describe, besides what is Cordwood's own.
+#: Settings that Kafka does not describe, without Cordwood's own.
 SHOWN_HERE_ALONE: Final = {
     "leader.replication.throttled.rate": THROTTLE,
     "follower.replication.throttled.rate": THROTTLE,
@@ -87,16 +87,16 @@ def configs(broker43: Broker) -> BrokerConfigs:
     return configs
 
 
-def _source(file: Path) -> Source:
+def _source(file: Path) -> SettingSource:
     texts = parse_properties(file.read_bytes())
-    return Source("server.properties", texts)
+    return SettingSource("server.properties", texts)
 
 
 def test_every_setting_of_kafka_is_declared_or_ignored_for_a_reason(
     described: dict[str, ConfigAnswer], configs: BrokerConfigs
 ) -> None:
     ours = {entry.name for entry in configs.describe(BROKER)} | set(OLDER_NAMES)
-    missing = [name for name in described if name not in ours and not why_ignored(name)]
+    missing = [name for name in described if name not in ours and not find_ignore_reason(name)]
 
     own = {name for name in ours if name.startswith("cordwood.")}
 
@@ -129,7 +129,7 @@ def test_every_exception_is_one(described: dict[str, ConfigAnswer]) -> None:
 
 
 def _compared(
-    ours: ConfigEntry, kafkas: ConfigAnswer
+    ours: DescribedConfig, kafkas: ConfigAnswer
 ) -> list[tuple[str, str | bool | None, str | bool | None]]:
     defaults = [value for name, value, source in kafkas["synonyms"] if source == "DEFAULT_CONFIG"]
     has_own = any(synonym[0] == ours.name for synonym in kafkas["synonyms"])
@@ -154,7 +154,7 @@ def test_topic_is_described_as_kafka_describes_it(
         assert (mine != of_topic[name]) == (name in SHOWN_OTHERWISE), name
 
 
-def _answer(entry: ConfigEntry) -> ConfigAnswer:
+def _answer(entry: DescribedConfig) -> ConfigAnswer:
     return {
         "name": entry.name,
         "value": entry.value,
@@ -211,7 +211,7 @@ Change = tuple[str, str, str | None]
 )
 @pytest.mark.usefixtures("of_topic")
 def test_change_is_taken_or_refused_as_kafka_does(
-    broker43: Broker, configs: BrokerConfigs, resource: Resource, changes: Sequence[Change]
+    broker43: Broker, configs: BrokerConfigs, resource: ConfigResource, changes: Sequence[Change]
 ) -> None:
     kafkas = broker43.oracle.check_alteration(
         broker43.bootstrap,
@@ -223,10 +223,14 @@ def test_change_is_taken_or_refused_as_kafka_does(
     assert _refusal(configs, resource, changes) == kafkas
 
 
-def _refusal(configs: BrokerConfigs, resource: Resource, changes: Sequence[Change]) -> list[str]:
-    alterations = [Alteration(name, Operation[verb], text) for verb, name, text in changes]
+def _refusal(
+    configs: BrokerConfigs, resource: ConfigResource, changes: Sequence[Change]
+) -> list[str]:
+    alterations = [
+        ConfigAlteration(name, AlterOperation[verb], text) for verb, name, text in changes
+    ]
     try:
-        configs.altered(resource, alterations)
+        configs.plan_alteration(resource, alterations)
     except KafkaError as error:
         names = {40: "InvalidConfigurationException", 42: "InvalidRequestException"}
         return [names[error.code], str(error)]

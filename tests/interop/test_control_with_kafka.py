@@ -1,12 +1,11 @@
-"""Control batches are byte for byte those that Kafka writes, and say to us what Kafka said."""
+"""Control batches equal Kafka's byte for byte, and are decoded alike."""
 
 from typing import Final
 
 import pytest
 
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchFields
-from cordwood.records.control import (
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.control_records import (
     NO_DIRECTORY,
     Control,
     Endpoint,
@@ -22,6 +21,7 @@ from cordwood.records.control import (
     control_value,
     read_control,
 )
+from cordwood.records.record_batch import RecordBatch
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.samples import NOON, marker
 from tests.interop.kafka_harness.spec import Json, text

@@ -8,11 +8,11 @@ from typing import Final, Literal
 import pytest
 
 from cordwood.core.errors import UnsupportedCompressionTypeError
-from cordwood.records.builder import BatchFields
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
-from cordwood.records.convert import down_convert, up_convert, up_convert_produced
-from cordwood.records.legacy import LegacyBatch
-from cordwood.records.stream import batches
+from cordwood.records.format_conversion import down_convert, up_convert, up_convert_produced
+from cordwood.records.legacy_batch import LegacyBatch
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.oracle import Oracle, OracleRefusalError
 from tests.interop.kafka_harness.ours import read_ours, write_ours
@@ -35,7 +35,7 @@ MIXED: Final = [(name, codec) for name in NAMES for codec in LEGACY_CODECS]
 
 
 def _sized_as_one(seen: list[SeenBatch]) -> list[SeenBatch]:
-    """What two compressors can agree on."""
+    """Return the fields that two compressors can agree on."""
     return [replace(batch, crc=0, size=0) for batch in seen]
 
 

@@ -1,4 +1,4 @@
-"""What is damaged is refused by Kafka's classes and by us alike, so the comparisons can fail."""
+"""Kafka's classes and ours reject the same damage, so the comparisons can fail."""
 
 import struct
 from typing import Final

@@ -8,11 +8,11 @@ from typing import Final
 
 import pytest
 
-from cordwood.records.inspect import Inspector, PlainInspector
-from cordwood.records.kernels.inspect import KernelInspector
-from cordwood.records.kernels.lines import KernelLineWriter
-from cordwood.records.lines import LineWriter, PlainLineWriter
-from cordwood.workbench.dump_options import DumpOptions
+from cordwood.records.kernels.record_checks import KernelInspector
+from cordwood.records.kernels.record_lines import KernelLineWriter
+from cordwood.records.record_checks import Inspector, PlainInspector
+from cordwood.records.record_lines import LineWriter, PlainLineWriter
+from cordwood.workbench.dump.dump_options import DumpOptions
 from tests.interop.kafka_harness.dump_corpus import corpus
 from tests.interop.kafka_harness.dumper import Dumped, Dumper, our_dump
 from tests.interop.kafka_harness.jars import Jars
@@ -103,7 +103,7 @@ def test_dump_of_many_files_is_the_same(dumper: Dumper, files: list[Path], asked
 
 
 def test_corpus_has_failures_and_findings_of_every_kind(dumper: Dumper, files: list[Path]) -> None:
-    """Else the comparisons above would say little."""
+    """Otherwise the comparisons above would prove little."""
     dumps = [dumper.dump("--deep-iteration", files=[path]) for path in files]
 
     text = b"".join(dump.out + dump.err for dump in dumps)

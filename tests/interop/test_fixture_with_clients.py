@@ -1,17 +1,19 @@
-"""What other clients see of the fixture's broker: its faults, its time, and that it goes back."""
+"""The fixture's broker as other clients see it: its faults, its time, and its rewind."""
 
 from collections.abc import Callable
 from contextlib import closing
 from itertools import islice
 from typing import Final
 
-import confluent_kafka
-import kafka as kafka_python
 import pytest
 
 from cordwood.core.errors import NotLeaderOrFollowerError
-from cordwood.testing.broker_faults import BrokerFaults, Planned
-from cordwood.testing.kafka import Kafka
+from cordwood.testing.broker_faults import ArmedFault, BrokerFaults
+from cordwood.testing.kafka_fixture import Kafka
+from tests.interop.kafka_harness.installed import peer
+
+confluent_kafka = peer("confluent_kafka")
+kafka_python = peer("kafka")
 
 pytestmark = pytest.mark.interop
 
@@ -71,8 +73,8 @@ def consume_with_confluent(kafka: Kafka) -> list[bytes]:
 PRODUCERS: Final = {"kafka-python": produce_with_kafka_python, "librdkafka": produce_with_confluent}
 CONSUMERS: Final = {"kafka-python": consume_with_kafka_python, "librdkafka": consume_with_confluent}
 
-#: What clients have to get over by themselves: every record arrives, once.
-SENTENCES: Final[dict[str, Callable[[BrokerFaults], Planned]]] = {
+#: Faults that clients have to survive by themselves: every record arrives, once.
+SENTENCES: Final[dict[str, Callable[[BrokerFaults], ArmedFault]]] = {
     "error": lambda faults: faults.on("Produce", first=2).fail(NotLeaderOrFollowerError),
     "delay": lambda faults: faults.on("Produce", first=2).delay(ms=100),
     "lost request": lambda faults: faults.on("Produce", first=2).drop(),
@@ -103,7 +105,7 @@ def test_producer_gets_over_a_fault_and_each_record_is_there_once(
 def test_consumer_gets_over_a_fault(kafka: Kafka, client: str, what: str) -> None:
     produce_with_kafka_python(kafka)
     fetches = kafka.faults.on("Fetch", topic="orders")
-    says: dict[str, Callable[[], Planned]] = {
+    says: dict[str, Callable[[], ArmedFault]] = {
         "fail": lambda: fetches.fail(NotLeaderOrFollowerError),
         "delay": lambda: fetches.delay(ms=100),
         "close": fetches.close,

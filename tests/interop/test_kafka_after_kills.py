@@ -1,7 +1,7 @@
-"""Kafka 4.3 takes a directory over from a broker of ours that was killed, again and again.
+"""Kafka 4.3 takes a directory over from a broker of ours that was killed, repeatedly.
 
-Nobody closes the logs in between, so Kafka recovers what we left: it serves what had been
-acknowledged, in order, once.
+The logs are not closed in between, so Kafka recovers them: it serves all acknowledged records, in
+order, once.
 """
 
 import random
@@ -55,4 +55,4 @@ def test_kafka_serves_what_was_acknowledged_before_kills(
 
     assert ledgers.acknowledged == sum(map(len, found.values()))
     for partition, ledger in ledgers.of.items():
-        assert ledger.complaints(found[partition]) == []
+        assert ledger.compare(found[partition]) == []

@@ -34,7 +34,7 @@ Seen = dict[tuple[str, str], tuple[SpecRecord, ...]]
 
 @dataclass(slots=True)
 class Compacted:
-    """What Kafka served before and after we compacted, and after it had gone on; our words."""
+    """The records that Kafka served before and after our compaction, and later; our messages."""
 
     before: Seen
     after: Seen

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.storage.log_directory import CHECKPOINTS
+from cordwood.storage.manager.log_directory import CHECKPOINTS
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, producer_settings, running
 from tests.interop.kafka_harness.jars import Jars
@@ -71,7 +71,7 @@ def test_kafka_goes_on_where_our_broker_went_on_where_kafka_was(
 def test_serving_without_appends_leaves_kafkas_files_as_they_are(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
-    """Only what says whose turn it is changes, and the checkpoints, which Kafka writes likewise."""
+    """Only the ownership files change, and the checkpoints, which Kafka writes alike."""
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
     with running(kafka):
         kafka.create_topics({codec: {} for codec in CODECS})

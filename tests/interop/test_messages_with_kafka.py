@@ -1,7 +1,7 @@
-"""Every version of every message is byte for byte what Kafka's own classes write, and is read back.
+"""Every version of every message equals the bytes of Kafka's own classes, and is read back.
 
-Samples are made from our declarations, so this does not see a field that is nullable too seldom or
-has another default: Kafka's definitions tell those.
+Samples are made from our declarations, so this cannot find a field whose nullable versions or
+default are wrong: `test_protocol_definitions` does.
 """
 
 import pytest

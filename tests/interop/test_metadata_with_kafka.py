@@ -1,11 +1,11 @@
-"""What a real Kafka 4.3 broker wrote into its metadata log is what we find there."""
+"""The metadata log of a real Kafka 4.3 broker is read correctly."""
 
 import pytest
 
 from cordwood.core.system import SystemFiles
-from cordwood.storage.partition_metadata import read_partition_metadata
-from cordwood.workbench.metadata_found import METADATA_LOG, read_metadata
-from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.storage.checkpoints.partition_metadata_file import read_partition_metadata
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, read_kafka_metadata
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import Broker, producer_settings
 
@@ -19,10 +19,10 @@ def test_topic_id_and_settings_of_a_topic_are_found(broker43: Broker) -> None:
     files = SystemFiles()
 
     finder = SettingsFinder(files, given={"retention.ms": "7000"})
-    found = finder.of(str(broker43.logs), "set")
-    metadata = read_metadata(files, str(broker43.logs))
+    found = finder.find(str(broker43.logs), "set")
+    metadata = read_kafka_metadata(files, str(broker43.logs))
 
-    asked = [finder.of(str(broker43.logs), topic) for topic in ("set", "unset", "unknown")]
+    asked = [finder.find(str(broker43.logs), topic) for topic in ("set", "unset", "unknown")]
     assert [each.cleanup.is_compacted for each in asked] == [True, False, None]
     assert found.config.retention_ms == 7000
     assert found.config.cleanup_policy == {"compact", "delete"}

@@ -1,4 +1,4 @@
-"""Every field of every version that is declared is what Kafka's own definitions say.
+"""Every declared field of every version equals Kafka's own definitions.
 
 Kafka 4.3 has dropped the messages between brokers and some old versions; 3.9 has those, and the
 request header with all of its versions.

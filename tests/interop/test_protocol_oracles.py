@@ -1,7 +1,7 @@
-"""What we write, kio and kafka-python read, and what they write of it, we read as the same message.
+"""kio and kafka-python read our bytes, and we read theirs as the same message.
 
-Both directions, for every message and version that a peer knows; null wherever it may be, or
-nowhere.
+Both directions, for every message and version that a peer has; with null in every nullable field,
+or in none.
 """
 
 import os

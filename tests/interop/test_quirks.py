@@ -1,4 +1,4 @@
-"""What the features of clients do not show: answers that a client would stumble over."""
+"""Responses that would break a client, beyond the features of the conformance page."""
 
 from contextlib import closing
 

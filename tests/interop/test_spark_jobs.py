@@ -1,10 +1,11 @@
-"""Every job of Spark's works on what Kafka 4.3 itself has: live, stopped, and cleaned by either.
+"""Spark jobs on logs of Kafka 4.3: live, stopped, and cleaned by either cleaner.
 
 Kafka's producers fill two compacted topics with every codec, nulls, headers and aborted
-transactions. They are exported from the running broker, from its live directory, and from both, and
-each table is audited against another place than it came from; then they are replayed into topics
-beside. The broker stops: its directory is verified, converted and compacted by jobs. Kafka starts
-on what that left, goes on, and cleans it by itself; each time the tables are audited again.
+transactions. The topics are exported from the running broker, from its live directory, and from
+both, and each table is audited against another source. Then they are replayed into new topics.
+
+The broker stops, and jobs verify, convert and compact its directory. Kafka starts on the result,
+appends records, and cleans the logs itself. The tables are audited again after each step.
 """
 
 import time
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from cordwood.compaction.job import Verify
+from cordwood.compaction.cleaning_job import Verify
 from cordwood.spark import jobs, scan
-from cordwood.spark.jobs.audit_compare import Kind
-from cordwood.spark.jobs.compact_order import CompactJobOrder
+from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
+from cordwood.spark.jobs.tables.offset_comparison import OffsetKind
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import (
     FAST_RESTART,
@@ -34,21 +35,21 @@ from tests.interop.kafka_harness.spec import CODECS, SpecRecord, renumbered
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.auditing import Audit
-    from cordwood.workbench.findings import Verification
+    from cordwood.spark.jobs.table_audit.audit_job import Audit
+    from cordwood.workbench.verify.findings import Verification
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.timeout(600)]
 
 TOPICS: Final = ("plain", "transactions")
 COPIES: Final = {topic: f"{topic}-copy" for topic in TOPICS}
 PLACES: Final = ("broker", "directory", "both")
-#: Where each table comes from, and where it is audited against.
+#: The source of each table, and the source of its audit.
 TABLES: Final = {
     "parquet": ("broker", "directory"),
     "delta": ("directory", "both"),
     "iceberg": ("both", "broker"),
 }
-#: Segments are rolled by the next record, and cleaned at once where a cleaner runs.
+#: The next record rolls a segment, and a running cleaner cleans it at once.
 COMPACTED: Final = {
     "cleanup.policy": "compact",
     "segment.ms": "1",
@@ -58,15 +59,15 @@ _CLEANER: Final = (
     "log.cleaner.enable=false",
     "log.cleaner.enable=true\nlog.cleaner.backoff.ms=100",
 )
-#: By its time it begins a segment.
+#: A record whose timestamp rolls the segment.
 ROLLING: Final = (replace(samples.plain()[0], timestamp=samples.NOON + 86_400_000),)
 
 Read = dict[str, tuple[SpecRecord, ...]]
 
 
 @dataclass(slots=True)
-class Lived:
-    """What was seen on the way: by Kafka's consumer under read_committed, and by our jobs."""
+class JobRun:
+    """Results of the run: records of Kafka's consumer under read_committed, and of the jobs."""
 
     sent: Read
     copied: Read = field(default_factory=dict)
@@ -80,8 +81,8 @@ class Lived:
     words: str = ""
 
 
-class World:
-    """A broker of Kafka's, a session, and the folder that tables are made in."""
+class SparkWorld:
+    """A Kafka broker, a session, and the folder of the tables."""
 
     def __init__(self, broker: Broker, spark: "SparkSession", folder: Path) -> None:
         self.broker = broker
@@ -120,7 +121,7 @@ class World:
         return jobs.audit(self._spark, self._table(kind), options=options)
 
     def rows(self) -> list[tuple[object, ...]]:
-        """The rows of the folder of Parquet, as the source reads them."""
+        """Return the rows of the Parquet folder, with the columns of the source."""
         frame = self._spark.read.parquet(self._table("parquet"))
         return sorted(tuple(row) for row in frame.selectExpr("topic", "offset", "key").collect())
 
@@ -155,10 +156,10 @@ class World:
         return {"format": kind} | ({"table": "lake.logs"} if kind == "iceberg" else {})
 
 
-def live(world: World) -> Lived:
-    """What jobs make of a broker that runs."""
+def live(world: SparkWorld) -> JobRun:
+    """Run the jobs on a running broker."""
     world.produce()
-    seen = Lived(world.read())
+    seen = JobRun(world.read())
     for kind in TABLES:
         world.export(kind)
     seen.live = {kind: world.audit(kind, TABLES[kind][1]) for kind in TABLES}
@@ -169,16 +170,16 @@ def live(world: World) -> Lived:
     return seen
 
 
-def stopped(world: World, seen: Lived) -> None:
-    """What jobs make of its directory."""
+def stopped(world: SparkWorld, seen: JobRun) -> None:
+    """Run the jobs on the broker's directory after it has stopped."""
     converted = world.convert()
     seen.verified = [world.verify(), world.verify(str(converted))]
     world.compact()
     seen.verified.append(world.verify())
 
 
-def clean_by_kafka(world: World) -> None:
-    """Let Kafka's own cleaner go over it, with what is sent once more."""
+def clean_by_kafka(world: SparkWorld) -> None:
+    """Run Kafka's cleaner over the log, with more records."""
     world.produce()
     for topic in TOPICS:
         world.broker.oracle.produce(
@@ -196,10 +197,10 @@ def lived(
     kafka43: Oracle,
     cordwood_spark: "SparkSession",
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Lived]:
+) -> Iterator[JobRun]:
     folder = tmp_path_factory.mktemp("kafka")
     broker = kraft_broker(kafka43_jars, folder, kafka43, FAST_RESTART)
-    world = World(broker, cordwood_spark, tmp_path_factory.mktemp("lake"))
+    world = SparkWorld(broker, cordwood_spark, tmp_path_factory.mktemp("lake"))
     try:
         broker.start()
         broker.create_topics(
@@ -227,8 +228,8 @@ def last_of_each_key(records: tuple[SpecRecord, ...]) -> list[SpecRecord]:
     return [record for record in records if last[record.key] == record.offset]
 
 
-def test_tables_have_what_kafkas_consumer_reads(lived: Lived) -> None:
-    """Each is audited against another place than it was exported from."""
+def test_tables_have_what_kafkas_consumer_reads(lived: JobRun) -> None:
+    """Each table is audited against another source than it was exported from."""
     expected = [(topic, each.offset, each.key) for topic in TOPICS for each in lived.sent[topic]]
     assert lived.exported["parquet"] == expected
     assert dict.fromkeys(PLACES, len(expected)) == lived.counted
@@ -237,27 +238,27 @@ def test_tables_have_what_kafkas_consumer_reads(lived: Lived) -> None:
         assert sum(each.compared.proven for each in found.partitions) == len(expected)
 
 
-def test_copies_of_a_replay_are_what_kafkas_consumer_reads(lived: Lived) -> None:
+def test_copies_of_a_replay_are_what_kafkas_consumer_reads(lived: JobRun) -> None:
     for topic, copy in COPIES.items():
         sent = renumbered(lived.sent[topic], first_offset=0)
         assert renumbered(lived.copied[copy], first_offset=0) == sent
 
 
-def test_directories_are_good_before_and_after(lived: Lived) -> None:
+def test_directories_are_good_before_and_after(lived: JobRun) -> None:
     for found in lived.verified:
         assert not found.is_damaged, str(found)
         assert len(found.partitions) == len(TOPICS)
 
 
-def test_kafka_starts_on_what_a_job_has_compacted(lived: Lived) -> None:
+def test_kafka_starts_on_what_a_job_has_compacted(lived: JobRun) -> None:
     for topic in TOPICS:
         assert list(lived.compacted[topic]) == last_of_each_key(lived.sent[topic])
     assert not [word for word in ("LogLoader", "ERROR", "corrupt") if word in lived.words]
 
 
 @pytest.mark.parametrize("cleaner", ("after_ours", "after_theirs"))
-def test_rows_that_a_cleaner_took_from_the_log_are_kept(lived: Lived, cleaner: str) -> None:
+def test_rows_that_a_cleaner_took_from_the_log_are_kept(lived: JobRun, cleaner: str) -> None:
     found: Audit = getattr(lived, cleaner)
     assert found.is_whole, str(found)
     for each in found.partitions:
-        assert set(each.compared.kept) == {Kind.COMPACTED}
+        assert set(each.compared.kept) == {OffsetKind.COMPACTED}

@@ -1,4 +1,4 @@
-"""What our sink writes to Kafka's own broker, Kafka's own consumer reads."""
+"""Rows of the sink in Kafka's broker, read by Kafka's consumer."""
 
 from typing import TYPE_CHECKING, Final
 

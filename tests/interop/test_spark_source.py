@@ -1,7 +1,7 @@
-"""Rows of our source are those of Spark's own connector, over Kafka's directories and over ours.
+"""Rows of the source, compared with those of Spark's Kafka connector.
 
-The same records are sent to Kafka 4.3 and to our broker, every codec, transactions that end one way
-or the other, headers, tombstones; logs of old formats and with holes are put in their places.
+The same records are sent to Kafka 4.3 and to our broker: every codec, committed and aborted
+transactions, headers, tombstones. Logs of old formats and with gaps are written into both.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,14 +52,14 @@ Rows: TypeAlias = list[tuple[object, ...]]
 
 @dataclass(slots=True)
 class Target:
-    """A broker that has the corpus, its directory, and what Spark's connector sees of it."""
+    """A broker with the corpus, its directory, and the rows of Spark's connector."""
 
     broker: Broker
     expected: dict[str, dict[str, Rows]]
 
 
 def _spec_bytes(oracle: Oracle, specs: list[Spec]) -> bytes:
-    """Batches one after the other; a spec's offsets are moved behind those before it."""
+    """Return consecutive batches; each spec continues at the next offset."""
     data, offset = b"", 0
     for spec in specs:
         records = renumbered(spec.records, first_offset=offset)
@@ -68,8 +68,8 @@ def _spec_bytes(oracle: Oracle, specs: list[Spec]) -> bytes:
     return data
 
 
-def _holes(oracle: Oracle) -> bytes:
-    """A log as compaction leaves it, with holes within batches and between them."""
+def _compacted(oracle: Oracle) -> bytes:
+    """Return a compacted log, with gaps inside batches and between them."""
     data = b""
     for codec, offsets in zip(CODECS, HOLES, strict=True):
         records = tuple(
@@ -93,7 +93,7 @@ def _legacy(oracle: Oracle, magic: int) -> bytes:
 
 
 def _transactions(oracle: Oracle) -> bytes:
-    """Transactions of two producers among one another: committed, aborted, and one left open."""
+    """Return interleaved transactions of two producers: committed, aborted and open."""
     log = _Interleaved(oracle)
     log.send(1, samples.plain(), codec="lz4")
     log.send(2, samples.many(), codec="zstd")
@@ -111,7 +111,7 @@ def _transactions(oracle: Oracle) -> bytes:
 
 
 class _Interleaved:
-    """A log that producers write to in turns."""
+    """A log with interleaved producers."""
 
     def __init__(self, oracle: Oracle) -> None:
         self.data = bytearray()
@@ -146,7 +146,7 @@ class _Interleaved:
 
 
 def _fill(broker: Broker) -> None:
-    """Send everything, let one log begin later, and put the others in their places."""
+    """Send all records, delete the start of one log, and write the other logs."""
     oracle, bootstrap = broker.oracle, broker.bootstrap
     with running(broker):
         configs = {"stamped": {"message.timestamp.type": "LogAppendTime"}}
@@ -156,13 +156,13 @@ def _fill(broker: Broker) -> None:
             oracle.produce(bootstrap, codec, SENT, producer_settings(codec, is_idempotent=True))
         oracle.produce(bootstrap, "stamped", samples.plain(), producer_settings("lz4"))
         oracle.delete_records(bootstrap, "gzip", 100)
-    logs = (_legacy(oracle, 0), _legacy(oracle, 1), _holes(oracle), _transactions(oracle))
+    logs = (_legacy(oracle, 0), _legacy(oracle, 1), _compacted(oracle), _transactions(oracle))
     for topic, data in zip(PLACED, logs, strict=True):
         broker.place_segment(topic, data)
 
 
 def _by_topic(rows: list[list[object]]) -> dict[str, Rows]:
-    """Rows in the order of partitions and offsets."""
+    """Return rows by topic, in the order of partitions and offsets."""
     found: dict[str, Rows] = {}
     for row in sorted(map(tuple, rows), key=lambda row: row[:3]):
         found.setdefault(cast("str", row[0]), []).append(row)
@@ -171,7 +171,7 @@ def _by_topic(rows: list[list[object]]) -> dict[str, Rows]:
 
 @pytest.fixture(scope="module")
 def connector(kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
-    """Spark's own connector; `kafka43` is asked for, for without Java there is none."""
+    """Start Spark's connector; `kafka43` skips the test without Java."""
     program, _ = spark_program(tmp_path_factory.mktemp("connector"))
     yield program
     program.close()
@@ -185,7 +185,7 @@ def target(
     connector: Program,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Target]:
-    """A running broker with the corpus, and what the connector sees there."""
+    """Start a broker with the corpus, and read it with the connector."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "kafka":
         broker = kraft_broker(kafka43_jars, folder, kafka43)
@@ -234,7 +234,7 @@ def test_rows_are_those_of_sparks_connector(
     assert seen == target.expected[isolation]
 
 
-def test_corpus_has_what_readers_stumble_over(target: Target) -> None:
+def test_corpus_has_the_difficult_cases(target: Target) -> None:
     decided, all_ = (target.expected[each] for each in reversed(ISOLATIONS))
 
     assert set(all_) == set(TOPICS) - {"unwritten"}

@@ -1,9 +1,9 @@
 """The same calls to Kafka's log and to ours leave the same files, byte for byte.
 
-Random lives of a log are lived by both: appends as a leader and as a follower, producers and
-transactions, retries and what has to be refused, rolls, truncations, stops and crashes. All files
-of both directories are compared after every step; what is let be is told in `log_twins`. The seed
-and all steps up to the one that differed are printed.
+Both run random lives of a log: appends as a leader and as a follower, producers and transactions,
+retries and rejected appends, rolls, truncations, stops and crashes. All files of both directories
+are compared after every step; `log_twins` lists the exceptions. On a difference the seed and all
+steps up to it are printed.
 """
 
 import sys

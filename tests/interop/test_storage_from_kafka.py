@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from cordwood.storage.manager import LogManager
+from cordwood.storage.manager.log_manager import LogManager
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import (
     FAST_RESTART,
@@ -44,7 +44,9 @@ Contents = dict[str, tuple[SpecRecord, ...]]
 
 @dataclass(slots=True)
 class Visit:
-    """What there was before we came, what we found and left, and what Kafka made of it."""
+    """The content before our visit, our findings and changes, and the content that Kafka served
+    after.
+    """
 
     before: Contents
     committed_before: tuple[SpecRecord, ...]
@@ -85,13 +87,13 @@ def _later(record: SpecRecord, hours: int) -> SpecRecord:
 
 
 def consumed(broker: Broker) -> Contents:
-    """What Kafka's consumer gets of everything."""
+    """Return all records that Kafka's consumer reads."""
     oracle, bootstrap = broker.oracle, broker.bootstrap
     return {topic: oracle.consume(bootstrap, topic, "read_uncommitted") for topic in TOPICS}
 
 
 def committed(broker: Broker) -> tuple[SpecRecord, ...]:
-    """What it gets of the transactions that were committed."""
+    """Return the committed records that Kafka's consumer reads."""
     return broker.oracle.consume(broker.bootstrap, TRANSACTIONS, "read_committed")
 
 
@@ -111,7 +113,7 @@ def visit(broker: Broker, seen: Visit, first_id: int) -> None:
     for topic in TOPICS:
         seen.left[topic] = content(manager.logs[partition_of(topic)])
     manager.close()
-    manager.tools.worker.close()
+    manager.ports.worker.close()
     broker.start()
     seen.after = consumed(broker)
     seen.committed_after = committed(broker)

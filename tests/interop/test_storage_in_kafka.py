@@ -15,9 +15,9 @@ import pytest
 
 from cordwood.core.errors import LogDirectoryError
 from cordwood.core.system import SystemFiles
-from cordwood.storage.log import Log
-from cordwood.storage.log_directory import LogDirectory
-from cordwood.storage.partition_metadata import read_partition_metadata
+from cordwood.storage.checkpoints.partition_metadata_file import read_partition_metadata
+from cordwood.storage.log.log import Log
+from cordwood.storage.manager.log_directory import LogDirectory
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import FAST_RESTART, Broker, kraft_broker
 from tests.interop.kafka_harness.dumper import Dumper
@@ -45,7 +45,7 @@ ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 
 @dataclass(slots=True)
 class Written:
-    """What we wrote: all of it, and what was aborted or not decided."""
+    """All written records, and the aborted or undecided ones."""
 
     records: list[SpecRecord] = field(default_factory=list)
     uncommitted: set[int] = field(default_factory=set)
@@ -57,9 +57,9 @@ class Written:
 
 @dataclass(slots=True)
 class Served:
-    """What was served after a start, by topic and isolation, beside what was to be.
+    """The records served after a start, by topic and isolation, and the expected ones.
 
-    `words` are what Kafka had to tell from then on.
+    `words` are Kafka's log lines from then on.
     """
 
     expected: dict[tuple[str, str], tuple[SpecRecord, ...]]
@@ -158,13 +158,13 @@ def images(house: House, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clean(house: House, images: Path) -> Served:
-    """What Kafka serves after our clean stop."""
+    """Return the records that Kafka serves after our clean shutdown."""
     return house.serve()
 
 
 @pytest.fixture(scope="module")
 def killed(house: House, clean: Served, tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """What Kafka serves after we were killed, with the last batch torn."""
+    """Return the records that Kafka serves after a kill of ours, with the last batch torn."""
     logs, image = house.broker.logs, tmp_path_factory.mktemp("killed") / "logs"
     events: list[str] = []
     manager = open_manager(logs, events)
@@ -172,7 +172,7 @@ def killed(house: House, clean: Served, tmp_path_factory: pytest.TempPathFactory
         write_transactions(manager.logs[partition_of(topic)], written, 1900)
     shutil.copytree(logs, image)
     manager.close()
-    manager.tools.worker.close()
+    manager.ports.worker.close()
     assert not events
     shutil.rmtree(logs)
     shutil.copytree(image, logs)

@@ -32,7 +32,7 @@ Contents = dict[str, tuple[SpecRecord, ...]]
 
 @dataclass(slots=True)
 class Visit:
-    """What there was, what we found and left, and what there was when Kafka had started again."""
+    """The content before, our findings and changes, and the content after Kafka's restart."""
 
     before: Contents
     files: dict[str, bytes]

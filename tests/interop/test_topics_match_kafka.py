@@ -1,15 +1,15 @@
-"""Topics and configurations are made, changed, told of and refused as by a running Kafka 4.3."""
+"""Topics and configurations: requests and responses as of a running Kafka 4.3."""
 
 from collections.abc import Callable, Coroutine
 from typing import Final, TypeAlias, TypeVar
 
 import pytest
 
-from cordwood.broker.broker import Broker as OurBroker
 from cordwood.broker.handlers import cluster, configs, metadata, topics
-from cordwood.broker.request import RequestContext
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaError, PolicyViolationError
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.alter_configs import AlterableConfig as Replaced
 from cordwood.protocol.messages.alter_configs import (
@@ -71,7 +71,7 @@ from cordwood.protocol.messages.metadata import (
 from cordwood.protocol.schema import Request, Response
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.wire import ask
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
@@ -85,7 +85,7 @@ CORDONED: Final = " or some brokers have all their log directories cordoned"
 Q = TypeVar("Q", bound=Request)
 R = TypeVar("R", bound=Response)
 Told: TypeAlias = tuple[object, ...]
-Handler: TypeAlias = Callable[[OurBroker, RequestContext, Q], Coroutine[object, object, R]]
+Handler: TypeAlias = Callable[[BrokerServices, RequestContext, Q], Coroutine[object, object, R]]
 
 
 class Both:
@@ -93,7 +93,7 @@ class Both:
 
     def __init__(self, kafka: Broker) -> None:
         self.kafka = kafka
-        self.ours = Hall(given={"auto.create.topics.enable": "false"})
+        self.ours = BrokerHarness(given={"auto.create.topics.enable": "false"})
 
     def ask(
         self, handler: Handler[Q, R], request: Q, version: int, *, answer: type[R]
@@ -213,7 +213,7 @@ def test_too_many_partitions_are_refused_alike(both: Both) -> None:
     with pytest.raises(PolicyViolationError) as caught:
         run(topics.create_topics(both.ours.broker, both.ours.context(7), request))
 
-    ours = topics.refused(request, caught.value, version=7)
+    ours = topics.error_response(request, caught.value, version=7)
     assert isinstance(ours, CreateTopicsResponse)
     assert created(ours) == created(theirs)
 
@@ -304,7 +304,7 @@ def test_unknown_id_is_told_alike(both: Both) -> None:
 
 
 async def plain_metadata(
-    broker: OurBroker, context: RequestContext, request: MetadataRequest
+    broker: BrokerServices, context: RequestContext, request: MetadataRequest
 ) -> MetadataResponse:
     answer = await metadata.metadata(broker, context, request)
     assert isinstance(answer, MetadataResponse)
@@ -419,7 +419,7 @@ def test_settings_that_cannot_be_told_are_refused_alike(both: Both, kind: int, n
 
 
 def outcomes(responses: list[AlterConfigsResourceResponse]) -> list[Told]:
-    """Return what is told; of brokers that are not there Kafka speaks in many ways."""
+    """Return the comparable outcomes; Kafka's words for missing brokers vary."""
     return sorted(
         (
             each.resource_type,

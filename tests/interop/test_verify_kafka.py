@@ -12,10 +12,10 @@ from typing import Final
 import pytest
 
 from cordwood.core.system import SystemFiles
-from cordwood.workbench.findings import Finding
-from cordwood.workbench.log_sums import LogSums
+from cordwood.workbench.log_statistics import LogStatistics
 from cordwood.workbench.stat import stat
-from cordwood.workbench.verify import verify
+from cordwood.workbench.verify.findings import VerifyFinding
+from cordwood.workbench.verify.verify import verify
 from tests.interop.kafka_harness import samples
 from tests.interop.kafka_harness.brokers import (
     FAST_RESTART,
@@ -46,12 +46,12 @@ OFTEN: Final = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"
 
 @dataclass(slots=True)
 class Story:
-    """What was found, by the moment, and the numbers at the end."""
+    """The findings by moment, and the final numbers."""
 
-    damages: dict[str, list[Finding]] = field(default_factory=dict)
+    damages: dict[str, list[VerifyFinding]] = field(default_factory=dict)
     looks: int = 0
     live: int = 0
-    sums: dict[str, LogSums] = field(default_factory=dict)
+    sums: dict[str, LogStatistics] = field(default_factory=dict)
     consumed: dict[str, int] = field(default_factory=dict)
     robbed: Path = Path()
 
@@ -153,7 +153,7 @@ def test_lost_transaction_index_of_kafkas_active_segment_is_damage(story: Story)
     (found,) = verify(SystemFiles(), [str(story.robbed)]).damages
 
     assert found.path.startswith(f"{story.robbed}/{TRANSACTIONS}-0/")
-    assert found.cause == "an aborted transaction is not the log's"
+    assert found.cause == "an aborted transaction differs from the log"
 
 
 def test_verification_looked_often_while_kafka_wrote(story: Story) -> None:

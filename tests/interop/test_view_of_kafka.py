@@ -1,4 +1,4 @@
-"""What `open_log` says of a partition that a running Kafka serves."""
+"""`open_log`'s view of a partition that a running Kafka serves."""
 
 import json
 

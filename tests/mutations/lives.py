@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.planning import Wishes
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.plan.plan_builder import PassOptions
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
-from tests.unit.compaction.cleaning import CONFIG, CleanedLog
+from tests.unit.compaction.cleaned_log import CONFIG, CleanedLog
 from tests.unit.compaction.compaction_samples import NOW, marker
 
 STEPS: Final = 40
@@ -53,9 +53,9 @@ class LoggedLife:
         cleaned.memory_bytes = chance.choice((1500, 1 << 20))
         cleaned.io_buffer_bytes = chance.choice((100, 4096))
         is_erasing = chance.random() < 0.2
-        wishes = Wishes(erased_keys=frozenset({b"c"}) if is_erasing else frozenset())
-        if cleaned.plan(wishes) is not None:
-            cleaned.clean(wishes)
+        options = PassOptions(erased_keys=frozenset({b"c"}) if is_erasing else frozenset())
+        if cleaned.plan(options) is not None:
+            cleaned.clean(options)
         cleaned.wait(chance.choice((1, 600, 2000)))
 
     def put(self) -> None:
@@ -87,7 +87,7 @@ class LoggedLife:
         self.cleaned.follow(bytes(builder.build()))
 
     def old_without_keys(self) -> None:
-        """Of which nothing stays but, at the end of a pass, what says where that was."""
+        """Add old batches whose records are all removed, except for the offset of a pass's end."""
         builder = LegacyBuilder(1, base_offset=self.cleaned.log.bounds.log_end)
         builder.append(None, b"v", timestamp=NOW)
         self.cleaned.follow(bytes(builder.build()))

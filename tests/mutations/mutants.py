@@ -47,9 +47,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: in which module and function, what was there and what is there now.
+    """One change: its module and function, the text that was there and the text that is now.
 
-    `tree` makes the module with the change in it.
+    `module` is the dotted name below the package. `tree` makes the module with the change in it.
     """
 
     module: str
@@ -60,24 +60,28 @@ class Mutant:
     tree: Callable[[], ast.Module]
 
     def __str__(self) -> str:
-        where = f"{self.module}.{self.function}: {self.statement}"
+        where = f"{self.module.rpartition('.')[2]}.{self.function}: {self.statement}"
         return f"{where} | {self.was} -> {self.now}"
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Yield the mutants of a module, in the order of its text."""
-    tree = ast.parse(path.read_text())
+def mutants_of(package: Path, module: str) -> Iterator[Mutant]:
+    """Yield the mutants of a module (its dotted name in the package), in the order of its text."""
+    tree = _parse(package, module)
     for name, function in _functions(tree):
         nodes = [node for node in ast.walk(function) if not _is_let_alone(node, function)]
         for node in nodes:
             for now in _changed(node):
-                where = (path.stem, name, _words(_statement_of(node, function)))
+                where = (module, name, _words(_statement_of(node, function)))
                 yield Mutant(*where, _words(node), _words(now), partial(_copy, tree, node, now))
 
 
-def unchanged(path: Path) -> Mutant:
-    """Return a module as it is, which nobody may take for wrong."""
-    return Mutant(path.stem, "", "", "", "", partial(ast.parse, path.read_text()))
+def unchanged(package: Path, module: str) -> Mutant:
+    """Return a module as it is: the control, which must pass every check."""
+    return Mutant(module, "", "", "", "", partial(_parse, package, module))
+
+
+def _parse(package: Path, module: str) -> ast.Module:
+    return ast.parse((package / f"{module.replace('.', '/')}.py").read_text())
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:

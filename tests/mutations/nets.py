@@ -1,10 +1,10 @@
-"""Whether a mutant is noticed: by the verification of what it leaves, or by its module's tests.
+"""Detection of a mutant: by the verification of its output, or by its module's tests.
 
-A mutant takes the place of its module in this process, everywhere it was imported to; so each has a
-process of its own, forked from one that has imported everything, and killed when it never ends.
+A mutant replaces its module in this process, in every importing module. So each has a process of
+its own, forked from one with all imports, and killed after a time limit.
 
     verified   a pass fails, by itself or by its verification, in one of the lives of logs
-    tested     the module's own unit tests fail, of those that no verification notices
+    tested     the module's own unit tests fail, for mutants that no verification detects
 """
 
 import ast
@@ -23,8 +23,8 @@ from typing import Final
 
 import pytest
 
-from cordwood.compaction import plain
-from cordwood.compaction.engine import Engine
+from cordwood.compaction.engine import plain_engine
+from cordwood.compaction.engine.engine import Engine
 from tests.mutations.lives import LoggedLife
 from tests.mutations.mutants import Mutant
 
@@ -57,7 +57,7 @@ def how_noticed(mutants: Sequence[Mutant], *, at_once: int) -> Iterator[tuple[Mu
 
 
 def _forked(mutant: Mutant) -> int:
-    """Begin to test a mutant in a process of its own, which says by its status how that ended."""
+    """Test a mutant in a process of its own, whose exit status is the result."""
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -68,7 +68,7 @@ def _forked(mutant: Mutant) -> int:
         try:
             put_in_place(mutant)
             for seed in range(LIVES):
-                LoggedLife(seed, plain.PLAIN).live()
+                LoggedLife(seed, plain_engine.PLAIN).live()
             noticed = Noticed.TESTED if _fails_tests(mutant) else Noticed.NEVER
         except BaseException:  # noqa: BLE001 - a mutant may fail in any way
             pass
@@ -78,8 +78,9 @@ def _forked(mutant: Mutant) -> int:
 
 def _fails_tests(mutant: Mutant) -> bool:
     options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    folder, _, name = mutant.module.rpartition(".")
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        return bool(pytest.main([*options, str(_TESTS / f"test_{mutant.module}.py")]))
+        return bool(pytest.main([*options, str(_TESTS / folder / f"test_{name}.py")]))
 
 
 def put_in_place(mutant: Mutant) -> None:
@@ -100,7 +101,7 @@ def put_in_place(mutant: Mutant) -> None:
         vars(each).update(
             {name: instead[id(was)] for name, was in vars(each).items() if id(was) in instead}
         )
-    vars(plain)["PLAIN"] = _engine_of(plain.PLAIN, instead)
+    vars(plain_engine)["PLAIN"] = _engine_of(plain_engine.PLAIN, instead)
 
 
 def _made_of(tree: ast.Module, module: ModuleType) -> dict[str, object]:

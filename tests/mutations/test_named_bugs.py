@@ -1,8 +1,8 @@
-"""Twenty bugs that compactors have had, or could have: each is noticed, and called by its name.
+"""Twenty bugs of compactors, historic or possible: each is detected, and named.
 
-A log is cleaned rightly by the engine, over and over, so that it has all there can be; then what
-the last pass has left is changed as the bug would have it, and the verification has to say what is
-wrong with it, in words that tell.
+The engine cleans a log repeatedly, so that it has every kind of batch. Then the output of the last
+pass is changed as the bug would change it, and the verification must report the fault in specific
+words.
 """
 
 from collections.abc import Callable
@@ -11,26 +11,26 @@ from typing import Final
 
 import pytest
 
-from cordwood.compaction.job import CleanedSegment, Cleaning, Verify
-from cordwood.compaction.kernels.kernel_judge import KernelJudge
-from cordwood.compaction.plan import CleaningPlan
-from cordwood.compaction.verify import verify
-from cordwood.compaction.verify_keys import Scope
-from cordwood.compaction.verify_reading import Reading
-from cordwood.compaction.verify_records import plain_judge
+from cordwood.compaction.cleaning_job import CleanedSegment, CleaningResult, Verify
+from cordwood.compaction.kernels.kernel_record_verifier import KernelRecordVerifier
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan
+from cordwood.compaction.proof.batch_reader import ReadOptions
+from cordwood.compaction.proof.key_checks import KeyScope
+from cordwood.compaction.proof.record_checks import plain_record_verifier
+from cordwood.compaction.proof.verifier import verify
 from cordwood.core.types import Offset, TimestampMs
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
 from cordwood.records.record import Record
-from cordwood.records.stream import batches
-from cordwood.storage import names
-from cordwood.storage.index import IndexOrderError
-from cordwood.storage.names import CLEANED, LOG, segment_name
-from cordwood.storage.scan import headers
-from cordwood.storage.source import DirectorySource
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files import file_names
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.files.file_names import CLEANED, LOG, segment_name
+from cordwood.storage.files.header_scan import headers
+from cordwood.storage.segment.index_entries import IndexOrderError
 from tests.unit.compaction.both_sides import indexes_of
-from tests.unit.compaction.cleaning import CleanedLog
+from tests.unit.compaction.cleaned_log import CleanedLog
 from tests.unit.compaction.compaction_samples import HORIZON, NOW, batch
 from tests.unit.storage.log_samples import DIRECTORY
 
@@ -40,11 +40,11 @@ Change = Callable[["Made"], None]
 
 @dataclass
 class Made:
-    """What the last pass was given, and what it has left, as a bug may change it."""
+    """The input and the output of the last pass, for a bug to change."""
 
     log: CleanedLog
     plan: CleaningPlan
-    cleaning: Cleaning
+    cleaning: CleaningResult
     before: Batches
     after: Batches
 
@@ -64,7 +64,7 @@ class Made:
     def rebuild(
         self, text: str, change: Callable[[Record], Record | None], **fields: object
     ) -> None:
-        """Write the batch of a record anew, with other records or another header."""
+        """Rewrite the batch of a record with other records or another header."""
         at = self.place_of(text)
         self.after[at] = rebuilt(self.after[at], change, **fields)
 
@@ -161,25 +161,25 @@ def put(found: Made, extension: str, content: bytes) -> None:
 
 
 def wrongs(found: Made, *, is_indexed: bool = True) -> set[str]:
-    """Write what is left by now, and return what the verification says of it."""
+    """Write the present output, and return the faults of its verification."""
     data = b"".join(found.after)
     put(found, LOG, data)
     if is_indexed:
         offsets, times = indexes(data)
-        put(found, names.INDEX, offsets)
-        put(found, names.TIME_INDEX, times)
+        put(found, file_names.INDEX, offsets)
+        put(found, file_names.TIME_INDEX, times)
     (group,) = found.cleaning.groups
     cleaned = group._replace(cleaned=(CleanedSegment(0, len(data)),))
     plain, by_kernels = (
         verify(
-            Reading(DirectorySource(found.log.place.files, DIRECTORY), 1 << 16, lambda _: None),
+            ReadOptions(DirectorySource(found.log.place.files, DIRECTORY), 1 << 16, lambda _: None),
             found.cleaning._replace(groups=(cleaned,)),
             plan=found.plan,
-            scope=Scope(),
+            scope=KeyScope(),
             memory_bytes=1 << 20,
             judges=judges,
         )
-        for judges in (plain_judge, KernelJudge)
+        for judges in (plain_record_verifier, KernelRecordVerifier)
     )
     assert plain.violations == by_kernels.violations
     return {violation.what for violation in plain.violations}
@@ -288,25 +288,25 @@ def epoch_cache_wrong(found: Made) -> None:
     found.rebuild("n1", unchanged, partition_leader_epoch=9)
 
 
-LOST: Final = "the last record of a key is gone"
+LOST: Final = "the last record of a key was removed"
 BUGS: Final[dict[Change, str]] = {
     drop_a_last_value: LOST,
-    keep_an_older_one: "a record is left although a later one of its key is left, too",
-    keep_an_aborted_record: "a record of an aborted transaction is left",
+    keep_an_older_one: "a record survives although a later one of its key survives, too",
+    keep_an_aborted_record: "a record of an aborted transaction survives",
     drop_a_committed_one: LOST,
-    early_tombstone: "a tombstone is gone before its time",
-    late_marker: "a marker is left after its time",
-    wrong_offset: "a record that was not there",
+    early_tombstone: "a tombstone was removed before its horizon",
+    late_marker: "a marker survives after its horizon",
+    wrong_offset: "a record without an original",
     swapped_order: "offsets go back",
     lost_header: "the headers of a record has changed",
     changed_timestamp: "the timestamp of a record has changed",
     wrong_base_offset: "the base offset of a batch has changed",
-    lost_last_batch_of_a_producer: "the last batch of a producer, or of the pass, is gone",
+    lost_last_batch_of_a_producer: "the last batch of a producer, or of the pass, was removed",
     horizon_not_set: "the delete horizon is wrong",
     horizon_set_twice: "the delete horizon is wrong",
     segment_skipped: LOST,
     segment_twice: "offsets go back",
-    active_segment_touched: "a batch lies at or above the end of the pass",
+    active_segment_touched: "a batch is at or above the end of the pass",
     codec_lost: "the codec of a batch has changed",
     epoch_cache_wrong: "the partition leader epoch of a batch has changed",
 }
@@ -328,6 +328,8 @@ def test_bug_is_noticed_and_named(bug: Change) -> None:
 def test_stale_index_is_noticed_and_named() -> None:
     found = made()
 
-    put(found, names.INDEX, found.log.place.bytes_of(segment_name(Offset(0), names.INDEX)))
+    put(
+        found, file_names.INDEX, found.log.place.bytes_of(segment_name(Offset(0), file_names.INDEX))
+    )
 
     assert "an entry that no batch has" in wrongs(found, is_indexed=False)

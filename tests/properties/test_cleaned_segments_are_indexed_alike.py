@@ -1,15 +1,15 @@
-"""What a pass writes has the same files whether its batches are strode over or looked at."""
+"""A pass writes the same files with strides over batches and with single steps."""
 
 import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cordwood.compaction.cleaned import CleanedWriter
-from cordwood.records.kernels.stride import KernelStrider
-from cordwood.records.stride import Strider
+from cordwood.compaction.passes.segment_writer import CleanedSegmentWriter
+from cordwood.records.kernels.tail_scan import KernelTailScanner
+from cordwood.records.tail_scan import TailScanner
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.compaction.compaction_samples import NOW, batch, marker, sent
 
 DIRECTORY = "/t-0"
@@ -38,10 +38,10 @@ def _batch(at: int, chance: random.Random) -> bytes:
     return batch(at, "a1", time=NOW + chance.randint(-50, 50))
 
 
-def written(chunks: list[bytes], strider: Strider | None) -> dict[str, bytes]:
+def written(chunks: list[bytes], strider: TailScanner | None) -> dict[str, bytes]:
     files = MemoryFiles()
     files.make_directory(DIRECTORY)
-    writer = CleanedWriter(files, DIRECTORY, config=CONFIG, strider=strider)
+    writer = CleanedSegmentWriter(files, DIRECTORY, config=CONFIG, strider=strider)
     writer.begin(0)
     for chunk in chunks:
         writer.append(chunk)
@@ -54,4 +54,4 @@ def written(chunks: list[bytes], strider: Strider | None) -> dict[str, bytes]:
 def test_strides_change_nothing_of_what_is_written(seed: int) -> None:
     chunks = story(random.Random(seed))
 
-    assert written(chunks, KernelStrider()) == written(chunks, None)
+    assert written(chunks, KernelTailScanner()) == written(chunks, None)

@@ -1,9 +1,9 @@
-"""The kernels and the plain decoder say the same of the same bytes, sound or not.
+"""The kernels and the plain decoder return the same for the same bytes, valid or not.
 
-Sound bytes are batches of every format and codec, read whole and in part, in chunks of any size.
-Unsound bytes are the same with a byte changed, or a number of a header brought to the end of 64
-bits, and most checksums put right again, so that the change gets past the first check: then rows,
-class of the error and all that it names are the same.
+Valid bytes are batches of every format and codec, read whole and in part, in chunks of any size.
+Invalid bytes are the same with a changed byte, or with a header field near the end of 64 bits. Most
+checksums are repaired, so that the change passes the first check. Then rows, error class and all
+its fields are the same.
 """
 
 import struct
@@ -16,22 +16,22 @@ from hypothesis import strategies as st
 
 from cordwood.core.binary import crc32, crc32c
 from cordwood.core.errors import CordwoodError
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.chunk import (
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
+from cordwood.records.columns import read_columns, schema
+from cordwood.records.compression import Codec
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.decoder import (
     COLUMNS,
     AbortedTransaction,
     Chunking,
     Decoder,
-    Request,
+    ReadRequest,
     Selection,
 )
-from cordwood.records.columns import read_columns, schema
-from cordwood.records.compression import Codec
-from cordwood.records.control import EndTransaction, control_batch
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.plain import PlainDecoder
-from cordwood.records.stream import batches
+from cordwood.records.plain_decoder import PlainDecoder
 
 BASE_TIMESTAMP_AT = 27
 WIDE_FIELDS = (0, BASE_TIMESTAMP_AT, 35, 43)
@@ -135,7 +135,7 @@ def damaged_segments(draw: st.DrawFn) -> bytearray:
 
 
 def places_of(out: bytearray) -> list[tuple[int, int, int]]:
-    """Where batches begin and end and what magic they have, as far as they can be told."""
+    """Return start, end and magic of the batches, as far as they are valid."""
     try:
         return [(batch.position, batch.end, batch.magic) for batch in batches(out)]
     except CordwoodError:
@@ -167,7 +167,7 @@ SELECTIONS = st.builds(
 )
 
 REQUESTS = st.builds(
-    Request,
+    ReadRequest,
     columns=st.just(COLUMNS)
     | st.lists(st.sampled_from(COLUMNS), unique=True, min_size=1).map(tuple),
     selection=st.just(Selection()) | SELECTIONS,
@@ -184,7 +184,7 @@ REQUESTS = st.builds(
 Outcome = tuple[list[pa.RecordBatch], object]
 
 
-def outcome(buffer: bytes, decoder: Decoder, request: Request) -> Outcome:
+def outcome(buffer: bytes, decoder: Decoder, request: ReadRequest) -> Outcome:
     """All that reading a buffer does: the chunks, and the error with all that it names."""
     chunks: list[pa.RecordBatch] = []
     try:
@@ -205,7 +205,7 @@ def as_rows(table: pa.Table) -> list[dict[str, object]]:
     return rows
 
 
-def assert_same(buffer: bytes, request: Request) -> None:
+def assert_same(buffer: bytes, request: ReadRequest) -> None:
     """Views end a chunk where their bytes end, so of views only the rows are compared.
 
     Timestamps are compared as numbers, since a damaged one may lie in no year that Python has.
@@ -222,17 +222,21 @@ def assert_same(buffer: bytes, request: Request) -> None:
 
 
 @given(segment=segments(), request=REQUESTS)
-def test_kernels_agree_with_plain_on_sound_batches(segment: bytearray, request: Request) -> None:
+def test_kernels_agree_with_plain_on_sound_batches(
+    segment: bytearray, request: ReadRequest
+) -> None:
     assert_same(bytes(segment), request)
 
 
 @given(segment=damaged_segments(), request=REQUESTS)
-def test_kernels_agree_with_plain_on_damaged_batches(segment: bytearray, request: Request) -> None:
+def test_kernels_agree_with_plain_on_damaged_batches(
+    segment: bytearray, request: ReadRequest
+) -> None:
     assert_same(bytes(segment), request)
 
 
 @given(junk=st.binary(max_size=200), request=REQUESTS)
-def test_kernels_agree_with_plain_on_any_bytes(junk: bytes, request: Request) -> None:
+def test_kernels_agree_with_plain_on_any_bytes(junk: bytes, request: ReadRequest) -> None:
     assert_same(junk, request)
 
 
@@ -245,14 +249,14 @@ def test_kernels_agree_with_plain_when_a_timestamp_is_no_date(timestamp: int) ->
     repair(segment)
 
     for is_view in (False, True):
-        assert_same(bytes(segment), Request(is_view=is_view))
+        assert_same(bytes(segment), ReadRequest(is_view=is_view))
 
 
 @given(segment=segments(), is_view=st.booleans())
 def test_a_held_chunk_keeps_its_rows_when_reading_goes_on(
     *, segment: bytearray, is_view: bool
 ) -> None:
-    request = Request(chunking=Chunking(max_rows=1), is_view=is_view)
+    request = ReadRequest(chunking=Chunking(max_rows=1), is_view=is_view)
     seen = []
     held = []
 

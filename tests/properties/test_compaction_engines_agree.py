@@ -1,7 +1,7 @@
 """The kernels mark and rewrite as the plain engine does, byte by byte, and refuse in its words.
 
-Segments are drawn of all formats, codecs and kinds of batches, sound or not, with any fates; the
-memory of the key map from one that holds a few keys to one that holds all.
+Segments have all formats, codecs and kinds of batches, valid or not, with any retentions. The
+memory of the key map ranges from a few keys to all keys.
 """
 
 import random
@@ -10,16 +10,17 @@ from typing import Final, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cordwood.compaction.engine import HASHES, Chunk, Counts, Engine
-from cordwood.compaction.fates import Fate
+from cordwood.compaction.certificate import PassCounts
+from cordwood.compaction.engine.batch_retention import BatchRetention
+from cordwood.compaction.engine.engine import HASHES, Engine
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.engine.record_marks import Marks, set_bit
+from cordwood.compaction.engine.segment_chunk import SegmentChunk, count_numbered
 from cordwood.compaction.kernels.kernel_engine import KERNELS
-from cordwood.compaction.marks import Marks, set_bit
-from cordwood.compaction.plain import PLAIN
-from cordwood.compaction.sighting import numbered
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
-from cordwood.records.stream import batches
 from tests.unit.compaction.compaction_samples import (
     NOW,
     batch,
@@ -34,21 +35,27 @@ from tests.unit.compaction.compaction_samples import (
 #: A key map of a few hundred bytes takes many ranges, each of which reads all again.
 MEMORIES: Final = (450, 1000, 5000, 100_000)
 HORIZONS: Final = (NOW - 5, NOW, NOW + 5)
-FATES: Final = {
+RETENTIONS: Final = {
     True: (
-        Fate.CONTROL,
-        Fate.CONTROL | Fate.DROPPED,
-        Fate.CONTROL | Fate.NEEDS_HORIZON,
-        Fate.CONTROL | Fate.DROPPED | Fate.KEPT_IF_EMPTY,
+        BatchRetention.CONTROL,
+        BatchRetention.CONTROL | BatchRetention.DELETE,
+        BatchRetention.CONTROL | BatchRetention.NEEDS_HORIZON,
+        BatchRetention.CONTROL | BatchRetention.DELETE | BatchRetention.RETAIN_EMPTY,
     ),
-    False: (Fate.NONE, Fate.NONE, Fate.NONE, Fate.KEPT_IF_EMPTY, Fate.DROPPED),
+    False: (
+        BatchRetention.DELETE_EMPTY,
+        BatchRetention.DELETE_EMPTY,
+        BatchRetention.DELETE_EMPTY,
+        BatchRetention.RETAIN_EMPTY,
+        BatchRetention.DELETE,
+    ),
 }
 
 
 class Segment(NamedTuple):
     """A chunk, how many records of it are numbered, and the offset behind the last one."""
 
-    chunk: Chunk
+    chunk: SegmentChunk
     records: int
     end_offset: int
 
@@ -58,20 +65,22 @@ def segments(draw: st.DrawFn) -> Segment:
     """Segments that are sound."""
     chance = random.Random(draw(st.integers(0, 1 << 32)))
     parts: list[bytes] = []
-    fates: dict[int, Fate] = {}
+    retentions: dict[int, BatchRetention] = {}
     offset = records = 0
     for _ in range(draw(st.integers(0, 8))):
         for each in batches(_drawn(chance, offset)):
-            fate = chance.choice(FATES[each.is_control])
+            retention = chance.choice(RETENTIONS[each.is_control])
             if each.magic < 2:
-                fate &= Fate.KEPT_IF_EMPTY
-            if fate:
-                fates[len(parts)] = fate
+                retention &= BatchRetention.RETAIN_EMPTY
+            if retention:
+                retentions[len(parts)] = retention
             parts.append(bytes(each.data))
-            records += numbered(each)
+            records += count_numbered(each)
             offset = each.last_offset + 1
     return Segment(
-        chunk(*parts, fates=fates, modified_ms=draw(st.sampled_from((50, 150)))), records, offset
+        chunk(*parts, retentions=retentions, modified_ms=draw(st.sampled_from((50, 150)))),
+        records,
+        offset,
     )
 
 
@@ -129,10 +138,10 @@ def marked(engine: Engine, segment: Segment, memory: int, first_dirty: int) -> o
     begin = 0
     try:
         while begin < HASHES:
-            key_map.begin(begin)
+            key_map.begin_range(begin)
             key_map.learn(segment.chunk, first_offset=first_dirty)
             key_map.look_up(segment.chunk, end_offset=first_dirty)
-            begin = key_map.settle()
+            begin = key_map.finish_range()
     except BadRecordsError as error:
         return type(error), str(error)
     return bytes(marks.latest), bytes(marks.tombstones), key_map.keys, key_map.unkeyed
@@ -140,7 +149,7 @@ def marked(engine: Engine, segment: Segment, memory: int, first_dirty: int) -> o
 
 def rewritten(engine: Engine, segment: Segment, seed: int) -> object:
     """Return what a rewriter leaves, twice over, or why it refuses."""
-    chance, marks, counts = random.Random(seed), Marks(segment.records), Counts(stream=7)
+    chance, marks, counts = random.Random(seed), Marks(segment.records), PassCounts(stream=7)
     share = chance.choice((0.02, 0.5, 0.95, 1))
     for number in range(segment.records):
         set_bit(marks.latest, number, value=chance.random() < share)
@@ -156,7 +165,7 @@ def rewritten(engine: Engine, segment: Segment, seed: int) -> object:
 def surveyed(engine: Engine, segment: Segment, last_offset: int) -> object:
     """Return what a surveyor sees, or why it refuses."""
     try:
-        return engine.surveyor((last_offset, last_offset // 2)).look(segment.chunk.data)
+        return engine.surveyor((last_offset, last_offset // 2)).summarize(segment.chunk.data)
     except BadRecordsError as error:
         return type(error), str(error)
 

@@ -1,25 +1,25 @@
-"""A pass in parts leaves what a pass in one leaves, byte for byte, and tells the same of it.
+"""A pass in parts writes the output of an undivided pass, byte for byte, and reports the same.
 
-Logs grow at random, and are cleaned again and again, as where compaction is held against a
-dictionary; each pass is made both ways, with the plain engine and with the kernels, in parts from
-one batch to all of a group.
+Logs grow at random, and are cleaned repeatedly, as in the comparison with a dictionary. Each pass
+runs both ways, with the plain engine and with the kernels, in parts from one batch to a whole
+group.
 """
 
 from hypothesis import HealthCheck, settings
 
-from cordwood.compaction.job import Cleaning, CleaningJob
+from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult
 from cordwood.compaction.kernels.kernel_engine import KERNELS
-from cordwood.storage.leftovers import cleaned_names, remove_cleaned
-from cordwood.storage.names import segment_name
+from cordwood.storage.files.file_names import segment_name
+from cordwood.storage.log.crash_cleanup import cleaned_names, remove_cleaned
 from tests.properties.test_compaction_is_a_dictionary import CompactionMachine
-from tests.unit.compaction.cleaning import CleanedLog, Watched
-from tests.unit.compaction.in_parts import run_in_parts, told_alike
+from tests.unit.compaction.cleaned_log import CleanedLog, Watched
+from tests.unit.compaction.distributed_run import comparable_result, run_in_parts
 
 
 class LogInParts(CleanedLog):
     """Makes each pass twice, and goes on with what was made in parts."""
 
-    def run_job(self, job: CleaningJob, control: Watched | None = None) -> Cleaning:
+    def run_job(self, job: CleaningJob, control: Watched | None = None) -> CleaningResult:
         part_bytes = (1, 700, 1 << 20)[job.plan.end % 3]
         whole = super().run_job(job, control)
         files = self._cleaned_files()
@@ -31,7 +31,7 @@ class LogInParts(CleanedLog):
             part_bytes=part_bytes,
             memory_bytes=job.memory_bytes,
         )
-        assert told_alike(in_parts) == told_alike(whole)
+        assert comparable_result(in_parts) == comparable_result(whole)
         assert self._cleaned_files() == files
         return self.prove(job, in_parts)
 

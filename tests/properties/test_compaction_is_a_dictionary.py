@@ -1,10 +1,10 @@
-"""Compaction, however often and whenever it runs, leaves what a dictionary of last values says.
+"""Compaction, at any time and any number of times, leaves the values of a dictionary.
 
-Logs grow at random: transactions that end either way, idempotent producers, tombstones, records
-without keys, gaps, codecs, old formats; they are rolled, opened again, and passes are made over
-them while time goes on, with much memory and with little. After each pass the log has exactly the
-last record of each key that counts, with the tombstones whose time has not come, as they were
-written; what lies beyond the pass is untouched.
+Logs grow at random: committed and aborted transactions, idempotent producers, tombstones, records
+without keys, gaps, codecs, old formats. They are rolled, opened again, and cleaned while time
+passes, with much memory and with little. After each pass the log has exactly the last record of
+each key, and the tombstones before their horizon, as they were written. Records beyond the pass are
+untouched.
 """
 
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.plain import PLAIN
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 from cordwood.records.record import Record, TimestampType
-from cordwood.records.stream import batches
-from tests.unit.compaction.cleaning import CONFIG, CleanedLog
+from tests.unit.compaction.cleaned_log import CONFIG, CleanedLog
 from tests.unit.compaction.compaction_samples import marker
 
 #: So several groups: with little memory they are not rewritten together.
@@ -75,7 +75,7 @@ def last_of_each_key(written: list[Written], end: int) -> dict[int, Record]:
 
 
 def records_of(data: bytes) -> dict[int, Record]:
-    """Return the records of batches, without what only v2 can say of them."""
+    """Return the records of batches, without the fields that only v2 has."""
     records = [record for each in batches(data) if not each.is_control for record in each.records()]
     assert [each.offset for each in records] == sorted({each.offset for each in records})
     for each in records:
@@ -198,7 +198,7 @@ class CompactionMachine(RuleBasedStateMachine):
                 self.horizons.setdefault(offset, now_ms + CONFIG.delete_retention_ms)
 
     def _check_producers(self) -> None:
-        """What each producer has to be known by is still in the log."""
+        """Check that the log still has the state of each producer."""
         ends = {each.last_offset for each in self.cleaned.batches}
         states = self.cleaned.log.producers.producers.values()
         assert {each.last_offset for each in states if each.last_offset >= 0} <= ends

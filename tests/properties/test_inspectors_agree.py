@@ -1,13 +1,13 @@
-"""The kernel and the plain inspector say the same of the same batches, sound or not."""
+"""The kernel and the plain inspector return the same for the same batches, valid or not."""
 
 from contextlib import suppress
 
 from hypothesis import given
 
 from cordwood.core.errors import BadRecordsError, CordwoodError
-from cordwood.records.inspect import Inspector, PlainInspector
-from cordwood.records.kernels.inspect import KernelInspector
-from cordwood.records.stream import AnyBatch, batches
+from cordwood.records.batch_stream import AnyBatch, batches
+from cordwood.records.kernels.record_checks import KernelInspector
+from cordwood.records.record_checks import Inspector, PlainInspector
 from tests.properties.test_columns_agree_with_plain import damaged_segments, segments
 
 KERNEL = KernelInspector()

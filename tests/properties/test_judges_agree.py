@@ -1,7 +1,7 @@
-"""The judge of kernels says what the plain one says, of every batch and of all of them together.
+"""The record verifier with kernels returns the results of the plain one, per batch and in total.
 
-What was there and what is left are drawn apart: mostly a part of it, now and then something else,
-so that right and wrong are both met. Memory is short at times, and keys come again.
+Input and output are drawn separately: mostly a subset, now and then another batch, so that right
+and wrong both occur. Memory is short at times, and keys repeat.
 """
 
 from dataclasses import dataclass, replace
@@ -10,17 +10,22 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.compaction.kernels.kernel_judge import KernelJudge
-from cordwood.compaction.plain import PLAIN
-from cordwood.compaction.verify_keys import KeysFullError, Lost, Scope
-from cordwood.compaction.verify_reading import Found, SegmentFile
-from cordwood.compaction.verify_records import Judges, RecordCounts, Ruling, plain_judge
-from cordwood.compaction.violations import Violation, Violations
-from cordwood.records.batch import MAGIC
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.kernels.kernel_record_verifier import KernelRecordVerifier
+from cordwood.compaction.proof.batch_reader import LocatedBatch, SegmentFile
+from cordwood.compaction.proof.key_checks import KeyScope, KeysFullError, LostRecord
+from cordwood.compaction.proof.record_checks import (
+    BatchVerdict,
+    RecordCounts,
+    RecordVerifiers,
+    plain_record_verifier,
+)
+from cordwood.compaction.proof.violations import Violation, Violations
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
-from cordwood.records.header import read_header
 from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.records.record_batch import MAGIC
 from tests.properties.test_compaction_is_a_dictionary import CompactionMachine
 from tests.unit.compaction.compaction_samples import plan
 
@@ -46,7 +51,7 @@ class DrawnBatch(NamedTuple):
     """A batch, and how it is left."""
 
     records: list[Drawn]
-    ruling: Ruling
+    ruling: BatchVerdict
     codec: Codec
     stamp: int | None
     horizon: int | None
@@ -60,7 +65,7 @@ class Lived:
 
     before: bytes
     after: bytes | None
-    ruling: Ruling
+    ruling: BatchVerdict
 
 
 records = st.builds(
@@ -75,7 +80,7 @@ records = st.builds(
 batches = st.builds(
     DrawnBatch,
     st.lists(records, max_size=6),
-    st.builds(Ruling, st.booleans(), st.booleans()),
+    st.builds(BatchVerdict, st.booleans(), st.booleans()),
     st.sampled_from(Codec),
     st.sampled_from((None, None, 7)),
     st.sampled_from((None, None, 900)),
@@ -83,7 +88,7 @@ batches = st.builds(
     st.booleans(),
 )
 lives = st.lists(batches, max_size=8)
-scopes = st.sampled_from((Scope(), Scope(5), *Scope(7).halves(), Scope(9, 16, 3)))
+scopes = st.sampled_from((KeyScope(), KeyScope(5), *KeyScope(7).halves(), KeyScope(9, 16, 3)))
 
 
 def lived(drawn: list[DrawnBatch]) -> list[Lived]:
@@ -109,29 +114,31 @@ def lived(drawn: list[DrawnBatch]) -> list[Lived]:
     return found
 
 
-def found_in(data: bytes) -> list[Found]:
+def found_in(data: bytes) -> list[LocatedBatch]:
     """Return the batches of a file; those of the old formats are several."""
     file, window, at, found = SegmentFile(0, "", len(data), 0, 0), memoryview(data), 0, []
     while at < len(data):
         header = read_header(window, at)
         assert header is not None
-        found.append(Found(header, window, at=at, file=file))
+        found.append(LocatedBatch(header, window, at=at, file=file))
         at += header.size
     return found
 
 
 class Said(NamedTuple):
-    """All that a judge says; counts and keys only while nothing is wrong."""
+    """The results of a verifier; counts and keys only without a fault."""
 
     judged: list[tuple[int, int, bool]]
     latest: list[int]
     violations: list[Violation]
     counts: RecordCounts
-    keys: tuple[int, int, int, set[Lost]]
+    keys: tuple[int, int, int, set[LostRecord]]
 
 
-def said_by(judges: Judges, found: list[Lived], scope: Scope, memory_bytes: int) -> Said | None:
-    """Return what a judge says of batches; None if memory was too short."""
+def said_by(
+    judges: RecordVerifiers, found: list[Lived], scope: KeyScope, memory_bytes: int
+) -> Said | None:
+    """Return the results of a verifier for batches; None if memory was too short."""
     violations = Violations()
     said = []
     try:
@@ -158,12 +165,12 @@ def said_by(judges: Judges, found: list[Lived], scope: Scope, memory_bytes: int)
 
 @given(drawn=lives, scope=scopes, memory_bytes=st.sampled_from((2_000, 20_000, LARGEST)))
 def test_kernel_judge_says_what_the_plain_one_says(
-    drawn: list[DrawnBatch], scope: Scope, memory_bytes: int
+    drawn: list[DrawnBatch], scope: KeyScope, memory_bytes: int
 ) -> None:
     batches = lived(drawn)
 
-    plain = said_by(plain_judge, batches, scope, LARGEST)
-    kernel = said_by(KernelJudge, batches, scope, memory_bytes)
+    plain = said_by(plain_record_verifier, batches, scope, LARGEST)
+    kernel = said_by(KernelRecordVerifier, batches, scope, memory_bytes)
 
     assert plain is not None
     if kernel is not None:
@@ -176,7 +183,7 @@ def test_kernel_judge_says_what_the_plain_one_says(
 class CompactionJudgedByKernels(CompactionMachine):
     """Lives of logs that are cleaned, each pass proven by the kernels."""
 
-    engine = replace(PLAIN, judges=KernelJudge)
+    engine = replace(PLAIN, judges=KernelRecordVerifier)
 
 
 TestCompaction = CompactionJudgedByKernels.TestCase

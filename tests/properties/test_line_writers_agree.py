@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.batch import RecordBatch
-from cordwood.records.chunk import Selection
-from cordwood.records.kernels.lines import KernelLineWriter
-from cordwood.records.lines import LineStyle, LineWriter, PlainLineWriter
-from cordwood.records.stream import batches
+from cordwood.records.batch_stream import batches
+from cordwood.records.decoder import Selection
+from cordwood.records.kernels.record_lines import KernelLineWriter
+from cordwood.records.record_batch import RecordBatch
+from cordwood.records.record_lines import LineStyle, LineWriter, PlainLineWriter
 from tests.properties.test_columns_agree_with_plain import damaged_segments, segments
 
 KERNEL = KernelLineWriter()

@@ -1,8 +1,8 @@
-"""A log, whatever is done to it, answers like a list of batches that knows its bounds.
+"""A log answers like a list of batches with bounds, after any sequence of calls.
 
-The list is the model: appends put batches at its end, truncation, deletion and retention take them
-off, a restart changes nothing and a crash nothing that was flushed. After each step the log's
-batches, its bounds, its lookups and what it knows of producers are held against it.
+The list is the model: appends add batches at its end; truncation, deletion and retention remove
+them. A restart changes nothing, and a crash nothing flushed. After each step the log's batches, its
+bounds, its lookups and its producer state are compared with it.
 """
 
 from hypothesis import settings
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cordwood.core.errors import OutOfOrderSequenceNumberError
-from cordwood.records.builder import BatchFields
-from cordwood.storage.log import Log
+from cordwood.records.batch_builder import BatchFields
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from tests.unit.storage.log_samples import NOW, Place, batch, bytes_of, headers_of, lead, read
+from tests.unit.storage.log_samples import NOW, LogHarness, batch, bytes_of, headers_of, lead, read
 
 CONFIG = LogConfig(
     segment_bytes=500, segment_index_bytes=240, index_interval_bytes=100, retention_ms=10_000
@@ -38,7 +38,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.place = Place()
+        self.place = LogHarness()
         self.log: Log = self.place.open(CONFIG)
         self.batches: list[Stored] = []
         self.start = 0
@@ -135,7 +135,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """Lose what was not flushed. Of the rest any part may be left, as Kafka's settings say."""
+        """Drop unflushed data. Any part of it may survive, as Kafka's settings allow."""
         self.place.files.crash()
         self.log = self._opened(is_clean=False)
 
@@ -172,7 +172,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @invariant()
     def segments_follow_each_other(self) -> None:
-        segments = self.log.segments
+        segments = self.log.segment_facts()
         bases = [segment.base_offset for segment in segments]
         assert bases == sorted(set(bases))
         assert segments[-1].next_base == self.end
@@ -207,7 +207,7 @@ class LogMachine(RuleBasedStateMachine):
         return places[int(part * (len(places) - 1))]
 
     def _forget_sequence(self) -> None:
-        """Go on where the log says that the producer is; from anywhere where it knows nothing."""
+        """Continue at the log's producer state; from anywhere if it has none."""
         known = self.log.producers.producers.get(7)
         self.sequence = known.batches[-1].last_sequence + 1 if known and known.batches else 0
 

@@ -1,4 +1,4 @@
-"""What is written of any message, in any version, is read back the same and to the last byte."""
+"""Every message, in every version, is read back as it was written, to the last byte."""
 
 from typing import cast
 
@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.core.ids import Uuid
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import encode, joined, reader
-from cordwood.protocol.schema import Field, Kind, ListOf, Message, Struct, default_of
-from cordwood.protocol.wire import Fixed
+from cordwood.protocol.schema import Field, ListOf, Message, Struct, WireKind, default_of
+from cordwood.protocol.wire_types import FixedSizeType
 
 MESSAGES = [kind for api in APIS.values() for kind in (api.request(), api.response())]
 
@@ -45,14 +45,14 @@ def structs(draw: st.DrawFn, kind: type[Struct], version: int, *, is_flexible: b
     return made
 
 
-def of_kind(kind: Kind, version: int, *, is_flexible: bool) -> st.SearchStrategy[object]:
+def of_kind(kind: WireKind, version: int, *, is_flexible: bool) -> st.SearchStrategy[object]:
     if isinstance(kind, ListOf):
         return st.lists(of_kind(kind.element, version, is_flexible=is_flexible), max_size=3)
     if isinstance(kind, type):
         return structs(kind, version, is_flexible=is_flexible)
     if kind.name in VALUES:
         return VALUES[kind.name]
-    assert isinstance(kind, Fixed)
+    assert isinstance(kind, FixedSizeType)
     count = 1 << 8 * kind.size
     first = -count // 2 if kind.format.islower() else 0
     return st.integers(first, first + count - 1)

@@ -1,10 +1,10 @@
-"""A reader goes through a log whose owner does something between any two of the reader's calls.
+"""A reader reads a log whose owner acts between any two of the reader's calls.
 
-Each batch that is read was in the log, bit for bit, at some time of the reading; offsets only rise;
-and what was in the log from the beginning to the end of the reading is not missed.
+Each batch that is read was in the log, bit for bit, at some time of the reading. Offsets only rise.
+A batch that was in the log all the time is not missed.
 
-The records make it hard: their values are full of batches that would follow, and those lie where
-another batch may have begun before the owner cut the file and wrote on.
+The records make it hard: their values contain plausible next batches, at positions where another
+batch may have begun before the owner truncated the file and wrote on.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,15 +13,15 @@ from typing import NamedTuple
 import pytest
 
 from cordwood.core.ports import FileStat
-from cordwood.records.header import BatchHeader
-from cordwood.storage.log import Log
+from cordwood.records.batch_header import BatchHeader
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.files.file_names import INDEX, LOG, TIME_INDEX
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.names import INDEX, LOG, TIME_INDEX
-from cordwood.storage.reader import PartitionReader
-from cordwood.storage.reader_listing import segments_among
-from cordwood.storage.source import DirectorySource
-from cordwood.testing.files import MemoryFiles
-from tests.unit.storage.log_samples import DIRECTORY, Place, batch, headers_of, lead
+from cordwood.storage.reader.partition_reader import PartitionReader
+from cordwood.storage.reader.segment_listing import list_segments
+from cordwood.testing.memory_files import MemoryFiles
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, batch, headers_of, lead
 
 BLOCK = 96
 CONFIG = LogConfig(
@@ -32,12 +32,12 @@ CONFIG = LogConfig(
 )
 COUNT = 10
 
-#: What an owner does, step by step.
+#: The owner's actions, step by step.
 Steps = Iterator[None]
 
 
 class Known(NamedTuple):
-    """What tells a batch from all others: a checksum over everything but the offset."""
+    """The identity of a batch: a checksum over everything but the offset."""
 
     base_offset: int
     size: int
@@ -89,26 +89,26 @@ def write(log: Log, first: int, count: int, *, salt: int = 0) -> None:
     log.set_high_watermark(log.bounds.log_end)
 
 
-def append(place: Place, log: Log) -> Steps:
+def append(place: LogHarness, log: Log) -> Steps:
     for number in range(6):
         write(log, COUNT + number, 1)
         yield
 
 
-def roll(place: Place, log: Log) -> Steps:
+def roll(place: LogHarness, log: Log) -> Steps:
     log.roll()
     yield
     write(log, COUNT, 2)
     yield
 
 
-def retention(place: Place, log: Log) -> Steps:
+def retention(place: LogHarness, log: Log) -> Steps:
     log.delete_old_segments()
     yield
     yield from remove_deleted(place.files)
 
 
-def truncation(place: Place, log: Log) -> Steps:
+def truncation(place: LogHarness, log: Log) -> Steps:
     log.truncate_to(COUNT - 5)
     yield
     for number in range(12):
@@ -117,7 +117,7 @@ def truncation(place: Place, log: Log) -> Steps:
     yield from remove_deleted(place.files)
 
 
-def truncation_within_the_first(place: Place, log: Log) -> Steps:
+def truncation_within_the_first(place: LogHarness, log: Log) -> Steps:
     log.truncate_to(3)
     yield
     for number in range(COUNT):
@@ -126,7 +126,7 @@ def truncation_within_the_first(place: Place, log: Log) -> Steps:
     yield from remove_deleted(place.files)
 
 
-def beginning_anew(place: Place, log: Log) -> Steps:
+def beginning_anew(place: LogHarness, log: Log) -> Steps:
     log.truncate_fully(0)
     yield
     for number in range(12):
@@ -135,7 +135,7 @@ def beginning_anew(place: Place, log: Log) -> Steps:
     yield from remove_deleted(place.files)
 
 
-def cleaning(place: Place, log: Log) -> Steps:
+def cleaning(place: LogHarness, log: Log) -> Steps:
     """Rewrite the first three segments as one with every other batch, as a cleaner swaps it in."""
     files, bases = place.files, [segment.base_offset for segment in log.segments[:3]]
     data = b"".join(file_bytes(files, name_of(base, LOG)) for base in bases)
@@ -195,7 +195,7 @@ def batches_now(files: MemoryFiles) -> set[Known]:
         return headers_of(data)[-1].next_offset
 
     found: set[Known] = set()
-    for segment in segments_among(names, next_offset):
+    for segment in list_segments(names, next_offset):
         found |= set(map(known, headers_of(file_bytes(files, segment.name(LOG)))))
     return found
 
@@ -203,8 +203,8 @@ def batches_now(files: MemoryFiles) -> set[Known]:
 class Reading:
     """One reading, with an owner that begins to act at one of its calls, a step at each call."""
 
-    def __init__(self, action: Callable[[Place, Log], Steps], *, is_at_once: bool) -> None:
-        self.place = Place()
+    def __init__(self, action: Callable[[LogHarness, Log], Steps], *, is_at_once: bool) -> None:
+        self.place = LogHarness()
         self.log = self.place.open(CONFIG)
         write(self.log, 0, COUNT)
         self.steps = action(self.place, self.log)
@@ -243,7 +243,7 @@ def read(source: WatchedSource, *, by_headers: bool) -> list[Known]:
 @pytest.mark.parametrize("by_headers", (False, True))
 @pytest.mark.parametrize(("is_at_once", "capacity"), ((False, 8), (True, 1)))
 def test_reader_gets_what_was_in_the_log_when_its_owner_works_between_the_calls(
-    action: Callable[[Place, Log], Steps], *, is_at_once: bool, capacity: int, by_headers: bool
+    action: Callable[[LogHarness, Log], Steps], *, is_at_once: bool, capacity: int, by_headers: bool
 ) -> None:
     quiet = Reading(action, is_at_once=True)
     source = quiet.source(capacity)

@@ -1,17 +1,17 @@
-"""What a builder writes is read back the same, in all formats and with all codecs."""
+"""A built batch is read back the same, in all formats and with all codecs."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.core.binary import INT64_MAX
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
-from cordwood.records.convert import down_convert, up_convert
-from cordwood.records.legacy import LegacyBatch
+from cordwood.records.format_conversion import down_convert, up_convert
+from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 from cordwood.records.record import Header, Record, TimestampType
-from cordwood.records.stream import batches
+from cordwood.records.record_batch import RecordBatch
 
 INT32 = (1 << 31) - 1
 GAP = 1_000

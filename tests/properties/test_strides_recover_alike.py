@@ -1,8 +1,8 @@
-"""A log is recovered to the same with strides as batch by batch, sound or not.
+"""A log is recovered to the same state with tail scans as batch by batch, valid or not.
 
-Tails are of many small batches of a few producers, some of which share a slot of the kernel's; with
-later and earlier epochs, and here and there a transaction, a marker, an old message, a gap, offsets
-that go back or too far. Then a byte may be changed.
+Tails have many small batches of a few producers, some of which share a slot of the kernel's. They
+have later and earlier epochs, and here and there a transaction, a marker, an old message, a gap, or
+offsets that go back or too far. Then a byte may be changed.
 """
 
 import random
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cordwood.records.builder import BatchFields
-from cordwood.records.kernels.stride import SLOTS, KernelStrider
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.kernels.tail_scan import SLOTS, KernelTailScanner
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.stride import PlainStrider, Strider
-from cordwood.storage import segment_recovery
+from cordwood.records.tail_scan import PlainTailScanner, TailScanner
+from cordwood.storage.log import segment_recovery
 from cordwood.storage.log_config import LogConfig
-from tests.unit.storage.log_samples import DIRECTORY, Place, batch, marker
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, batch, marker
 
 PATH = f"{DIRECTORY}/{0:020}.log"
 CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=2 * len(batch()))
@@ -62,9 +62,9 @@ def _batch(
     return batch(timestamp=time, fields=fields)
 
 
-def outcome(data: bytes, strider: Strider | None) -> object:
+def outcome(data: bytes, strider: TailScanner | None) -> object:
     """All that there is of a log that was recovered."""
-    place = Place()
+    place = LogHarness()
     place.files.make_directory(DIRECTORY)
     place.files.create(PATH).pwrite(data, 0)
     place.striders = lambda _: strider
@@ -87,6 +87,8 @@ def test_strides_recover_a_log_to_the_same(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment_recovery, "WINDOW_SIZE", window)
-        plainly, quickly = (outcome(bytes(data), each()) for each in (PlainStrider, KernelStrider))
+        plainly, quickly = (
+            outcome(bytes(data), each()) for each in (PlainTailScanner, KernelTailScanner)
+        )
 
     assert plainly == quickly == outcome(bytes(data), None)

@@ -1,17 +1,17 @@
-"""The kernels and the plain sweeper say the same of the same buffers, sound or not."""
+"""The kernels and the plain checker return the same for the same buffers, valid or not."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cordwood.records.kernels.sweep import KernelSweeper
-from cordwood.records.sweep import PlainSweeper, Survey, Sweeper
+from cordwood.records.batch_checks import BatchChecker, BatchSurvey, PlainBatchChecker
+from cordwood.records.kernels.batch_checks import KernelBatchChecker
 from tests.properties.test_columns_agree_with_plain import damaged_segments, segments
 
-KERNEL = KernelSweeper()
-PLAIN = PlainSweeper()
+KERNEL = KernelBatchChecker()
+PLAIN = PlainBatchChecker()
 
 
-def outcome(sweeper: Sweeper, data: bytes) -> object:
+def outcome(sweeper: BatchChecker, data: bytes) -> object:
     swept = sweeper.check(data)
     return swept.end, swept.columns, type(swept.fault), str(swept.fault), swept.needed
 
@@ -23,7 +23,7 @@ def test_sweepers_check_alike(data: bytearray) -> None:
 
 @given(segments(), st.booleans())
 def test_sweepers_survey_alike(data: bytearray, is_deep: bool) -> None:  # noqa: FBT001  # given
-    expected, found = Survey(large=200), Survey(large=200)
+    expected, found = BatchSurvey(large=200), BatchSurvey(large=200)
 
     told = PLAIN.survey(data, expected, is_deep=is_deep)
 

@@ -1,4 +1,4 @@
-"""Healthy partitions are good; whatever is flipped in one is found, in the file it was flipped in.
+"""Healthy partitions verify; a flipped bit is found, in its own file.
 
 A log is a random life of producers, transactions and segments.
 """
@@ -6,24 +6,24 @@ A log is a random life of producers, transactions and segments.
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cordwood.records.kernels.sweep import KernelSweeper
-from cordwood.records.sweep import PlainSweeper, Sweeper
+from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
+from cordwood.records.kernels.batch_checks import KernelBatchChecker
+from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.origin import Origin
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.findings import VerifiedPartition
-from cordwood.workbench.verify import verify
-from tests.unit.storage.log_samples import DIRECTORY, Place, batch, lead, marker, produced
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.verify.findings import VerifiedPartition
+from cordwood.workbench.verify.verify import verify
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, batch, lead, marker, produced
 from tests.unit.storage.reader_samples import got, harm
 
-SWEEPERS: tuple[Sweeper, ...] = (PlainSweeper(), KernelSweeper())
+SWEEPERS: tuple[BatchChecker, ...] = (PlainBatchChecker(), KernelBatchChecker())
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.booleans()), min_size=8)
 
 
 @st.composite
 def partitions(draw: st.DrawFn) -> MemoryFiles:
     """Return the files of a log; closed, or as a process that was killed leaves them."""
-    place = Place()
+    place = LogHarness()
     config = LogConfig(
         segment_bytes=draw(st.sampled_from((400, 900))),
         segment_index_bytes=1200,
@@ -35,7 +35,7 @@ def partitions(draw: st.DrawFn) -> MemoryFiles:
         if who < 2:
             lead(log, batch(count, epoch=0))
         elif is_end and who == 3 and sequences.get(3):
-            lead(log, marker(is_commit=count > 2, producer=(3, 0)), origin=Origin.COORDINATOR)
+            lead(log, marker(is_commit=count > 2, producer=(3, 0)), origin=AppendOrigin.COORDINATOR)
         else:
             first = sequences.get(who, 0)
             sequences[who] = first + count
@@ -48,7 +48,7 @@ def partitions(draw: st.DrawFn) -> MemoryFiles:
 
 def verified(files: MemoryFiles) -> VerifiedPartition:
     """Return what both sweepers find."""
-    plain, kernel = (verify(files, [DIRECTORY], sweeper=each) for each in SWEEPERS)
+    plain, kernel = (verify(files, [DIRECTORY], checker=each) for each in SWEEPERS)
     assert plain == kernel
     return plain.partitions[0]
 

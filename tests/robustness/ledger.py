@@ -1,7 +1,8 @@
-"""What was sent, what was acknowledged, and whether a log has it: all of it, in order, once.
+"""Ledger of sent and acknowledged records, compared with a log: complete, in order, without
+duplicates.
 
-Each record says where it belongs by its number, which counts per partition from 0. Records that
-were given up may be in the log or not; what was acknowledged has to be, where the broker said.
+Each record contains its number, which counts from 0 in its partition. A record that was given up
+may be in the log or not. An acknowledged record must be in the log, at the acknowledged offset.
 """
 
 import random
@@ -13,18 +14,18 @@ from typing import Final, NamedTuple
 from cordwood.core.types import TopicPartition
 
 NUMBER_LENGTH: Final = 8
-UNTOLD: Final = -1
+UNKNOWN_OFFSET: Final = -1
 
 
 class Found(NamedTuple):
-    """A record in a log."""
+    """A record found in a log."""
 
     offset: int
     number: int
 
 
 class Acknowledgement(NamedTuple):
-    """Where a record is, as the broker said; UNTOLD where it did not."""
+    """The acknowledged offset of a record, UNKNOWN_OFFSET if the client does not have it."""
 
     number: int
     offset: int
@@ -32,48 +33,49 @@ class Acknowledgement(NamedTuple):
 
 @dataclass
 class Ledger:
-    """The records of one partition. `told` is called by the producer's thread."""
+    """The records of one partition. The producer's thread calls `record_outcome`."""
 
     sent: int = 0
     acknowledged: list[Acknowledgement] = field(default_factory=list)
     given_up: list[int] = field(default_factory=list)
 
     def next_value(self, chance: random.Random) -> bytes:
-        """Make the next record, of any size."""
+        """Return the value of the next record, of random size."""
         number, self.sent = self.sent, self.sent + 1
         return number.to_bytes(NUMBER_LENGTH, "big") + bytes(chance.randint(0, 1500))
 
-    def told(self, number: int, offset: int | None) -> None:
-        """Hear what became of a record; None: it was given up."""
+    def record_outcome(self, number: int, offset: int | None) -> None:
+        """Store the outcome of a record: its offset, or None if it was given up."""
         if offset is None:
             self.given_up.append(number)
         else:
             self.acknowledged.append(Acknowledgement(number, offset))
 
-    def complaints(self, found: Sequence[Found]) -> list[str]:
-        """Return what is wrong with what a log has."""
+    def compare(self, found: Sequence[Found]) -> list[str]:
+        """Return the differences between this ledger and the records of a log."""
         numbers = [each.number for each in found]
         places = {each.number: each.offset for each in found}
         missing = [each.number for each in self.acknowledged if each.number not in places]
         moved = [
             each
             for each in self.acknowledged
-            if each.offset != UNTOLD and places.get(each.number, each.offset) != each.offset
+            if each.offset != UNKNOWN_OFFSET and places.get(each.number, each.offset) != each.offset
         ]
-        said = []
+        faults = []
         if missing:
-            said.append(f"{len(missing)} acknowledged records are missing, the first {missing[0]}")
+            first = missing[0]
+            faults.append(f"{len(missing)} acknowledged records are missing, the first {first}")
         if len(places) < len(numbers):
-            said.append(f"{len(numbers) - len(places)} records are there more than once")
+            faults.append(f"{len(numbers) - len(places)} records are duplicates")
         if numbers != sorted(numbers):
-            said.append("records are out of order")
+            faults.append("records are out of order")
         if moved:
-            said.append(f"{len(moved)} records are elsewhere than was told, the first {moved[0]}")
-        return said
+            faults.append(f"{len(moved)} records have another offset, the first {moved[0]}")
+        return faults
 
 
 class Ledgers:
-    """The ledgers of partitions, and how many records are on their way."""
+    """The ledgers of partitions, with a limit of records in flight."""
 
     def __init__(self, partitions: Sequence[TopicPartition], *, window: int) -> None:
         self.of = {partition: Ledger() for partition in partitions}
@@ -86,22 +88,22 @@ class Ledgers:
         return self._acknowledged
 
     def begin(self) -> None:
-        """Wait until there is room for one more on its way."""
+        """Wait until another record may be in flight."""
         self._room.acquire()
 
-    def told(self, partition: TopicPartition, number: int, offset: int | None) -> None:
-        """Hear what became of a record."""
+    def record_outcome(self, partition: TopicPartition, number: int, offset: int | None) -> None:
+        """Store the outcome of a record."""
         with self._moved:
-            self.of[partition].told(number, offset)
+            self.of[partition].record_outcome(number, offset)
             self._acknowledged += offset is not None
             self._moved.notify_all()
         self._room.release()
 
     def release(self) -> None:
-        """Let who waits for room look up: there will be no more."""
+        """Wake the producer that waits in `begin`, so that it can stop."""
         self._room.release()
 
     def wait_for(self, acknowledged: int, patience_s: float) -> bool:
-        """Wait until so many have been acknowledged; whether they have."""
+        """Wait for a number of acknowledged records; return False on a timeout."""
         with self._moved:
             return self._moved.wait_for(lambda: self._acknowledged >= acknowledged, patience_s)

@@ -1,4 +1,4 @@
-"""The partitions that producers write to while the broker is in trouble, and what is read back."""
+"""Partitions that producers write to during a test, and reads of them."""
 
 import os
 from typing import Final
@@ -9,7 +9,7 @@ from tests.robustness.ledger import NUMBER_LENGTH, Found
 
 ROUNDS: Final = 100 if os.environ.get("CORDWOOD_SOAK") == "1" else 10
 SEED: Final = 20
-#: So many records are on their way at most.
+#: The highest number of records in flight.
 WINDOW: Final = 500
 FLUSHED: Final = TopicName("flushed")
 TOPICS: Final = {FLUSHED: {"flush.messages": "1"}, TopicName("default"): {}}
@@ -27,7 +27,7 @@ def create_topics(bootstrap: str) -> list[TopicPartition]:
 
 
 def read_all(bootstrap: str, partition: tuple[str, int]) -> list[Found]:
-    """All records of a partition, through the broker."""
+    """Return all records of a partition, read through the broker."""
     found: list[Found] = []
     with cordwood.Consumer(bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([partition])
@@ -38,6 +38,6 @@ def read_all(bootstrap: str, partition: tuple[str, int]) -> list[Found]:
 
 
 def found_in(record: cordwood.ConsumedRecord[bytes, bytes]) -> Found:
-    """Return what a record says of itself, and where it is."""
+    """Return a record's own number and its offset."""
     assert record.value is not None
     return Found(record.offset, int.from_bytes(record.value[:NUMBER_LENGTH], "big"))

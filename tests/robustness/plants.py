@@ -1,9 +1,9 @@
-"""`cordwood` with one mistake planted in it: `python -m tests.robustness.plants MISTAKE serve ...`
+"""`cordwood` with one planted mistake: `python -m tests.robustness.plants MISTAKE serve ...`
 
-late_writes            what is written stays in the process until something else is done with
-                       the file: it is acknowledged before the system has it
-forgotten_producers    a log that is opened has forgotten who wrote what: a batch that is sent
-                       again is taken for a new one
+late_writes            the last write to a file stays in the process until the next call on the
+                       file, so that it is acknowledged before the system has it
+forgotten_producers    a log loses its producer state when it is opened, so that a retried batch
+                       is appended again
 """
 
 import sys
@@ -13,14 +13,16 @@ from typing import Final
 from cordwood.cli import main
 from cordwood.core import system
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import Clock
-from cordwood.storage import log as logs
-from cordwood.storage import starting
-from cordwood.storage.loading import LogPlace, LogTools
+from cordwood.core.ports import Ports
+from cordwood.storage.files.delayed_deletions import DelayedDeletions
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log import log as logs
+from cordwood.storage.log.log_loader import LogPlace, RecoveryOptions
+from cordwood.storage.manager import log_startup
 
 
 class LateFile(system.SystemFile):
-    """Keeps the last write to itself."""
+    """A file that holds back its last write."""
 
     def __init__(self, path: str, descriptor: int) -> None:
         super().__init__(path, descriptor)
@@ -61,11 +63,19 @@ class LateFile(system.SystemFile):
 
 
 class ForgetfulLog(logs.Log):
-    """Knows no producer when it has been opened."""
+    """A log that loses the producer state when it is opened."""
 
     @classmethod
-    def open(cls, place: LogPlace, tools: LogTools, *, clock: Clock) -> "ForgetfulLog":
-        log = super().open(place, tools, clock=clock)
+    def open(
+        cls,
+        place: LogPlace,
+        ports: Ports,
+        *,
+        table: OpenFileCache,
+        deletions: DelayedDeletions,
+        recovery: RecoveryOptions = RecoveryOptions(),  # noqa: B008 - a value that cannot change
+    ) -> "ForgetfulLog":
+        log = super().open(place, ports, table=table, deletions=deletions, recovery=recovery)
         log.producers.clear(log.bounds.log_end)
         return log
 
@@ -75,7 +85,7 @@ def late_writes() -> None:
 
 
 def forgotten_producers() -> None:
-    vars(starting)["Log"] = ForgetfulLog
+    vars(log_startup)["Log"] = ForgetfulLog
 
 
 MISTAKES: Final[dict[str, Callable[[], None]]] = {

@@ -1,9 +1,9 @@
-"""Producers that go on through the broker's deaths, and write down what they are told.
+"""Producers that continue through kills of the broker, and record all outcomes in ledgers.
 
-    own          this package's
-    librdkafka   through its Python wheel
+    own          this package's producer
+    librdkafka   librdkafka's producer, through its Python wheel
 
-Both are idempotent and give nothing up while the test lasts.
+Both are idempotent, and give no record up while a test lasts.
 """
 
 import random
@@ -16,31 +16,31 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import cordwood
 from cordwood.core.types import TopicPartition
-from tests.robustness.ledger import UNTOLD, Ledgers
+from tests.robustness.ledger import UNKNOWN_OFFSET, Ledgers
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-    from cordwood.client.deliveries import Delivery
+    from cordwood.client.producer.delivery import Delivery
 
 PATIENCE_MS: Final = 120_000
 
-Told: TypeAlias = Callable[[int | None], None]
-"""Called with the record's offset, None if it was given up."""
+OnOutcome: TypeAlias = Callable[[int | None], None]
+"""Receives the record's offset, or None if the record was given up."""
 
 
 class Sender(Protocol):
     """A client that sends records."""
 
-    def send(self, partition: TopicPartition, value: bytes, told: Told) -> None:
-        """Take a record; `told` is called once it is known what became of it."""
+    def send(self, partition: TopicPartition, value: bytes, on_outcome: OnOutcome) -> None:
+        """Send a record; `on_outcome` receives its outcome."""
 
     def close(self) -> None:
-        """Wait until that is known of all records."""
+        """Wait for the outcomes of all records."""
 
 
 class OwnSender:
-    """The producer of this package."""
+    """Sends with this package's producer."""
 
     def __init__(self, bootstrap: str) -> None:
         self._producer = cordwood.Producer(
@@ -50,21 +50,23 @@ class OwnSender:
             max_block_ms=PATIENCE_MS,
         )
 
-    def send(self, partition: TopicPartition, value: bytes, told: Told) -> None:
+    def send(self, partition: TopicPartition, value: bytes, on_outcome: OnOutcome) -> None:
         topic, index = partition
         delivery = self._producer.send(topic, value, partition=index)
-        delivery.add_done_callback(partial(_tell, told))
+        delivery.add_done_callback(partial(_report, on_outcome))
 
     def close(self) -> None:
         self._producer.close()
 
 
-def _tell(told: Told, delivery: "Delivery") -> None:
-    told(None if delivery.exception() is not None else delivery.result().offset)
+def _report(on_outcome: OnOutcome, delivery: "Delivery") -> None:
+    on_outcome(None if delivery.exception() is not None else delivery.result().offset)
 
 
 class LibrdkafkaSender:
-    """librdkafka's producer; the wheel comes with the slower tests, so it is imported on use."""
+    """Sends with librdkafka's producer; its wheel is a dependency of slow tests, so it is imported
+    late.
+    """
 
     def __init__(self, bootstrap: str) -> None:
         from confluent_kafka import Producer  # noqa: PLC0415 - as above
@@ -84,10 +86,10 @@ class LibrdkafkaSender:
         self._polling = threading.Thread(target=self._poll, name="librdkafka")
         self._polling.start()
 
-    def send(self, partition: TopicPartition, value: bytes, told: Told) -> None:
+    def send(self, partition: TopicPartition, value: bytes, on_outcome: OnOutcome) -> None:
         def on_delivery(error: object, message: "Message") -> None:
             offset = message.offset()
-            told(None if error is not None else UNTOLD if offset is None else offset)
+            on_outcome(None if error is not None else UNKNOWN_OFFSET if offset is None else offset)
 
         topic, index = partition
         self._producer.produce(topic, value, partition=index, on_delivery=on_delivery)
@@ -110,7 +112,7 @@ SENDERS: Final[dict[str, Callable[[str], Sender]]] = {
 
 @contextmanager
 def producing(sender: Sender, ledgers: Ledgers, chance: random.Random) -> Iterator[None]:
-    """Send to all partitions in turn until the end, when all that was sent is waited for."""
+    """Send to all partitions in turn until the block ends, then wait for all outcomes."""
     is_over = threading.Event()
 
     def produce() -> None:
@@ -121,7 +123,7 @@ def producing(sender: Sender, ledgers: Ledgers, chance: random.Random) -> Iterat
             ledger = ledgers.of[partition]
             number = ledger.sent
             value = ledger.next_value(chance)
-            sender.send(partition, value, partial(ledgers.told, partition, number))
+            sender.send(partition, value, partial(ledgers.record_outcome, partition, number))
 
     thread = threading.Thread(target=produce, name="produce")
     thread.start()

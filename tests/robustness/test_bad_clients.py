@@ -1,13 +1,13 @@
-"""Bad clients beside a working one, at a broker in a process of its own: it must not notice.
+"""Bad clients and a good one at the same broker: the good one is not affected.
 
     half open     send half a frame, and never another byte
     slow          send their frames byte by byte
-    abrupt        ask for records, and reset the connection while they are on their way
-    deaf          ask for records again and again, and read none
-    idle          send nothing at all
+    abrupt        fetch records, and reset the connection before the response
+    deaf          fetch records again and again, and never read a response
+    idle          never send a byte
 
-All of them stay while a producer and a consumer work, whose records are counted in a ledger. What
-the broker's memory grows to is bounded, and printed.
+They stay connected while a producer and a consumer work; a ledger checks the records. The test
+limits and prints the growth of the broker's memory.
 """
 
 import os
@@ -25,7 +25,7 @@ from typing import Final
 import pytest
 
 import cordwood
-from cordwood.client.exchange import Exchange
+from cordwood.client.network.in_flight_requests import InFlightRequests
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.codec import joined
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
@@ -51,11 +51,11 @@ pytestmark = pytest.mark.timeout(1200)
 
 
 def frame(request: Request, version: int) -> bytes:
-    return joined(Exchange("bad").ask(request, version)[1])
+    return joined(InFlightRequests("bad").add(request, version)[1])
 
 
 def everything(partition: TopicPartition) -> bytes:
-    """The frame of a fetch of all that a partition has."""
+    """Return the frame of a fetch of a whole partition."""
     wanted = FetchPartition(
         partition=partition.partition, fetch_offset=0, partition_max_bytes=1 << 30
     )
@@ -63,8 +63,8 @@ def everything(partition: TopicPartition) -> bytes:
     return frame(FetchRequest(max_wait_ms=0, min_bytes=1, topics=[topic]), BY_NAME)
 
 
-class Crowd:
-    """The bad clients of one broker; those who move do so in threads, until the end."""
+class BadClients:
+    """The bad clients of one broker; the active ones run in threads until the end."""
 
     def __init__(self, bootstrap: str, partitions: list[TopicPartition]) -> None:
         host, _, port = bootstrap.rpartition(":")
@@ -76,7 +76,7 @@ class Crowd:
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """Be there, all of them."""
+        """Connect all clients."""
         half = everything(self._partitions[0])[:20]
         deaf = everything(self._partitions[0]) * ASKED_BY_DEAF
         with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
@@ -114,8 +114,8 @@ class Crowd:
                 self.resets += 1
 
 
-class Reader:
-    """Reads partitions from their beginning while others write to them."""
+class ConsumerThread:
+    """Consumes partitions from their beginning while producers write to them."""
 
     def __init__(self, bootstrap: str, partitions: list[TopicPartition]) -> None:
         self.found: dict[tuple[str, int], list[Found]] = {each: [] for each in partitions}
@@ -123,7 +123,7 @@ class Reader:
         self._consumer.assign(partitions)
 
     def read(self, ledgers: Ledgers, is_written: threading.Event) -> None:
-        """Read until all has been written, and read."""
+        """Consume until all records have been produced and read."""
         with self._consumer:
             while self._count() < ledgers.acknowledged or not is_written.is_set():
                 for each in self._consumer.poll():
@@ -140,9 +140,9 @@ def test_working_client_does_not_notice_bad_ones(
         broker.start()
         partitions = create_topics(broker.address)
         ledgers = Ledgers(partitions, window=WINDOW)
-        reader = Reader(broker.address, partitions)
+        reader = ConsumerThread(broker.address, partitions)
         sender = SENDERS["own"](broker.address)
-        crowd, is_written = Crowd(broker.address, partitions), threading.Event()
+        crowd, is_written = BadClients(broker.address, partitions), threading.Event()
         with crowd.around():
             with producing(sender, ledgers, random.Random(SEED)):
                 assert ledgers.wait_for(RECORDS // 2, PATIENCE_S)
@@ -161,6 +161,6 @@ def test_working_client_does_not_notice_bad_ones(
         assert not any(ledger.given_up for ledger in ledgers.of.values())
         for partition, ledger in ledgers.of.items():
             assert len(reader.found[partition]) == ledger.sent
-            assert ledger.complaints(reader.found[partition]) == []
+            assert ledger.compare(reader.found[partition]) == []
         assert broker.told("request failed") == 0
         assert broker.stop() == 0

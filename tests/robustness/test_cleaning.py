@@ -1,8 +1,8 @@
-"""A broker that compacts in another process: either is killed, or stopped, in the middle of a pass.
+"""Kills and stops of the broker or of its cleaner process in the middle of a cleaning pass.
 
-A pass is made slow, so that it can be met at work: its files are seen in the log's directory. Then
-the last value of each key is there, nothing else than what was produced, and in the end it is
-compacted, by a pass that settings let go fast.
+A rate limit makes the pass slow, so that the test can see its files in the log's directory. After
+the restart the log has the last value of each key, and only produced records. At the end a pass
+without the limit compacts the log.
 """
 
 import os
@@ -43,7 +43,7 @@ Consumed: TypeAlias = cordwood.ConsumedRecord[bytes, bytes]
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end_s, pause = perf_counter() + PATIENCE_S, threading.Event()
     while not condition():
         assert perf_counter() < end_s, what
@@ -55,7 +55,7 @@ def value_of(number: int) -> bytes:
 
 
 def produce(address: str) -> dict[bytes, bytes]:
-    """Write to a compacted topic, and return the last value of each key."""
+    """Produce to a compacted topic; return the last value of each key."""
     with cordwood.Admin(address) as admin:
         admin.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
     with cordwood.Producer(address) as producer:
@@ -74,7 +74,7 @@ def read_all(address: str) -> list[cordwood.ConsumedRecord[bytes, bytes]]:
 
 @contextmanager
 def following(address: str) -> Iterator[tuple[Producer, Consumer]]:
-    """Yield a producer, and a consumer that reads the topic from its beginning."""
+    """Yield a producer, and a consumer of the topic from its beginning."""
     with (
         cordwood.Producer(address) as producer,
         cordwood.Consumer(address, auto_offset_reset="earliest") as consumer,
@@ -90,7 +90,7 @@ def send(producer: Producer, numbers: range) -> None:
 
 
 def read_on(consumer: Consumer, *, up_to: int) -> Iterator[Consumed]:
-    """Yield what comes next, up to an offset."""
+    """Yield the next records up to an offset."""
     offset = -1
     while offset < up_to - 1:
         for record in consumer.poll():
@@ -98,8 +98,8 @@ def read_on(consumer: Consumer, *, up_to: int) -> Iterator[Consumed]:
             yield record
 
 
-def complaints(address: str, last: dict[bytes, bytes]) -> list[str]:
-    """Return what is wrong with what a reader from the start sees."""
+def find_faults(address: str, last: dict[bytes, bytes]) -> list[str]:
+    """Return the errors in the records that a consumer from the beginning reads."""
     found = read_all(address)
     offsets = [record.offset for record in found]
     wrong = [f"out of order at {offsets}"] if offsets != sorted(set(offsets)) else []
@@ -119,14 +119,14 @@ def alter(broker: Serving, key: str, value: int) -> None:
 
 
 def begin_pass(broker: Serving) -> None:
-    """Let the cleaner begin, and wait until its first file is there."""
+    """Enable the cleaner and wait for its first file."""
     alter(broker, "log.cleaner.threads", 1)
     folder = broker.data[0] / f"{TOPIC}-0"
     until(lambda: any(folder.glob("*.log.cleaned")), "no pass has begun")
 
 
 def go_fast(broker: Serving) -> None:
-    """Let passes take no longer than they have to, from now on."""
+    """Remove the rate limit of cleaning passes."""
     alter(broker, PACE, FAST)
 
 
@@ -137,7 +137,7 @@ def children_of(broker: Serving) -> list[int]:
 
 
 def is_over(pid: int) -> bool:
-    """Whether a process has ended; nobody may have waited for it yet."""
+    """Return whether a process has ended; it may still be a zombie."""
     try:
         return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -160,10 +160,10 @@ def test_broker_killed_in_the_middle_of_a_pass_serves_everything_again(
         until(lambda: all(map(is_over, children)), "the cleaner's process lives on")
 
         broker.start()
-        after_kill = complaints(broker.address, last)
+        after_kill = find_faults(broker.address, last)
         go_fast(broker)
         until(lambda: is_compacted(broker), "the log is not compacted")
-        after_pass = complaints(broker.address, last)
+        after_pass = find_faults(broker.address, last)
         left = len(read_all(broker.address))
         code = broker.stop()
 
@@ -180,10 +180,10 @@ def test_pass_whose_process_is_killed_is_tried_again(tmp_path: Path) -> None:
         begin_pass(broker)
         for child in children_of(broker):
             os.kill(child, signal.SIGKILL)
-        until(lambda: broker.told("killed by signal 9"), "nobody is told")
+        until(lambda: broker.told("killed by signal 9"), "the kill is not logged")
         go_fast(broker)
         until(lambda: is_compacted(broker), "the log is not compacted")
-        wrong = complaints(broker.address, last)
+        wrong = find_faults(broker.address, last)
         code = broker.stop()
 
     assert (wrong, code) == ([], 0)
@@ -200,7 +200,7 @@ def test_broker_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
         left = [path.name for path in (broker.data[0] / f"{TOPIC}-0").iterdir()]
         until(lambda: all(map(is_over, children)), "the cleaner's process lives on")
         broker.start()
-        wrong = complaints(broker.address, last)
+        wrong = find_faults(broker.address, last)
         broker.stop()
 
     assert (code, wrong) == (0, [])

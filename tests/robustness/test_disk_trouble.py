@@ -1,9 +1,9 @@
-"""A disk is full, or fails, under a broker at work: who is refused hears why, all others go on.
+"""Full and failing disks under a running broker: clear errors for the affected requests only.
 
-A file system of its own, small and in memory, is full for the process that serves from it. What is
-acknowledged before stays readable, also by a broker that is killed and started while there is no
-room, and with room again it takes records as before. Of two log directories one fails in the
-middle of writes: the logs of the other one do not notice.
+A small file system in memory becomes full under a broker process. Acknowledged records stay
+readable, also after a kill and a restart on the full disk. With room again the broker accepts
+records as before. In another test one of two log directories fails during writes; the logs of the
+other one are not affected.
 """
 
 import asyncio
@@ -17,16 +17,15 @@ from typing import Final
 import pytest
 
 import cordwood
-from cordwood.broker.network import Network
 from cordwood.core.errors import KafkaStorageError, LeaderNotAvailableError, RequestTimedOutError
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.node import Node
-from cordwood.testing.faults import Fault
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.memory_files import MemoryFiles
 from tests.robustness.partitions import read_all
 from tests.serving import Serving, ended_with
-from tests.unit.test_node import machine_over
+from tests.unit.test_node import runtime_over
 
 ROOM_BYTES: Final = 6 << 20
 #: The second one fills what the first one has left.
@@ -39,7 +38,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with little room."""
+    """Mount a small file system."""
     path = tmp_path / "disk"
     path.mkdir()
     mount = ("mount", "-t", "tmpfs", "-o", f"size={ROOM_BYTES}", "tmpfs", str(path))
@@ -51,7 +50,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(bootstrap: str, topic: str, size: int) -> int:
-    """Produce until there is no room, and return how many records were taken."""
+    """Produce until the disk is full; return the number of acknowledged records."""
     taken = 0
     with cordwood.Producer(bootstrap, delivery_timeout_ms=PATIENCE_MS) as producer:
         while True:
@@ -65,12 +64,12 @@ def fill(bootstrap: str, topic: str, size: int) -> int:
 
 
 def end_of(bootstrap: str, topic: str) -> int:
-    """Read a topic, and return where it ends."""
+    """Consume a topic and return its end offset."""
     return len(read_all(bootstrap, (topic, 0)))
 
 
 def test_full_disk_refuses_writes_until_there_is_room(small_disk: Path, tmp_path: Path) -> None:
-    """A broker that is killed meanwhile comes up again, and when there is room has everything."""
+    """A broker killed on a full disk starts again, and has all records once there is room."""
     ballast = [small_disk / "ballast", small_disk / "more"]
     for each in ballast:
         each.write_bytes(bytes(ROOM_BYTES // 4))
@@ -96,12 +95,14 @@ def test_full_disk_refuses_writes_until_there_is_room(small_disk: Path, tmp_path
 
 @asynccontextmanager
 async def started(files: MemoryFiles) -> AsyncIterator[tuple[Node, str]]:
-    """A node over two directories, and its address."""
+    """Start a node over two directories; yield it with its address."""
     clock = SystemClock()
-    network = Network(clock, LoopScheduler(asyncio.get_running_loop(), clock))
-    machine = replace(machine_over(files), network=network, host="127.0.0.1")
+    scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+    runtime = replace(
+        runtime_over(files), network_clock=clock, network_scheduler=scheduler, host="127.0.0.1"
+    )
     given = {"log.dirs": "/a,/b", "listeners": "PLAINTEXT://127.0.0.1:0"}
-    node = Node([Source("test", given)], machine)
+    node = Node([SettingSource("test", given)], runtime)
     await node.start()
     try:
         yield node, "{}:{}".format(*node.addresses["PLAINTEXT"])
@@ -110,7 +111,7 @@ async def started(files: MemoryFiles) -> AsyncIterator[tuple[Node, str]]:
 
 
 async def produced(bootstrap: str, partitions: range) -> set[int]:
-    """Send a record to each of a topic's partitions, and return those that have taken it."""
+    """Send a record to each partition of a topic; return the partitions that acknowledged it."""
     taken = set()
     async with cordwood.aio.Producer(bootstrap, delivery_timeout_ms=PATIENCE_MS) as producer:
         for partition in partitions:
@@ -137,7 +138,7 @@ def test_failed_directory_leaves_the_other_one_at_work() -> None:
                 each.path: {found.partition for found in each.partitions}
                 for each in await admin.describe_log_dirs(1)
             }
-            files.script.add(Fault(on="pwrite", path="/b/*", times=ALWAYS))
+            files.script.add(FileFault(on="pwrite", path="/b/*", times=ALWAYS))
             assert await produced(bootstrap, partitions) == homes["/a"]
             assert await produced(bootstrap, partitions) == homes["/a"]
             failed = [each.path for each in await admin.describe_log_dirs(1) if each.error]
@@ -157,7 +158,7 @@ def test_failed_directory_leaves_the_other_one_at_work() -> None:
     assert ends == {each: 3 if each in homes["/a"] else 1 for each in partitions}
 
 
-def test_full_disk_is_told_to_whoever_writes_and_to_nobody_else() -> None:
+def test_full_disk_is_an_error_for_producers_only() -> None:
     files = MemoryFiles()
 
     async def scene() -> None:

@@ -1,11 +1,11 @@
-"""kill -9, again and again, at moments that nobody chose: what was acknowledged is there.
+"""Loop of `kill -9` at random moments: every acknowledged record survives.
 
-Producers write to a topic that is flushed before it is acknowledged and to one that is left to the
-system; a killed process loses nothing of either. The broker dies after some number of further
-acknowledgements, while there is more on its way, or in the middle of its start. Then the logs are
-read, the broker is stopped, and the directory is verified.
+Producers write to a topic with an fsync before each acknowledgement and to one without; a killed
+process loses no record of either. The loop kills the broker after a random number of further
+acknowledgements, with records in flight, or during its startup. At the end the test reads the logs,
+stops the broker and verifies the directory.
 
-That the loop would find a loss is shown by brokers that lose (`plants`), and by a tail that is cut.
+Brokers with a planted mistake (`plants`) and a truncated log prove that the loop finds a loss.
 """
 
 import os
@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from cordwood.storage.scan import headers
+from cordwood.storage.files.header_scan import headers
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import (
     FLUSHED,
@@ -39,8 +39,8 @@ pytestmark = pytest.mark.timeout(1800)
 
 
 @dataclass
-class Injected:
-    """What was done to a broker."""
+class InjectedKills:
+    """The kills of a broker."""
 
     killed_serving: int = 0
     killed_starting: int = 0
@@ -54,8 +54,8 @@ class Injected:
         )
 
 
-def die(broker: Serving, ledgers: Ledgers, chance: random.Random, injected: Injected) -> None:
-    """Kill a broker at some moment of its life."""
+def die(broker: Serving, ledgers: Ledgers, chance: random.Random, injected: InjectedKills) -> None:
+    """Kill a broker at a random moment."""
     more = ledgers.acknowledged + chance.randint(1, 3 * WINDOW)
     assert ledgers.wait_for(more, PATIENCE_S), "nothing is acknowledged any more"
     broker.kill()
@@ -72,8 +72,8 @@ def die(broker: Serving, ledgers: Ledgers, chance: random.Random, injected: Inje
 def survive(
     broker: Serving, client: str, rounds: int, *, between: Callable[[], object] = lambda: None
 ) -> tuple[list[str], str]:
-    """Kill a broker in rounds; return what is wrong at the end, and what was done."""
-    chance, injected = random.Random(SEED), Injected()
+    """Kill a broker in rounds; return the differences at the end, and the kills."""
+    chance, injected = random.Random(SEED), InjectedKills()
     broker.start()
     ledgers = Ledgers(create_topics(broker.address), window=WINDOW)
     with producing(SENDERS[client](broker.address), ledgers, random.Random(SEED)):
@@ -81,18 +81,18 @@ def survive(
             die(broker, ledgers, chance, injected)
             between()
             broker.start()
-    complaints = [
-        f"{partition}: {complaint}"
+    faults = [
+        f"{partition}: {fault}"
         for partition, ledger in ledgers.of.items()
-        for complaint in ledger.complaints(read_all(broker.address, partition))
+        for fault in ledger.compare(read_all(broker.address, partition))
     ]
     given_up = sum(len(ledger.given_up) for ledger in ledgers.of.values())
     done = f"{ledgers.acknowledged} records acknowledged, {given_up} given up; {injected}"
-    return complaints, f"{done}; {broker.told('cut off')} logs with a tail that was not whole"
+    return faults, f"{done}; {broker.told('truncated')} logs with an incomplete tail"
 
 
 def verified(paths: Sequence[Path]) -> tuple[int, str]:
-    """What `cordwood log verify` makes of directories."""
+    """Return the result of `cordwood log verify` for directories."""
     command = (*CORDWOOD, "log", "verify", *map(str, paths))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
@@ -105,11 +105,11 @@ def test_all_that_was_acknowledged_survives_kills(
     if client == "librdkafka":
         pytest.importorskip("confluent_kafka")
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
-        complaints, done = survive(broker, client, ROUNDS)
+        faults, done = survive(broker, client, ROUNDS)
         report(f"kill, {client}: {done}")
         code = broker.stop()
 
-    assert complaints == []
+    assert faults == []
     assert code == 0
     assert verified(broker.data)[0] == 0
 
@@ -120,14 +120,14 @@ def test_loop_finds_a_broker_that_loses_or_doubles(
 ) -> None:
     program = (sys.executable, "-m", "tests.robustness.plants", mistake)
     with ended_with(Serving(tmp_path, SETTINGS, program=program)) as broker:
-        complaints, done = survive(broker, "own", ROUNDS_TO_FIND)
+        faults, done = survive(broker, "own", ROUNDS_TO_FIND)
 
-    report(f"kill, {mistake}: {done}; found {complaints}")
-    assert complaints
+    report(f"kill, {mistake}: {done}; found {faults}")
+    assert faults
 
 
 def promised_end(log: bytes) -> int:
-    """Return where the last batch ends that was promised for sure: no more can be on their way."""
+    """Return the end offset of the last batch that must have been acknowledged (by the window)."""
     batches = list(headers(lambda length, at: log[at : at + length], 0, len(log)))
     behind = 0
     for batch in reversed(batches):
@@ -143,7 +143,7 @@ def test_loop_finds_a_tail_that_was_dropped(tmp_path: Path, report: Callable[[st
         os.truncate(newest, promised_end(newest.read_bytes()) - 1)
 
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
-        complaints, done = survive(broker, "own", ROUNDS_TO_FIND, between=drop)
+        faults, done = survive(broker, "own", ROUNDS_TO_FIND, between=drop)
 
-    report(f"kill, dropped tail: {done}; found {complaints}")
-    assert complaints
+    report(f"kill, dropped tail: {done}; found {faults}")
+    assert faults

@@ -1,4 +1,4 @@
-"""A broker is told to end, or is killed while topics come and go: what it had said still holds."""
+"""SIGTERM under load, and kills during topic changes: acknowledged changes survive."""
 
 import random
 import threading
@@ -12,8 +12,8 @@ import pytest
 
 import cordwood
 from cordwood.core.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
-from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
-from cordwood.storage.metadata_lines import FORMAT, METADATA_FILE
+from cordwood.storage.checkpoints.clean_shutdown_file import CLEAN_SHUTDOWN
+from cordwood.storage.checkpoints.metadata_file_format import FORMAT, METADATA_FILE
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import ROUNDS, SEED, SETTINGS, WINDOW, create_topics, read_all
 from tests.robustness.producing import SENDERS, producing
@@ -22,14 +22,14 @@ from tests.serving import PATIENCE_S, Serving, ended_with
 LONG_POLL_MS: Final = 50_000
 WAITING: Final = 5
 
-#: So many topics are there at a time, while others come and go.
+#: The number of topics that exist at a time, while others are created and deleted.
 KEPT_TOPICS: Final = 3
 
 pytestmark = pytest.mark.timeout(1200)
 
 
-class Churn:
-    """Creates and deletes topics through one client, and knows which there have to be."""
+class TopicChurn:
+    """Creates and deletes topics through one client, and records which must exist."""
 
     def __init__(self) -> None:
         self.topics: dict[str, int] = {}
@@ -51,7 +51,7 @@ class Churn:
 
     @contextmanager
     def going_on(self, bootstrap: str) -> Iterator[None]:
-        """Go on until the end."""
+        """Create and delete topics until the end."""
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(self.run, bootstrap)
             try:
@@ -61,7 +61,7 @@ class Churn:
         running.result()
 
     def _change(self, admin: cordwood.Admin, number: int) -> None:
-        """Create a topic, delete an older one; what was done before the broker died counts."""
+        """Create a topic and delete an older one; record each acknowledged change."""
         created, deleted = f"topic-{number}", f"topic-{number - KEPT_TOPICS}"
         with suppress(TopicAlreadyExistsError):
             admin.create_topic(created, partitions=2, configs=config_of(number))
@@ -78,7 +78,7 @@ def config_of(number: int) -> dict[str, str]:
 
 @contextmanager
 def long_polls(bootstrap: str, topic: str) -> Iterator[None]:
-    """Readers at the end of a topic that nobody writes to."""
+    """Consumers at the end of an idle topic."""
 
     def wait() -> None:
         with cordwood.Consumer(bootstrap, fetch_max_wait_ms=LONG_POLL_MS) as consumer:
@@ -104,7 +104,7 @@ def leader_epochs(bootstrap: str, topics: set[str]) -> set[int]:
 
 
 def test_sigterm_ends_heavy_work_in_order(tmp_path: Path) -> None:
-    """Nothing is recovered at the next start: the epoch of the leaders stays as it was."""
+    """The next start recovers no log: the leader epoch does not change."""
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         partitions = create_topics(broker.address)
@@ -121,11 +121,11 @@ def test_sigterm_ends_heavy_work_in_order(tmp_path: Path) -> None:
         topics = {partition.topic for partition in partitions}
         assert leader_epochs(broker.address, {*topics}) == {0}
         for partition, ledger in ledgers.of.items():
-            assert ledger.complaints(read_all(broker.address, partition)) == []
+            assert ledger.compare(read_all(broker.address, partition)) == []
 
 
 def test_kill_is_followed_by_another_epoch(tmp_path: Path) -> None:
-    """What the test above relies on."""
+    """An unclean shutdown raises the leader epoch, which the test above relies on."""
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         topics = {partition.topic for partition in create_topics(broker.address)}
@@ -135,10 +135,10 @@ def test_kill_is_followed_by_another_epoch(tmp_path: Path) -> None:
         assert leader_epochs(broker.address, {*topics}) == {1}
 
 
-def test_topics_are_what_was_acknowledged_after_kills(
+def test_acknowledged_topic_changes_survive_kills(
     tmp_path: Path, report: Callable[[str], None]
 ) -> None:
-    chance, churn = random.Random(SEED), Churn()
+    chance, churn = random.Random(SEED), TopicChurn()
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         with churn.going_on(broker.address):

@@ -1,8 +1,8 @@
-"""Does what Cordwood does on Spark, once each, and prints what came of it, as JSON.
+"""A program that uses each Spark feature of Cordwood once, and prints the results as JSON.
 
 cluster_program.py FOLDER BROKER
 
-FOLDER has `logs`, and is written to. A test does the same in a session of its own.
+FOLDER has `logs`, and receives the output. A test runs the same in its own session.
 """
 
 import hashlib
@@ -19,21 +19,21 @@ from pyspark.sql import SparkSession
 
 import cordwood
 import cordwood.spark
-from cordwood.compaction.job import Verify
-from cordwood.core.system import SystemFiles
+from cordwood.compaction.cleaning_job import Verify
+from cordwood.core.ports import Ports
+from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.spark import jobs
-from cordwood.spark.jobs.compact_order import CompactJobOrder
-from cordwood.spark.jobs.compacting import Ground
-from cordwood.spark.jobs.compacting import compact as compact_by
-from cordwood.testing.clock import VirtualClock
-from cordwood.workbench.compact import places_to_compact
-from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.spark.jobs.compaction.compact_job import compact_partitions as compact_by
+from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.compact import find_compact_targets
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
 
 if TYPE_CHECKING:
-    from cordwood.spark.scanning import Scan
+    from cordwood.spark.aggregates.scan import Scan
 
 TABLES: Final = {"parquet": {}, "delta": {}, "iceberg": {"table": "shop.orders"}}
-#: One of two logs is larger than `whole_bytes`, and is shared out among tasks.
+#: One of two logs is larger than `whole_bytes`, so it is distributed.
 ORDER: Final = CompactJobOrder(
     verify=Verify.ALWAYS, seed=7, is_rolled=True, whole_bytes=8200, part_bytes=5000
 )
@@ -42,18 +42,18 @@ Answers = dict[str, object]
 
 
 def answers(spark: SparkSession, folder: Path, broker: str) -> Answers:
-    """Return what everything answers; the places of the package come with it."""
+    """Return the results of all features."""
     asked: tuple[Callable[[SparkSession, Path], Answers], ...] = (
         *(_read, _scanned, _verified, _converted, _exported, _compacted),
     )
-    said: Answers = {}
+    found: Answers = {}
     for ask in asked:
-        said |= ask(spark, folder)
-    return said | _sent(spark, folder, broker)
+        found |= ask(spark, folder)
+    return found | _sent(spark, folder, broker)
 
 
 def places(spark: SparkSession) -> list[str]:
-    """Return from where tasks have the package."""
+    """Return the paths of the package in tasks."""
 
     def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
@@ -66,8 +66,8 @@ def places(spark: SparkSession) -> list[str]:
 def _read(spark: SparkSession, folder: Path) -> Answers:
     frame = spark.read.format("cordwood").option("minPartitions", 4).load(str(folder / "logs"))
     rows = frame.selectExpr("topic", "partition", "offset", "hash(key, value)", "timestamp")
-    told = sorted((*row[:4], row.timestamp.isoformat()) for row in rows.collect())
-    return {"read": [len(told), _digest(json.dumps(told).encode())]}
+    values = sorted((*row[:4], row.timestamp.isoformat()) for row in rows.collect())
+    return {"read": [len(values), _digest(json.dumps(values).encode())]}
 
 
 def _scanned(spark: SparkSession, folder: Path) -> Answers:
@@ -102,40 +102,40 @@ def _converted(spark: SparkSession, folder: Path) -> Answers:
 
 
 def _exported(spark: SparkSession, folder: Path) -> Answers:
-    said: Answers = {}
+    found: Answers = {}
     for kind, named in TABLES.items():
-        told = {"path": str(folder / "logs"), "format": kind, **named}
+        options = {"path": str(folder / "logs"), "format": kind, **named}
         lake = str(folder / kind)
-        done = jobs.export(spark, lake, options=told)
-        found = jobs.audit(spark, lake, options=told)
-        said[kind] = [done.records, found.is_whole, found.to_json().replace(str(folder), "")]
-    return said
+        done = jobs.export(spark, lake, options=options)
+        audit = jobs.audit(spark, lake, options=options)
+        found[kind] = [done.records, audit.is_whole, audit.to_json().replace(str(folder), "")]
+    return found
 
 
 def _compacted(spark: SparkSession, folder: Path) -> Answers:
     files, logs = SystemFiles(), folder / "keyed"
     settings = SettingsFinder(files, given={"cleanup.policy": "compact"})
-    found = places_to_compact(files, map(str, sorted(logs.glob("t-*"))), settings=settings)
-    ground = Ground(spark=spark, files=files, clock=VirtualClock())
-    done = compact_by(ground, found, order=ORDER)
+    found = find_compact_targets(files, map(str, sorted(logs.glob("t-*"))), settings=settings)
+    ports = Ports(files=files, clock=VirtualClock(), random=SystemRandom())
+    done = compact_by(spark, found, ports=ports, order=ORDER)
     return {"compacted": [len(done.reports), list(map(str, done.failures)), _segments(logs)]}
 
 
 def _sent(spark: SparkSession, folder: Path, broker: str) -> Answers:
-    """Write by the sink, and send once more what it has written."""
+    """Write with the sink, and replay the written records."""
     to = {"kafka.bootstrap.servers": broker}
     frame = spark.read.format("cordwood").load(str(folder / "logs"))
     sink = frame.write.format("cordwood").options(**to).option("topic", "copies")
     sink.mode("append").save()
     copies = cordwood.spark.scan(spark, None, **to, subscribe="copies")
-    told = {**to, "subscribe": "copies"}
-    report = jobs.replay(spark, told, to={**to, "topic": "again"}, state=str(folder / "state"))
+    source = {**to, "subscribe": "copies"}
+    report = jobs.replay(spark, source, to={**to, "topic": "again"}, state=str(folder / "state"))
     again = cordwood.spark.scan(spark, None, **to, subscribe="again")
     return {"sunk": copies.count(), "replayed": report.sent, "arrived": again.count()}
 
 
 def _segments(folder: Path) -> dict[str, str]:
-    """Return the digest of each segment, by its place."""
+    """Return the digest of each segment, by its path."""
     return {
         str(path.relative_to(folder)): _digest(path.read_bytes())
         for path in sorted(folder.rglob("*.log"))
@@ -151,8 +151,8 @@ def main() -> None:
     folder, broker = sys.argv[1:]
     spark = SparkSession.builder.getOrCreate()
     cordwood.spark.register(spark)
-    said = {"places": places(spark), **answers(spark, Path(folder), broker)}
-    sys.stdout.write(json.dumps(said))
+    answered = {"places": places(spark), **answers(spark, Path(folder), broker)}
+    sys.stdout.write(json.dumps(answered))
     spark.stop()
 
 

@@ -1,11 +1,11 @@
-"""Commands whose drivers are killed at seeded moments, as whatever runs them may be.
+"""Kill harness for commands whose driver is a process.
 
-undisturbed   the command runs in the session of the tests, and what it makes is counted
-each kill     the command is a process, in a new world. When a seeded part of what it makes is
-              there, it is killed by SIGKILL. The JVM notices that, and ends its workers; every
-              other time it is stopped first and notices nothing, so that tasks go on, orphans.
-              The command runs again, to its end, beside whoever is left; what that leaves has
-              to be the same, and everybody has to be gone then
+undisturbed   the command runs in the session of the tests, and its output is counted
+each kill     the command is a process in a new world. It is killed by SIGKILL when a seeded part
+              of its output exists. The JVM detects this and ends its workers. Every second time
+              the JVM is stopped first, so that orphaned tasks continue. The command runs again
+              to its end, next to the remaining processes. The result must be the same, and all
+              processes must end
 """
 
 import os
@@ -25,17 +25,17 @@ from tests.spark.kills import SEED, Kills, begun
 from tests.spark.workers import below
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
-#: A command that is not killed for so long has come to nothing; nobody ends for longer.
+#: Time limit for a command to reach its kill point, and for its processes to end.
 PATIENCE_S: Final = 120
 _LOOK_S: Final = 0.002
 _SMALL: Final = ("--master", "local[2]", "--conf", "spark.driver.memory=512m")
 
-#: Counts what a job has made of a world; it never counts down.
+#: Counts the output of a job in a world; it never decreases.
 Gauge = Callable[[], int]
 
 
-class Names:
-    """Counts the names that have come up below a folder."""
+class NameCounter:
+    """Counts the new names under a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,7 +43,7 @@ class Names:
         self._seen: set[str] = set()
 
     def __call__(self) -> int:
-        """Look."""
+        """Return the number of new names seen so far."""
         self._seen.update(name for name in self._there() if name not in self._before)
         return len(self._seen)
 
@@ -53,28 +53,28 @@ class Names:
 
 
 def _never(_world: Path) -> bool:
-    """Say that a command which has done its work may be run again, too."""
+    """Return False: a finished command can be run again."""
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drill:
-    """A command in a world, as `kills.survive` has a job; `run` gives it in this process.
+class CommandDrill:
+    """A command to kill, as `kills.survive` has a job; `run` runs it in this process.
 
-    `is_done` says of a world that the command has done its work there, and would refuse to do it
-    again, though its process may take a while to end.
+    `is_done` returns whether the command has finished in a world and would reject another run,
+    although its process may not have ended yet.
     """
 
     words: Callable[[Path], tuple[str, ...]]
     build: Callable[[Path], object]
     look: Callable[[Path], object]
     run: Callable[[tuple[str, ...]], object]
-    gauge: Callable[[Path], Gauge] = Names
+    gauge: Callable[[Path], Gauge] = NameCounter
     is_done: Callable[[Path], bool] = _never
 
 
-def survive_without_driver(drill: Drill, *, folder: Path, kills: int) -> Kills:
-    """Kill the command that often, and hold what it leaves against what it leaves undisturbed."""
+def survive_without_driver(drill: CommandDrill, *, folder: Path, kills: int) -> Kills:
+    """Kill the command `kills` times, and compare its results with an undisturbed run."""
     chance, died = Random(SEED), Counter[str]()
     expected = begun(folder / "undisturbed", drill.build)
     made = _made(drill, expected)
@@ -90,8 +90,8 @@ def survive_without_driver(drill: Drill, *, folder: Path, kills: int) -> Kills:
     return Kills(kills, died)
 
 
-def _made(drill: Drill, world: Path) -> int:
-    """Run a command to its end, and return how much could be seen of what it makes."""
+def _made(drill: CommandDrill, world: Path) -> int:
+    """Run a command to its end, and return its observed output count."""
     gauge, is_over = drill.gauge(world), Event()
 
     def watch() -> None:
@@ -108,11 +108,12 @@ def _made(drill: Drill, world: Path) -> int:
     return gauge()
 
 
-def _killed(drill: Drill, path: Path, at: int, *, is_stopped: bool) -> tuple[Path, list[int]]:
-    """Run a command until it has made so much, and return its world, and who is left.
+def _killed(
+    drill: CommandDrill, path: Path, at: int, *, is_stopped: bool
+) -> tuple[Path, list[int]]:
+    """Run a command until its output reaches a count; return its world and remaining processes.
 
-    One that has come to its end before, faster than it could be looked at, is killed earlier in
-    another world.
+    A command that ends before is killed earlier, in another world.
     """
     world = begun(path, drill.build)
     gauge = drill.gauge(world)
@@ -121,18 +122,18 @@ def _killed(drill: Drill, path: Path, at: int, *, is_stopped: bool) -> tuple[Pat
         if not drill.is_done(world):
             return world, family
         with _ended(family):
-            pass  # it was on its way out
-    assert at > 1, "the command has made nothing that could be seen"
+            pass  # it had finished its work
+    assert at > 1, "the command has no observed output"
     return _killed(drill, Path(f"{path}-earlier"), at // 2, is_stopped=is_stopped)
 
 
 def killed_once(
     is_time: Callable[[int], bool], words: Sequence[str], *, is_stopped: bool = False
 ) -> list[int] | None:
-    """Run a command until it is time, and return the processes that it leaves; None: it has ended.
+    """Run a command until `is_time`, kill it, and return its remaining processes.
 
-    Whether it is time is asked with the number of its process. The first one of those
-    that are left is the JVM, which can be stopped before.
+    `is_time` receives the process id. None is returned if the command has ended before. The first
+    remaining process is the JVM, which is stopped before the kill with `is_stopped`.
     """
     command = [sys.executable, "-m", "cordwood", *words, *_SMALL]
     environment = os.environ | {"PYTHONPATH": str(SOURCES)}
@@ -154,7 +155,7 @@ def killed_once(
 
 @contextmanager
 def _ended(family: Sequence[int]) -> Iterator[None]:
-    """Let something happen beside processes, and see to it that they end, by themselves."""
+    """Run the block while processes remain, then check that they end by themselves."""
     try:
         yield
         if family:
@@ -175,7 +176,7 @@ def ensure_gone(family: Sequence[int]) -> None:
 
 
 def is_there(process: int) -> bool:
-    """Whether a process has not ended; nobody may have asked yet how it did."""
+    """Return whether a process runs; a zombie does not."""
     try:
         words = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2]
     except (FileNotFoundError, ProcessLookupError):

@@ -1,27 +1,27 @@
-"""Logs that are to be compacted, on disk: of all formats, codecs and kinds of batches."""
+"""Logs to compact, on disk: all formats, codecs and kinds of batches."""
 
 import os
 from pathlib import Path
 from random import Random
 
 from cordwood.core.system import SystemFiles
-from cordwood.records.builder import BatchFields
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
-from cordwood.records.stream import batches
-from cordwood.storage.clean_shutdown import write_clean_shutdown
-from tests.unit.compaction.cleaning import CleanedLog
+from cordwood.storage.checkpoints.clean_shutdown_file import write_clean_shutdown
+from tests.unit.compaction.cleaned_log import CleanedLog
 from tests.unit.compaction.compaction_samples import NOW, batch, old
 from tests.unit.storage.log_samples import DIRECTORY
 from tests.unit.storage.log_samples import NOW as BEGINNING
 
-#: Settings by which the logs were written.
+#: Topic settings of the logs.
 CONFIG = {"cleanup.policy": "compact", "segment.index.bytes": "1200", "index.interval.bytes": "0"}
 TRANSACTIONAL = (3, 4)
 BATCHES = 60
 
 
 def build_log(path: Path, seed: int) -> None:
-    """Write a partition's directory, of many small segments."""
+    """Write a partition directory with many small segments."""
     chance, cleaned = Random(seed), CleanedLog()
     for _ in range(BATCHES):
         _put(cleaned, chance)
@@ -36,7 +36,7 @@ def build_log(path: Path, seed: int) -> None:
 
 
 def build_logs(world: Path) -> None:
-    """Write four of them into a log directory whose broker has stopped in order."""
+    """Write four partitions into a log directory after a clean shutdown."""
     for number in range(4):
         build_log(world / f"t-{number}", seed=number)
     write_clean_shutdown(SystemFiles(), str(world), broker_epoch=1)
@@ -44,7 +44,7 @@ def build_logs(world: Path) -> None:
 
 
 def contents(world: Path) -> dict[str, tuple[bytes, int]]:
-    """Return all files of a log directory, with the times of their last changes, but for locks."""
+    """Return all files of a log directory except locks, with modification times of segments."""
     return {
         str(path.relative_to(world)): (
             path.read_bytes(),
@@ -56,7 +56,7 @@ def contents(world: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def records_left(world: Path) -> dict[str, list[tuple[int, bytes | None, bytes | None]]]:
-    """Return the records of each log, by its name: offset, key and value."""
+    """Return offset, key and value of the records of each log, by name."""
     return {
         log.name: [
             (record.offset, record.key, record.value)

@@ -1,16 +1,15 @@
-"""Jobs killed at seeded moments: run, killed at a change of the disk, run again, compared.
+"""Kill harness for jobs: run, kill at a seeded disk change, run again, compare.
 
-    undisturbed   the job runs once: what it leaves, and how many changes of the disk driver and
-                  workers make
-    each kill     the job runs in a new world; at a seeded change, in another stretch of them each
-                  time, driver or worker dies, in turn, about to make it; half of a write has come
-                  through. Of every other worker the driver dies too, when it would put things in
-                  order. Some runs are killed again. Then the job runs to its end, and what it
-                  leaves has to be the same
+    undisturbed   the job runs once; its result and the disk changes of driver and workers are
+                  recorded
+    each kill     the job runs in a new world. Driver and worker die in turn, before a seeded disk
+                  change in another part of the run each time; half of a write is done. For every
+                  second worker the driver dies too, before it cleans up. Some runs are killed
+                  again. Then the job runs to its end, and its result must be the same
 
-A worker dies of SIGKILL, and Spark gives the job up. A driver of ours would take the tests along:
-its call never returns, and whatever its thread still does to the disk comes to nothing. Drivers
-that are processes die in `driver_kills`.
+A worker dies of SIGKILL, and the Spark job fails. The driver is the test process, so it does not
+die: its call raises `Killed`, and later disk changes of its threads are rejected. `driver_kills`
+kills drivers that are processes.
 """
 
 import os
@@ -27,10 +26,10 @@ from cordwood.core.errors import SparkError
 from cordwood.core.system import SystemFile, SystemFiles
 
 IS_SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
-#: How often each job is killed, in CI and in soak; `test_kills` holds the sums to what is promised.
+#: Kills of each job, in CI and in soak; `test_kills` checks the sums.
 _KILLS: Final = {
     "compact": (2, 20),
-    "compact, shared out": (3, 30),
+    "compact, distributed": (3, 30),
     "convert": (4, 40),
     "export to parquet": (4, 40),
     "export to delta": (2, 20),
@@ -50,143 +49,143 @@ SEED: Final = int(os.environ.get("CORDWOOD_SEED", "20261122"))
 
 
 class Killed(BaseException):
-    """The driver has died; nothing that a program can catch."""
+    """The driver has died; `except Exception` does not catch it."""
 
 
 class Role(StrEnum):
-    """Who makes a change."""
+    """The process that makes a disk change."""
 
     DRIVER = "driver"
     WORKER = "worker"
 
 
-class Doom(NamedTuple):
-    """Who dies about to make which of its changes, and whether a worker's driver dies with it."""
+class KillPoint(NamedTuple):
+    """The role and the number of the change before which it dies; `is_shared`: the driver too."""
 
-    who: Role = Role.DRIVER
+    role: Role = Role.DRIVER
     at: int = NEVER
     is_shared: bool = False
 
     def __str__(self) -> str:
-        return f"{self.who}'s change {self.at}"
+        return f"{self.role}'s change {self.at}"
 
 
-class Fate(NamedTuple):
-    """A doom, shared by all processes through a file a role, a byte a change."""
+class KillSwitch(NamedTuple):
+    """A kill point that all processes share; each role has a file with a byte per change."""
 
     path: str
-    doom: Doom
+    point: KillPoint
     driver: int
 
     @classmethod
-    def sealed(cls, folder: Path, doom: Doom = Doom()) -> "Fate":  # noqa: B008  # it never changes
-        """Begin to count anew; a task that Spark has not ended yet still has the fate before."""
-        path = folder / f"fate-{len(list(folder.glob('fate-*')))}"
+    def create(cls, folder: Path, point: KillPoint = KillPoint()) -> "KillSwitch":  # noqa: B008  # it never changes
+        """Start counting at zero; a task that still runs uses the earlier switch."""
+        path = folder / f"kill-{len(list(folder.glob('kill-*')))}"
         path.mkdir()
         for role in Role:
             (path / role).touch()
-        return cls(str(path), doom, os.getpid())
+        return cls(str(path), point, os.getpid())
 
-    def comes(self) -> bool:
-        """Count a change, and say whether it is the last one, or beyond that."""
+    def is_due(self) -> bool:
+        """Count a change; return whether the kill point is reached or passed."""
         own = Role.DRIVER if os.getpid() == self.driver else Role.WORKER
         descriptor = os.open(f"{self.path}/{own}", os.O_WRONLY | os.O_APPEND)
         try:
             os.write(descriptor, b".")
         finally:
             os.close(descriptor)
-        return (own is self.doom.who or self.doom.is_shared) and self.has_come
+        return (own is self.point.role or self.point.is_shared) and self.is_reached
 
-    def strike(self) -> None:
-        """Die."""
+    def kill(self) -> None:
+        """Kill this process; the driver raises `Killed`."""
         if os.getpid() == self.driver:
             raise Killed
         os.kill(os.getpid(), signal.SIGKILL)
 
     def tick(self) -> None:
-        """Count a change that is whole or not at all, or die before it."""
-        if self.comes():
-            self.strike()
+        """Count an atomic change; die before it if the kill point is reached."""
+        if self.is_due():
+            self.kill()
 
     def changes(self, role: Role) -> int:
-        """How many changes a role made, or tried."""
+        """Return the number of attempted changes of a role."""
         return Path(self.path, role).stat().st_size
 
     @property
-    def has_come(self) -> bool:
-        """Whether it is time."""
-        return self.changes(self.doom.who) >= self.doom.at
+    def is_reached(self) -> bool:
+        """Whether the kill point is reached."""
+        return self.changes(self.point.role) >= self.point.at
 
 
-class MortalFile(SystemFile):
-    """A file whose writes may be the last thing that happens."""
+class KillableFile(SystemFile):
+    """A file whose process may die in a write."""
 
-    __slots__ = ("_fate",)
+    __slots__ = ("_switch",)
 
-    def __init__(self, file: SystemFile, fate: Fate) -> None:
+    def __init__(self, file: SystemFile, switch: KillSwitch) -> None:
         super().__init__(file.path, file.descriptor)
-        self._fate = fate
+        self._switch = switch
 
     def pwrite(self, data: Buffer, position: int) -> None:
-        if self._fate.comes():
+        if self._switch.is_due():
             view = memoryview(data)
             super().pwrite(view[: len(view) // 2], position)
-            self._fate.strike()
+            self._switch.kill()
         super().pwrite(data, position)
 
     def truncate(self, size: int) -> None:
-        self._fate.tick()
+        self._switch.tick()
         super().truncate(size)
 
     def sync(self) -> None:
-        self._fate.tick()
+        self._switch.tick()
         super().sync()
 
 
-class MortalFiles(SystemFiles):
-    """The file system, changes of which are counted by a fate. It goes to tasks as it is."""
+class KillableFiles(SystemFiles):
+    """The file system with a kill switch; it is pickled to tasks."""
 
-    def __init__(self, fate: Fate) -> None:
-        self.fate = fate
+    def __init__(self, switch: KillSwitch) -> None:
+        self.switch = switch
 
     def create(self, path: str) -> SystemFile:
-        self.fate.tick()
-        return MortalFile(super().create(path), self.fate)
+        self.switch.tick()
+        return KillableFile(super().create(path), self.switch)
 
     def open(self, path: str, *, writable: bool = False) -> SystemFile:
         file = super().open(path, writable=writable)
-        return MortalFile(file, self.fate) if writable else file
+        return KillableFile(file, self.switch) if writable else file
 
     def rename(self, source: str, target: str) -> None:
-        self.fate.tick()
+        self.switch.tick()
         super().rename(source, target)
 
     def remove(self, path: str) -> None:
-        self.fate.tick()
+        self.switch.tick()
         super().remove(path)
 
     def make_directory(self, path: str) -> None:
-        self.fate.tick()
+        self.switch.tick()
         super().make_directory(path)
 
     def remove_directory(self, path: str) -> None:
-        self.fate.tick()
+        self.switch.tick()
         super().remove_directory(path)
 
 
 class Kills(NamedTuple):
-    """What was tried: how many runs were disturbed, and how often who died."""
+    """The number of killed runs, and the kills by role."""
 
     runs: int
     died: Counter[str]
 
     def __str__(self) -> str:
-        died = ", ".join(f"{count} {who}" for who, count in sorted(self.died.items()))
+        died = ", ".join(f"{count} {victim}" for victim, count in sorted(self.died.items()))
         return f"{self.runs} runs, killed: {died}"
 
 
-#: A job in a world; whatever it does to the disk goes through these files.
-Job = Callable[[Path, MortalFiles], object]
+#: A job in a world; all its disk changes use these files.
+Job = Callable[[Path, KillableFiles], object]
 
 
 def survive(
@@ -197,55 +196,55 @@ def survive(
     folder: Path,
     kills: int,
 ) -> Kills:
-    """Kill a job that often, and hold what it leaves against what it leaves undisturbed.
+    """Kill a job `kills` times, and compare its results with those of an undisturbed run.
 
-    `build` makes a world in an empty folder, `look` returns what has to be the same in all of them:
-    nothing in it may name the folder.
+    `build` creates a world in an empty folder. `look` returns the result to compare; it must not
+    contain the folder's name.
     """
     chance, died = Random(SEED), Counter[str]()
-    fate = Fate.sealed(folder)
+    switch = KillSwitch.create(folder)
     expected = begun(folder / "undisturbed", build)
-    job(expected, MortalFiles(fate))
-    changes = {role: fate.changes(role) for role in Role if fate.changes(role)}
-    for number, first in enumerate(_dooms(changes, kills, chance)):
-        world, doom = begun(folder / f"killed-{number}", build), first
-        who = _killed(job, world, Fate.sealed(folder, doom))
-        assert who is not None, f"fewer changes than when it was undisturbed: {doom}, {changes}"
-        while who is not None:
-            died[who] += 1
+    job(expected, KillableFiles(switch))
+    changes = {role: switch.changes(role) for role in Role if switch.changes(role)}
+    for number, first in enumerate(_kill_points(changes, kills, chance)):
+        world, point = begun(folder / f"killed-{number}", build), first
+        victim = _run_and_kill(job, world, KillSwitch.create(folder, point))
+        assert victim is not None, f"fewer changes than undisturbed: {point}, {changes}"
+        while victim is not None:
+            died[victim] += 1
             role = chance.choice(list(changes))
             at = chance.randint(1, changes[role]) if chance.random() < KILLED_AGAIN else NEVER
-            doom = Doom(role, at)
-            who = _killed(job, world, Fate.sealed(folder, doom))
+            point = KillPoint(role, at)
+            victim = _run_and_kill(job, world, KillSwitch.create(folder, point))
         assert look(world) == look(expected), f"killed at {first}, of {changes}, seed {SEED}"
     return Kills(kills, died)
 
 
 def begun(path: Path, build: Callable[[Path], object]) -> Path:
-    """Return a new world."""
+    """Create a world."""
     path.mkdir()
     build(path)
     return path
 
 
-def _dooms(changes: Mapping[Role, int], kills: int, chance: Random) -> Iterator[Doom]:
-    """Yield roles in turn; the kills of each are spread over all of its changes."""
+def _kill_points(changes: Mapping[Role, int], kills: int, chance: Random) -> Iterator[KillPoint]:
+    """Yield kill points of the roles in turn, spread over all changes of each role."""
     each = -(-kills // len(changes))
     for number in range(kills):
         turn, place = divmod(number, len(changes))
         role, most = list(changes.items())[place]
         at = most * turn // each + chance.randint(1, max(1, most // each))
-        yield Doom(role, at, is_shared=role is Role.WORKER and turn % 2 == 1)
+        yield KillPoint(role, at, is_shared=role is Role.WORKER and turn % 2 == 1)
 
 
-def _killed(job: Job, world: Path, fate: Fate) -> str | None:
-    """Run a job towards its fate, and say who has died; None if it came to its end before."""
+def _run_and_kill(job: Job, world: Path, switch: KillSwitch) -> str | None:
+    """Run a job with a kill switch; return the victim, or None if the job ended before."""
     try:
-        job(world, MortalFiles(fate))
+        job(world, KillableFiles(switch))
     except Killed:
-        return "worker and driver" if fate.doom.is_shared else "driver"
+        return "worker and driver" if switch.point.is_shared else "driver"
     except SparkError:
-        if not fate.has_come:
+        if not switch.is_reached:
             raise
         return "worker"
     return None

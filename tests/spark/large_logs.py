@@ -1,29 +1,26 @@
-"""Large logs in little time: one batch again and again, whose base offset no checksum covers."""
+"""Large logs in little time: one batch repeated, whose base offset is outside of its CRC."""
 
 from pathlib import Path
 from typing import Final
 
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 
 SEGMENT_BYTES: Final = 1 << 30
 VALUE_BYTES: Final = 1 << 20
 OFFSET_BYTES: Final = 8
 COUNT: Final = slice(57, 61)
-#: At least as much as stands before the value in a batch of one record.
+#: At least the bytes before the value in a batch of one record.
 HEAD_BYTES: Final = 100
 
 
 def sparse_log(directory: Path, size: int) -> int:
-    """Make a log that takes hardly any room, for its values are holes in the file.
-
-    Return how many records it has.
-    """
+    """Write a sparse log, whose values are unallocated; return the number of records."""
     batch = _batch(records=1, value=bytes(VALUE_BYTES))
     return _repeated(directory, batch, size=size, head=HEAD_BYTES)
 
 
 def real_log(directory: Path, size: int) -> int:
-    """Make a log of small records; return how many it has."""
+    """Write a log of small records; return their number."""
     batch = _batch(records=1000, value=b"0123456789" * 10)
     return _repeated(directory, batch, size=size, head=len(batch) - 1)
 
@@ -36,7 +33,7 @@ def _batch(*, records: int, value: bytes) -> bytes:
 
 
 def _repeated(directory: Path, batch: bytes, *, size: int, head: int) -> int:
-    """Write of each batch the head and the last byte, and leave out what is between them."""
+    """Write the head and the last byte of each batch, and leave the rest unallocated."""
     records = int.from_bytes(batch[COUNT], "big")
     count, a_segment = size // len(batch), SEGMENT_BYTES // len(batch)
     directory.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A source that walks into the traps of Spark's Python sources: what Spark then does, tests see."""
+"""A source that runs into the traps of Spark's Python data sources."""
 
 import os
 import socket
@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-#: A reader that is to plan together with another one waits so long for it.
+#: A reader that plans together with another one waits this long for it.
 PATIENCE_S: Final = 60
 
 _UTC: Final = pa.timestamp("us", "UTC")
 _COLUMNS: Final = {"value": pa.binary(), "offset": pa.int64(), "timestamp": _UTC}
-#: What is yielded instead of what the schema says.
+#: Arrow types that differ from the schema, by trap.
 WRONG: Final = {
     "large binary": _COLUMNS | {"value": pa.large_binary()},
     "binary view": _COLUMNS | {"value": pa.binary_view()},
@@ -27,7 +27,7 @@ WRONG: Final = {
 
 
 class NaiveSource(DataSource):
-    """Its one row says what it was given; the option `trap` says which way it goes."""
+    """A source whose single row has its arguments; the option `trap` selects the behavior."""
 
     @classmethod
     def name(cls) -> str:
@@ -35,10 +35,10 @@ class NaiveSource(DataSource):
 
     def schema(self) -> str:
         wrong = self.options.get("trap") in WRONG
-        return "value binary, offset long, timestamp timestamp" if wrong else "said string, n long"
+        return "value binary, offset long, timestamp timestamp" if wrong else "text string, n long"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        kind = FilteringReader if self.options.get("trap") == "filters" else NaiveReader
+        kind = NaiveFilteringReader if self.options.get("trap") == "filters" else NaiveReader
         return kind(dict(self.options), schema)
 
 
@@ -47,14 +47,14 @@ class Numbered(InputPartition):
 
 
 class NaiveReader(DataSourceReader):
-    """Reads what there is of its schema."""
+    """Reads the columns of its schema."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._trap = options.get("trap", "")
         self._names = schema.names
         self._plans = options.get("plans")
         self._meets = options.get("meets")
-        self._said = ",".join(options)
+        self._option_names = ",".join(options)
 
     def partitions(self) -> Sequence[InputPartition]:
         if self._meets is not None:
@@ -78,14 +78,14 @@ class NaiveReader(DataSourceReader):
             arrays = [pa.array([values[field.name]], field.type) for field in fields]
             yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
             return
-        told = {"options": self._said, "schema": ",".join(self._names)}
-        said = told.get(self._trap, repr(partition))
-        row = {"said": pa.array([said]), "n": pa.array([1], pa.int64())}
+        texts = {"options": self._option_names, "schema": ",".join(self._names)}
+        text = texts.get(self._trap, repr(partition))
+        row = {"text": pa.array([text]), "n": pa.array([1], pa.int64())}
         yield pa.record_batch({name: row[name] for name in self._names})
 
 
-class FilteringReader(NaiveReader):
-    """Takes all filters, applies none, and gives none back."""
+class NaiveFilteringReader(NaiveReader):
+    """Accepts all filters, applies none, and returns none."""
 
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802  # as Spark calls it
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802  # Spark's name
         yield from ()

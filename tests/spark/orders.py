@@ -1,4 +1,4 @@
-"""A broker with something to replay."""
+"""A broker with records to replay."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import cordwood
 
 @contextmanager
 def broker_of_orders(logs: Path, records: int) -> Iterator[cordwood.Broker]:
-    """Yield a broker whose topic of two partitions has so many records."""
+    """Yield a broker with `records` records in a topic of two partitions."""
     with cordwood.Broker(logs, config={"num.partitions": 2}) as broker:
         with cordwood.Producer(broker.address) as producer:
             for number in range(records):

@@ -1,4 +1,4 @@
-"""The source over a broker, and over its directories and itself together."""
+"""Reads from a broker, and from a broker with its log directory."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(data: Path) -> Iterator[str]:
-    """A broker with a topic of two partitions, in small segments."""
+    """Start a broker with a topic of two partitions, in small segments."""
     with cordwood.Broker(data) as broker:
         with cordwood.Admin(broker.address) as admin:
             admin.create_topic("orders", partitions=2, configs={"internal.segment.bytes": "2000"})
@@ -53,14 +53,14 @@ def test_topic_is_read_from_its_broker(spark: "SparkSession", address: str) -> N
     assert frame.rdd.getNumPartitions() == 2
 
 
-def test_broker_is_read_by_as_many_tasks_as_are_wanted(spark: "SparkSession", address: str) -> None:
+def test_broker_is_read_by_min_partitions_tasks(spark: "SparkSession", address: str) -> None:
     frame = _frame(spark, _of_brokers(address, minPartitions="6"))
 
     assert frame.rdd.getNumPartitions() == 6
     assert _values(frame) == list(range(RECORDS))
 
 
-def test_offsets_say_what_is_read_of_a_broker(spark: "SparkSession", address: str) -> None:
+def test_offsets_limit_the_read_from_a_broker(spark: "SparkSession", address: str) -> None:
     more = {
         "startingOffsets": '{"orders": {"0": 10, "1": 150}}',
         "endingOffsets": '{"orders": {"0": 12, "1": -1}}',
@@ -69,7 +69,7 @@ def test_offsets_say_what_is_read_of_a_broker(spark: "SparkSession", address: st
     assert _values(_frame(spark, _of_brokers(address, **more))) == [20, 22]
 
 
-def test_history_is_read_of_segments_and_goes_on_at_the_broker(
+def test_history_is_read_from_segments_and_the_rest_from_the_broker(
     spark: "SparkSession", address: str, data: Path, tmp_path: Path
 ) -> None:
     for partition in ("orders-0", "orders-1"):
@@ -92,5 +92,5 @@ def test_unknown_topic_is_refused_with_the_nearest_name(
 ) -> None:
     options = _of_brokers(address) | {"subscribe": "order"}
 
-    with pytest.raises(Exception, match="no topic 'order' to read from; did you mean orders"):
+    with pytest.raises(Exception, match="topic 'order' does not exist; did you mean orders"):
         _frame(spark, options).count()

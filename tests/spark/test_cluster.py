@@ -1,7 +1,7 @@
-"""Spark's standalone cluster, two worker processes, and the package shipped to them.
+"""Spark's standalone cluster with two worker processes, and the methods to ship the package.
 
-The program that is submitted finds the package where the tests do; executors are told nothing of
-that, and have it from what Spark brings to each of them.
+The submitted program uses the package of the tests. Executors do not: they use the archive that
+Spark ships to them.
 """
 
 import json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(600)
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
-#: Given as a path: what is installed in there by a link is not found.
+#: Given as a path, because a linked installation in it is not found.
 LIBRARIES: Final = sysconfig.get_path("purelib")
 COMMAND: Final = SOURCES / "cordwood" / "__main__.py"
 PROGRAM: Final = Path(__file__).with_name("cluster_program.py")
@@ -40,22 +40,25 @@ BATCHES: Final = 40
 SMALL: Final = (
     *("--conf", "spark.executor.memory=512m", "--conf", "spark.log.level=ERROR"),
     *("--conf", "spark.sql.shuffle.partitions=2"),
-    *("--conf", "spark.executorEnv.NUMBA_DISABLE_JIT=1"),  # each would compile, for so few records
+    *(
+        "--conf",
+        "spark.executorEnv.NUMBA_DISABLE_JIT=1",
+    ),  # each executor would compile for few records
 )
-#: What a worker says that has the package in a zip.
-SLOWLY: Final = "cordwood: plain Python reads here"
+#: The log line of a worker with the package in a zip.
+SLOWLY: Final = "cordwood: reading in plain Python"
 RECORDS: Final = 5 * PARTITIONS * BATCHES
 
 
-class Said(NamedTuple):
-    """How a program ended, and what it printed."""
+class ProgramOutput(NamedTuple):
+    """The exit code and the output of a program."""
 
     code: int
     out: str
     err: str
 
 
-class Cluster:
+class SparkCluster:
     """A master and two workers, each a process, on loopback."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,7 +68,7 @@ class Cluster:
         self.master = f"spark://127.0.0.1:{free_port()}"
 
     @contextmanager
-    def running(self) -> Iterator["Cluster"]:
+    def running(self) -> Iterator["SparkCluster"]:
         with ExitStack() as processes:
             port = self.master.rpartition(":")[2]
             master = ("--host", "127.0.0.1", "--port", port, "--webui-port", "0")
@@ -77,8 +80,8 @@ class Cluster:
                 processes.enter_context(self._process(f"{DEPLOY}.worker.Worker", worker, words))
             yield self
 
-    def submit(self, program: Path, *arguments: str, options: Sequence[str]) -> Said:
-        """Run a program as spark-submit does, and return how it ends and what it prints."""
+    def submit(self, program: Path, *arguments: str, options: Sequence[str]) -> ProgramOutput:
+        """Run a program with spark-submit, and return its exit code and output."""
         command = [str(self.home / "bin" / "spark-submit"), "--master", self.master, *options]
         done = subprocess.run(
             [*command, str(program), *arguments],
@@ -89,12 +92,12 @@ class Cluster:
             check=False,
             timeout=500,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return ProgramOutput(done.returncode, done.stdout, done.stderr)
 
-    def said_by_workers(self, words: str) -> list[int]:
-        """Return how often each executor's Python has said this."""
+    def worker_lines(self, text: str) -> list[int]:
+        """Return how often each executor's log contains a text."""
         logs = self._folder.glob("work-*/app-*/*/stderr")
-        return [count for each in logs if (count := each.read_text().count(words))]
+        return [count for each in logs if (count := each.read_text().count(text))]
 
     @contextmanager
     def _process(self, main: str, arguments: tuple[str, ...], words: str) -> Iterator[None]:
@@ -108,9 +111,9 @@ class Cluster:
             process.wait(PATIENCE_S)
 
     def _environment(self) -> dict[str, str]:
-        """What processes of Spark are given: none of them is told where the package is.
+        """Return the environment of Spark's processes, without the path of the package.
 
-        Their Python is the one that the environment was made from, so it installs nothing.
+        Their Python is the base of the virtual environment, in which the package is not installed.
         """
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         return {
@@ -129,13 +132,13 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("cluster")).running() as cluster:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with SparkCluster(tmp_path_factory.mktemp("cluster")).running() as cluster:
         yield cluster
 
 
 def build_world(world: Path) -> None:
-    """Write what jobs are done on: logs that are whole, one that is not, and some with keys."""
+    """Write the input of jobs: valid logs, a damaged one, and some with keys."""
     texts = (" ".join(f"{word}{number}" for word in "abcde") for number in range(BATCHES))
     batches = [batch(5 * number, text) for number, text in enumerate(texts)]
     for partition in range(PARTITIONS):
@@ -147,7 +150,7 @@ def build_world(world: Path) -> None:
 
 @contextmanager
 def a_world(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield a folder of logs and the address of a broker that has topics to write to."""
+    """Yield a folder of logs and the address of a broker with topics to write to."""
     build_world(path)
     keeping = {"log.retention.ms": "-1"}  # the records are of 2023
     with cordwood.Broker(path / "broker", config=keeping) as broker:
@@ -158,49 +161,50 @@ def a_world(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def as_archive(folder: Path) -> tuple[str, ...]:
-    """Return what ships the package unpacked."""
+    """Return the options that ship the package unpacked."""
     archive = shutil.make_archive(str(folder / "cordwood"), "gztar", SOURCES)
     found = f"spark.executorEnv.PYTHONPATH=./shipped{os.pathsep}{LIBRARIES}"
     return ("--archives", f"{archive}#shipped", "--conf", found)
 
 
 def as_zip(folder: Path) -> tuple[str, ...]:
-    """Return what ships the package packed."""
+    """Return the options that ship the package in a zip."""
     packed = shutil.make_archive(str(folder / "cordwood"), "zip", SOURCES)
     found = f"spark.executorEnv.PYTHONPATH={LIBRARIES}"
     return ("--py-files", packed, "--conf", found)
 
 
 def test_all_is_answered_from_an_archive_as_it_is_without_a_cluster(
-    cluster: Cluster, spark: "SparkSession", tmp_path: Path
+    cluster: SparkCluster, spark: "SparkSession", tmp_path: Path
 ) -> None:
     from tests.spark.cluster_program import answers  # noqa: PLC0415  # needs pyspark
 
     with a_world(tmp_path / "shipped") as (world, broker):
         options = (*SMALL, *as_archive(tmp_path))
-        said = cluster.submit(PROGRAM, str(world), broker, options=options)
-    assert said.code == 0, said.err[-4000:]
-    told = json.loads(said.out)
+        output = cluster.submit(PROGRAM, str(world), broker, options=options)
+    assert output.code == 0, output.err[-4000:]
+    results = json.loads(output.out)
 
     with a_world(tmp_path / "here") as (world, broker):
         expected = answers(spark, world, broker)
 
-    places = told.pop("places")
+    places = results.pop("places")
     assert len(places) == 2
     assert all("/shipped/cordwood/" in place for place in places)
-    assert told == json.loads(json.dumps(expected))
-    assert told["read"][0] == told["counted"] == told["sunk"] == told["arrived"] == RECORDS
+    assert results == json.loads(json.dumps(expected))
+    assert results["read"][0] == results["counted"] == RECORDS
+    assert results["sunk"] == results["arrived"] == RECORDS
 
 
-def test_zip_of_the_sources_does_for_a_command_but_slowly_and_says_so(
-    cluster: Cluster, tmp_path: Path
+def test_zip_of_the_sources_works_slowly_and_is_logged(
+    cluster: SparkCluster, tmp_path: Path
 ) -> None:
     build_world(tmp_path)
     asked = ("spark", "verify", str(tmp_path / "logs"), str(tmp_path / "hurt"))
 
-    said = cluster.submit(COMMAND, *asked, options=(*SMALL, *as_zip(tmp_path)))
+    output = cluster.submit(COMMAND, *asked, options=(*SMALL, *as_zip(tmp_path)))
 
-    assert said.code == 1, said.err[-4000:]
-    assert said.out.count("good: ") == PARTITIONS
-    assert "hurt/orders-0/00000000000000000000.log: the checksum is wrong" in said.out
-    assert set(cluster.said_by_workers(SLOWLY)) == {1}
+    assert output.code == 1, output.err[-4000:]
+    assert output.out.count("good: ") == PARTITIONS
+    assert "hurt/orders-0/00000000000000000000.log: the checksum is wrong" in output.out
+    assert set(cluster.worker_lines(SLOWLY)) == {1}

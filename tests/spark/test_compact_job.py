@@ -1,73 +1,75 @@
-"""What `cordwood spark compact` leaves is what `cordwood compact` leaves, byte for byte."""
+"""The job `compact` leaves the same bytes as `cordwood compact`."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cordwood.compaction.job import CleaningFailedError, Verify
-from cordwood.compaction.passes import InlineRunner
-from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.cleaning_job import CleaningFailedError, Verify
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.passes.cleaning_pass import InlineRunner
+from cordwood.core.ports import Ports
 from cordwood.core.system import SystemFiles, SystemRandom
-from cordwood.records.plain import PlainDecoder
-from cordwood.spark.jobs.compact_order import CompactJobOrder
-from cordwood.storage.clean_shutdown import CLEAN_SHUTDOWN
-from cordwood.testing.clock import VirtualClock
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
+from cordwood.storage.checkpoints.clean_shutdown_file import CLEAN_SHUTDOWN
+from cordwood.testing.virtual_clock import VirtualClock
 from cordwood.workbench.compact import (
     CompactReport,
-    CompactTools,
-    PlaceToCompact,
-    places_to_compact,
+    CompactTarget,
+    find_compact_targets,
 )
 from cordwood.workbench.compact import compact as compact_here
-from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.spark.keyed_logs import CONFIG, build_logs, contents, records_left
-from tests.spark.kills import KILLS, MortalFiles, survive
-from tests.unit.workbench.compact_samples import Unhindered
+from tests.spark.kills import KILLS, KillableFiles, survive
+from tests.unit.workbench.compact_samples import IdlePassControl
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.compacting import Compaction
+    from cordwood.spark.jobs.compaction.compact_job import Compaction
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 FILES = SystemFiles()
-#: Between the sizes of the logs.
+#: Between the sizes of the logs, so that some are distributed.
 WHOLE_OF_SOME = 8200
 ORDER = CompactJobOrder(verify=Verify.ALWAYS, seed=7, is_rolled=True, part_bytes=2000)
 
 
-def places(world: Path) -> list[PlaceToCompact]:
+def places(world: Path) -> list[CompactTarget]:
     settings = SettingsFinder(FILES, given=CONFIG)
-    return places_to_compact(FILES, map(str, sorted(world.glob("t-*"))), settings=settings)
+    return find_compact_targets(FILES, map(str, sorted(world.glob("t-*"))), settings=settings)
 
 
 def by_one_process(world: Path) -> list[CompactReport]:
-    tools = CompactTools(
-        files=FILES,
-        clock=VirtualClock(),
-        random=SystemRandom(),
-        runner=InlineRunner(FILES, PLAIN),
-        control=Unhindered(),
+    runner = InlineRunner(FILES, PLAIN)
+    compact_one = partial(
+        compact_here,
+        Ports(files=FILES, clock=VirtualClock(), random=SystemRandom()),
+        order=ORDER,
         decoder=PlainDecoder(),
+        run=partial(runner.run, control=IdlePassControl()),
     )
-    return [compact_here(tools, path, found=found, order=ORDER) for path, found in places(world)]
+    return [compact_one(path, found=found) for path, found in places(world)]
 
 
 def by_spark(
     spark: "SparkSession", world: Path, *, whole_bytes: int = 1 << 30, files: SystemFiles = FILES
 ) -> "Compaction":
-    from cordwood.spark.jobs.compacting import Ground, compact  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.jobs.compaction.compact_job import compact_partitions  # noqa: PLC0415  # needs pyspark
 
-    ground = Ground(spark=spark, files=files, clock=VirtualClock())
-    return compact(ground, places(world), order=replace(ORDER, whole_bytes=whole_bytes))
+    ports = Ports(files=files, clock=VirtualClock(), random=SystemRandom())
+    order = replace(ORDER, whole_bytes=whole_bytes)
+    return compact_partitions(spark, places(world), ports=ports, order=order)
 
 
-def told(reports: "list[CompactReport] | tuple[CompactReport, ...]") -> list[object]:
-    """Return what certificates say, but for how key maps went about it."""
+def certified(reports: "list[CompactReport] | tuple[CompactReport, ...]") -> list[object]:
+    """Return the certificates without the details of their key maps."""
     return [
         (each.certificate.counts, each.certificate.keys, each.certificate.verified)
         for each in reports
@@ -79,7 +81,7 @@ def told(reports: "list[CompactReport] | tuple[CompactReport, ...]") -> list[obj
 def test_job_leaves_the_bytes_that_one_process_leaves(
     spark: "SparkSession", tmp_path: Path, whole_bytes: int
 ) -> None:
-    """The logs are taken whole, a task each, and shared out, in parts of a few batches."""
+    """Logs are compacted whole, one per task, or distributed in parts of a few batches."""
     for name in ("one", "many"):
         build_logs(tmp_path / name)
 
@@ -87,13 +89,13 @@ def test_job_leaves_the_bytes_that_one_process_leaves(
     done = by_spark(spark, tmp_path / "many", whole_bytes=whole_bytes)
 
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
-    assert told(done.reports) == told(reports)
-    assert len(told(reports)) == 4
+    assert certified(done.reports) == certified(reports)
+    assert len(certified(reports)) == 4
     assert done.failures == ()
 
 
 @pytest.mark.parametrize("whole_bytes", (1 << 30, 0))
-def test_damage_is_named_and_keeps_no_other_log_from_its_turn(
+def test_damage_is_named_and_other_logs_are_compacted(
     spark: "SparkSession", tmp_path: Path, whole_bytes: int
 ) -> None:
     build_logs(tmp_path)
@@ -112,10 +114,10 @@ def test_damage_is_named_and_keeps_no_other_log_from_its_turn(
     }
 
 
-def test_damage_of_a_log_that_nobody_closed_is_not_cut_off(
+def test_damage_after_an_unclean_shutdown_is_not_truncated(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """Whoever opens such a log cuts its end off; what is whole behind damage is no such end."""
+    """Recovery truncates a torn end; valid batches after damage are not a torn end."""
     build_logs(tmp_path)
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     damaged = sorted((tmp_path / "t-1").glob("*.log"))[1]
@@ -125,14 +127,16 @@ def test_damage_of_a_log_that_nobody_closed_is_not_cut_off(
     done = by_spark(spark, tmp_path)
 
     (failure,) = done.failures
-    assert str(failure).startswith(f"{damaged}: damage, and whole batches behind it; no record was")
+    assert str(failure).startswith(
+        f"{damaged}: a corrupt batch is followed by valid batches (nothing"
+    )
     assert len(done.reports) == 3
     assert {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(
-    ("name", "whole_bytes"), (("compact", WHOLE_OF_SOME), ("compact, shared out", 0))
+    ("name", "whole_bytes"), (("compact", WHOLE_OF_SOME), ("compact, distributed", 0))
 )
 def test_job_that_is_killed_and_run_again_leaves_the_same_records(
     spark: "SparkSession",
@@ -141,9 +145,9 @@ def test_job_that_is_killed_and_run_again_leaves_the_same_records(
     name: str,
     whole_bytes: int,
 ) -> None:
-    """At first about half of the logs are taken whole, then none is."""
+    """First about half of the logs are compacted whole, then none."""
 
-    def job(world: Path, files: MortalFiles) -> None:
+    def job(world: Path, files: KillableFiles) -> None:
         by_spark(spark, world, whole_bytes=whole_bytes, files=files)
 
     kills = survive(job, build_logs, look=records_left, folder=tmp_path, kills=KILLS[name])

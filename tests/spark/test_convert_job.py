@@ -1,4 +1,4 @@
-"""A conversion by Spark leaves the bytes of the workbench's, and of itself if it is killed."""
+"""The job `convert` leaves the bytes of the workbench, also after kills."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,21 +8,20 @@ import pytest
 
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.records.compression import Codec
-from cordwood.workbench.convert import convert
-from cordwood.workbench.convert_batches import Wanted
-from cordwood.workbench.convert_segment import ConvertTools
-from tests.spark.kills import KILLS, MortalFiles, survive
+from cordwood.workbench.convert.batch_converter import ConvertOptions
+from cordwood.workbench.convert.convert import convert
+from tests.spark.kills import KILLS, KillableFiles, survive
 from tests.unit.cli.commands import run
 from tests.unit.workbench.convert_samples import log_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WANTED = Wanted(codec=Codec.ZSTD, level=7)
+WANTED = ConvertOptions(codec=Codec.ZSTD, level=7)
 
 
 def build(world: Path) -> None:
-    """Make three partitions, out of files in memory."""
+    """Write three partitions, from files in memory."""
     files = log_directory()
     for partition in ("t-0", "t-1", "u-0"):
         folder = world / "logs" / partition
@@ -45,8 +44,8 @@ def test_job_leaves_the_bytes_of_the_workbench(
 ) -> None:
     build(tmp_path)
     monkeypatch.chdir(tmp_path)
-    tools = ConvertTools(SystemFiles(), SystemRandom())
-    report = convert(tools, [str(tmp_path / "logs")], out=str(tmp_path / "here"), wanted=WANTED)
+    logs, out = [str(tmp_path / "logs")], str(tmp_path / "here")
+    report = convert(SystemFiles(), logs, out=out, options=WANTED, random=SystemRandom())
     words = ("spark", "convert", "logs", "--out", "there", "--codec", "zstd", "--level", "7")
 
     said = run(words, monkeypatch, capfd)
@@ -58,14 +57,14 @@ def test_job_leaves_the_bytes_of_the_workbench(
 
 
 @pytest.mark.timeout(7200)
-def test_job_that_is_killed_leaves_what_it_leaves_undisturbed(
+def test_killed_job_leaves_the_same_files(
     spark: "SparkSession", tmp_path: Path, report: Callable[[str], None]
 ) -> None:
-    from cordwood.spark.jobs import converting  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.jobs import convert_job  # noqa: PLC0415  # needs pyspark
 
-    def job(world: Path, files: MortalFiles) -> None:
+    def job(world: Path, files: KillableFiles) -> None:
         logs, out = [str(world / "logs")], str(world / "new")
-        converting.convert(spark, logs, out=out, wanted=WANTED, files=files)
+        convert_job.convert_paths(spark, logs, out=out, options=WANTED, files=files)
 
     kills = survive(
         job,

@@ -1,4 +1,4 @@
-"""`make demo` runs, and its page is what a browser shows: by itself, with pictures to be seen."""
+"""`make demo` runs, and a browser shows its page with pictures, without other files."""
 
 import html
 import json
@@ -19,7 +19,7 @@ WIDTHS: Final = (390, 1280)
 
 pytestmark = pytest.mark.timeout(600)
 
-#: Looks at the page when it is there, and leaves what it saw in the title.
+#: Measures the page after it has loaded, and stores the result in the title.
 LOOK: Final = """<script>
 addEventListener("load", () => {
   const box = (each) => each.getBoundingClientRect();
@@ -39,7 +39,7 @@ addEventListener("load", () => {
 
 
 class Look(TypedDict):
-    """What a browser sees of the page."""
+    """Measurements of the page in a browser."""
 
     pictures: list[list[float]]
     hidden: int
@@ -49,7 +49,7 @@ class Look(TypedDict):
 
 
 def browser() -> str:
-    """A browser's program; where it has to be there, its lack is a failure."""
+    """Return a browser's program; in CI its absence is a failure."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None and os.environ.get("CI") != "true":
         pytest.skip("no Chromium on the PATH")
@@ -58,7 +58,7 @@ def browser() -> str:
 
 
 def look(program: str, page: Path, *, width: int, folder: Path) -> Look:
-    """Let a browser look at the page, with a script at its end that measures it."""
+    """Measure the page in a browser, with a script at its end."""
     copy = folder / f"looked-at-{width}.html"
     copy.write_text(page.read_text(encoding="utf-8") + LOOK, encoding="utf-8")
     flags = ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile")
@@ -72,7 +72,7 @@ def look(program: str, page: Path, *, width: int, folder: Path) -> Look:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """What the demo prints, and the page that it leaves."""
+    """Return the output of the demo, and the path of its page."""
     folder = tmp_path_factory.mktemp("demo")
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -88,14 +88,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return done.stdout, folder / "build" / "demo.html"
 
 
-def test_demo_tells_what_it_has_seen(demo: tuple[str, Path], report: Callable[[str], None]) -> None:
-    said, _ = demo
+def test_demo_prints_its_results(demo: tuple[str, Path], report: Callable[[str], None]) -> None:
+    output, _ = demo
 
-    told = said[said.index("a shop's records") :]
+    results = output[output.index("a shop's records") :]
 
-    report(told)
-    assert "compacted by Spark, and verified" in told
-    assert "exactly once" in told
+    report(results)
+    assert "compacted by Spark, and verified" in results
+    assert "exactly once" in results
 
 
 def test_page_needs_nothing_else(demo: tuple[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Commands whose driver is killed are given again, and leave what they leave undisturbed."""
+"""Commands whose driver is killed leave the same result after another run."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cordwood
-from tests.spark.driver_kills import Drill, ensure_gone, killed_once, survive_without_driver
+from tests.spark.driver_kills import CommandDrill, ensure_gone, killed_once, survive_without_driver
 from tests.spark.keyed_logs import CONFIG, build_logs, records_left
 from tests.spark.kills import KILLS
 from tests.spark.orders import broker_of_orders
@@ -29,13 +29,13 @@ Give = Callable[[tuple[str, ...]], object]
 def give(
     spark: "SparkSession", monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Give:
-    """Give a command in the session of the tests; it ends well."""
+    """Return a function that runs a command in the session of the tests, and checks its success."""
 
     def give(words: tuple[str, ...]) -> str:
         assert spark.getActiveSession() is spark
-        said = run(words, monkeypatch, capfd)
-        assert said.code == 0, said.err
-        return said.out
+        output = run(words, monkeypatch, capfd)
+        assert output.code == 0, output.err
+        return output.out
 
     return give
 
@@ -46,11 +46,11 @@ def contents(world: Path) -> dict[str, bytes]:
 
 
 def test_compaction(give: Give, tmp_path: Path, report: Callable[[str], None]) -> None:
-    """Half of the logs are taken whole, the others are shared out."""
+    """Half of the logs are compacted whole, the others are distributed."""
     config = tuple(word for pair in CONFIG.items() for word in ("--config", "=".join(pair)))
     how = ("--whole-bytes", "8200", "--roll", "--verify", "always", *config)
 
-    drill = Drill(
+    drill = CommandDrill(
         words=lambda world: ("spark", "compact", *map(str, sorted(world.glob("t-*"))), *how),
         build=build_logs,
         look=records_left,
@@ -62,7 +62,7 @@ def test_compaction(give: Give, tmp_path: Path, report: Callable[[str], None]) -
 
 
 def is_converted(out: Path) -> bool:
-    """Whether a conversion is over: its partitions are there, and no plan of it is."""
+    """Return whether a conversion is finished: partitions exist, and its plan does not."""
     return (out / "t-0").exists() and not (out / ".converting.json").exists()
 
 
@@ -71,7 +71,7 @@ def test_conversion(give: Give, tmp_path: Path, report: Callable[[str], None]) -
         logs, out = str(world / "logs"), str(world / "new")
         return ("spark", "convert", logs, "--out", out, "--codec", "zstd", "--level", "7")
 
-    drill = Drill(
+    drill = CommandDrill(
         words=words,
         build=lambda world: build_logs_in(world / "logs"),
         look=lambda world: contents(world / "new"),
@@ -101,7 +101,7 @@ def test_export(give: Give, tmp_path: Path, report: Callable[[str], None], kind:
         return ("spark", "export", *where, *how, *named)
 
     name = f"driver of export to {kind}"
-    drill = Drill(words=words, build=begin, look=partial(look, kind=kind), run=give)
+    drill = CommandDrill(words=words, build=begin, look=partial(look, kind=kind), run=give)
     kills = survive_without_driver(drill, folder=tmp_path, kills=KILLS[name])
 
     report(f"{name}: {kills}")
@@ -109,7 +109,7 @@ def test_export(give: Give, tmp_path: Path, report: Callable[[str], None], kind:
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
-    """A broker that has a topic of two partitions."""
+    """Start a broker with a topic of two partitions."""
     with broker_of_orders(tmp_path / "logs", RECORDS) as broker:
         yield broker
 
@@ -128,10 +128,10 @@ def test_replay(
         return sum(file.stat().st_size for file in tmp_path.glob(f"logs/{topic}-[01]/*.log"))
 
     def sent(world: Path) -> int:
-        """Count bytes of the first half: there is much for an orphan to send after that."""
+        """Count bytes of the first half, so that an orphan has much left to send."""
         return min(size(world.name), size("orders") // 2)
 
-    drill = Drill(
+    drill = CommandDrill(
         words=words,
         build=lambda world: create(broker, world.name),
         look=lambda world: records(broker, world.name),
@@ -148,13 +148,13 @@ def test_replay(
 def test_job_that_only_reads_leaves_nothing_behind(
     give: Give, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    """It dies when its workers are at work."""
+    """The driver dies while its workers run."""
     build_damaged_logs(tmp_path / "logs")
     logs, lake = str(tmp_path / "logs" / "orders-0"), str(tmp_path / "lake")
     give(("spark", "export", logs, "--to", lake))
     words = {"verify": ("spark", "verify", logs), "audit": ("spark", "audit", logs, "--of", lake)}
     monkeypatch.chdir(tmp_path)
-    before, told = contents(tmp_path), give(words[verb])
+    before, expected = contents(tmp_path), give(words[verb])
 
     def is_at_work(driver: int) -> bool:
         return any(is_worker(each) for each in below(driver))
@@ -164,11 +164,11 @@ def test_job_that_only_reads_leaves_nothing_behind(
     assert family is not None
     ensure_gone(family)
     assert contents(tmp_path) == before
-    assert give(words[verb]) == told
+    assert give(words[verb]) == expected
 
 
 def is_worker(process: int) -> bool:
-    """Whether a process is one of Spark's for Python."""
+    """Return whether a process is a Python worker of Spark."""
     try:
         return b"pyspark.daemon" in Path(f"/proc/{process}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):

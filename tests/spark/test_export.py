@@ -1,4 +1,4 @@
-"""Logs into tables, by Spark, read back by Spark and by the libraries of the formats."""
+"""Exports in a Spark session, read back with Spark and with the libraries of the formats."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,16 @@ from deltalake import DeltaTable
 import cordwood
 from cordwood.core.errors import TableError
 from cordwood.spark import jobs
-from cordwood.spark.jobs.export_iceberg import open_catalog
-from cordwood.spark.jobs.export_ledger import Held
-from cordwood.spark.jobs.export_tables import TableAddress
+from cordwood.spark.jobs.tables.export_table import TableAddress
+from cordwood.spark.jobs.tables.iceberg_table import open_catalog
+from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets
 from tests.unit.spark.jobs.export_samples import ORDERS, write_log
 from tests.unit.storage.segment_samples import marker, produced, v2
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.exporting import Export
+    from cordwood.spark.jobs.table_export.export_job import Export
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -40,7 +40,7 @@ def _export(spark: "SparkSession", tmp_path: Path, path: str, **options: str) ->
 
 
 def _rows(spark: "SparkSession", kind: str, lake: str) -> list[tuple[str, int, int]]:
-    """Return the rows of a table, read by whoever is at home in the format."""
+    """Return the rows of a table, read with the library of its format."""
     columns = ["topic", "partition", "offset"]
     if kind == "parquet":
         return sorted(map(tuple, spark.read.parquet(lake).select(*columns).collect()))
@@ -65,7 +65,7 @@ def test_log_is_in_the_table_once_however_often_it_is_exported(
     idle = _export(spark, tmp_path, path, **how)
 
     assert (again.records, idle.records) == (3, 0)
-    assert idle.standing.held == {ORDERS: Held(0, 23, 19)}
+    assert idle.state.exported == {ORDERS: ExportedOffsets(0, 23, 19)}
     found = _rows(spark, kind, str(tmp_path / "lake"))
     assert found == [("orders", 0, offset) for offset in [*OFFSETS, 20, 21, 22]]
 
@@ -81,15 +81,15 @@ def test_rows_are_those_that_the_source_reads(spark: "SparkSession", tmp_path: P
     assert sorted(exported.collect()) == sorted(read.collect())
 
 
-def test_export_that_would_skip_offsets_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+def test_export_that_would_skip_offsets_is_rejected(spark: "SparkSession", tmp_path: Path) -> None:
     path = _logs(tmp_path)
     _export(spark, tmp_path, path, format="delta", endingOffsets='{"orders": {"0": 5}}')
 
-    with pytest.raises(TableError, match="would lack offsets 5 to 6 of orders-0"):
+    with pytest.raises(TableError, match="offsets 5 to 6 of orders-0 would be missing"):
         _export(spark, tmp_path, path, format="delta", startingOffsets='{"orders": {"0": 7}}')
 
 
-def test_offsets_that_retention_took_are_lost_only_if_that_is_said(
+def test_offsets_deleted_by_retention_are_lost_only_with_gap_record(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     path = _logs(tmp_path)
@@ -98,11 +98,11 @@ def test_offsets_that_retention_took_are_lost_only_if_that_is_said(
     segment.write_bytes(v2(8, 9))
     segment.rename(segment.with_name(f"{8:020}.log"))
 
-    with pytest.raises(TableError, match="lacks offsets 5 to 7 of orders-0, which the log has no"):
+    with pytest.raises(TableError, match="lacks offsets 5 to 7 of orders-0, which were deleted"):
         _export(spark, tmp_path, path)
     done = _export(spark, tmp_path, path, gap="record")
 
-    assert done.standing.held == {ORDERS: Held(0, 10, 7, ((5, 8),))}
+    assert done.state.exported == {ORDERS: ExportedOffsets(0, 10, 7, ((5, 8),))}
 
 
 def test_topic_of_a_broker_is_exported_and_audited(spark: "SparkSession", tmp_path: Path) -> None:
@@ -115,5 +115,5 @@ def test_topic_of_a_broker_is_exported_and_audited(spark: "SparkSession", tmp_pa
         done = jobs.export(spark, str(tmp_path / "lake"), options=options)
         found = jobs.audit(spark, str(tmp_path / "lake"), options=options)
 
-    assert done.standing.held == {ORDERS: Held(0, 30, 30)}
+    assert done.state.exported == {ORDERS: ExportedOffsets(0, 30, 30)}
     assert (found.is_whole, found.partitions[0].compared.proven) == (True, 30)

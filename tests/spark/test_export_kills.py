@@ -1,4 +1,4 @@
-"""Exports that are killed and made again leave each offset in the table once."""
+"""Killed exports leave each offset in the table once after another run."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from cordwood.core.system import SystemFiles
-from cordwood.spark.jobs.export_ledger import Held, Standing
-from cordwood.spark.jobs.export_options import ExportOrder, parse_export
-from cordwood.spark.jobs.exporting import export, open_table
-from tests.spark.kills import KILLS, MortalFiles, survive
+from cordwood.spark.jobs.table_export.export_job import export_log, open_table
+from cordwood.spark.jobs.table_export.export_options import ExportOptions, parse_export_options
+from cordwood.spark.jobs.tables.table_ledger import ExportedOffsets, TableState
+from tests.spark.kills import KILLS, KillableFiles, survive
 from tests.unit.spark.jobs.export_samples import ORDERS, write_log
 from tests.unit.storage.segment_samples import marker, produced, v2
 
@@ -31,19 +31,19 @@ def begin(world: Path) -> None:
     write_log(world / "logs", v2(0, 4), v2(5, END - 1), partition="orders-1")
 
 
-def order(world: Path, kind: str) -> ExportOrder:
+def order(world: Path, kind: str) -> ExportOptions:
     named = {"table": "logs.orders"} if kind == "iceberg" else {}
     where = {"to": str(world / "lake"), "path": str(world / "logs"), "format": kind}
     small = {"commitBytes": "1", "fileBytes": "1", "maxRecordsPerPartition": "22"}
-    return parse_export(where | named | small | {"partitionBy": "partition"})
+    return parse_export_options(where | named | small | {"partitionBy": "partition"})
 
 
-def job(spark: "SparkSession", kind: str) -> Callable[[Path, MortalFiles], object]:
-    return lambda world, files: export(spark, order(world, kind), files=files)
+def job(spark: "SparkSession", kind: str) -> Callable[[Path, KillableFiles], object]:
+    return lambda world, files: export_log(spark, order(world, kind), files=files)
 
 
-def look(world: Path, *, kind: str) -> tuple[Standing | None, list[tuple[int, int]]]:
-    """Return what the table says of itself, and the rows that its readers see."""
+def look(world: Path, *, kind: str) -> tuple[TableState | None, list[tuple[int, int]]]:
+    """Return the state of the table, and the rows that readers see."""
     table = open_table(order(world, kind).address, SystemFiles())
     rows = [
         (row["partition"], row["offset"])
@@ -51,7 +51,7 @@ def look(world: Path, *, kind: str) -> tuple[Standing | None, list[tuple[int, in
         for batch in piece.batches(("partition", "offset"))
         for row in batch.to_pylist()
     ]
-    return table.standing(), sorted(rows)
+    return table.state(), sorted(rows)
 
 
 @pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
@@ -65,7 +65,7 @@ def test_export_leaves_the_same_however_often_it_is_killed(
     report(f"{name}: {kills}")
     standing, rows = look(tmp_path / "undisturbed", kind=kind)
     assert standing is not None
-    assert standing.held[ORDERS] == Held(0, 30, 26)
+    assert standing.exported[ORDERS] == ExportedOffsets(0, 30, 26)
     assert rows == [
         *((0, at) for at in [*range(10), *range(14, 30)]),
         *((1, at) for at in range(END)),

@@ -1,4 +1,4 @@
-"""Filters that reach the source: the same rows as without it, and less that is read."""
+"""Filter pushdown in a session: the same rows, from fewer bytes."""
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -31,7 +31,7 @@ CONDITIONS = (
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Three partitions of six records, whose times do not rise."""
+    """Write three partitions of six records with unordered timestamps."""
     folder = tmp_path_factory.mktemp("logs")
     for partition in range(3):
         (folder / f"orders-{partition}").mkdir()
@@ -42,7 +42,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def pushed(spark: "SparkSession") -> Iterator["SparkSession"]:
-    """The session, handing filters over."""
+    """Enable filter pushdown in the session."""
     spark.conf.set(SETTING, "true")
     yield spark
     spark.conf.unset(SETTING)
@@ -69,7 +69,7 @@ def test_filters_leave_the_same_rows_wherever_they_are_applied(
 
 
 def _numbered(frames: Sequence[DataFrame]) -> list[tuple[int, ...]]:
-    """Return the rows that each condition leaves of a frame of its own."""
+    """Return the rows of each filtered frame."""
     filtered = [
         frame.where(condition).select(lit(number), "partition", "offset")
         for number, (frame, condition) in enumerate(zip(frames, CONDITIONS, strict=True))

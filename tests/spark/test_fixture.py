@@ -1,4 +1,4 @@
-"""The fixture `spark_kafka`, as tests of users have it: a broker each, one session."""
+"""The fixture `spark_kafka` for tests of users: a broker per test, one session."""
 
 import re
 from pathlib import Path

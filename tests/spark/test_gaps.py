@@ -1,4 +1,4 @@
-"""Offsets that a log no longer has: a job fails, or tells of them, or reads them elsewhere."""
+"""Policies for deleted offsets in a session: fail, record, refill."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +28,8 @@ def _offsets(spark: "SparkSession", path: str, **options: str) -> list[int]:
     return sorted(row.offset for row in frame.collect())
 
 
-def test_missing_offsets_end_a_job_and_are_named(spark: "SparkSession", tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="nothing has offsets 0 to 2 of orders-0"):
+def test_missing_offsets_fail_a_job_and_are_named(spark: "SparkSession", tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no source has offsets 0 to 2 of orders-0"):
         _offsets(spark, _log(tmp_path, 3, 5))
 
 
@@ -42,7 +42,9 @@ def test_missing_offsets_are_rows_of_a_table(spark: "SparkSession", tmp_path: Pa
     assert (row.topic, row.partition, row.first_offset, row.end_offset) == ("orders", 0, 0, 3)
 
 
-def test_missing_offsets_are_read_elsewhere(spark: "SparkSession", tmp_path: Path) -> None:
+def test_missing_offsets_are_read_from_the_refill_path(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
     archive = _log(tmp_path / "archive", 0, 4)
 
     found = _offsets(spark, _log(tmp_path / "logs", 3, 5), refillPath=archive)

@@ -1,4 +1,4 @@
-"""What all jobs stand on: tasks in a session, their results, errors and progress."""
+"""The task runner in a session: results, errors and progress."""
 
 import os
 from typing import TYPE_CHECKING
@@ -10,13 +10,13 @@ from cordwood.core.errors import LogDirectoryError, SparkError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.running import Tell
+    from cordwood.spark.runtime.task_runner import AdvanceProgress
 
 pytestmark = pytest.mark.timeout(600)
 
 
-class Heard:
-    """Adds up what a job tells of its progress."""
+class ProgressSum:
+    """Sums the progress of a job."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -28,8 +28,8 @@ class Heard:
         self.size += size
 
 
-def halved(number: int, tell: "Tell") -> int:
-    tell(number)
+def halved(number: int, advance: "AdvanceProgress") -> int:
+    advance(number)
     if number == 13:
         raise LogDirectoryError("is none", path="/logs", remedy="give another")
     if number == 0:
@@ -38,17 +38,17 @@ def halved(number: int, tell: "Tell") -> int:
 
 
 def test_tasks_have_results_in_their_order(spark: "SparkSession") -> None:
-    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
+    from cordwood.spark.runtime.task_runner import run_tasks  # noqa: PLC0415  # needs pyspark
 
-    heard = Heard()
+    progress = ProgressSum()
 
-    assert run_tasks(spark, [30, 20, 10], work=halved, progress=heard) == [15, 10, 5]
-    assert heard.size == 60
+    assert run_tasks(spark, [30, 20, 10], work=halved, progress=progress) == [15, 10, 5]
+    assert progress.size == 60
     assert run_tasks(spark, [], work=halved) == []
 
 
-def test_error_of_a_task_is_raised_as_it_was_there(spark: "SparkSession") -> None:
-    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
+def test_error_of_a_task_is_raised_on_the_driver(spark: "SparkSession") -> None:
+    from cordwood.spark.runtime.task_runner import run_tasks  # noqa: PLC0415  # needs pyspark
 
     with pytest.raises(LogDirectoryError, match="is none") as raised:
         run_tasks(spark, [2, 13], work=halved)
@@ -56,8 +56,8 @@ def test_error_of_a_task_is_raised_as_it_was_there(spark: "SparkSession") -> Non
     assert raised.value.path == "/logs"
 
 
-def test_worker_that_dies_is_told(spark: "SparkSession") -> None:
-    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
+def test_death_of_a_worker_is_an_error(spark: "SparkSession") -> None:
+    from cordwood.spark.runtime.task_runner import run_tasks  # noqa: PLC0415  # needs pyspark
 
-    with pytest.raises(SparkError, match="a task was given up"):
+    with pytest.raises(SparkError, match="a task failed"):
         run_tasks(spark, [0], work=halved)

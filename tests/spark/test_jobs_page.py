@@ -1,4 +1,4 @@
-"""docs/spark-jobs.md shows commands and what they print; here they run as they stand there."""
+"""The commands of docs/spark-jobs.md run and print the shown output."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Jobs that are killed and run again leave what they leave undisturbed."""
+"""The kill harness itself: a correct job passes, a wrong one is detected."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.kills import IS_SOAK, KILLS, MortalFiles, survive
+from tests.spark.kills import IS_SOAK, KILLS, KillableFiles, survive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.running import Tell
+    from cordwood.spark.runtime.task_runner import AdvanceProgress
 
 PARTS = 6
 
@@ -28,8 +28,10 @@ def contents(world: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in world.iterdir()}
 
 
-def copy(number: int, _tell: "Tell", *, world: str, files: MortalFiles, name: str) -> None:
-    """Write a file under a name, which need not be the one that it has in the end."""
+def copy(
+    number: int, _advance: "AdvanceProgress", *, world: str, files: KillableFiles, name: str
+) -> None:
+    """Write a file with a name, which may be temporary."""
     target, written = f"{world}/to-{number}", f"{world}/{name}-{number}"
     if Path(target).exists():
         return
@@ -42,8 +44,8 @@ def copy(number: int, _tell: "Tell", *, world: str, files: MortalFiles, name: st
         files.rename(written, target)
 
 
-def copy_all(spark: "SparkSession", name: str, world: Path, files: MortalFiles) -> None:
-    from cordwood.spark.running import run_tasks  # noqa: PLC0415  # needs pyspark
+def copy_all(spark: "SparkSession", name: str, world: Path, files: KillableFiles) -> None:
+    from cordwood.spark.runtime.task_runner import run_tasks  # noqa: PLC0415  # needs pyspark
 
     run_tasks(spark, range(PARTS), work=partial(copy, world=str(world), files=files, name=name))
     for path in sorted(world.glob("from-*")):
@@ -57,9 +59,7 @@ def test_jobs_are_killed_often_enough(report: Callable[[str], None]) -> None:
     report(f"jobs of Spark are killed and run again: {kills} times, in {len(KILLS)} tests")
 
 
-def test_harness_finds_nothing_wrong_with_a_job_that_renames(
-    spark: "SparkSession", tmp_path: Path
-) -> None:
+def test_harness_accepts_a_job_that_renames(spark: "SparkSession", tmp_path: Path) -> None:
     job = partial(copy_all, spark, "new")
 
     died = survive(job, begin, look=contents, folder=tmp_path, kills=4).died
@@ -68,9 +68,7 @@ def test_harness_finds_nothing_wrong_with_a_job_that_renames(
     assert died["worker"] >= 2
 
 
-def test_harness_finds_out_a_job_that_writes_in_place(
-    spark: "SparkSession", tmp_path: Path
-) -> None:
+def test_harness_detects_a_job_that_writes_in_place(spark: "SparkSession", tmp_path: Path) -> None:
     job = partial(copy_all, spark, "to")
 
     with pytest.raises(AssertionError, match="killed at"):

@@ -1,7 +1,7 @@
-"""Directories of a broker at work: a producer writes, retention deletes, compaction swaps.
+"""Reads of a live log directory: a producer writes, retention deletes, compaction swaps.
 
-A reading is right if it has what a consumer sees that comes after it, and nothing that a consumer
-did not see that came before it: of the offsets that both of them had.
+A read is correct if it has all records that a later consumer receives, and no records that an
+earlier consumer did not receive, among the offsets of both consumers.
 """
 
 import threading
@@ -37,23 +37,23 @@ CONFIGS: Final = {
     DELETED: {"retention.bytes": str(3 << 20)},
     COMPACTED: {"cleanup.policy": "compact"},
 }
-#: So many at least, and until the log was seen to begin at so many offsets.
+#: Minimum number of reads, and of different log start offsets in them.
 READS: Final = 20
 STARTS: Final = 3
 KEYS: Final = 300
-#: Sent before the first reading, so that there is much to delete and to compact.
+#: Records sent before the first read, to delete and to compact.
 FIRST: Final = 12_000
 
 Records = dict[int, tuple[bytes | None, bytes | None]]
 
 
 def key_of(number: int) -> bytes:
-    """Most keys come again soon; some never."""
+    """Return a key; most keys repeat soon, some never."""
     return b"only %d" % number if number % 10 == 0 else b"%d" % (number % KEYS)
 
 
 class Writer:
-    """Sends to both topics, the same records; a value tells which it is."""
+    """Sends the same records to both topics; a value contains the record's number."""
 
     def __init__(self, producer: "cordwood.Producer[Plain, Plain]") -> None:
         self._producer = producer
@@ -70,7 +70,7 @@ class Writer:
 
 @contextmanager
 def written_to(address: str) -> Iterator[None]:
-    """Let a producer write for as long as the block lasts."""
+    """Run a producer in a thread during the block."""
     is_over = threading.Event()
     with cordwood.Producer(address) as producer:
         writer = Writer(producer)
@@ -96,7 +96,7 @@ def create_topics(address: str) -> None:
 
 
 def consumed(address: str, topic: str) -> Records:
-    """What a consumer sees from the start to where the end is now."""
+    """Return the records of a consumer from the start to the current end."""
     with cordwood.Consumer(address, auto_offset_reset="earliest") as consumer:
         place = TopicPartition(TopicName(topic), PartitionId(0))
         consumer.assign([place])
@@ -108,7 +108,7 @@ def consumed(address: str, topic: str) -> Records:
 
 
 def read(spark: "SparkSession", data: Path) -> dict[str, Records]:
-    """What a reading has of each topic."""
+    """Return the records of a Spark read, by topic."""
     options = {"subscribe": ",".join(CONFIGS), "gap": "record", "gapTable": str(data / "../gaps")}
     frame = spark.read.format("cordwood").options(**options).load(str(data))
     found: dict[str, Records] = {topic: {} for topic in CONFIGS}
@@ -124,7 +124,7 @@ def until(records: Records, end: int) -> Records:
 
 
 def complaint(topic: str, before: Records, *, seen: Records, after: Records) -> str | None:
-    """What is wrong with a reading between two consumers'."""
+    """Return the difference of a read to the consumers before and after it, or None."""
     end = max(before) + 1
     missing = until(after, end).items() - seen.items()
     invented = until(seen, end).items() - before.items()
@@ -153,6 +153,6 @@ def test_reading_of_a_live_directory_is_what_a_consumer_sees(
                 sizes.append(len(seen[COMPACTED]))
 
     starts, shapes = len(set(first_offsets)), len(set(sizes))
-    report(f"{len(sizes)} readings, live: from {starts} offsets, {shapes} sizes")
+    report(f"{len(sizes)} live reads: from {starts} offsets, {shapes} sizes")
     assert not [each for each in complaints if each]
     assert min(starts, shapes) > 1

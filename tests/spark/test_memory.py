@@ -1,7 +1,8 @@
-"""However large a log is, a task takes the memory of what it has in its hands.
+"""Memory of tasks: bounded by what a task holds at a time, for any size of the log.
 
-Most logs are sparse: values that are holes of a file cost their reader what others do. Those of
-many small records are real, as are those that are compacted, whose keys fill what a task may take.
+Most logs are sparse: their values are unallocated parts of a file, and cost a reader as much as
+others. Logs with many small records are real, and so are logs to compact, whose keys fill the
+memory limit of a task.
 """
 
 import os
@@ -17,7 +18,7 @@ import cordwood.spark
 from benchmarks.compacted import CONFIG, placed
 from benchmarks.keyed_log import KeyedLog
 from cordwood.spark import jobs
-from cordwood.spark.jobs.compact_order import WHOLE_BYTES, CompactJobOrder
+from cordwood.spark.jobs.compaction.compact_order import WHOLE_BYTES, CompactJobOrder
 from tests.spark.large_logs import real_log, sparse_log
 from tests.spark.workers import peak_in
 
@@ -32,7 +33,7 @@ GIB: Final = 1 << 30
 MOST: Final = 300 * MIB
 IS_SOAK: Final = bool(os.environ.get("CORDWOOD_SOAK"))
 LARGE: Final = 10 * GIB
-#: What is written on disk, or moved through the JVM, takes its time.
+#: Smaller size for work that writes to disk or moves rows through the JVM.
 MOVED: Final = LARGE if IS_SOAK else GIB // 2
 KEYED_LOGS, KEYED_RECORDS = (5, 15_000_000) if IS_SOAK else (1, 4_000_000)
 
@@ -40,7 +41,7 @@ Report = Callable[[str], None]
 
 
 class Case(NamedTuple):
-    """A session, a log directory, and room for what is made of it."""
+    """A session, a log directory, and a folder for output."""
 
     spark: "SparkSession"
     logs: str
@@ -49,7 +50,7 @@ class Case(NamedTuple):
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is gone as soon as the test is over."""
+    """Yield a folder that is removed at the end of the test."""
     folder = tmp_path / "room"
     folder.mkdir()
     yield folder
@@ -65,7 +66,7 @@ def reads_values(case: Case) -> int:
 
 
 def maps(case: Case) -> int:
-    """The function is given all columns; one that makes arrays of Python's values loads pandas."""
+    """Run a function over all columns; creating arrays of Python values would load pandas."""
     return cordwood.spark.scan(case.spark, case.logs).map_arrow(_offsets, "offset long").count()
 
 
@@ -89,7 +90,7 @@ def converts(case: Case) -> int:
 
 
 def writes(case: Case) -> int:
-    """Of large records Spark itself hands a task 64 MB at a time, so these are not held to it."""
+    """Write rows; not used for large records, because Spark passes batches of 64 MB to a task."""
     with cordwood.Broker(case.room / "broker") as broker:
         to = {"kafka.bootstrap.servers": broker.address, "topic": "copies"}
         _frame(case, "value").write.format("cordwood").mode("append").options(**to).save()
@@ -134,7 +135,7 @@ def test_memory_of_a_task_is_bounded_when_records_are_many(
     assert peak < MOST
 
 
-@pytest.mark.parametrize(("whole_bytes", "how"), ((WHOLE_BYTES, "whole"), (0, "shared out")))
+@pytest.mark.parametrize(("whole_bytes", "how"), ((WHOLE_BYTES, "whole"), (0, "distributed")))
 def test_memory_of_a_task_is_bounded_when_keys_are_many(
     spark: "SparkSession", room: Path, report: Report, whole_bytes: int, how: str
 ) -> None:

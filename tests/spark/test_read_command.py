@@ -1,4 +1,4 @@
-"""`cordwood spark read` prints what is in a log."""
+"""`cordwood spark read` prints the records of a log."""
 
 import json
 from pathlib import Path
@@ -52,6 +52,6 @@ def test_read_names_what_it_cannot_read(
     assert spark.getActiveSession() is spark
     assert (nowhere.code, unknown.code, damaged.code) == (3, 2, 1)
     assert f"cordwood: {tmp_path}/nowhere: does not exist" in nowhere.err
-    assert "cordwood: option gaps is unknown; did you mean gap?" in unknown.err
+    assert "cordwood: unknown option: gaps; did you mean gap?" in unknown.err
     assert f"cordwood: {log}: the checksum is wrong" in damaged.err
     assert "Traceback" not in nowhere.err + unknown.err

@@ -1,4 +1,4 @@
-"""A topic that was deleted and made anew is another one, whatever its name and its offsets say."""
+"""A topic that was deleted and created again is another topic, by its topic id."""
 
 import shutil
 from pathlib import Path
@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 
 import cordwood
 from cordwood.core.errors import InconsistentTopicIdError, TableError
-from cordwood.core.ids import Uuid
 from cordwood.core.system import SystemFiles
+from cordwood.core.uuids import Uuid
 from cordwood.spark import jobs
-from cordwood.storage.partition_metadata import write_partition_metadata
+from cordwood.storage.checkpoints.partition_metadata_file import write_partition_metadata
 from tests.unit.spark.jobs.export_samples import write_log
 from tests.unit.storage.segment_samples import v2
 
@@ -39,7 +39,7 @@ def _send(broker: cordwood.Broker, values: range) -> None:
 
 
 @pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
-def test_table_takes_nothing_of_a_topic_that_was_made_anew(
+def test_table_rejects_a_topic_that_was_created_again(
     spark: "SparkSession", tmp_path: Path, kind: str
 ) -> None:
     lake, how = str(tmp_path / "lake"), {"format": kind}
@@ -49,9 +49,9 @@ def test_table_takes_nothing_of_a_topic_that_was_made_anew(
 
     _logs(tmp_path, 2, v2(0, 4), v2(5, 9))
 
-    with pytest.raises(TableError, match="the topic was deleted and made anew"):
+    with pytest.raises(TableError, match="the topic was deleted and created again"):
         jobs.export(spark, lake, options=options)
-    with pytest.raises(TableError, match="the topic was deleted and made anew"):
+    with pytest.raises(TableError, match="the topic was deleted and created again"):
         jobs.audit(spark, lake, options=options)
 
 
@@ -69,8 +69,8 @@ def test_brokers_and_segments_of_two_topics_are_not_read_as_one(
         log = spark.read.format("cordwood").options(**options)
 
         assert log.load(str(tmp_path / "logs")).count() == 9
-        with pytest.raises(PySparkException, match="of orders there are two topics"):
+        with pytest.raises(PySparkException, match="orders: two topics have this name"):
             log.load(str(old)).count()
-        with pytest.raises(InconsistentTopicIdError, match="of orders there are two topics"):
+        with pytest.raises(InconsistentTopicIdError, match="orders: two topics have this name"):
             cordwood.spark.scan(spark, str(old), **options)
         assert spark.read.format("cordwood").load(str(old)).count() == 5

@@ -1,4 +1,4 @@
-"""A replay in a session, from segments and from brokers; killed, it repeats and skips nothing."""
+"""Replays in a session, from segments and brokers; a killed replay has no duplicates or gaps."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cordwood
-from tests.spark.kills import KILLS, Fate, MortalFiles, survive
+from tests.spark.kills import KILLS, KillableFiles, KillSwitch, survive
 from tests.spark.orders import broker_of_orders
 from tests.unit.cli.commands import run
 
@@ -22,19 +22,19 @@ RECORDS = 10_000
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
-    """A broker that has a topic of two partitions."""
+    """Start a broker with a topic of two partitions."""
     with broker_of_orders(tmp_path / "logs", RECORDS) as broker:
         yield broker
 
 
 @dataclass(frozen=True)
-class MortalWait:
-    """Lets no time pass, and may be the last thing that a task does."""
+class KillableWait:
+    """Returns at once; its process may die in the call."""
 
-    fate: Fate
+    switch: KillSwitch
 
     def __call__(self, _seconds: float) -> None:
-        self.fate.tick()
+        self.switch.tick()
 
 
 def create(broker: cordwood.Broker, topic: str) -> None:
@@ -43,7 +43,7 @@ def create(broker: cordwood.Broker, topic: str) -> None:
 
 
 def records(broker: cordwood.Broker, topic: str) -> list[list[tuple[object, ...]]]:
-    """Return what the two partitions of a topic have."""
+    """Return the records of the two partitions of a topic."""
     found: list[list[tuple[object, ...]]] = [[], []]
     places = [(topic, 0), (topic, 1)]
     with cordwood.Consumer(broker.address) as consumer:
@@ -70,27 +70,27 @@ def test_topic_is_sent_as_it_is(
     source = ("--from-server", broker.address) if is_broker else (str(tmp_path / "logs"),)
     where = ("--topic", "orders", "--to", "again", "--bootstrap-server", broker.address)
 
-    said = run(("spark", "replay", *source, *where), monkeypatch, capfd)
+    output = run(("spark", "replay", *source, *where), monkeypatch, capfd)
 
     assert spark.getActiveSession() is spark
-    assert said.out == f"again: {RECORDS:,} records into 2 partitions\n"
+    assert output.out == f"again: {RECORDS:,} records sent to 2 partitions\n"
     assert records(broker, "again") == records(broker, "orders")
 
 
-def test_replay_that_is_killed_repeats_and_skips_nothing(
+def test_killed_replay_has_no_duplicates_or_gaps(
     spark: "SparkSession",
     broker: cordwood.Broker,
     tmp_path: Path,
     report: Callable[[str], None],
 ) -> None:
-    from cordwood.spark.jobs.replay_plan import parse_replay  # noqa: PLC0415  # needs pyspark
-    from cordwood.spark.jobs.replaying import replay  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.topic_replay.replay_job import replay_topic  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.topic_replay.replay_plan import parse_replay_options  # noqa: PLC0415  # needs pyspark
 
-    def job(world: Path, files: MortalFiles) -> None:
+    def job(world: Path, files: KillableFiles) -> None:
         source = {"path": str(tmp_path / "logs"), "subscribe": "orders"}
         to = {"kafka.bootstrap.servers": broker.address, "topic": world.name}
-        order = parse_replay(source, to, rate=1, state=str(world / "state"))
-        replay(spark, order, files=files, wait=MortalWait(files.fate))
+        order = parse_replay_options(source, to, rate=1, state=str(world / "state"))
+        replay_topic(spark, order, files=files, wait=KillableWait(files.switch))
 
     kills = survive(
         job,

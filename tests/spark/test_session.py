@@ -1,4 +1,4 @@
-"""The source in a session: a log that was written is a DataFrame."""
+"""The source in a session."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tests.unit.storage.segment_samples import v2
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: What a user writes, who has not heard of PYSPARK_PYTHON.
+#: A user's program without PYSPARK_PYTHON.
 PROGRAM = """
 import sys
 import cordwood.spark

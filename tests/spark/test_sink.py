@@ -1,4 +1,4 @@
-"""The sink in a session: what a DataFrame has is what readers of the topics get."""
+"""The sink in a session: readers of the topics receive the rows of the DataFrame."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ NAMES = ("key", "value", "topic", "partition", "timestamp", "headers")
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
-    """A broker whose topics have two partitions."""
+    """Start a broker whose topics have two partitions."""
     with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 2}) as broker:
         yield broker
 
@@ -37,7 +37,7 @@ def write(
 
 
 def logs(spark: "SparkSession", tmp_path: Path, topic: str = "") -> "DataFrame":
-    """What the logs hold, with the columns of the source."""
+    """Return the records of the logs, with the columns of the source."""
     reader = spark.read.format("cordwood").option("includeHeaders", "true")
     if topic:
         reader.option("subscribe", topic)
@@ -45,7 +45,7 @@ def logs(spark: "SparkSession", tmp_path: Path, topic: str = "") -> "DataFrame":
 
 
 def same_rows(frame: "DataFrame", other: "DataFrame") -> bool:
-    """Whether two frames have the same rows in any order."""
+    """Return whether two frames have the same rows in any order."""
     return sorted(map(repr, frame.collect())) == sorted(map(repr, other.collect()))
 
 
@@ -93,20 +93,20 @@ def test_mode_that_is_not_append_is_refused_with_the_one_that_is(
 
     with pytest.raises(Exception, match='"Append"'):
         write(frame, broker, "errorifexists", topic="orders")
-    with pytest.raises(Exception, match=r'append to it with mode\("append"\)'):
+    with pytest.raises(Exception, match=r'use mode\("append"\)'):
         write(frame, broker, "overwrite", topic="orders")
 
 
 def test_column_that_cannot_be_written_is_named_before_a_task_runs(
     spark: "SparkSession", broker: cordwood.Broker, tmp_path: Path
 ) -> None:
-    with pytest.raises(Exception, match=r'value is bigint .* col\("value"\).cast\("binary"\)'):
+    with pytest.raises(Exception, match=r'value has type bigint.* col\("value"\).cast\("binary"\)'):
         write(spark.range(1).selectExpr("id AS value"), broker, topic="orders")
 
     assert not (tmp_path / "logs" / "orders-0").exists()
 
 
-def test_what_a_task_is_refused_is_said_to_the_user(
+def test_rejected_record_is_reported_to_the_user(
     spark: "SparkSession", broker: cordwood.Broker
 ) -> None:
     frame = spark.range(1).selectExpr("repeat('v', 2000) AS value")

@@ -1,4 +1,4 @@
-"""docs/spark.md shows a session; here it runs as it stands there."""
+"""The session of docs/spark.md runs as shown."""
 
 import doctest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/tables.md shows a session; here it runs as it stands there."""
+"""The session of docs/tables.md runs as shown."""
 
 import doctest
 from pathlib import Path

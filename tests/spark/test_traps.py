@@ -1,6 +1,6 @@
-"""Traps of Spark's Python sources: that they are there, and that ours is not in them.
+"""Traps of Spark's Python data sources: they exist, and Cordwood avoids them.
 
-`docs/spark-traps.md` says which test is about which trap.
+`docs/spark-traps.md` lists the tests of each trap.
 """
 
 import importlib.metadata
@@ -36,14 +36,14 @@ ALL = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampTy
 
 @pytest.fixture
 def naive(spark: "SparkSession") -> "SparkSession":
-    """The session, with a source that walks into each trap."""
+    """Return the session with a source that runs into each trap."""
     spark.dataSource.register(NaiveSource)
     return spark
 
 
 @pytest.fixture
 def pushing(naive: "SparkSession") -> Iterator["SparkSession"]:
-    """The session, handing filters over."""
+    """Enable filter pushdown in the session."""
     naive.conf.set(PUSHING, "true")
     yield naive
     naive.conf.unset(PUSHING)
@@ -51,7 +51,7 @@ def pushing(naive: "SparkSession") -> Iterator["SparkSession"]:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """A log of ten records."""
+    """Write a log of ten records."""
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / name(0)).write_bytes(v2(0, 9))
     return tmp_path
@@ -62,7 +62,7 @@ def trapped(spark: "SparkSession", trap: str, **options: str) -> "DataFrame":
 
 
 def let_meet(server: socket.socket) -> None:
-    """Let two go on when both are there."""
+    """Release two clients once both are connected."""
     server.settimeout(PATIENCE_S)
     with server.accept()[0], server.accept()[0]:
         pass
@@ -101,7 +101,7 @@ def test_filters_that_are_not_applied_exactly_are_given_back(
 ) -> None:
     whole = {"pushFilters": "true"}
 
-    assert ours(pushing, logs, **whole).where("value = 'nobody has that'").count() == 0
+    assert ours(pushing, logs, **whole).where("value = 'absent'").count() == 0
     assert offsets(ours(pushing, logs, **whole).where("offset % 2 = 0 and offset > 5")) == [6, 8]
 
 
@@ -111,7 +111,7 @@ def test_spark_takes_no_tuples_for_partitions(naive: "SparkSession") -> None:
 
 
 def test_spark_runs_a_task_for_nothing_where_there_is_no_partition(naive: "SparkSession") -> None:
-    assert [row.said for row in trapped(naive, "empty").collect()] == ["InputPartition(value=None)"]
+    assert [row.text for row in trapped(naive, "empty").collect()] == ["InputPartition(value=None)"]
 
 
 def test_reading_of_nothing_has_no_rows(spark: "SparkSession", logs: Path) -> None:
@@ -131,7 +131,7 @@ def test_spark_takes_no_arrow_types_but_those_of_the_schema(
 
 
 def test_all_columns_have_the_types_of_the_schema(spark: "SparkSession", logs: Path) -> None:
-    """In any order, whatever the time zone of the session is."""
+    """The columns are in any order, with any time zone of the session."""
     zone = spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     frame = ours(spark, logs, includeHeaders="true")
     backwards = ours(spark, logs, columns=",".join(reversed(ALL)))
@@ -149,11 +149,11 @@ def test_all_columns_have_the_types_of_the_schema(spark: "SparkSession", logs: P
 
 
 def test_spark_prunes_no_columns_but_those_a_schema_leaves_out(naive: "SparkSession") -> None:
-    whole = trapped(naive, "schema").select("said").collect()
-    pruned = naive.read.format("naive").schema("said string").option("trap", "schema").load()
+    whole = trapped(naive, "schema").select("text").collect()
+    pruned = naive.read.format("naive").schema("text string").option("trap", "schema").load()
 
-    assert [row.said for row in whole] == ["said,n"]
-    assert [row.said for row in pruned.collect()] == ["said"]
+    assert [row.text for row in whole] == ["text,n"]
+    assert [row.text for row in pruned.collect()] == ["text"]
 
 
 def test_columns_are_pruned_by_a_schema_and_by_an_option(spark: "SparkSession", logs: Path) -> None:
@@ -176,7 +176,7 @@ def test_spark_plans_a_frame_once(naive: "SparkSession", tmp_path: Path) -> None
 def test_spark_plans_both_sides_of_a_join_at_once_and_so_twice(
     naive: "SparkSession", tmp_path: Path
 ) -> None:
-    """Each side has a thread. One that comes late takes the other's plan; so none comes late."""
+    """Each side has a thread. A late side would use the other's plan, so both wait."""
     plans = tmp_path / "joined"
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
         frame = trapped(naive, "", plans=str(plans), meets=str(server.getsockname()[1]))
@@ -199,7 +199,7 @@ def test_frame_keeps_the_end_that_its_first_query_saw(spark: "SparkSession", log
 def test_spark_keeps_what_it_planned_for_the_filters_of_one_query(
     pushing: "SparkSession", logs: Path
 ) -> None:
-    """Rows are lost; so filters are taken only where that is wanted, of a frame for each query."""
+    """Rows are lost, so filter pushdown is opt-in, with a frame per query."""
     frame = ours(pushing, logs, pushFilters="true")
     assert frame.where("offset > 7").count() == 2
 
@@ -208,14 +208,14 @@ def test_spark_keeps_what_it_planned_for_the_filters_of_one_query(
 
 
 def append(logs: Path) -> None:
-    """Add three records to the log."""
+    """Append three records to the log."""
     with (logs / "orders-0" / name(0)).open("ab") as log:
         log.write(v2(10, 12))
 
 
 def test_task_reads_no_further_than_was_planned(spark: "SparkSession", logs: Path) -> None:
-    """What comes between plan and task, or before a task is tried again, is not read."""
-    from cordwood.spark.source import CordwoodSource  # noqa: PLC0415  # needs pyspark
+    """Records appended after planning, or before a retry, are not read."""
+    from cordwood.spark.source.data_source import CordwoodSource  # noqa: PLC0415  # needs pyspark
 
     source = CordwoodSource({"path": str(logs), "columns": "offset"})
     reader = source.reader(ours(spark, logs, columns="offset").schema)
@@ -246,7 +246,7 @@ def test_page_of_spark_has_the_words_that_spark_has_for_kafka(spark: "SparkSessi
 
 
 def test_pandas_is_one_that_pyspark_does_not_warn_of(spark: "SparkSession") -> None:
-    """Warnings are errors in tests, so the session itself says so too."""
+    """Warnings are errors in tests, so the session would fail as well."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [Requirement(each) for each in extras["optional-dependencies"]["spark"]]
     (pandas,) = (each for each in wanted if each.name == "pandas")
@@ -262,7 +262,7 @@ def python_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def test_workers_of_our_sessions_run_the_python_of_the_driver(spark: "SparkSession") -> None:
-    """Spark would take the `python3` of the path, which need not know the package."""
+    """Spark's default is the `python3` on the path, which may lack the package."""
     (row,) = spark.range(1).mapInArrow(python_of, "path string").collect()
 
     assert row.path == sys.prefix
@@ -278,5 +278,5 @@ def test_wheel_of_pyspark_has_zookeeper_and_nothing_of_kafka() -> None:
 def test_spark_tells_options_in_lower_case(naive: "SparkSession", logs: Path) -> None:
     (row,) = trapped(naive, "options", someName="x").collect()
 
-    assert "somename" in row.said.split(",")
+    assert "somename" in row.text.split(",")
     assert offsets(ours(naive, logs, endingOFFSETS='{"orders": {"0": 2}}')) == [0, 1]

@@ -1,4 +1,4 @@
-"""`cordwood spark verify` says word for word what `cordwood log verify` says."""
+"""`cordwood spark verify` prints the same report as `cordwood log verify`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)
         ("logs/orders-1", "logs/nothing"),
     ),
 )
-def test_job_says_what_the_workbench_says(
+def test_job_reports_what_the_workbench_reports(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -33,8 +33,8 @@ def test_job_says_what_the_workbench_says(
     build_logs(tmp_path / "logs")
     monkeypatch.chdir(tmp_path)
 
-    told = run(("log", "verify", *words), monkeypatch, capfd)
+    expected = run(("log", "verify", *words), monkeypatch, capfd)
     by_spark = run(("spark", "verify", *words), monkeypatch, capfd)
 
-    assert (by_spark.code, by_spark.out) == (told.code, told.out)
+    assert (by_spark.code, by_spark.out) == (expected.code, expected.out)
     assert spark.getActiveSession() is spark

@@ -1,4 +1,4 @@
-"""The Python workers of a session, as the system sees them: how much memory they have had."""
+"""The Python worker processes of a session, and their peak memory."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ PAUSE_S: Final = 0.01
 
 
 def peak_in(spark: "SparkSession", work: Callable[[], T]) -> tuple[T, int]:
-    """Return what comes of some work, and the most bytes that one of its workers had.
+    """Return the result of some work, and the peak memory of one of its workers.
 
-    Workers that wait for tasks end before, so that nothing counts that others have left in them.
+    Idle workers are killed first, so that memory of earlier tasks does not count.
     """
     idle = workers(spark)
     for process in idle:
@@ -32,14 +32,14 @@ def peak_in(spark: "SparkSession", work: Callable[[], T]) -> tuple[T, int]:
 
 
 def workers(spark: "SparkSession") -> list[int]:
-    """Return the processes that the children of the session's JVM, Python's daemons, have begun."""
-    gateway = spark.sparkContext._gateway  # noqa: SLF001  # nobody else tells its process
+    """Return the worker processes: children of the Python daemons of the session's JVM."""
+    gateway = spark.sparkContext._gateway  # noqa: SLF001  # the only access to the JVM's process
     assert gateway is not None
     return [worker for daemon in children(gateway.proc.pid) for worker in children(daemon)]
 
 
 def peak_bytes(process: int) -> int:
-    """Return the most memory that a process has had; none, once it has ended."""
+    """Return the peak memory of a process; 0 if it has ended."""
     with suppress(FileNotFoundError, ProcessLookupError):
         lines = (PROC / str(process) / "status").read_text().splitlines()
         peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
@@ -48,14 +48,14 @@ def peak_bytes(process: int) -> int:
 
 
 def below(process: int) -> Iterator[int]:
-    """Yield the processes that a process has begun, and those that they have."""
+    """Yield the descendants of a process."""
     for child in children(process):
         yield child
         yield from below(child)
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that a process has begun, whichever of its threads it was."""
+    """Return the children of a process, of any of its threads."""
     found = []
     for each in PROC.glob("[0-9]*"):
         with suppress(FileNotFoundError, ProcessLookupError):

@@ -1,17 +1,17 @@
-"""What a broker is given at its start: which place wins, what is refused, what is warned of."""
+"""Tests of startup settings: precedence, errors and warnings."""
 
 import pytest
 
-from cordwood.broker.configs import BrokerConfigs
+from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
-from cordwood.config import Given, PropertiesFile, environment_name, read_given
+from cordwood.config import GivenSettings, PropertiesFile, environment_name, read_settings
 from cordwood.core.errors import DamagedFileError, SettingError
 
 PATH = "/etc/server.properties"
 
 
-def read(file: bytes = b"", *overrides: str, **environment: str) -> Given:
-    return read_given(PropertiesFile(PATH, file), environment=environment, overrides=overrides)
+def read(file: bytes = b"", *overrides: str, **environment: str) -> GivenSettings:
+    return read_settings(PropertiesFile(PATH, file), environment=environment, overrides=overrides)
 
 
 def test_command_line_wins_over_environment_and_that_over_the_file() -> None:
@@ -26,7 +26,7 @@ def test_command_line_wins_over_environment_and_that_over_the_file() -> None:
 
 
 def test_broker_may_be_given_nothing() -> None:
-    given = read_given(None, environment={}, overrides=())
+    given = read_settings(None, environment={}, overrides=())
 
     assert [dict(source.texts) for source in given.sources] == [{}, {}]
 
@@ -41,11 +41,11 @@ def test_broker_may_be_given_nothing() -> None:
         ),
         (b"", ("num.partition=1",), r"^--set: .*did you mean num.partitions\?"),
         (b"num.partitions=x", (), f"^{PATH}, line 1: .*'x', which is not of type int"),
-        (b"", ("num.partitions",), "gives no value; write --set key=value"),
+        (b"", ("num.partitions",), "has no value; write --set key=value"),
         (b"listener.name.in.num.partitions=1", (), "is unknown"),
     ),
 )
-def test_what_makes_no_sense_is_refused_with_its_place(
+def test_invalid_settings_are_rejected_with_their_source(
     file: bytes, overrides: tuple[str, ...], told: str
 ) -> None:
     with pytest.raises(SettingError, match=told):
@@ -63,10 +63,10 @@ def test_damaged_file_is_refused_with_its_line() -> None:
         read(b"num.partitions=1\nbroker.rack=\\u12\n")
 
 
-def test_what_has_no_effect_is_warned_of_with_its_reason() -> None:
+def test_setting_without_effect_is_a_warning_with_its_reason() -> None:
     given = read(b"process.roles=broker\ncontroller.quorum.voters=1@a:1\nbroker.id=1\n")
 
-    reason = "brokers keep no quorum of controllers"
+    reason = "there is no controller quorum"
     assert given.warnings == (
         f"{PATH}: setting process.roles has no effect: {reason}",
         f"{PATH}: setting controller.quorum.voters has no effect: {reason}",
@@ -77,7 +77,7 @@ def test_stranger_in_the_environment_is_warned_of() -> None:
     given = read(b"", CORDWOOD_PORT_9092_TCP="tcp://10.0.0.1", CORDWOOD_CACHE_DIR="/x", HOME="/")
 
     assert given.warnings == (
-        "CORDWOOD_PORT_9092_TCP in the environment is no setting and has no effect",
+        "environment: CORDWOOD_PORT_9092_TCP is not a setting and has no effect",
     )
 
 

@@ -1,4 +1,4 @@
-"""The facade offers every public name and imports a module only when its name is asked for."""
+"""The facade offers every public name, and imports a module on first access of a name."""
 
 import json
 import subprocess
@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 import cordwood
-from cordwood.core.ids import Uuid
-from cordwood.records.builder import BatchFields
-from cordwood.storage.origin import Origin
+from cordwood.client import aio, blocking
+from cordwood.core.uuids import Uuid
+from cordwood.records.batch_builder import BatchFields
+from cordwood.storage.append_origin import AppendOrigin
 from tests.interop.kafka_harness.our_manager import lead, made, managed
 from tests.unit.storage.log_samples import marker, produced
 
 
 def modules_after(code: str) -> set[str]:
-    """What a fresh interpreter has imported once it has run the code."""
+    """Return the modules that a fresh interpreter has imported after the code."""
     command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -35,7 +36,13 @@ def test_facade_stays_light_when_a_batch_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ("storage.manager", "storage.upkeep", "storage.directories", "records.kernels")
+    "module",
+    (
+        "storage.manager.log_manager",
+        "storage.manager.maintenance_tasks",
+        "storage.manager.log_directories",
+        "records.kernels",
+    ),
 )
 def test_what_a_broker_starts_with_needs_no_arrays(module: str) -> None:
     loaded = modules_after(f"import cordwood.{module}")
@@ -49,6 +56,11 @@ def test_facade_resolves_the_name_when_asked(name: str) -> None:
 
     assert value is getattr(cordwood, name)
     assert name in dir(cordwood)
+
+
+def test_facade_has_both_kinds_of_clients() -> None:
+    assert cordwood.aio is aio
+    assert cordwood.Producer is blocking.Producer
 
 
 def test_facade_names_itself_when_the_name_is_unknown() -> None:
@@ -73,7 +85,7 @@ def test_facade_tells_all_of_a_log_of_ours_while_it_is_written(tmp_path: Path) -
     with managed(tmp_path) as manager:
         log = made(manager, "orders", Uuid(b"orders" + bytes(10)))
         lead(log, produced(0, 3, is_transactional=True))
-        lead(log, marker(is_commit=True), Origin.COORDINATOR)
+        lead(log, marker(is_commit=True), AppendOrigin.COORDINATOR)
         with cordwood.open_log(tmp_path / "orders-0") as view:
             told = view.offsets(), view.stat(deep=True), view.verify(), view.explain()
             rows = [row["offset"] for each in view.arrow(["offset"]) for row in each.to_pylist()]

@@ -1,4 +1,4 @@
-"""A broker inside a program: `with cordwood.Broker(...)`, and everything is given back after it."""
+"""Tests of the broker embedded in a program."""
 
 import threading
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_broker_keeps_records_for_the_next_one_on_the_same_data(tmp_path: Path) 
         assert admin.list_topics() == ["orders"]
 
 
-def test_broker_is_told_settings_by_kafka_s_names(tmp_path: Path) -> None:
+def test_embedded_broker_takes_settings_by_kafka_s_names(tmp_path: Path) -> None:
     config = {"num.partitions": 3, "auto.create.topics.enable": False}
 
     with (
@@ -39,7 +39,7 @@ def test_broker_is_told_settings_by_kafka_s_names(tmp_path: Path) -> None:
     assert len(topic.partitions) == 3
 
 
-def test_broker_refuses_a_setting_that_nobody_knows(tmp_path: Path) -> None:
+def test_broker_rejects_an_unknown_setting(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"log\.retention\.ms"):
         cordwood.Broker(tmp_path, config={"log.retenton.ms": "1"}).start()
 
@@ -52,7 +52,7 @@ def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
     assert threading.active_count() <= threads
 
 
-def test_broker_that_is_started_twice_goes_on_as_it_was(tmp_path: Path) -> None:
+def test_second_start_is_rejected_and_the_broker_goes_on(tmp_path: Path) -> None:
     with cordwood.Broker(tmp_path) as broker:
         address = broker.address
         with pytest.raises(InvalidRequestError, match="started already"):

@@ -1,4 +1,4 @@
-"""A node starts from nothing, comes back as it was left, and gives back what it took."""
+"""Tests of a node's startup and shutdown."""
 
 import asyncio
 import errno
@@ -8,21 +8,19 @@ from typing import TypeVar
 
 import pytest
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.config_resources import ALL_BROKERS, topic_resource
-from cordwood.broker.network import Network
-from cordwood.broker.topic_rules import NewTopic
+from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.node import RETRY_MS, Machine, Node
-from cordwood.storage.log_directory import CHECKPOINTS
-from cordwood.testing.cleaning import cleaning_here
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.faults import Fault
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.node import RETRY_MS, Node, NodeRuntime
+from cordwood.storage.manager.log_directory import CHECKPOINTS
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.inline_runtime import inline_runtime
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import turns
 from tests.unit.storage.log_samples import filled
 
@@ -36,24 +34,16 @@ def run(scene: Coroutine[object, object, T]) -> T:
         return runner.run(scene)
 
 
-def machine_over(files: MemoryFiles) -> Machine:
+def runtime_over(files: MemoryFiles) -> NodeRuntime:
     clock = VirtualClock()
-    return Machine(
-        files=files,
-        clock=clock,
-        scheduler=clock,
-        worker=InlineWorker(),
-        random=SeededRandom(1),
-        network=Network(clock, clock),
-        cleaning=cleaning_here(files),
-    )
+    return inline_runtime(files, clock=clock, scheduler=clock, random=SeededRandom(1))
 
 
 @asynccontextmanager
-async def started(files: MemoryFiles, **given: str) -> AsyncIterator[tuple[Node, Broker]]:
-    """A node at work over these files, and its broker."""
+async def started(files: MemoryFiles, **given: str) -> AsyncIterator[tuple[Node, BrokerServices]]:
+    """Start a node over these files; yield it with its services."""
     texts = {**GIVEN, **{key.replace("_", "."): text for key, text in given.items()}}
-    node = Node([Source("test", texts)], machine_over(files))
+    node = Node([SettingSource("test", texts)], runtime_over(files))
     broker = await node.start()
     try:
         yield node, broker
@@ -62,7 +52,7 @@ async def started(files: MemoryFiles, **given: str) -> AsyncIterator[tuple[Node,
 
 
 async def page(node: Node, path: str) -> bytes:
-    """What is shown at a path of the node's pages."""
+    """Return the response of a status page."""
     reader, writer = await asyncio.open_connection(*node.addresses["metrics"])
     writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
     shown = await reader.read()
@@ -78,8 +68,8 @@ def test_node_compacts_what_is_due() -> None:
             log = broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))]
             for _ in range(3):
                 filled(log, 1).roll()
-            assert isinstance(broker.network.clock, VirtualClock)
-            broker.network.clock.advance(seconds=15)
+            assert isinstance(broker.clock, VirtualClock)
+            broker.clock.advance(seconds=15)
             for _ in range(5):
                 await asyncio.sleep(0)
             return [each.base_offset for each in log.segments]
@@ -87,7 +77,7 @@ def test_node_compacts_what_is_due() -> None:
     assert run(scene()) == [0, 3]
 
 
-def test_first_start_makes_what_kafka_makes_and_the_metadata() -> None:
+def test_first_start_creates_kafka_s_files_and_the_metadata() -> None:
     files = MemoryFiles()
 
     async def scene() -> list[str]:
@@ -114,25 +104,25 @@ def test_topics_are_there_again_after_a_restart() -> None:
     assert run(first()) == run(second())
 
 
-def test_logs_that_had_no_room_are_made_a_while_later() -> None:
+def test_logs_without_room_are_created_by_a_retry() -> None:
     files = MemoryFiles()
 
     async def scene() -> list[list[TopicPartition]]:
         async with started(files) as (_, broker):
-            full = Fault(on="create", path="*/orders-0/*", code=errno.ENOSPC, times=9)
+            full = FileFault(on="create", path="*/orders-0/*", code=errno.ENOSPC, times=9)
             files.script.add(full)
             await broker.topics.create([NewTopic(name="orders", partitions=1)])
             files.script.reset()
-            assert isinstance(broker.network.clock, VirtualClock)
+            assert isinstance(broker.clock, VirtualClock)
             before = broker.metadata.image.topics["orders"].leaderless()
-            broker.network.clock.advance(ms=RETRY_MS)
+            broker.clock.advance(ms=RETRY_MS)
             await turns(10)
             return [before, broker.metadata.image.topics["orders"].leaderless()]
 
     assert run(scene()) == [[("orders", 0)], []]
 
 
-def test_address_is_told_in_the_metadata_once_it_is_known() -> None:
+def test_bound_address_is_published_in_the_metadata() -> None:
     async def scene() -> None:
         async with started(MemoryFiles()) as (node, broker):
             (me,) = broker.metadata.image.brokers.values()
@@ -147,7 +137,7 @@ def test_second_node_on_the_same_directory_is_refused() -> None:
 
     async def scene() -> None:
         async with started(files):
-            await Node([Source("test", GIVEN)], machine_over(files)).start()
+            await Node([SettingSource("test", GIVEN)], runtime_over(files)).start()
 
     with pytest.raises(LogDirectoryError, match="in use by another process"):
         run(scene())
@@ -177,7 +167,7 @@ def test_failed_start_leaves_the_directory_as_it_was(given: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("key", ("listeners", "cordwood_metrics_listener"))
-def test_start_touches_no_directory_for_an_address_that_is_none(key: str) -> None:
+def test_start_with_an_invalid_address_touches_no_directory(key: str) -> None:
     files = MemoryFiles()
 
     async def scene() -> None:
@@ -189,7 +179,7 @@ def test_start_touches_no_directory_for_an_address_that_is_none(key: str) -> Non
     assert files.list("/") == []
 
 
-def test_pages_that_cannot_be_served_end_the_start_before_anybody_can_connect() -> None:
+def test_metrics_listener_that_fails_ends_the_start_before_clients_connect() -> None:
     nowhere = "203.0.113.1:1"
 
     async def scene() -> None:
@@ -197,11 +187,11 @@ def test_pages_that_cannot_be_served_end_the_start_before_anybody_can_connect() 
         async with started(MemoryFiles(), **given):
             pass
 
-    with pytest.raises(ListenError, match="pages cannot be served"):
+    with pytest.raises(ListenError, match="metrics listener: cannot listen"):
         run(scene())
 
 
-def test_topic_whose_settings_contradict_the_broker_s_keeps_nobody_from_starting() -> None:
+def test_topic_that_contradicts_the_broker_does_not_prevent_a_start() -> None:
     files = MemoryFiles()
     orders, lag = topic_resource("orders"), "min.compaction.lag.ms"
 
@@ -221,13 +211,13 @@ def test_topic_whose_settings_contradict_the_broker_s_keeps_nobody_from_starting
 
 def test_node_without_a_directory_is_refused_with_a_remedy() -> None:
     async def scene() -> None:
-        await Node([Source("test", {})], machine_over(MemoryFiles())).start()
+        await Node([SettingSource("test", {})], runtime_over(MemoryFiles())).start()
 
     with pytest.raises(SettingError, match=r"give log\.dirs, or --data DIR"):
         run(scene())
 
 
-def test_pages_say_how_the_node_is() -> None:
+def test_status_pages_show_the_state_of_the_node() -> None:
     async def scene() -> tuple[bytes, bytes]:
         given = {"cordwood_metrics_listener": "127.0.0.1:0"}
         async with started(MemoryFiles(), **given) as (node, broker):

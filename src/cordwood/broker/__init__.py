@@ -1,6 +1,6 @@
-"""The broker: Kafka's protocol over partition logs, on one event loop.
+"""Broker: Kafka's protocol over partition logs, on one event loop (Kafka: `core/server`).
 
-Promises: answers leave a connection in the order of its requests, memory is bounded whatever peers
-do, and what is wrong with one connection ends that connection alone. Whatever blocks goes through
-the `Worker` port. May import `storage`, `protocol`, `records`, `observability` and `core`.
+Promises: a connection gets its responses in request order; clients cannot exceed the memory limits;
+an error on one connection ends that connection only. Blocking calls go through the `Worker` port.
+May import `storage`, `protocol`, `records`, `compaction`, `observability` and `core`.
 """

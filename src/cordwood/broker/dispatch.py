@@ -1,8 +1,8 @@
-"""From a request's header and body to the chunks of its answer: decode, call the handler, encode.
+"""Request dispatch: decode the body, call the handler, encode the response (Kafka: `KafkaApis`).
 
-The table says which APIs are served, and by whom. Messages and handlers are imported when their API
-is first asked for. What is not served is refused, and whoever asked loses the connection, as Kafka
-has it; the exception is a module's `unsupported` (see `broker.handlers`).
+`ROUTES` is the table of served APIs. A message and its handler are imported at the first request.
+A request for an unknown API or version closes the connection, as in Kafka. The exception is a
+handler module with `unsupported_version_response` (see `broker.handlers`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,8 +10,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.request import RequestContext
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaError, UnsupportedVersionError, error_for_code
 from cordwood.observability.metrics import Histogram, Metrics
 from cordwood.protocol.apis import Api, api_of
@@ -19,105 +19,110 @@ from cordwood.protocol.codec import decode, encode
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response
 
-Answer: TypeAlias = Response | list[Chunk] | None
-"""What a handler gives: a response, or one that it keeps encoded; None where none is sent."""
+HandlerResult: TypeAlias = Response | list[Chunk] | None
+"""A response, an encoded response, or None if no response is sent."""
 
-Handler: TypeAlias = Callable[[Broker, RequestContext, Request], Awaitable[Answer]]
-Unsupported: TypeAlias = Callable[[], Response]
+Handler: TypeAlias = Callable[[BrokerServices, RequestContext, Request], Awaitable[HandlerResult]]
+UnsupportedVersionResponse: TypeAlias = Callable[[], Response]
 
 
-class Refused(Protocol):
-    """What a module of handlers may have: an answer to a request that was refused."""
+class ErrorResponseFactory(Protocol):
+    """The function `error_response` of a handler module (Kafka: `getErrorResponse`)."""
 
     def __call__(self, request: Request, error: KafkaError, /, *, version: int) -> Response:
-        """Return the answer, which has the error wherever that version wants it."""
+        """Return a response with the error in the fields that the version has for it."""
 
 
-class Route(NamedTuple):
-    """The function that serves an API, in a module of `broker.handlers`."""
+class HandlerRoute(NamedTuple):
+    """The handler function of an API, in a module of `broker.handlers`."""
 
     module: str
     function: str
 
 
-ROUTES: Final[Mapping[int, Route]] = MappingProxyType(
+ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
     {
-        0: Route("produce", "produce"),
-        1: Route("fetch", "fetch"),
-        2: Route("offsets", "list_offsets"),
-        3: Route("metadata", "metadata"),
-        10: Route("coordinators", "find_coordinator"),
-        18: Route("api_versions", "api_versions"),
-        19: Route("topics", "create_topics"),
-        20: Route("topics", "delete_topics"),
-        21: Route("offsets", "delete_records"),
-        22: Route("producers", "init_producer_id"),
-        23: Route("offsets", "offset_for_leader_epoch"),
-        32: Route("configs", "describe_configs"),
-        33: Route("configs", "alter_configs"),
-        35: Route("log_dirs", "describe_log_dirs"),
-        37: Route("topics", "create_partitions"),
-        44: Route("configs", "incremental_alter_configs"),
-        60: Route("cluster", "describe_cluster"),
-        61: Route("producers", "describe_producers"),
-        74: Route("configs", "list_config_resources"),
-        75: Route("cluster", "describe_topic_partitions"),
+        0: HandlerRoute("produce", "produce"),
+        1: HandlerRoute("fetch", "fetch"),
+        2: HandlerRoute("offsets", "list_offsets"),
+        3: HandlerRoute("metadata", "metadata"),
+        10: HandlerRoute("coordinators", "find_coordinator"),
+        18: HandlerRoute("api_versions", "api_versions"),
+        19: HandlerRoute("topics", "create_topics"),
+        20: HandlerRoute("topics", "delete_topics"),
+        21: HandlerRoute("offsets", "delete_records"),
+        22: HandlerRoute("producers", "init_producer_id"),
+        23: HandlerRoute("offsets", "offset_for_leader_epoch"),
+        32: HandlerRoute("configs", "describe_configs"),
+        33: HandlerRoute("configs", "alter_configs"),
+        35: HandlerRoute("log_dirs", "describe_log_dirs"),
+        37: HandlerRoute("topics", "create_partitions"),
+        44: HandlerRoute("configs", "incremental_alter_configs"),
+        60: HandlerRoute("cluster", "describe_cluster"),
+        61: HandlerRoute("producers", "describe_producers"),
+        74: HandlerRoute("configs", "list_config_resources"),
+        75: HandlerRoute("cluster", "describe_topic_partitions"),
     }
 )
 
 
-class Served(NamedTuple):
-    """An API with what was imported for it."""
+class ServedApi(NamedTuple):
+    """An API with its imported request class and handler functions."""
 
     api: Api
     request: type[Request]
     handler: Handler
-    refused: Refused | None
-    unsupported: Unsupported | None
+    error_response: ErrorResponseFactory | None
+    unsupported_version_response: UnsupportedVersionResponse | None
     seconds: Histogram
 
 
 class Dispatch:
-    """Answers requests on behalf of a broker; `handle` is what a server asks for."""
+    """Dispatches the requests of one broker; a socket server calls `handle`."""
 
     def __init__(
-        self, broker: Broker, metrics: Metrics, *, routes: Mapping[int, Route] = ROUTES
+        self,
+        broker: BrokerServices,
+        metrics: Metrics,
+        *,
+        routes: Mapping[int, HandlerRoute] = ROUTES,
     ) -> None:
         self._broker = broker
         self._metrics = metrics
         self._routes = routes
-        self._served: dict[int, Served] = {}
+        self._served: dict[int, ServedApi] = {}
 
     async def handle(self, context: RequestContext, body: memoryview) -> list[Chunk] | None:
-        """Return the answer's body; None where none is sent.
+        """Return the body of the response; None if no response is sent.
 
-        Raises UnsupportedVersionError for what is not served, BytesError for a body that is none,
-        and what escapes a handler whose module has no answer to it.
+        Raises UnsupportedVersionError for an API or version that is not served, BytesError for an
+        invalid body, and the error of a handler whose module has no `error_response`.
         """
         served = self._find(context.api_key)
         version = context.api_version
         first, last = served.request.__schema__.versions
         if not first <= version <= last:
-            if served.unsupported is None:
+            if served.unsupported_version_response is None:
                 raise UnsupportedVersionError(f"{served.api.name} is served from {first} to {last}")
-            return encode(served.unsupported(), 0)
-        began_ms = self._broker.network.clock.monotonic_ms()
+            # The client does not understand our versions yet, so the response has version 0.
+            return encode(served.unsupported_version_response(), 0)
+        began_ms = self._broker.clock.monotonic_ms()
         request = decode(served.request, body, version)
         try:
-            given = await served.handler(self._broker, context, request)
+            result = await served.handler(self._broker, context, request)
         except KafkaError as error:
             name = error_for_code(error.code).__name__
             self._metrics.counter("cordwood_requests_refused_total", served.api.name, name).add()
-            if served.refused is None:
+            if served.error_response is None:
                 raise
-            given = served.refused(request, error, version=version)
-        answer = encode(given, version) if isinstance(given, Response) else given
-        took_ms = self._broker.network.clock.monotonic_ms() - began_ms
+            result = served.error_response(request, error, version=version)
+        chunks = encode(result, version) if isinstance(result, Response) else result
+        took_ms = self._broker.clock.monotonic_ms() - began_ms
         served.seconds.observe(took_ms / 1000)
         self._metrics.counter("cordwood_requests_total", served.api.name, str(version)).add()
-        return answer
+        return chunks
 
-    def _find(self, api_key: int) -> Served:
+    def _find(self, api_key: int) -> ServedApi:
         served = self._served.get(api_key)
         if served is None:
             route = self._routes.get(api_key)
@@ -126,13 +131,18 @@ class Dispatch:
             served = self._served[api_key] = self._import(api_of(api_key), route)
         return served
 
-    def _import(self, api: Api, route: Route) -> Served:
+    def _import(self, api: Api, route: HandlerRoute) -> ServedApi:
         handlers = import_module(f"cordwood.broker.handlers.{route.module}")
-        return Served(
+        return ServedApi(
             api=api,
             request=api.request(),
             handler=cast("Handler", getattr(handlers, route.function)),
-            refused=cast("Refused | None", getattr(handlers, "refused", None)),
+            error_response=cast(
+                "ErrorResponseFactory | None", getattr(handlers, "error_response", None)
+            ),
+            unsupported_version_response=cast(
+                "UnsupportedVersionResponse | None",
+                getattr(handlers, "unsupported_version_response", None),
+            ),
             seconds=self._metrics.histogram("cordwood_request_seconds", api.name),
-            unsupported=cast("Unsupported | None", getattr(handlers, "unsupported", None)),
         )

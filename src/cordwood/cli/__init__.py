@@ -1,24 +1,25 @@
-"""The command line: a module for each family of commands, and nothing decided in any of them.
+"""Command line: one module for each command or family of commands, without logic of its own.
 
-Data goes to the standard output, words to the standard error. Exit codes: 0 good, 1 found something
-wrong, 2 wrong usage, 3 could not reach what was asked for. May import everything; what a command
-works with is imported when the command runs, so that help comes at once.
+`x.py` declares the options of `cordwood x`; `x_run.py`, where there is one, does the work. Work is
+imported when the command runs, so that `--help` is fast; these are the imports inside functions.
+Data goes to the standard output, messages to the standard error. Exit codes: 0 success, 1 a problem
+was found, 2 wrong usage, 3 something is unreachable. May import everything.
 """
 
 import sys
 
 from cordwood.cli import serve
-from cordwood.cli.endings import ending
-from cordwood.cli.output import open_streams
+from cordwood.cli.exit_codes import exit_with_code
+from cordwood.cli.terminal import open_streams
 
 
 def main() -> None:
-    """Run the command that the arguments name, and end with its exit code."""
+    """Run the command that the arguments name, and exit with its code."""
     open_streams()
-    with ending():
+    with exit_with_code():
         if sys.argv[1:2] == [serve.NAME]:
             serve.serve(sys.argv[2:])
             return
-        from cordwood.cli.program import app  # noqa: PLC0415  # typer: a broker starts without it
+        from cordwood.cli.program import app  # noqa: PLC0415  # typer: a broker runs without it
 
         app()

@@ -1,34 +1,37 @@
-"""`cordwood bench`: how fast a cluster is with these clients. `cli.measuring` measures."""
+"""`cordwood bench`: throughput and latency of a cluster (Kafka: `ProducerPerformance`).
+
+`cli.bench_run` measures.
+"""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli.connecting import (
+from cordwood.cli.cluster_options import (
     AsJson,
     BootstrapServer,
     CommandConfig,
     CommandProperty,
     client_config,
 )
-from cordwood.cli.output import say
-from cordwood.cli.produce import Acks, Codec, CompressionCodec, WhoAcks
+from cordwood.cli.produce import Acks, CompressionCodec, CompressionType, RequiredAcks
+from cordwood.cli.terminal import print_output
 
 if TYPE_CHECKING:
-    from cordwood.cli.measuring import Measured
+    from cordwood.cli.bench_run import BenchResult
 
-app = typer.Typer(help="Measure a cluster.", no_args_is_help=True)
+app = typer.Typer(help="Measure the throughput and latency of a cluster.", no_args_is_help=True)
 
-Topic = Annotated[str, typer.Option(help="The topic.")]
-NumRecords = Annotated[int, typer.Option(min=1, help="How many records.")]
-RecordSize = Annotated[int, typer.Option(min=1, help="How many bytes a value has.")]
+Topic = Annotated[str, typer.Option(help="Topic name.")]
+NumRecords = Annotated[int, typer.Option(min=1, help="Number of records.")]
+RecordSize = Annotated[int, typer.Option(min=1, help="Size of a value in bytes.")]
 Throughput = Annotated[
-    int, typer.Option(min=-1, help="No more records a second than these; -1: all that goes.")
+    int, typer.Option(min=-1, help="Maximum records per second; -1 for no limit.")
 ]
-TimeoutMs = Annotated[int, typer.Option(min=1, help="End when none came for so long.")]
-Columns = Annotated[
-    bool, typer.Option("--columns", help="Read Arrow's columns instead of records.")
+TimeoutMs = Annotated[
+    int, typer.Option(min=1, help="Stop if no record arrives for this many milliseconds.")
 ]
+Columns = Annotated[bool, typer.Option("--columns", help="Read Arrow columns instead of records.")]
 
 
 @app.command(
@@ -40,27 +43,27 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each, most of
     num_records: NumRecords = 100_000,
     record_size: RecordSize = 100,
     throughput: Throughput = -1,
-    compression_codec: CompressionCodec = Codec.NONE,
-    acks: WhoAcks = Acks.ALL,
+    compression_codec: CompressionCodec = CompressionType.NONE,
+    acks: RequiredAcks = Acks.ALL,
     command_property: CommandProperty = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send records as fast as the cluster takes them, and say how long each was under way."""
-    from cordwood.cli import measuring, producing  # noqa: PLC0415  # help needs none of it
+    """Measure how fast records can be sent, and how long each takes to be acknowledged."""
+    from cordwood.cli import bench_run, produce_run  # noqa: PLC0415  # help needs none of it
 
     config = client_config(
         bootstrap_server,
         command_config,
         properties=command_property,
         compression_type=compression_codec.value,
-        **producing.acknowledged(acks.value),
+        **produce_run.acks_settings(acks.value),
     )
-    load = measuring.Load(topic, num_records, record_size)
-    _say(
-        measuring.measure_produce(
-            load, producing.patient(config), rate=throughput if throughput > 0 else None
+    load = bench_run.BenchLoad(topic, num_records, record_size)
+    _print(
+        bench_run.measure_produce(
+            load, produce_run.with_max_block(config), rate=throughput if throughput > 0 else None
         ),
         as_json=as_json,
     )
@@ -78,13 +81,13 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a topic from its beginning as fast as it comes."""
-    from cordwood.cli import measuring  # noqa: PLC0415  # help needs none of it
+    """Measure how fast a topic can be read from its beginning."""
+    from cordwood.cli import bench_run  # noqa: PLC0415  # help needs none of it
 
     config = client_config(bootstrap_server, command_config, properties=command_property)
-    load = measuring.Load(topic, num_records)
-    _say(
-        measuring.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns),
+    load = bench_run.BenchLoad(topic, num_records)
+    _print(
+        bench_run.measure_consume(load, config, timeout_ms=timeout_ms, is_columnar=columns),
         as_json=as_json,
     )
 
@@ -95,24 +98,24 @@ def latency(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     topic: Topic,
     num_records: NumRecords = 1_000,
     record_size: RecordSize = 100,
-    acks: WhoAcks = Acks.ALL,
+    acks: RequiredAcks = Acks.ALL,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send one record after the other, each once the one before it has been read again."""
-    from cordwood.cli import measuring, producing  # noqa: PLC0415  # help needs none of it
+    """Measure the time from sending a record to reading it, one record at a time."""
+    from cordwood.cli import bench_run, produce_run  # noqa: PLC0415  # help needs none of it
 
     consuming = client_config(bootstrap_server, command_config)
     config = client_config(
-        bootstrap_server, command_config, properties=None, **producing.acknowledged(acks.value)
+        bootstrap_server, command_config, properties=None, **produce_run.acks_settings(acks.value)
     )
-    load = measuring.Load(topic, num_records, record_size)
-    _say(
-        measuring.measure_latency(load, producing.patient(config), consuming=consuming),
+    load = bench_run.BenchLoad(topic, num_records, record_size)
+    _print(
+        bench_run.measure_latency(load, produce_run.with_max_block(config), consuming=consuming),
         as_json=as_json,
     )
 
 
-def _say(measured: "Measured", *, as_json: bool) -> None:
-    say(measured.to_json() if as_json else "\n".join(measured.lines()))
+def _print(result: "BenchResult", *, as_json: bool) -> None:
+    print_output(result.to_json() if as_json else "\n".join(result.lines()))

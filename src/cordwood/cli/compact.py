@@ -1,21 +1,21 @@
-"""`cordwood compact`: partitions compacted where they lie. `cli.compacting` does it."""
+"""`cordwood compact`: offline compaction of partitions, in place. `cli.compact_run` does it."""
 
 from enum import StrEnum
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.paths import absolute
-from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
-from cordwood.compaction.erasing import KeyForm
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 from cordwood.compaction.key_hash import SEEDS
+from cordwood.compaction.passes.key_erasure import KeyForm
 
 EXAMPLE: Final = "Example: cordwood compact kafka-logs/orders-0 --dry-run"
 _MIB: Final = 1 << 20
 
 
-class Proof(StrEnum):
-    """How much of a pass is proven right."""
+class VerifyShare(StrEnum):
+    """How much of a pass is verified before the new segments replace the old ones."""
 
     ALWAYS = "always"
     SAMPLE = "sample"
@@ -23,39 +23,50 @@ class Proof(StrEnum):
 
 
 Directories = Annotated[
-    list[str], typer.Argument(metavar="DIR...", help="Partitions or log directories, out of use.")
+    list[str],
+    typer.Argument(metavar="DIR...", help="Partitions or log directories; stop the broker first."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and stop.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print what would be compacted and change nothing.")
+]
 Until = Annotated[
-    int | None, typer.Option(min=0, metavar="OFFSET", help="Leave what is at or above it alone.")
+    int | None, typer.Option(min=0, metavar="OFFSET", help="Compact only below this offset.")
 ]
 EraseKey = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Keys, one a line: all their records go, the last one too."),
+    typer.Option(metavar="FILE", help="Delete all records of the keys in this file, one per line."),
 ]
-KeyFormat = Annotated[KeyForm, typer.Option(help="How the lines of that file say keys.")]
+KeyFormat = Annotated[KeyForm, typer.Option(help="Format of the keys in the --erase-key file.")]
 LeaveNewer = Annotated[
-    bool, typer.Option("--leave-newer", help="Erase keys though some records of them must stay.")
+    bool,
+    typer.Option("--leave-newer", help="Erase keys even if newer records of them must stay."),
 ]
 Roll = Annotated[
-    bool, typer.Option("--roll", help="Close the active segment first: it is compacted too.")
+    bool, typer.Option("--roll", help="Roll the active segment first, to compact it too.")
 ]
 Memory = Annotated[
-    int, typer.Option(min=_MIB, metavar="BYTES", help="log.cleaner.dedupe.buffer.size.")
+    int,
+    typer.Option(
+        min=_MIB, metavar="BYTES", help="Memory for the key map (log.cleaner.dedupe.buffer.size)."
+    ),
 ]
-VerifyHow = Annotated[
-    Proof, typer.Option(help="How much is proven before anything takes the place of the old.")
+VerifyOption = Annotated[
+    VerifyShare, typer.Option(help="Verify all keys, a sample of them, or none before the swap.")
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        min=0, max=SEEDS - 1, metavar="N", help="Draw the sample as the pass did that told this."
+        min=0,
+        max=SEEDS - 1,
+        metavar="N",
+        help="Seed of the verification sample; copy it from a certificate to repeat that check.",
     ),
 ]
 CertificateFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Where certificates go, a JSON object a line.")
+    str | None,
+    typer.Option(metavar="FILE", help="Append certificates to this file, one JSON object a line."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object a partition.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for each partition.")]
 
 
 def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
@@ -68,43 +79,45 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     leave_newer: LeaveNewer = False,
     roll: Roll = False,
     memory: Memory = 128 * _MIB,
-    verify: VerifyHow = Proof.SAMPLE,
+    verify: VerifyOption = VerifyShare.SAMPLE,
     seed: Seed = None,
     certificate: CertificateFile = None,
     config: Config = None,
     broker_config: BrokerConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Keep of each key the last record: plan, pass, proof, and the new segments in their place."""
-    from cordwood.cli import compacting  # noqa: PLC0415  # help needs none of it
-    from cordwood.compaction.job import Verify  # noqa: PLC0415  # as above
-    from cordwood.compaction.planning import Wishes  # noqa: PLC0415  # as above
+    """Compact partitions in place: keep only the last record of each key."""
+    from cordwood.cli import compact_run  # noqa: PLC0415  # help needs none of it
+    from cordwood.compaction.cleaning_job import Verify  # noqa: PLC0415  # as above
+    from cordwood.compaction.plan.plan_builder import PassOptions  # noqa: PLC0415  # as above
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as above
     from cordwood.workbench import compact as work  # noqa: PLC0415  # as above
 
     if roll and dry_run:
-        raise typer.BadParameter("--roll writes, and --dry-run does not: choose one of them")
+        raise typer.BadParameter("--roll and --dry-run exclude each other; choose one of them")
     files = SystemFiles()
-    settings = finder_of(files, config=config, broker_config=broker_config)
-    chosen = work.places_to_compact(files, map(absolute, directories), settings=settings)
+    settings = settings_finder(files, config=config, broker_config=broker_config)
+    chosen = work.find_compact_targets(files, map(absolute_path, directories), settings=settings)
     if until is not None and len(chosen) > 1:
-        raise typer.BadParameter("--until is an offset of one partition: give that one alone")
+        raise typer.BadParameter(
+            f"--until is an offset of one partition ({len(chosen)} are given); give only that one"
+        )
     keys = frozenset[bytes]()
     if erase_key is not None:
-        keys = compacting.keys_in_file(files, absolute(erase_key), form=key_format)
+        keys = compact_run.read_keys(files, absolute_path(erase_key), form=key_format)
     order = work.CompactOrder(
-        wishes=Wishes(until=until, erased_keys=keys),
+        pass_options=PassOptions(until=until, erased_keys=keys),
         memory_bytes=memory,
         verify=Verify(verify),
         seed=seed,
         is_rolled=roll,
         is_newer_left=leave_newer,
     )
-    kept = None if certificate is None else absolute(certificate)
-    telling = compacting.Telling(as_json=as_json, certificates=kept)
-    compacting.compact(files, chosen, order=order, telling=telling, is_dry_run=dry_run)
+    certificate_path = None if certificate is None else absolute_path(certificate)
+    output = compact_run.ReportOutput(as_json=as_json, certificate_path=certificate_path)
+    compact_run.compact(files, chosen, order=order, output=output, is_dry_run=dry_run)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command one of the program's."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(compact)

@@ -1,4 +1,4 @@
-"""`cordwood configs`: the settings of topics, of brokers and of their loggers."""
+"""`cordwood configs`: settings of topics, brokers and broker loggers (Kafka: `ConfigCommand`)."""
 
 import json
 import re
@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from cordwood.cli.connecting import (
+from cordwood.cli.arguments import absolute_path, parse_pairs
+from cordwood.cli.cluster_options import (
     AsJson,
     BootstrapServer,
     CommandConfig,
-    admin_to,
+    connect_admin,
     ensure_topics,
 )
-from cordwood.cli.output import say
-from cordwood.cli.pairs import pairs_in
-from cordwood.cli.paths import absolute
+from cordwood.cli.terminal import print_output
 
 if TYPE_CHECKING:
+    from cordwood.client.admin.admin_types import ConfigDescription, ConfigEntry
     from cordwood.client.blocking import Admin
-    from cordwood.client.described import ConfigDescription, ConfigEntry
 
-app = typer.Typer(help="Look at settings, and change them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Describe and alter settings of topics, brokers and loggers.", no_args_is_help=True
+)
 
 
 class EntityType(StrEnum):
-    """What has settings."""
+    """The kinds of entities that have settings."""
 
     TOPICS = "topics"
     BROKERS = "brokers"
@@ -41,26 +42,26 @@ _RESOURCES: Final = {
     EntityType.BROKERS: "broker",
     EntityType.LOGGERS: "broker_logger",
 }
-#: What an operator has set while brokers run, or may set: the rest is what it would be anyway.
+#: Sources that an operator can change at runtime; values of other sources are defaults.
 _DYNAMIC: Final = ("topic", "broker", "all brokers", "logger")
-#: Commas between settings; inside of square brackets they are part of a value.
+#: Commas between settings; a comma in square brackets is part of a value.
 _COMMA: Final = re.compile(r",(?![^\[\]]*\])")
 
-Type = Annotated[EntityType, typer.Option("--entity-type", help="What has the settings.")]
+Type = Annotated[EntityType, typer.Option("--entity-type", help="Type of the entity.")]
 Name = Annotated[
-    str | None, typer.Option("--entity-name", help="The topic's name, or the broker's id.")
+    str | None, typer.Option("--entity-name", help="Topic name, or broker id.  [default: all]")
 ]
-Default = Annotated[
-    bool, typer.Option("--entity-default", help="What holds for all brokers together.")
-]
-All = Annotated[bool, typer.Option("--all", help="Those too that nobody has set.")]
+Default = Annotated[bool, typer.Option("--entity-default", help="Use the defaults of all brokers.")]
+All = Annotated[bool, typer.Option("--all", help="Print default values too.")]
 Add = Annotated[
     str | None,
-    typer.Option(metavar="K1=V1,K2=[V2,V3]", help="Settings to change, commas between."),
+    typer.Option(metavar="K1=V1,K2=[V2,V3]", help="Set these settings."),
 ]
-AddFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same, from a file.")]
+AddFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Set the settings of this properties file.")
+]
 Delete = Annotated[
-    str | None, typer.Option(metavar="K1,K2", help="Settings that get their default again.")
+    str | None, typer.Option(metavar="K1,K2", help="Reset these settings to their defaults.")
 ]
 
 
@@ -77,29 +78,29 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print settings: those that somebody has set, or all."""
-    with admin_to(bootstrap_server, command_config) as admin:
+    """Print settings: those that were changed, or all."""
+    with connect_admin(bootstrap_server, command_config) as admin:
         if entity_name is None and not entity_default:
-            resources = _all_of(admin, entity_type)
+            resources = _list_resources(admin, entity_type)
         else:
             resources = [_resource(admin, entity_type, entity_name, is_default=entity_default)]
         found = [admin.describe_configs(each) for each in resources]
-    shown = [(each, _chosen(each.entries.values(), show_all=show_all)) for each in found]
+    shown = [(each, _select(each.entries.values(), show_all=show_all)) for each in found]
     if as_json:
-        say(json.dumps({"resources": [_object(*each) for each in shown]}))
+        print_output(json.dumps({"resources": [_object(*each) for each in shown]}))
         return
     for each, entries in shown:
-        say("\n".join((_title(each.resource_type, each.name), *map(_line, entries))))
+        print_output("\n".join((_title(each.resource_type, each.name), *map(_line, entries))))
 
 
-def _chosen(entries: Iterable["ConfigEntry"], *, show_all: bool) -> list["ConfigEntry"]:
+def _select(entries: Iterable["ConfigEntry"], *, show_all: bool) -> list["ConfigEntry"]:
     return [each for each in entries if show_all or each.source in _DYNAMIC]
 
 
-def _object(told: "ConfigDescription", entries: list["ConfigEntry"]) -> dict[str, object]:
+def _object(described: "ConfigDescription", entries: list["ConfigEntry"]) -> dict[str, object]:
     return {
-        "resource_type": told.resource_type,
-        "name": told.name,
+        "resource_type": described.resource_type,
+        "name": described.name,
         "entries": [asdict(each) for each in entries],
     }
 
@@ -129,50 +130,54 @@ def alter(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
-    """Change settings, or let them have their defaults again."""
-    change = _added(add_config, add_config_file)
+    """Set settings, or reset them to their defaults."""
+    change = _parse_added(add_config, add_config_file)
     reset = [each.strip() for each in (delete_config or "").split(",") if each.strip()]
     if not change and not reset:
-        raise typer.BadParameter("say what: --add-config, --add-config-file or --delete-config")
-    with admin_to(bootstrap_server, command_config) as admin:
+        raise typer.BadParameter(
+            "no change is given; use --add-config, --add-config-file or --delete-config"
+        )
+    with connect_admin(bootstrap_server, command_config) as admin:
         resource = _resource(admin, entity_type, entity_name, is_default=entity_default)
         admin.alter_configs(resource, change=change, reset=reset)
-    told = [f"{name} = {value}" for name, value in change.items()]
-    told += [f"{name} as by default" for name in reset]
-    say(f"{_title(*resource)}: {', '.join(told)}")
+    texts = [f"{name} = {value}" for name, value in change.items()]
+    texts += [f"{name} reset to default" for name in reset]
+    print_output(f"{_title(*resource)}: {', '.join(texts)}")
 
 
-def _added(text: str | None, path: str | None) -> dict[str, str]:
+def _parse_added(text: str | None, path: str | None) -> dict[str, str]:
     from cordwood.core.properties import parse_properties  # noqa: PLC0415  # help needs none of it
 
-    from_file = {} if path is None else parse_properties(Path(absolute(path)).read_bytes())
-    return from_file | changes_in(text or "")
+    from_file = {} if path is None else parse_properties(Path(absolute_path(path)).read_bytes())
+    return from_file | parse_changes(text or "")
 
 
-def changes_in(text: str) -> dict[str, str]:
-    """Read K1=V1,K2=[V2,V3]."""
-    pairs = pairs_in(each.strip() for each in _COMMA.split(text) if each.strip())
-    return {name.strip(): _unbracketed(value.strip()) for name, value in pairs.items()}
+def parse_changes(text: str) -> dict[str, str]:
+    """Parse `K1=V1,K2=[V2,V3]`."""
+    pairs = parse_pairs(each.strip() for each in _COMMA.split(text) if each.strip())
+    return {name.strip(): _strip_brackets(value.strip()) for name, value in pairs.items()}
 
 
-def _unbracketed(value: str) -> str:
+def _strip_brackets(value: str) -> str:
     return value[1:-1] if value.startswith("[") and value.endswith("]") else value
 
 
 def _resource(
     admin: "Admin", entity_type: EntityType, name: str | None, *, is_default: bool
 ) -> tuple[str, str]:
-    """Return what is meant; brokers alone have settings for all of them together."""
+    """Return the resource that the options name; only brokers have cluster-wide defaults."""
     if is_default == (name is not None):
-        raise typer.BadParameter("give --entity-name, or --entity-default for all brokers")
+        raise typer.BadParameter("give either --entity-name, or --entity-default for all brokers")
     if is_default and entity_type is not EntityType.BROKERS:
-        raise typer.BadParameter(f"--entity-default is for brokers, not for {entity_type.value}")
+        raise typer.BadParameter(
+            f"--entity-default works for brokers only, not for {entity_type.value}"
+        )
     if entity_type is EntityType.TOPICS:
         ensure_topics(admin, [name or ""])
     return _RESOURCES[entity_type], name or ""
 
 
-def _all_of(admin: "Admin", entity_type: EntityType) -> list[tuple[str, str]]:
+def _list_resources(admin: "Admin", entity_type: EntityType) -> list[tuple[str, str]]:
     kind = _RESOURCES[entity_type]
     if entity_type is EntityType.TOPICS:
         return [(kind, name) for name in admin.list_topics(with_internal=True)]

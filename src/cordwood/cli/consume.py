@@ -1,11 +1,14 @@
-"""`cordwood consume`: records of a topic become lines. `cli.consuming` reads them."""
+"""`cordwood consume`: records of a topic printed as lines (Kafka: `ConsoleConsumer`).
+
+`cli.consume_run` reads them.
+"""
 
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cordwood.cli.connecting import (
+from cordwood.cli.cluster_options import (
     BootstrapServer,
     CommandConfig,
     CommandProperty,
@@ -15,36 +18,55 @@ from cordwood.cli.connecting import (
 EXAMPLE = "Example: cordwood consume orders --from-beginning --max-messages 10 --json"
 
 
-class Isolation(StrEnum):
-    """Whether what was aborted, or is not decided, is read."""
+class IsolationLevel(StrEnum):
+    """Whether records of aborted and of open transactions are read."""
 
     UNCOMMITTED = "read_uncommitted"
     COMMITTED = "read_committed"
 
 
-Topic = Annotated[str, typer.Argument(help="The topic.")]
+Topic = Annotated[str, typer.Argument(help="Topic name.")]
 FromBeginning = Annotated[
-    bool, typer.Option("--from-beginning", help="All there is, not only what is new.")
+    bool, typer.Option("--from-beginning", help="Start at the earliest offset of each partition.")
 ]
 Offset = Annotated[
-    str | None, typer.Option(metavar="N|earliest|latest", help="Begin there in each partition.")
+    str | None,
+    typer.Option(
+        metavar="N|earliest|latest",
+        help="Start at this offset in each partition.  [default: latest]",
+    ),
 ]
 Timestamp = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Begin there: ms since 1970, or 2026-01-31T12:00:00."),
+    typer.Option(
+        metavar="TIME",
+        help="Start at this time: milliseconds since 1970, or 2026-01-31T12:00:00 (UTC).",
+    ),
 ]
 Partitions = Annotated[
-    list[int] | None, typer.Option("--partition", min=0, help="Only this one; may come again.")
+    list[int] | None,
+    typer.Option(
+        "--partition", min=0, help="Read only this partition. Repeatable.  [default: all]"
+    ),
 ]
-Level = Annotated[Isolation, typer.Option("--isolation-level", help="What of transactions.")]
-MaxMessages = Annotated[int | None, typer.Option(min=1, help="End after so many records.")]
-TimeoutMs = Annotated[int | None, typer.Option(min=1, help="End when none came for so long.")]
+Level = Annotated[
+    IsolationLevel,
+    typer.Option("--isolation-level", help="Set to read_committed to skip aborted transactions."),
+]
+MaxMessages = Annotated[int | None, typer.Option(min=1, help="Stop after this number of records.")]
+TimeoutMs = Annotated[
+    int | None, typer.Option(min=1, help="Stop if no record arrives for this many milliseconds.")
+]
 Separator = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Print keys too, with this behind them.")
+    str | None, typer.Option(metavar="TEXT", help="Print keys too, followed by this separator.")
 ]
-NullMarker = Annotated[str | None, typer.Option(metavar="TEXT", help="What to print for null.")]
-AsJson = Annotated[bool, typer.Option("--json", help="An object a line, with all there is.")]
-Group = Annotated[str | None, typer.Option(help="Not there yet.")]
+NullMarker = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Print this text for null.  [default: null]")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print a JSON object with all fields for each record.")
+]
+Group = Annotated[str | None, typer.Option(help="Not supported yet.")]
 
 
 def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
@@ -54,7 +76,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     offset: Offset = None,
     timestamp: Timestamp = None,
     partitions: Partitions = None,
-    isolation_level: Level = Isolation.UNCOMMITTED,
+    isolation_level: Level = IsolationLevel.UNCOMMITTED,
     max_messages: MaxMessages = None,
     timeout_ms: TimeoutMs = None,
     key_separator: Separator = None,
@@ -65,27 +87,27 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
-    """Print the records of a topic, from now on unless told otherwise, until Ctrl-C."""
-    from cordwood.cli import consuming  # noqa: PLC0415  # help needs none of it
+    """Print the records of a topic until Ctrl-C, by default only new ones."""
+    from cordwood.cli import consume_run  # noqa: PLC0415  # help needs none of it
 
     if group is not None:
         raise typer.BadParameter(
-            "there are no consumer groups yet: leave --group out, and all partitions are read"
+            "consumer groups are not supported yet; omit --group to read all partitions"
         )
-    place = consuming.place_in(offset, timestamp, from_beginning=from_beginning)
-    consuming.consume(
-        consuming.Wanted(topic, tuple(partitions or ()), place, max_messages, timeout_ms),
+    start = consume_run.parse_start(offset, timestamp, from_beginning=from_beginning)
+    consume_run.consume(
+        consume_run.ConsumeRequest(topic, tuple(partitions or ()), start, max_messages, timeout_ms),
         client_config(
             bootstrap_server,
             command_config,
             properties=command_property,
             isolation_level=isolation_level.value,
-            auto_offset_reset="earliest" if from_beginning else "none",
+            auto_offset_reset=start.offset_reset,
         ),
-        write_record=consuming.writer(key_separator, null_marker, is_json=as_json),
+        write_record=consume_run.line_writer(key_separator, null_marker, is_json=as_json),
     )
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command one of the program's."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(consume)

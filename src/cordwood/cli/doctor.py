@@ -1,4 +1,4 @@
-"""`cordwood doctor`: what this machine has of what Cordwood needs. `cli.checkup` looks."""
+"""`cordwood doctor`: checks of this machine. `cli.doctor_checks` contains them."""
 
 import json
 from dataclasses import asdict
@@ -6,27 +6,29 @@ from typing import Annotated
 
 import typer
 
-from cordwood.cli.endings import FOUND_WRONG
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.terminal import print_output
 
-Data = Annotated[str, typer.Option(metavar="DIR", help="Where logs are to be.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+Data = Annotated[
+    str, typer.Option(metavar="DIR", help="Directory for the logs, to check its disk.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def doctor(*, data: Data = ".", as_json: AsJson = False) -> None:
-    """Say what was found, and what to do about what is missing; 1 if something has to be done."""
-    from cordwood.cli import checkup  # noqa: PLC0415  # help needs none of it
+    """Check this machine, and print a remedy for each problem; exit with 1 if one is fatal."""
+    from cordwood.cli import doctor_checks  # noqa: PLC0415  # help needs none of it
 
-    findings = checkup.look(absolute(data))
+    findings = doctor_checks.run_checks(absolute_path(data))
     if as_json:
-        say(json.dumps({"findings": [asdict(each) for each in findings]}))
+        print_output(json.dumps({"findings": [asdict(each) for each in findings]}))
     else:
-        say("\n".join(map(str, findings)))
-    if any(each.state == checkup.BAD for each in findings):
+        print_output("\n".join(map(str, findings)))
+    if any(each.state == doctor_checks.BAD for each in findings):
         raise typer.Exit(FOUND_WRONG)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command one of the program's."""
+    """Register the command."""
     app.command(epilog="Example: cordwood doctor --data kafka-logs")(doctor)

@@ -1,4 +1,4 @@
-"""`cordwood log`: commands over the files of logs, whether a broker runs or not."""
+"""`cordwood log`: commands over log files; `log dump` is Kafka's `DumpLogSegments`."""
 
 import sys
 from collections.abc import Callable
@@ -9,53 +9,66 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cordwood.cli import log_adopt, log_explain, log_reindex, log_salvage, log_verify
-from cordwood.cli.endings import FOUND_WRONG
-from cordwood.cli.output import is_terminal, write
-from cordwood.cli.progress import progress
-from cordwood.cli.warming import warm_for
+from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.kernel_warmup import warm_kernels_for
+from cordwood.cli.progress import show_progress
+from cordwood.cli.terminal import is_terminal, write_output
 
 if TYPE_CHECKING:
-    from cordwood.workbench.dump_options import DumpOptions
-    from cordwood.workbench.windows import Spend
+    from cordwood.workbench.dump.dump_options import DumpOptions
+    from cordwood.workbench.file_window import OnBytes
 
-app = typer.Typer(help="Look into the files of a log.", no_args_is_help=True)
+app = typer.Typer(help="Dump, verify, explain and repair the files of logs.", no_args_is_help=True)
 log_verify.add_to(app)
-log_adopt.register(app)
-log_explain.register(app)
-log_reindex.register(app)
-log_salvage.register(app)
+log_adopt.add_to(app)
+log_explain.add_to(app)
+log_reindex.add_to(app)
+log_salvage.add_to(app)
 
 
-def _flag(name: str, words: str) -> object:
-    """A yes-or-no without its opposite, as in Kafka's tools."""
-    return typer.Option(name, help=words)
+def _flag(name: str, text: str) -> object:
+    """Return a flag without a `--no-` form, as in Kafka's tools."""
+    return typer.Option(name, help=text)
 
 
-Files = Annotated[str, typer.Option(help="Files to dump, with commas between.")]
+Files = Annotated[str, typer.Option(help="Files to dump, separated by commas.")]
 Data = Annotated[bool, _flag("--print-data-log", "Print keys and values too.")]
 Deep = Annotated[bool, _flag("--deep-iteration", "Print records, not only batches.")]
-Verify = Annotated[bool, _flag("--verify-index-only", "Check indexes, print no entries.")]
-Sanity = Annotated[bool, _flag("--index-sanity-check", "Check as a broker does at its start.")]
-Bare = Annotated[bool, _flag("--skip-record-metadata", "Print only keys and values.")]
-MessageSize = Annotated[int, typer.Option(help="Largest batch that an index may point to.")]
-MaxBytes = Annotated[int, typer.Option(help="Read no further than this into a log.")]
-Decoder = Annotated[
-    str | None, typer.Option(help="Kafka's StringDecoder, IntegerDecoder or LongDecoder.")
+Verify = Annotated[bool, _flag("--verify-index-only", "Check indexes without printing entries.")]
+Sanity = Annotated[
+    bool, _flag("--index-sanity-check", "Check indexes as a broker does at startup.")
 ]
-Offsets = Annotated[bool, _flag("--offsets-decoder", "Not there yet.")]
-Transactions = Annotated[bool, _flag("--transaction-log-decoder", "Not there yet.")]
-Metadata = Annotated[bool, _flag("--cluster-metadata-decoder", "Not there yet.")]
-Remote = Annotated[bool, _flag("--remote-log-metadata-decoder", "Not there yet.")]
-Shares = Annotated[bool, _flag("--share-group-state-decoder", "Not there yet.")]
-OffsetRange = Annotated[str | None, typer.Option(help="FROM:TO, only these, both included.")]
-TimeRange = Annotated[str | None, typer.Option(help="FROM:TO in ms, both included.")]
-Format = Annotated[str, typer.Option("--format", help="text, json, arrow or parquet.")]
-Rate = Annotated[int | None, typer.Option(min=1, help="Read no faster than this.")]
+Bare = Annotated[bool, _flag("--skip-record-metadata", "Print only keys and values.")]
+MessageSize = Annotated[
+    int, typer.Option(help="Largest batch, in bytes, that an index may point to.")
+]
+MaxBytes = Annotated[int, typer.Option(help="Read only this many bytes of each log.")]
+Decoder = Annotated[
+    str | None,
+    typer.Option(help="Decode with Kafka's StringDecoder, IntegerDecoder or LongDecoder."),
+]
+Offsets = Annotated[bool, _flag("--offsets-decoder", "Not supported yet.")]
+Transactions = Annotated[bool, _flag("--transaction-log-decoder", "Not supported yet.")]
+Metadata = Annotated[bool, _flag("--cluster-metadata-decoder", "Not supported yet.")]
+Remote = Annotated[bool, _flag("--remote-log-metadata-decoder", "Not supported yet.")]
+Shares = Annotated[bool, _flag("--share-group-state-decoder", "Not supported yet.")]
+OffsetRange = Annotated[
+    str | None,
+    typer.Option(metavar="FROM:TO", help="Print only these offsets, both ends included."),
+]
+TimeRange = Annotated[
+    str | None,
+    typer.Option(metavar="FROM:TO", help="Print only these times in ms, both ends included."),
+]
+Format = Annotated[str, typer.Option("--format", help="Output format: text, json, arrow, parquet.")]
+Rate = Annotated[
+    int | None, typer.Option(min=1, help="Maximum bytes read per second.  [default: unlimited]")
+]
 
 
 @app.callback()
 def _family() -> None:
-    """Keep `log` in front of its commands, be it only one."""
+    """Keep the name `log` even if it has only one command."""
 
 
 @app.command(
@@ -84,10 +97,10 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
     output_format: Format = "text",
     bytes_per_second: Rate = None,
 ) -> None:
-    """Print what files of a log hold, in the lines of Kafka's own tool."""
-    from cordwood.workbench import dump_options as asked  # noqa: PLC0415  # help needs none of it
+    """Print the contents of log files, in the format of kafka-dump-log.sh."""
+    from cordwood.workbench.dump import dump_options  # noqa: PLC0415  # help needs none of it
 
-    asked.ensure_decoders_exist(
+    dump_options.reject_unsupported_decoders(
         {
             "offsets-decoder": offsets_decoder,
             "transaction-log-decoder": transaction_log_decoder,
@@ -96,7 +109,7 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
             "share-group-state-decoder": share_group_state_decoder,
         }
     )
-    options = asked.DumpOptions(
+    options = dump_options.DumpOptions(
         folder=str(Path.cwd()),
         has_data=print_data_log or bool(key_decoder_class or value_decoder_class),
         is_deep=deep_iteration,
@@ -105,15 +118,15 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
         skip_metadata=skip_record_metadata,
         max_message_size=max_message_size,
         max_bytes=max_bytes,
-        selection=asked.selection_of(range_in(offsets), range_in(timestamps)),
-        key_text=asked.decoder_named(key_decoder_class),
-        value_text=asked.decoder_named(value_decoder_class),
+        selection=dump_options.build_selection(parse_range(offsets), parse_range(timestamps)),
+        key_text=dump_options.find_decoder(key_decoder_class),
+        value_text=dump_options.find_decoder(value_decoder_class),
     )
     _dump(options, split_files(files), output_format, bytes_per_second=bytes_per_second)
 
 
-def range_in(text: str | None) -> tuple[int | None, int | None]:
-    """Read FROM:TO, either of which may be left out."""
+def parse_range(text: str | None) -> tuple[int | None, int | None]:
+    """Parse `FROM:TO`; either end may be missing."""
     from cordwood.core.binary import INT64_MAX, INT64_MIN  # noqa: PLC0415  # help needs none of it
 
     try:
@@ -122,12 +135,12 @@ def range_in(text: str | None) -> tuple[int | None, int | None]:
         raise typer.BadParameter(f"{text!r} is not FROM:TO") from None
     numbers = [each for each in (first, last) if each is not None]
     if numbers != sorted(numbers) or not all(INT64_MIN <= each <= INT64_MAX for each in numbers):
-        raise typer.BadParameter(f"{text!r} does not rise, or has numbers beyond 64 bits")
+        raise typer.BadParameter(f"{text!r} does not ascend, or a number exceeds 64 bits")
     return first, last
 
 
 def split_files(text: str) -> list[str]:
-    """Split at commas as Java does, which drops what is empty at the end."""
+    """Split at commas as Java does, which drops empty parts at the end."""
     paths = text.split(",")
     while len(paths) > 1 and not paths[-1]:
         paths.pop()
@@ -141,48 +154,48 @@ def _dump(
     *,
     bytes_per_second: int | None,
 ) -> None:
-    """Do the dump on this machine's files, and end with what it found."""
+    """Dump files of this machine; exit with 1 if something is wrong in them."""
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # help needs none of it
     from cordwood.records import kernels  # noqa: PLC0415  # as above
-    from cordwood.workbench.dump_formats import dump_as  # noqa: PLC0415  # as above
-    from cordwood.workbench.dump_options import Tools  # noqa: PLC0415  # as above
+    from cordwood.workbench.dump.dump_options import DumpRun  # noqa: PLC0415  # as above
+    from cordwood.workbench.dump.formats import dump_as  # noqa: PLC0415  # as above
 
     total = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
     if options.has_records or output_format in {"arrow", "parquet"}:
-        warm_for(total)
-    with progress(total, is_shown=not is_terminal(sys.stdout)) as tell:
-        tools = Tools(
+        warm_kernels_for(total)
+    with show_progress(total, is_shown=not is_terminal(sys.stdout)) as tell:
+        run = DumpRun(
             files=SystemFiles(),
             options=options,
-            spend=_spend(tell, bytes_per_second),
+            on_bytes=_read_callback(tell, bytes_per_second),
         )
-        # Kernels cost half a second to load, so only those come that are of use.
+        # Loading a kernel takes half a second, so only the ones that are used are loaded.
         if output_format == "text" and options.has_records:
-            tools.writer = kernels.line_writer()
+            run.writer = kernels.line_writer()
         if any(path.endswith(".timeindex") for path in paths):
-            tools.inspector = kernels.inspector()
+            run.inspector = kernels.inspector()
         if output_format in {"arrow", "parquet"}:
-            tools.decoder = kernels.decoder()
-        for text, is_error in dump_as(output_format, tools, paths=paths):
+            run.decoder = kernels.decoder()
+        for text, is_error in dump_as(output_format, run, paths=paths):
             if is_error:
                 sys.stderr.buffer.write(text)
-            elif not write(text):
+            elif not write_output(text):
                 break
-    if tools.findings.is_wrong:
+    if run.findings.is_wrong:
         raise typer.Exit(FOUND_WRONG)
 
 
-def _spend(tell: Callable[[int], object], bytes_per_second: int | None) -> "Spend":
-    """Return what is told of every byte read, and waits when there is a limit."""
+def _read_callback(tell: Callable[[int], object], bytes_per_second: int | None) -> "OnBytes":
+    """Return the callback for bytes read: it shows progress, and sleeps to keep the rate."""
     if bytes_per_second is None:
         return tell
     from cordwood.core.system import SystemClock  # noqa: PLC0415  # help needs none of it
-    from cordwood.workbench.windows import Throttle  # noqa: PLC0415  # as above
+    from cordwood.workbench.file_window import Throttle  # noqa: PLC0415  # as above
 
     throttle = Throttle(bytes_per_second, SystemClock(), Event().wait)
 
-    def spend(size: int) -> None:
+    def on_bytes(size: int) -> None:
         tell(size)
         throttle(size)
 
-    return spend
+    return on_bytes

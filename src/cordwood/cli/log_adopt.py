@@ -1,28 +1,35 @@
-"""`cordwood log adopt`: a log directory made one that Apache Kafka starts on."""
+"""`cordwood log adopt`: metadata for starting Apache Kafka on a log directory."""
 
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood log adopt --to-kafka data --config orders:retention.ms=3600000"
 
-Directory = Annotated[str, typer.Argument(help="The log directory, out of use.")]
-ToKafka = Annotated[bool, typer.Option("--to-kafka", help="For Apache Kafka 4; has to be given.")]
-NodeId = Annotated[
-    int, typer.Option(min=0, max=(1 << 31) - 1, help="The node.id of the broker to start.")
+Directory = Annotated[str, typer.Argument(help="Log directory; stop the broker first.")]
+ToKafka = Annotated[
+    bool, typer.Option("--to-kafka", help="Prepare the directory for Apache Kafka 4. Required.")
 ]
-ClusterId = Annotated[str | None, typer.Option(help="Its cluster; one is made when left out.")]
+NodeId = Annotated[
+    int, typer.Option(min=0, max=(1 << 31) - 1, help="Set the node.id of the broker.")
+]
+ClusterId = Annotated[
+    str | None, typer.Option(help="Set the id of the cluster.  [default: a new random id]")
+]
 Config = Annotated[
-    list[str] | None, typer.Option("--config", help="TOPIC:NAME=VALUE; may come again.")
+    list[str] | None,
+    typer.Option(
+        "--config", metavar="TOPIC:NAME=VALUE", help="Set one setting of a topic. Repeatable."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to its family."""
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
     app.command(epilog=EXAMPLE)(adopt)
 
 
@@ -35,31 +42,32 @@ def adopt(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what Apache Kafka needs to start on a log directory of ours and serve all of it."""
-    from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # help needs none of it
+    """Write the metadata with which Apache Kafka starts on a log directory of Cordwood."""
+    from cordwood.core.ports import Ports  # noqa: PLC0415  # help needs none of it
+    from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as above
     from cordwood.workbench import adopt as work  # noqa: PLC0415  # as above
 
     if not to_kafka:
-        raise typer.BadParameter("say whom the directory is for: --to-kafka")
+        raise typer.BadParameter("no target is given; use --to-kafka")
     report = work.adopt(
-        SystemFiles(),
-        absolute(directory),
-        owner=work.Owner(node_id=node_id, cluster_id=cluster_id, configs=configs_in(config or [])),
-        random=SystemRandom(),
-        now_ms=SystemClock().now_ms(),
+        Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom()),
+        absolute_path(directory),
+        options=work.AdoptOptions(
+            node_id=node_id, cluster_id=cluster_id, configs=parse_topic_configs(config or [])
+        ),
     )
     if as_json:
-        say(report.to_json())
+        print_output(report.to_json())
         return
-    say(f"{report.path}: cluster {report.cluster_id}, node {report.node_id}")
+    print_output(f"{report.path}: cluster {report.cluster_id}, node {report.node_id}")
     for topic, count in report.topics.items():
-        say(f"{topic}: {count} partitions")
+        print_output(f"{topic}: {count} partitions")
     for partition in report.missing:
-        say(f"note: {partition} has no log here; Kafka begins an empty one")
+        print_output(f"note: {partition} has no log here; Kafka creates an empty one")
 
 
-def configs_in(texts: list[str]) -> dict[str, dict[str, str]]:
-    """Read TOPIC:NAME=VALUE, again and again."""
+def parse_topic_configs(texts: list[str]) -> dict[str, dict[str, str]]:
+    """Parse several `TOPIC:NAME=VALUE`."""
     found: dict[str, dict[str, str]] = {}
     for text in texts:
         topic, colon, setting = text.partition(":")

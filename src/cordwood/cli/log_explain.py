@@ -1,4 +1,4 @@
-"""`cordwood log explain`: what retention and cleaning do to a log, when, and what holds it back."""
+"""`cordwood log explain`: forecast of retention and cleaning for each segment of a log."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -7,34 +7,40 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
-from cordwood.cli.progress import progress
-from cordwood.cli.topic_settings import BrokerConfig, Config, finder_of
-from cordwood.cli.warming import log_bytes, warm_for
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
+from cordwood.cli.progress import show_progress
+from cordwood.cli.terminal import print_output
+from cordwood.cli.topic_config_options import BrokerConfig, Config, settings_finder
 
 if TYPE_CHECKING:
     from cordwood.core.ports import Files
-    from cordwood.workbench.explain import Explanation, SegmentFate
-    from cordwood.workbench.explain_cleaning import CleaningOutlook, Horizon, SegmentOutlook
+    from cordwood.workbench.explain.cleaning_outlook import CleaningOutlook, Horizon, SegmentOutlook
+    from cordwood.workbench.explain.explanation import Explanation, SegmentRetention
 
 EXAMPLE: Final = "Example: cordwood log explain kafka-logs/orders-0 --config retention.ms=3600000"
 
-Where = Annotated[str, typer.Argument(help="A partition's directory, or a topic's name.")]
+Where = Annotated[str, typer.Argument(help="Directory of a partition, or name of a topic.")]
 Data = Annotated[
-    list[str] | None, typer.Option("--data", help="A log directory of the topic; may come again.")
+    list[str] | None,
+    typer.Option("--data", metavar="DIR", help="Log directory with the topic. Repeatable."),
 ]
 Horizons = Annotated[
-    bool, typer.Option("--horizons", help="Tell when tombstones and markers may go, by batch.")
+    bool,
+    typer.Option(
+        "--horizons", help="Print for each batch when its tombstones and markers may be deleted."
+    ),
 ]
-Deep = Annotated[bool, typer.Option("--deep", help="Count what cleaning frees, however long.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Count the bytes that cleaning frees, even in large logs.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _LATEST_MS: Final = 253_402_300_799_999  # the year 9999
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to its family."""
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
     app.command(epilog=EXAMPLE)(explain)
 
 
@@ -48,146 +54,152 @@ def explain(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     horizons: Horizons = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what retention and cleaning do to a log, when, and what holds each segment back."""
+    """Explain what retention and cleaning do to each segment, when, and what prevents it."""
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
-    from cordwood.storage.reader_place import partition_of  # noqa: PLC0415  # as above
-    from cordwood.workbench import explain as work  # noqa: PLC0415  # as above
-    from cordwood.workbench.explain_cleaning import Details  # noqa: PLC0415  # as above
+    from cordwood.storage.reader.path_resolution import partition_of  # noqa: PLC0415  # as above
+    from cordwood.workbench.explain import explanation as work  # noqa: PLC0415  # as above
+    from cordwood.workbench.explain.cleaning_outlook import ExplainDetails  # noqa: PLC0415  # as above
 
     files, now_ms = SystemFiles(), SystemClock().now_ms()
-    finder = finder_of(files, config=config, broker_config=broker_config)
+    finder = settings_finder(files, config=config, broker_config=broker_config)
     explained, paths = [], _paths(files, where, data)
     if deep:
-        warm_for(log_bytes(paths))
-    with progress(None) as tell:
-        details = Details(has_horizons=horizons, is_deep=deep, tell=tell)
+        warm_kernels_for(count_log_bytes(paths))
+    with show_progress(None) as advance:
+        details = ExplainDetails(has_horizons=horizons, is_deep=deep, on_bytes=advance)
         for path in paths:
             partition = partition_of(path)
             topic = None if partition is None else partition.topic
-            found = finder.of(str(Path(path).parent), topic)
-            told = work.explain(files, path, found=found, now_ms=now_ms, details=details)
-            explained.append(told)
+            found = finder.find(str(Path(path).parent), topic)
+            explained.append(work.explain(files, path, found=found, now_ms=now_ms, details=details))
     if as_json:
-        say(_json(explained, is_topic=paths != [absolute(where)]))
+        print_output(_json(explained, is_topic=paths != [absolute_path(where)]))
     else:
-        say("\n".join(line for told in explained for line in lines_of(told)))
+        print_output("\n".join(line for each in explained for line in explanation_lines(each)))
 
 
 def _paths(files: "Files", where: str, data: list[str] | None) -> list[str]:
-    """Return the directories of the partitions that are meant; a topic may stand for one too."""
+    """Return the directories of the partitions; the argument may be a topic in its directory."""
     from cordwood.core.errors import LogDirectoryError  # noqa: PLC0415  # help needs none
-    from cordwood.workbench.places import paths_of  # noqa: PLC0415  # as above
+    from cordwood.workbench.partition_paths import find_partition_paths  # noqa: PLC0415  # as above
 
     if data is not None:
-        return paths_of(files, where, log_directories=[absolute(each) for each in data])
-    path = Path(absolute(where))
+        return find_partition_paths(
+            files, where, log_directories=[absolute_path(each) for each in data]
+        )
+    path = Path(absolute_path(where))
     if not path.exists():
         with suppress(LogDirectoryError):
-            return paths_of(files, path.name, log_directories=[str(path.parent)])
+            return find_partition_paths(files, path.name, log_directories=[str(path.parent)])
     return [str(path)]
 
 
 def _json(explained: "list[Explanation]", *, is_topic: bool) -> str:
-    texts = [told.to_json() for told in explained]
+    texts = [each.to_json() for each in explained]
     return f'{{"partitions": [{", ".join(texts)}]}}' if is_topic else texts[0]
 
 
-def lines_of(told: "Explanation") -> list[str]:
-    """Return it in lines: the log, its settings, its segments."""
+def explanation_lines(explained: "Explanation") -> list[str]:
+    """Return an explanation as lines: the log, its settings, its segments."""
     lines = [
         (
-            f"{told.path}: offsets {told.log_start} to {told.log_end - 1}, "
-            f"high watermark {told.high_watermark}"
+            f"{explained.path}: offsets {explained.log_start} to {explained.log_end - 1}, "
+            f"high watermark {explained.high_watermark}"
         )
     ]
-    lines += [f"{each.name} = {each.value} ({each.source})" for each in told.settings]
-    if told.is_rolling:
-        lines.append("all of it goes: an empty segment is begun first")
-    if told.new_log_start > told.log_start:
-        lines.append(f"the log starts at {told.new_log_start} after that")
-    if told.cleaning is None:
-        return [*lines, *(_segment(each) for each in told.segments)]
-    lines += lines_of_cleaning(told.cleaning)
-    outlooks = {each.base_offset: f"; {outlook_of(each)}" for each in told.cleaning.segments}
-    lines += [f"{_segment(fate)}{outlooks.get(fate.base_offset, '')}" for fate in told.segments]
-    return [*lines, *map(line_of_horizon, told.cleaning.horizons or ())]
+    lines += [f"{each.name} = {each.value} ({each.source})" for each in explained.settings]
+    if explained.is_rolling:
+        lines.append("all segments are deleted: the log first rolls to an empty segment")
+    if explained.new_log_start > explained.log_start:
+        lines.append(f"the log start offset is {explained.new_log_start} after that")
+    cleaning = explained.cleaning
+    if cleaning is None:
+        return [*lines, *(_segment_line(each) for each in explained.segments)]
+    lines += cleaning_lines(cleaning)
+    outlooks = {each.base_offset: f"; {outlook_text(each)}" for each in cleaning.segments}
+    lines += [
+        f"{_segment_line(each)}{outlooks.get(each.base_offset, '')}" for each in explained.segments
+    ]
+    return [*lines, *map(horizon_line, cleaning.horizons or ())]
 
 
-def _segment(fate: "SegmentFate") -> str:
-    where = f"segment {fate.base_offset}: {fate.size} bytes up to offset {fate.end_offset - 1}"
-    if fate.goes is not None:
-        return f"{where}: goes now, {fate.goes}"
-    until = []
-    if fate.until_ms is not None:
-        until.append(f"goes by age at {_moment(fate.until_ms)}")
-    if fate.until_bytes is not None:
-        until.append(f"goes by size after {fate.until_bytes} more bytes")
-    return f"{where}: stays: {'; '.join((*fate.holds, *until))}"
-
-
-def lines_of_cleaning(told: "CleaningOutlook") -> list[str]:
-    """Return in lines what of a log is dirty, and when it is cleaned."""
-    dirty, total = told.cleanable_bytes, told.clean_bytes + told.cleanable_bytes
-    lines = [] if told.warning is None else [told.warning]
-    lines.append(
-        f"dirty from {told.first_dirty} on: {dirty} of the {total} bytes below {told.end}, "
-        f"{told.dirty_ratio:.1%}; more than {told.min_ratio:.1%} have to be"
+def _segment_line(segment: "SegmentRetention") -> str:
+    where = (
+        f"segment {segment.base_offset}: {segment.size} bytes up to offset {segment.end_offset - 1}"
     )
-    if told.undecided is not None:
+    if segment.goes is not None:
+        return f"{where}: deleted now, {segment.goes}"
+    until = []
+    if segment.until_ms is not None:
+        until.append(f"deleted by age at {_time_text(segment.until_ms)}")
+    if segment.until_bytes is not None:
+        until.append(f"deleted by size after {segment.until_bytes} more bytes")
+    return f"{where}: kept: {'; '.join((*segment.holds, *until))}"
+
+
+def cleaning_lines(outlook: "CleaningOutlook") -> list[str]:
+    """Return the dirty part of a log, and the time of its cleaning, as lines."""
+    dirty, total = outlook.cleanable_bytes, outlook.clean_bytes + outlook.cleanable_bytes
+    lines = [] if outlook.warning is None else [outlook.warning]
+    lines.append(
+        f"dirty from offset {outlook.first_dirty}: {dirty} of the {total} bytes below offset "
+        f"{outlook.end}, {outlook.dirty_ratio:.1%}; cleaned above {outlook.min_ratio:.1%}"
+    )
+    if outlook.undecided is not None:
         lines.append(
-            f"producer {told.undecided.producer_id} has not decided what it began at "
-            f"{told.undecided.first_offset}"
+            f"producer {outlook.undecided.producer_id} has an open transaction since offset "
+            f"{outlook.undecided.first_offset}"
         )
     freed = (
-        f"at most {total} bytes: --deep counts them"
-        if told.freed_bytes is None
-        else f"{told.freed_bytes} bytes"
+        f"at most {total} bytes; --deep counts them"
+        if outlook.freed_bytes is None
+        else f"{outlook.freed_bytes} bytes"
     )
-    return [*lines, f"cleaned {_when_due(told)}", f"a pass now would free {freed}"]
+    return [*lines, f"cleaned {_due_text(outlook)}", f"a pass now would free {freed}"]
 
 
-def outlook_of(told: "SegmentOutlook") -> str:
+def outlook_text(outlook: "SegmentOutlook") -> str:
     """Return what the cleaner does to a segment."""
-    if told.is_clean:
+    if outlook.is_clean:
         return "clean"
-    if not told.holds:
-        return "dirty, may be cleaned"
+    if not outlook.holds:
+        return "dirty, can be cleaned"
     more = []
-    if told.until_ms is not None:
-        more.append(f"not before {_moment(told.until_ms)}")
-    if told.rolls_after_bytes is not None:
-        more.append(_when_rolled(told))
-    return f"dirty, not cleaned: {'; '.join((*told.holds, *more))}"
+    if outlook.until_ms is not None:
+        more.append(f"not before {_time_text(outlook.until_ms)}")
+    if outlook.rolls_after_bytes is not None:
+        more.append(_roll_text(outlook))
+    return f"dirty, cannot be cleaned: {'; '.join((*outlook.holds, *more))}"
 
 
-def _when_due(told: "CleaningOutlook") -> str:
-    if told.is_due:
-        return "when the cleaner has its next turn"
-    by_bytes = f"once {told.missing_bytes} more bytes are dirty and may be cleaned"
-    if told.due_ms is None:
-        return "never by its ratio" if told.missing_bytes is None else by_bytes
-    by_time = f"at {_moment(told.due_ms)}"
-    return by_time if told.missing_bytes is None else f"{by_time}, or {by_bytes}"
+def _due_text(outlook: "CleaningOutlook") -> str:
+    if outlook.is_due:
+        return "in the cleaner's next run"
+    by_bytes = f"once {outlook.missing_bytes} more dirty bytes can be cleaned"
+    if outlook.due_ms is None:
+        return "never by its dirty ratio" if outlook.missing_bytes is None else by_bytes
+    by_time = f"at {_time_text(outlook.due_ms)}"
+    return by_time if outlook.missing_bytes is None else f"{by_time}, or {by_bytes}"
 
 
-def _when_rolled(told: "SegmentOutlook") -> str:
-    by_bytes = f"it rolls after {told.rolls_after_bytes} more bytes"
-    if told.rolls_after_ms is None:
+def _roll_text(outlook: "SegmentOutlook") -> str:
+    by_bytes = f"it rolls after {outlook.rolls_after_bytes} more bytes"
+    if outlook.rolls_after_ms is None:
         return by_bytes
-    return f"{by_bytes}, or with a record later than {_moment(told.rolls_after_ms)}"
+    return f"{by_bytes}, or at a record later than {_time_text(outlook.rolls_after_ms)}"
 
 
-def line_of_horizon(told: "Horizon") -> str:
-    """Return when what a batch has may go."""
-    what = "marker goes" if told.is_control else "tombstones go"
+def horizon_line(horizon: "Horizon") -> str:
+    """Return from when on the tombstones or the marker of a batch may be deleted."""
+    subject = "its marker" if horizon.is_control else "its tombstones"
     return (
-        f"offsets {told.base_offset} to {told.last_offset}: {what} with a pass from "
-        f"{_moment(told.horizon_ms)} on ({told.path}, position {told.position})"
+        f"offsets {horizon.base_offset} to {horizon.last_offset}: {subject} can be deleted from "
+        f"{_time_text(horizon.horizon_ms)} on ({horizon.path}, position {horizon.position})"
     )
 
 
-def _moment(timestamp_ms: int) -> str:
-    """Return a time as text, UTC; one that no calendar has, as a number."""
+def _time_text(timestamp_ms: int) -> str:
+    """Return a time as text in UTC; a time after the year 9999 as a number."""
     if not 0 <= timestamp_ms <= _LATEST_MS:
         return f"{timestamp_ms} ms"
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -1,52 +1,54 @@
-"""`cordwood log reindex`: indexes and snapshots written anew, while no broker runs."""
+"""`cordwood log reindex`: offline rebuild of indexes and producer snapshots."""
 
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
-from cordwood.cli.progress import progress
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.progress import show_progress
+from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood log reindex kafka-logs/orders-0"
 
-Directory = Annotated[str, typer.Argument(help="The partition's directory, out of use.")]
+Directory = Annotated[
+    str, typer.Argument(help="Directory of the partition; stop the broker first.")
+]
 Interval = Annotated[
-    int, typer.Option(min=0, help="index.interval.bytes: an entry after so many bytes.")
+    int, typer.Option(min=0, help="Bytes between index entries (index.interval.bytes).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to its family."""
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
     app.command(epilog=EXAMPLE)(reindex)
 
 
 def reindex(
     directory: Directory, *, index_interval_bytes: Interval = 4096, as_json: AsJson = False
 ) -> None:
-    """Write the indexes and producer snapshots of a partition anew; its log is only read."""
+    """Rebuild the indexes and producer snapshots of a partition; its log is only read."""
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.storage.log_config import LogConfig  # noqa: PLC0415  # as above
     from cordwood.workbench import reindex as work  # noqa: PLC0415  # as above
 
-    path = absolute(directory)
+    path = absolute_path(directory)
     total = sum(each.stat().st_size for each in Path(path).glob("*.log") if each.is_file())
-    with progress(total) as tell:
+    with show_progress(total) as advance:
         report = work.reindex(
             SystemFiles(),
             path,
             config=LogConfig(index_interval_bytes=index_interval_bytes),
             now_ms=SystemClock().now_ms(),
-            spend=tell,
+            on_bytes=advance,
         )
     if as_json:
-        say(report.to_json())
+        print_output(report.to_json())
         return
-    say(
+    print_output(
         f"{report.path}: {report.segments} segments, {report.batches} batches, "
         f"offsets up to {report.log_end - 1}"
     )
     for warning in report.warnings:
-        say(f"note: {warning}")
+        print_output(f"note: {warning}")

@@ -1,23 +1,26 @@
-"""`cordwood produce`: lines become records of a topic. `cli.producing` sends them."""
+"""`cordwood produce`: lines of text sent as records (Kafka: `ConsoleProducer`).
+
+`cli.produce_run` sends them.
+"""
 
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cordwood.cli.connecting import (
+from cordwood.cli.arguments import parse_pairs
+from cordwood.cli.cluster_options import (
     BootstrapServer,
     CommandConfig,
     CommandProperty,
     client_config,
 )
-from cordwood.cli.pairs import pairs_in
 
 EXAMPLE = "Example: cordwood produce orders --file orders.txt --key-separator :"
 
 
-class Codec(StrEnum):
-    """How batches are compressed."""
+class CompressionType(StrEnum):
+    """The compression types of batches, by Kafka's names."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -27,34 +30,44 @@ class Codec(StrEnum):
 
 
 class Acks(StrEnum):
-    """Who has to have a record."""
+    """The acknowledgements that a produce request waits for."""
 
-    NOBODY = "0"
+    NONE = "0"
     LEADER = "1"
     ALL = "all"
 
 
-Topic = Annotated[str, typer.Argument(help="The topic.")]
+Topic = Annotated[str, typer.Argument(help="Topic name.")]
 File = Annotated[
-    str | None, typer.Option("--file", metavar="FILE", help="Read this, not the standard input.")
+    str | None,
+    typer.Option("--file", metavar="FILE", help="Read this file.  [default: standard input]"),
 ]
 Separator = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Lines are a key, this, and a value.")
+    str | None,
+    typer.Option(metavar="TEXT", help="Split each line into key and value at this separator."),
 ]
 NullMarker = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="What stands for null as key or value.")
+    str | None, typer.Option(metavar="TEXT", help="Read this text as null, in keys and values.")
 ]
 JsonLines = Annotated[
-    bool, typer.Option("--json", help="Lines are objects, as `consume --json` prints them.")
+    bool, typer.Option("--json", help="Read JSON objects, as printed by `consume --json`.")
 ]
 Headers = Annotated[
     list[str] | None,
-    typer.Option("--header", metavar="NAME=VALUE", help="For every record; may come again."),
+    typer.Option("--header", metavar="NAME=VALUE", help="Add a header to each record. Repeatable."),
 ]
-Partition = Annotated[int | None, typer.Option(min=0, help="Where no record says its own.")]
-Rate = Annotated[int | None, typer.Option(min=1, help="No more records a second than these.")]
-CompressionCodec = Annotated[Codec, typer.Option("--compression-codec", help="The codec.")]
-WhoAcks = Annotated[Acks, typer.Option("--acks", help="Who has to have a record.")]
+Partition = Annotated[
+    int | None, typer.Option(min=0, help="Partition of records that do not contain one.")
+]
+Rate = Annotated[
+    int | None, typer.Option(min=1, help="Maximum records per second.  [default: unlimited]")
+]
+CompressionCodec = Annotated[
+    CompressionType, typer.Option("--compression-codec", help="Compression type of the batches.")
+]
+RequiredAcks = Annotated[
+    Acks, typer.Option("--acks", help="Required acknowledgements: 0, 1 or all.")
+]
 
 
 def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each
@@ -67,37 +80,37 @@ def produce(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     header: Headers = None,
     partition: Partition = None,
     rate: Rate = None,
-    compression_codec: CompressionCodec = Codec.NONE,
-    acks: WhoAcks = Acks.ALL,
+    compression_codec: CompressionCodec = CompressionType.NONE,
+    acks: RequiredAcks = Acks.ALL,
     command_property: CommandProperty = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
-    """Send each line of the standard input, or of a file, as a record."""
-    from cordwood.cli import producing  # noqa: PLC0415  # help needs none of it
+    """Send each line of the standard input or of a file as a record."""
+    from cordwood.cli import produce_run  # noqa: PLC0415  # help needs none of it
 
-    config = producing.patient(
+    config = produce_run.with_max_block(
         client_config(
             bootstrap_server,
             command_config,
             properties=command_property,
             compression_type=compression_codec.value,
-            **producing.acknowledged(acks.value),
+            **produce_run.acks_settings(acks.value),
         )
     )
-    producing.produce(
-        producing.Target(
+    produce_run.produce(
+        produce_run.ProduceTarget(
             topic,
             partition,
-            tuple((name, value.encode()) for name, value in pairs_in(header).items()),
+            tuple((name, value.encode()) for name, value in parse_pairs(header).items()),
         ),
         config,
-        read=producing.reader(key_separator, null_marker, is_json=json_lines),
+        read=produce_run.line_reader(key_separator, null_marker, is_json=json_lines),
         path=file,
         rate=rate,
     )
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command one of the program's."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(produce)

@@ -1,6 +1,6 @@
-"""The program that typer runs: every family of commands, with its help.
+"""The typer application: every family of commands, with its help.
 
-`serve` is in its list too; `main` does not come here for that.
+It lists `serve` too, although `cli.main` runs that command without typer.
 """
 
 import sys
@@ -20,7 +20,7 @@ from cordwood.cli import (
     spark,
     topics,
 )
-from cordwood.cli.output import is_terminal, say
+from cordwood.cli.terminal import is_terminal, print_output
 
 app = typer.Typer(
     name="cordwood",
@@ -55,20 +55,20 @@ app.add_typer(spark.app, name="spark")
 doctor.add_to(app)
 
 
-def _tell_version(is_asked: bool) -> None:  # noqa: FBT001  # how typer calls it
-    if is_asked:
-        from cordwood import __version__  # noqa: PLC0415  # who asks for it needs nothing else
+def _print_version(is_given: bool) -> None:  # noqa: FBT001  # how typer calls it
+    if is_given:
+        from cordwood import __version__  # noqa: PLC0415  # only this option needs it
 
-        say(f"cordwood {__version__}")
+        print_output(f"cordwood {__version__}")
         raise typer.Exit
 
 
 Version = Annotated[
     bool,
-    typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version."),
+    typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
 ]
 
 
 @app.callback()
 def _families(*, version: Version = False) -> None:
-    """Keep a family's name in front of its commands, be it the only one."""
+    """Keep the family names even if only one family is registered."""

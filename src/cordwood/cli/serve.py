@@ -1,7 +1,7 @@
-"""`cordwood serve`: a broker on this machine, until a signal ends it. `cli.serving` runs it.
+"""`cordwood serve`: a broker on this machine, until a signal. `cli.serve_run` runs it.
 
-Its arguments are read without typer, which brings pydantic in as soon as a command has an option:
-the two take as long to import as a broker takes to start, and ten megabytes.
+Its arguments are parsed without typer, which imports pydantic as soon as a command has an option.
+The two take ten megabytes, and as much time to import as a broker takes to start.
 """
 
 from argparse import ArgumentParser
@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from typing import Final
 
 NAME: Final = "serve"
-SUMMARY: Final = "Run a broker until SIGTERM or SIGINT; one line tells where, once it is ready."
+SUMMARY: Final = "Run a broker until SIGTERM or SIGINT; print its addresses once it is ready."
 
 
 def serve(arguments: Sequence[str]) -> None:
-    """Serve as the arguments say; who asks for help gets that."""
-    said = _parser().parse_args(arguments)
-    from cordwood.cli import serving  # noqa: PLC0415  # help needs none of it
+    """Parse the arguments, and run the broker or print the help."""
+    parsed = _parser().parse_args(arguments)
+    from cordwood.cli import serve_run  # noqa: PLC0415  # help needs none of it
 
-    serving.serve(
-        said.properties, serving.overrides(said.settings, data=said.data, listen=said.listen)
+    serve_run.serve(
+        parsed.properties,
+        serve_run.overrides(parsed.settings, data=parsed.data, listen=parsed.listen),
     )
 
 
@@ -30,16 +31,18 @@ def _parser() -> ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "properties", metavar="server.properties", nargs="?", help="Kafka's file of settings."
+        "properties", metavar="server.properties", nargs="?", help="Read settings from this file."
     )
-    parser.add_argument("--data", metavar="DIR", help="Where the logs are: log.dirs.")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="Where to listen: listeners.")
+    parser.add_argument(
+        "--data", metavar="DIR", help="Set log.dirs, the log directory. [default: cordwood-data]"
+    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="Set listeners, the address.")
     parser.add_argument(
         "--set",
         dest="settings",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="Any setting, repeatedly.",
+        help="Set one broker setting. Repeatable.",
     )
     return parser

@@ -1,4 +1,4 @@
-"""`cordwood topics`: what topics there are, and how they come, grow and go."""
+"""`cordwood topics`: list, create, describe, alter and delete topics (Kafka: `TopicCommand`)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,59 +9,77 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cordwood.cli.connecting import (
+from cordwood.cli.arguments import absolute_path, parse_pairs
+from cordwood.cli.cluster_options import (
     AsJson,
     BootstrapServer,
     CommandConfig,
-    admin_to,
+    connect_admin,
     ensure_topics,
 )
-from cordwood.cli.output import say, tell
-from cordwood.cli.pairs import pairs_in
-from cordwood.cli.paths import absolute
+from cordwood.cli.terminal import print_message, print_output
 
 if TYPE_CHECKING:
+    from cordwood.client.admin.admin_types import CreatedTopic, TopicDescription
     from cordwood.client.blocking import Admin
-    from cordwood.client.described import CreatedTopic, TopicDescription
 
-app = typer.Typer(help="Make, change and look at topics.", no_args_is_help=True)
+app = typer.Typer(help="Create, describe, alter and delete topics.", no_args_is_help=True)
 
 
-class Placement(StrEnum):
-    """Who says on which brokers replicas are: the cluster itself, or the textbook."""
+class ReplicaPlacement(StrEnum):
+    """Where replicas are placed: by the cluster, or by the textbook rule, computed here."""
 
     CLUSTER = "cluster"
     TEXTBOOK = "textbook"
 
 
-Topic = Annotated[str, typer.Option(help="The topic.")]
-Topics = Annotated[list[str], typer.Option("--topic", help="A topic; may come again.")]
+Topic = Annotated[str, typer.Option(help="Topic name.")]
+Topics = Annotated[list[str], typer.Option("--topic", help="Topic name. Repeatable.")]
 OnlyTopics = Annotated[
-    list[str] | None, typer.Option("--topic", help="Only this one; may come again.")
+    list[str] | None,
+    typer.Option("--topic", help="Describe this topic. Repeatable.  [default: all]"),
 ]
-WithoutInternal = Annotated[bool, typer.Option("--exclude-internal", help="Without Kafka's own.")]
-Partitions = Annotated[int, typer.Option(min=-1, help="How many; -1: as the broker likes.")]
+WithoutInternal = Annotated[
+    bool, typer.Option("--exclude-internal", help="Leave out internal topics.")
+]
+Partitions = Annotated[
+    int, typer.Option(min=-1, help="Number of partitions; -1 uses the broker's default.")
+]
 Factor = Annotated[
-    int, typer.Option("--replication-factor", min=-1, help="Copies; -1: as the broker likes.")
+    int,
+    typer.Option(
+        "--replication-factor",
+        min=-1,
+        help="Number of replicas; -1 uses the broker's default.",
+    ),
 ]
 Assignment = Annotated[
     str | None,
     typer.Option(
         "--replica-assignment",
         metavar="0:1,1:2",
-        help="Brokers of each partition: colons between brokers, commas between partitions.",
+        help="Broker ids: separate brokers with colons, partitions with commas.",
     ),
 ]
-HowPlaced = Annotated[Placement, typer.Option("--placement", help="Who places replicas.")]
+PlacementOption = Annotated[
+    ReplicaPlacement,
+    typer.Option("--placement", help="Let the cluster place replicas, or use the textbook rule."),
+]
 Configs = Annotated[
     list[str] | None,
-    typer.Option("--config", metavar="NAME=VALUE", help="A setting; may come again."),
+    typer.Option("--config", metavar="NAME=VALUE", help="Set one topic setting. Repeatable."),
 ]
-IfNotExists = Annotated[bool, typer.Option("--if-not-exists", help="Let one be that is there.")]
-IfExists = Annotated[bool, typer.Option("--if-exists", help="Let it be if there is none.")]
-ValidateOnly = Annotated[bool, typer.Option("--validate-only", help="Check, and change nothing.")]
+IfNotExists = Annotated[
+    bool, typer.Option("--if-not-exists", help="Do nothing if the topic already exists.")
+]
+IfExists = Annotated[
+    bool, typer.Option("--if-exists", help="Do nothing for a topic that does not exist.")
+]
+ValidateOnly = Annotated[
+    bool, typer.Option("--validate-only", help="Validate the request and change nothing.")
+]
 OffsetFile = Annotated[
-    str, typer.Option(metavar="FILE", help='{"partitions": [{"topic", "partition", "offset"}]}')
+    str, typer.Option(metavar="FILE", help="JSON file with the offset of each partition.")
 ]
 
 
@@ -74,12 +92,12 @@ def list_topics(
     as_json: AsJson = False,
 ) -> None:
     """Print the names of all topics."""
-    with admin_to(bootstrap_server, command_config) as admin:
+    with connect_admin(bootstrap_server, command_config) as admin:
         names = admin.list_topics(with_internal=not exclude_internal)
     if as_json:
-        say(json.dumps({"topics": names}))
+        print_output(json.dumps({"topics": names}))
     elif names:
-        say("\n".join(names))
+        print_output("\n".join(names))
 
 
 @app.command(epilog="Example: cordwood topics create --topic orders --partitions 3")
@@ -89,7 +107,7 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
     partitions: Partitions = -1,
     replication_factor: Factor = -1,
     replica_assignment: Assignment = None,
-    placement: HowPlaced = Placement.CLUSTER,
+    placement: PlacementOption = ReplicaPlacement.CLUSTER,
     config: Configs = None,
     if_not_exists: IfNotExists = False,
     validate_only: ValidateOnly = False,
@@ -97,18 +115,18 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a topic."""
+    """Create a topic."""
     from cordwood.core.errors import TopicAlreadyExistsError  # noqa: PLC0415  # help needs none
 
-    assignments = assignments_in(replica_assignment)
-    configs = pairs_in(config)
-    with admin_to(bootstrap_server, command_config) as admin:
-        if placement is Placement.TEXTBOOK:
+    assignments = parse_assignments(replica_assignment)
+    configs = parse_pairs(config)
+    with connect_admin(bootstrap_server, command_config) as admin:
+        if placement is ReplicaPlacement.TEXTBOOK:
             assignments = _textbook(admin, partitions, replication_factor)
         if assignments:
             partitions = replication_factor = -1
         try:
-            made = admin.create_topic(
+            created = admin.create_topic(
                 topic,
                 partitions=partitions,
                 replication_factor=replication_factor,
@@ -119,13 +137,14 @@ def create(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's 
         except TopicAlreadyExistsError:
             if not if_not_exists:
                 raise
-            tell(f"topic {topic} is there already")
+            print_message(f"topic {topic} already exists")
             return
-    say(made.to_json() if as_json else _made(made, is_there=not validate_only))
+    text = created.to_json() if as_json else _creation_line(created, is_created=not validate_only)
+    print_output(text)
 
 
-def assignments_in(text: str | None) -> dict[int, Sequence[int]]:
-    """Read the brokers of each partition."""
+def parse_assignments(text: str | None) -> dict[int, Sequence[int]]:
+    """Parse the brokers of each partition."""
     try:
         return {
             partition: [int(broker) for broker in brokers.split(":")]
@@ -133,22 +152,22 @@ def assignments_in(text: str | None) -> dict[int, Sequence[int]]:
         }
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is no list of brokers, such as 0:1,1:2 for two partitions on two each"
+            f"{text!r} is not a list of broker ids; give 0:1,1:2 for two partitions with two each"
         ) from None
 
 
 def _textbook(admin: "Admin", partitions: int, factor: int) -> dict[int, Sequence[int]]:
-    """Place replicas here, so that any cluster does as the textbook has it."""
-    from cordwood.broker.placement import Extent, textbook  # noqa: PLC0415  # help needs none of it
+    """Return the textbook placement, computed here so that it works with any cluster."""
+    from cordwood.broker.metadata.replica_placer import PlacementSpec, textbook  # noqa: PLC0415  # help needs none of it
 
     if partitions < 1 or factor < 1:
         raise typer.BadParameter("--placement=textbook needs --partitions and --replication-factor")
     brokers = [each.node_id for each in admin.describe_cluster().brokers]
-    return dict(enumerate(textbook(brokers, Extent(partitions, factor))))
+    return dict(enumerate(textbook(brokers, PlacementSpec(partitions, factor))))
 
 
-def _made(topic: "CreatedTopic", *, is_there: bool) -> str:
-    done = f"created, id {topic.topic_id}" if is_there else "can be created"
+def _creation_line(topic: "CreatedTopic", *, is_created: bool) -> str:
+    done = f"created, id {topic.topic_id}" if is_created else "can be created"
     return (
         f"{topic.name}: {done}, partitions {topic.partitions},"
         f" replication factor {topic.replication_factor}"
@@ -164,20 +183,22 @@ def describe(
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what topics consist of, in the lines of Kafka's own tool."""
-    with admin_to(bootstrap_server, command_config) as admin:
+    """Print partitions, replicas and settings of topics, in the format of kafka-topics.sh."""
+    with connect_admin(bootstrap_server, command_config) as admin:
         names = topics or admin.list_topics(with_internal=not exclude_internal)
         ensure_topics(admin, names)
         found = [(each, _set_configs(admin, each.name)) for each in admin.describe_topics(names)]
     if as_json:
-        say(json.dumps({"topics": [asdict(each) | {"configs": more} for each, more in found]}))
+        print_output(
+            json.dumps({"topics": [asdict(each) | {"configs": more} for each, more in found]})
+        )
         return
     for each, configs in found:
-        say("\n".join(_lines(each, configs)))
+        print_output("\n".join(_lines(each, configs)))
 
 
 def _set_configs(admin: "Admin", topic: str) -> dict[str, str | None]:
-    """Return what somebody has set for a topic."""
+    """Return the settings that are set on the topic itself."""
     entries = admin.describe_configs(("topic", topic)).entries
     return {name: entry.value for name, entry in entries.items() if entry.source == "topic"}
 
@@ -194,13 +215,13 @@ def _lines(topic: "TopicDescription", configs: Mapping[str, str | None]) -> list
         *(
             f"\tTopic: {topic.name}\tPartition: {each.partition}"
             f"\tLeader: {each.leader if each.leader >= 0 else 'none'}"
-            f"\tReplicas: {_joined(each.replicas)}\tIsr: {_joined(each.in_sync)}"
+            f"\tReplicas: {_join(each.replicas)}\tIsr: {_join(each.in_sync)}"
             for each in topic.partitions
         ),
     ]
 
 
-def _joined(brokers: Sequence[int]) -> str:
+def _join(brokers: Sequence[int]) -> str:
     return ",".join(map(str, brokers))
 
 
@@ -208,16 +229,16 @@ def _joined(brokers: Sequence[int]) -> str:
 def alter(
     *,
     topic: Topic,
-    partitions: Annotated[int, typer.Option(min=1, help="How many there are to be.")],
+    partitions: Annotated[int, typer.Option(min=1, help="New number of partitions.")],
     validate_only: ValidateOnly = False,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
-    """Give a topic more partitions; `cordwood configs alter` changes its settings."""
-    with admin_to(bootstrap_server, command_config) as admin:
+    """Increase the number of partitions; use `cordwood configs alter` to change settings."""
+    with connect_admin(bootstrap_server, command_config) as admin:
         ensure_topics(admin, [topic])
         admin.create_partitions(topic, partitions, validate_only=validate_only)
-    say(f"{topic}: {'would have' if validate_only else 'has'} {partitions} partitions")
+    print_output(f"{topic}: {'would have' if validate_only else 'has'} {partitions} partitions")
 
 
 @app.command(epilog="Example: cordwood topics delete --topic orders")
@@ -228,19 +249,19 @@ def delete(
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
-    """Delete topics with everything in them."""
-    with admin_to(bootstrap_server, command_config) as admin:
+    """Delete topics and all their records."""
+    with connect_admin(bootstrap_server, command_config) as admin:
         known = set(admin.list_topics(with_internal=True))
         if if_exists:
             topics = [each for each in topics if each in known]
         ensure_topics(admin, topics)
         for topic in topics:
             admin.delete_topic(topic)
-            say(f"{topic}: deleted")
+            print_output(f"{topic}: deleted")
 
 
 @app.command(
-    epilog="Example: cordwood topics delete-records --offset-json-file offsets.json, of"
+    epilog="Example: cordwood topics delete-records --offset-json-file offsets.json, with"
     ' {"partitions": [{"topic": "orders", "partition": 0, "offset": 100}], "version": 1}'
 )
 def delete_records(
@@ -250,39 +271,39 @@ def delete_records(
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the records before offsets, -1 being the end, as Kafka's own file says them."""
-    wanted = offsets_in(offset_json_file, Path(absolute(offset_json_file)).read_bytes())
-    with admin_to(bootstrap_server, command_config) as admin:
-        ensure_topics(admin, {topic for topic, _ in wanted})
-        starts = admin.delete_records(wanted)
+    """Delete the records before the given offsets; offset -1 deletes all records."""
+    offsets = parse_offsets(offset_json_file, Path(absolute_path(offset_json_file)).read_bytes())
+    with connect_admin(bootstrap_server, command_config) as admin:
+        ensure_topics(admin, {topic for topic, _ in offsets})
+        starts = admin.delete_records(offsets)
     if as_json:
         found = [{**each._asdict(), "log_start": starts[each]} for each in sorted(starts)]
-        say(json.dumps({"partitions": found}))
+        print_output(json.dumps({"partitions": found}))
         return
     for partition in sorted(starts):
-        say(f"{partition}: starts at {starts[partition]}")
+        print_output(f"{partition}: starts at {starts[partition]}")
 
 
-def offsets_in(path: str, text: bytes) -> dict[tuple[str, int], int]:
-    """Read the file of `delete-records`."""
+def parse_offsets(path: str, text: bytes) -> dict[tuple[str, int], int]:
+    """Parse the file of `delete-records`."""
     from cordwood.core.errors import SettingError  # noqa: PLC0415  # help needs none of it
 
     try:
-        told = json.loads(text)
+        parsed = json.loads(text)
         found = [
             ((str(each["topic"]), int(each["partition"])), int(each["offset"]))
-            for each in told["partitions"]
+            for each in parsed["partitions"]
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise SettingError(
-            f"{path} cannot be read: {error!r}",
+            f"{path}: cannot be parsed ({error!r})",
             key="offset-json-file",
             remedy='write {"partitions": [{"topic": "t", "partition": 0, "offset": 1}]}',
         ) from None
-    if len(dict(found)) < len(found) or told.get("version", 1) != 1:
+    if len(dict(found)) < len(found) or parsed.get("version", 1) != 1:
         raise SettingError(
-            f"{path} names a partition twice, or has another version than 1",
+            f"{path}: contains a partition twice, or a version other than 1",
             key="offset-json-file",
-            remedy="name each partition once",
+            remedy="give each partition once, and version 1",
         )
     return dict(found)

@@ -1,7 +1,7 @@
-"""The clients: a producer, a consumer and an admin client, for asyncio and for threads.
+"""Kafka clients: producer, consumer and admin client, for asyncio and for threads.
 
-They speak to Apache Kafka and to our own broker alike. `aio` has the three for asyncio, `blocking`
-the same for everybody else, on an event loop in a thread of its own. What they promise: a record
-that is reported as delivered was acknowledged as `acks` asks, in order and once; an error names
-topic, partition and remedy. May import: protocol, records, core.
+The clients work with Apache Kafka and with Cordwood's own broker. `aio` holds the three asyncio
+clients. `blocking` holds the same three for threads, each on an event loop in its own thread.
+Promises: a record reported as delivered was acknowledged as `acks` requires, in order and once; an
+error names the topic, the partition and the remedy. May import: protocol, records, core.
 """

@@ -1,10 +1,10 @@
-"""The clients for threads: what `aio` has, on a loop in a thread of their own.
+"""Blocking clients for threads: the clients of `aio`, each on an event loop in its own thread.
 
     with cordwood.Producer("127.0.0.1:9092") as producer:
         print(producer.send("orders", b"42 logs", key=b"ada").result())
 
-A producer may be used by many threads at once, a consumer by one at a time. `send` gathers on the
-caller's thread, so that the loop is not troubled once a record.
+A producer is thread-safe. A consumer may be used by one thread at a time. `send` appends on the
+caller's thread, so that the loop does not switch threads for every record.
 """
 
 import ssl
@@ -23,19 +23,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack, cast
 
 from cordwood.client import aio
-from cordwood.client.deliveries import Delivery
-from cordwood.client.described import (
+from cordwood.client.admin.admin_types import (
     ClusterDescription,
     ConfigDescription,
     CreatedTopic,
     LogDirDescription,
     TopicDescription,
 )
-from cordwood.client.lookups import FoundOffset
+from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
+from cordwood.client.consumer.offset_fetcher import FoundOffset
 from cordwood.client.loop_thread import LoopThread
-from cordwood.client.partition_queue import NewBatch
-from cordwood.client.partitioners import Partitioner, by_key
-from cordwood.client.record_set import ConsumedRecord, RecordSet
+from cordwood.client.producer.delivery import Delivery
+from cordwood.client.producer.partition_queue import NewBatch
+from cordwood.client.producer.partitioners import Partitioner, by_key
 from cordwood.client.serializers import Deserializers, K, ReadK, ReadV, Serializers, V
 from cordwood.client.settings import (
     ClientOptions,
@@ -47,14 +47,14 @@ from cordwood.client.settings import (
     options_of,
 )
 from cordwood.core.types import TopicPartition
-from cordwood.records.builder import EncodedRecords
+from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
 if TYPE_CHECKING:
-    from cordwood.client.columns import ColumnBatch
+    from cordwood.client.consumer.column_batches import ColumnBatch
 
-#: How long a producer that was not closed holds up the end of its process.
-_LEAVING_MS: Final = 5_000
+#: Maximum delay of the process exit by a producer that was not closed.
+_EXIT_FLUSH_MS: Final = 5_000
 
 T = TypeVar("T")
 
@@ -66,20 +66,20 @@ class _Client(Protocol):
 
     @property
     def settings(self) -> ClientSettings:
-        """What it was told."""
+        """The client's settings."""
 
     async def start(self) -> None:
-        """Begin on the running loop."""
+        """Start on the running loop."""
 
     async def close(self) -> None:
-        """End it."""
+        """Close the client."""
 
 
-class _Blocking:
-    """What the three have in common: a thread, and an end."""
+class _BlockingClient:
+    """Base of the three clients: the loop thread, and closing."""
 
-    def __init__(self, client: _Client, let_go: Callable[[], _Closing]) -> None:
-        """Start a client; `let_go` ends one that nobody has closed."""
+    def __init__(self, client: _Client, finalize: Callable[[], _Closing]) -> None:
+        """Start a client; `finalize` closes one that its user did not close."""
         self.settings = client.settings
         self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
         try:
@@ -88,7 +88,7 @@ class _Blocking:
             self._thread.end(client.close)
             raise
         self._close = client.close
-        self._let_go = weakref.finalize(self, self._thread.end, let_go)
+        self._finalize = weakref.finalize(self, self._thread.end, finalize)
 
     def __enter__(self) -> Self:
         return self
@@ -97,13 +97,13 @@ class _Blocking:
         self.close()
 
     def close(self) -> None:
-        """End the client and its thread; a producer flushes first."""
-        self._let_go.detach()
+        """Close the client and its thread; a producer flushes first."""
+        self._finalize.detach()
         self._thread.end(self._close)
 
 
-class Producer(_Blocking, Generic[K, V]):
-    """Sends records; `K` and `V` are what its serializers take: bytes and text without any."""
+class Producer(_BlockingClient, Generic[K, V]):
+    """Producer of records; `K` and `V` are its serializers' types, by default bytes or text."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Producer(_Blocking, Generic[K, V]):
         self._producer = aio.Producer(
             bootstrap, serializers=serializers, partitioner=partitioner, tls=tls, **options
         )
-        super().__init__(self._producer, partial(self._producer.close, _LEAVING_MS))
+        super().__init__(self._producer, partial(self._producer.close, _EXIT_FLUSH_MS))
 
     @classmethod
     def from_config(
@@ -128,7 +128,7 @@ class Producer(_Blocking, Generic[K, V]):
         partitioner: Partitioner = by_key,
         tls: ssl.SSLContext | None = None,
     ) -> Self:
-        """Return a producer that is told its options by Kafka's names."""
+        """Return a producer configured by Kafka's setting names."""
         options = cast("ProducerOptions", options_of(ProducerSettings, config))
         return cls(serializers=serializers, partitioner=partitioner, tls=tls, **options)
 
@@ -142,7 +142,7 @@ class Producer(_Blocking, Generic[K, V]):
         timestamp_ms: int | None = None,
         headers: Sequence[Header] = NO_HEADERS,
     ) -> Delivery:
-        """Take a record, waiting for its topic to be known and for room; return its delivery."""
+        """Append a record, waiting for metadata and buffer memory; return its delivery."""
         record = self._producer.record(
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
@@ -151,21 +151,21 @@ class Producer(_Blocking, Generic[K, V]):
     def send_batch(
         self, topic: str, records: EncodedRecords, *, partition: int | None = None
     ) -> Delivery:
-        """Take records that are a batch already; the delivery is that of the first of them."""
+        """Append an encoded batch; the delivery is that of its first record."""
         batch = NewBatch(topic, partition, records)
         return self._producer.offer(batch) or self._thread.run(self._producer.put(batch))
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has, waiting for it to be known."""
+        """Return a topic's partition count, waiting for its metadata."""
         return self._thread.run(self._producer.partition_count(topic))
 
     def flush(self) -> None:
-        """Send what was gathered so far, and wait until it is known what became of it."""
+        """Send everything added so far, and wait until each batch is acknowledged or has failed."""
         self._thread.run(self._producer.flush())
 
 
-class Consumer(_Blocking, Generic[ReadK, ReadV]):
-    """Reads the partitions that it is given; its deserializers make `ReadK` and `ReadV`."""
+class Consumer(_BlockingClient, Generic[ReadK, ReadV]):
+    """Consumer of assigned partitions; `ReadK` and `ReadV` are the types of its deserializers."""
 
     def __init__(
         self,
@@ -186,90 +186,94 @@ class Consumer(_Blocking, Generic[ReadK, ReadV]):
         deserializers: Deserializers[ReadK, ReadV] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> Self:
-        """Return a consumer that is told its options by Kafka's names."""
+        """Return a consumer configured by Kafka's setting names."""
         options = cast("ConsumerOptions", options_of(ConsumerSettings, config))
         return cls(deserializers=deserializers, tls=tls, **options)
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Read these partitions; those that were read before go on where they are."""
+        """Assign partitions; those that were assigned before keep their positions."""
         self._thread.call(lambda: self._consumer.assign(partitions))
 
     def assignment(self) -> tuple[TopicPartition, ...]:
-        """Return what is read."""
+        """Return the assigned partitions."""
         return self._consumer.assignment()
 
     def seek(self, partition: tuple[str, int], offset: int) -> None:
-        """Go on at an offset."""
+        """Set the position of a partition."""
         self._thread.call(lambda: self._consumer.seek(partition, offset))
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
-        """Go on at the first offset that a log has; of all partitions if none is named."""
+        """Set positions to the log start offset, of all partitions if none is given."""
         self._thread.call(lambda: self._consumer.seek_to_beginning(*partitions))
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Go on with what comes from now on; of all partitions if none is named."""
+        """Set positions to the end of the log, of all partitions if none is given."""
         self._thread.call(lambda: self._consumer.seek_to_end(*partitions))
 
     def seek_to_timestamp(self, timestamp_ms: int, *partitions: tuple[str, int]) -> None:
-        """Go on at the first record that is not older; at the end where there is none."""
+        """Set positions to the first record at or after a timestamp, else to the end."""
         self._thread.call(lambda: self._consumer.seek_to_timestamp(timestamp_ms, *partitions))
 
     def pause(self, *partitions: tuple[str, int]) -> None:
-        """Hand out nothing of these until `resume`."""
+        """Return no records of these partitions until `resume`."""
         self._thread.call(lambda: self._consumer.pause(*partitions))
 
     def resume(self, *partitions: tuple[str, int]) -> None:
-        """Go on with these."""
+        """Return records of these partitions again."""
         self._thread.call(lambda: self._consumer.resume(*partitions))
 
     def position(self, partition: tuple[str, int]) -> int:
-        """Return the offset of the next record, once it is known."""
+        """Return the offset of the next record, as soon as it is resolved."""
         return self._thread.run(self._consumer.position(partition))
 
     def beginning_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return the first offset of each log."""
+        """Return the log start offset of each partition."""
         return self._thread.run(self._consumer.beginning_offsets(partitions))
 
     def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return the offset that comes next in each log, as far as this consumer may read."""
+        """Return each partition's next offset, the last stable one under read_committed."""
         return self._thread.run(self._consumer.end_offsets(partitions))
 
     def offsets_for_times(
         self, timestamps_ms: Mapping[tuple[str, int], int]
     ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return the first record that is not older, None where there is none."""
+        """Return the first offset at or after each timestamp, None if there is none."""
         return self._thread.run(self._consumer.offsets_for_times(timestamps_ms))
 
     def poll(
         self, timeout_ms: float = 1_000, *, max_records: int | None = None
     ) -> list[ConsumedRecord[ReadK, ReadV]]:
-        """Return the next records of one partition; none if none came within the time."""
+        """Return the next records of one partition; an empty list after the timeout."""
         return self._thread.run(self._consumer.poll(timeout_ms, max_records=max_records))
 
     def __iter__(self) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
-        """Yield records without an end."""
+        """Yield records forever."""
         while True:
             yield from self.poll()
 
     def columns(
         self, columns: Sequence[str] | None = None, *, timeout_ms: float | None = None
     ) -> Iterator["ColumnBatch"]:
-        """Yield records as Arrow's record batches with their partition, no record being touched.
+        """Yield Arrow record batches with their partition, without creating a Python object per
+        record.
 
-        Ends when nothing came for so long; without a time it does not end.
+        Ends after `timeout_ms` without records; without a timeout it does not end.
         """
         return self._each(self._consumer.columns(columns, timeout_ms=timeout_ms))
 
-    def record_sets(self, *, timeout_ms: float | None = None) -> Generator[RecordSet, None, None]:
-        """Yield what fetches bring, for who decodes it: its end tells how far the log was read.
+    def record_sets(
+        self, *, timeout_ms: float | None = None
+    ) -> Generator[CompletedFetch, None, None]:
+        """Yield completed fetches, for callers that decode them themselves.
 
-        So whoever wants to stop at an offset sees when it is reached, also where no record is left
-        before it. Ends as `columns` does.
+        `CompletedFetch.end` tracks how far the log was read, even where no record is left. A caller
+        that stops at an offset can therefore detect that the offset is reached. Ends as `columns`
+        does.
         """
         return self._each(self._consumer.record_sets(timeout_ms=timeout_ms))
 
     def _each(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-        """Yield what comes on the loop."""
+        """Yield the items of an asynchronous generator on the loop."""
 
         async def following() -> T | None:
             return await anext(items, None)
@@ -281,8 +285,8 @@ class Consumer(_Blocking, Generic[ReadK, ReadV]):
             self._thread.run(items.aclose())
 
 
-class Admin(_Blocking):
-    """Asks the brokers of a cluster to change it, or to tell of it."""
+class Admin(_BlockingClient):
+    """Admin client of one cluster."""
 
     def __init__(
         self,
@@ -298,15 +302,15 @@ class Admin(_Blocking):
     def from_config(
         cls, config: Mapping[str, object], *, tls: ssl.SSLContext | None = None
     ) -> Self:
-        """Return a client that is told its options by Kafka's names."""
+        """Return an admin client configured by Kafka's setting names."""
         return cls(tls=tls, **cast("ClientOptions", options_of(ClientSettings, config)))
 
     def list_topics(self, *, with_internal: bool = False) -> list[str]:
-        """Return the names of all topics, in their order."""
+        """Return the names of all topics, sorted."""
         return self._thread.run(self._admin.list_topics(with_internal=with_internal))
 
     def describe_topics(self, names: Iterable[str]) -> list[TopicDescription]:
-        """Return what the cluster has of these topics."""
+        """Return the metadata of these topics."""
         return self._thread.run(self._admin.describe_topics(names))
 
     def create_topic(
@@ -319,7 +323,7 @@ class Admin(_Blocking):
         configs: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> CreatedTopic:
-        """Create a topic: -1 is the broker's default; `assignments` are brokers by partition."""
+        """Create a topic; -1: the broker's default; `assignments`: broker ids by partition."""
         return self._thread.run(
             self._admin.create_topic(
                 name,
@@ -332,15 +336,15 @@ class Admin(_Blocking):
         )
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic with everything in it."""
+        """Delete a topic and its data."""
         self._thread.run(self._admin.delete_topic(name))
 
     def create_partitions(self, topic: str, total: int, *, validate_only: bool = False) -> None:
-        """Give a topic more partitions, so that it has `total` of them."""
+        """Increase a topic's partition count to `total`."""
         self._thread.run(self._admin.create_partitions(topic, total, validate_only=validate_only))
 
     def describe_cluster(self) -> ClusterDescription:
-        """Return the cluster's id, its brokers and its controller."""
+        """Return the cluster id, the brokers and the controller."""
         return self._thread.run(self._admin.describe_cluster())
 
     def describe_log_dirs(self, node_id: int) -> list[LogDirDescription]:
@@ -350,9 +354,9 @@ class Admin(_Blocking):
     def describe_configs(
         self, resource: tuple[str, str], *, keys: Sequence[str] | None = None
     ) -> ConfigDescription:
-        """Return the settings of a resource, ("topic", "orders") or ("broker", "1") say.
+        """Return the settings of a resource, such as ("topic", "orders") or ("broker", "1").
 
-        An empty name is all brokers together.
+        The empty broker name stands for the cluster-wide broker defaults.
         """
         return self._thread.run(self._admin.describe_configs(resource, keys=keys))
 
@@ -366,7 +370,10 @@ class Admin(_Blocking):
         reset: Iterable[str] = (),
         validate_only: bool = False,
     ) -> None:
-        """Change single settings, or add to and take from lists; `reset` ones get their default."""
+        """Alter single settings (Java: `incrementalAlterConfigs`).
+
+        `append` and `subtract` edit list values; `reset` restores defaults.
+        """
         self._thread.run(
             self._admin.alter_configs(
                 resource,
@@ -379,11 +386,14 @@ class Admin(_Blocking):
         )
 
     def delete_records(self, offsets: Mapping[tuple[str, int], int]) -> dict[TopicPartition, int]:
-        """Delete what lies before each offset, -1 being the end; return where the logs start."""
+        """Delete all records before each offset; return the new log start offsets.
+
+        Offset -1 stands for the high watermark.
+        """
         return self._thread.run(self._admin.delete_records(offsets))
 
     def list_offsets(
         self, timestamps: Mapping[tuple[str, int], int]
     ) -> dict[TopicPartition, FoundOffset]:
-        """Return offsets by time; `lookups` names the places that stand for times: EARLIEST …"""
+        """Return offsets by timestamp, EARLIEST, LATEST or MAX_TIMESTAMP (`offset_fetcher`)."""
         return self._thread.run(self._admin.list_offsets(timestamps))

@@ -1,8 +1,8 @@
-"""An event loop in a thread of its own, for a client or a broker that is used from other threads.
+"""Event loop in its own thread, for a client or a broker that other threads use.
 
-It ends with its owner: when that is closed, when nobody holds it any more, or when the process
-exits, whichever comes first. A forked child has the owner's memory and not its thread, so there it
-is refused by name instead of waiting for ever.
+The thread ends when its owner is closed, when the owner is garbage-collected, or when the process
+exits, whichever comes first. A forked child has the owner's memory but not its thread. A call in
+such a child raises InvalidRequestError instead of waiting forever.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """A loop that runs until `end`; `owner` is what errors call the one that it is for."""
+    """Event loop that runs until `end`; error messages call its user `owner`."""
 
     def __init__(self, name: str, *, owner: str = "client") -> None:
         self._owner = owner
@@ -28,7 +28,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[object, object, T]) -> T:
-        """Do work on the loop, and wait for it; what interrupts the wait ends the work."""
+        """Run a coroutine on the loop and wait; an interrupted wait cancels the coroutine."""
         if not self._is_mine or self._loop.is_closed():
             work.close()
             raise InvalidRequestError(
@@ -44,7 +44,7 @@ class LoopThread:
             raise
 
     def call(self, call: Callable[[], T]) -> T:
-        """Make a call on the loop, and wait for it."""
+        """Call a function on the loop thread and wait for its result."""
 
         async def made() -> T:
             return call()
@@ -52,10 +52,10 @@ class LoopThread:
         return self.run(made())
 
     def end(self, last: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Do one last thing and stop."""
+        """Run one last coroutine, then stop the loop and join the thread."""
         if not self._is_mine or self._loop.is_closed():
             return
-        if threading.current_thread() is self._thread:  # let go of by its own loop
+        if threading.current_thread() is self._thread:  # a finalizer that runs on the loop itself
             self._loop.create_task(last()).add_done_callback(lambda _: self._loop.stop())
             return
         try:
@@ -73,7 +73,7 @@ class LoopThread:
         try:
             self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            with suppress(RuntimeError):  # from Python 3.12 on nothing is joined at the exit
+            with suppress(RuntimeError):  # Python 3.12+ starts no thread at exit
                 self._loop.run_until_complete(self._loop.shutdown_default_executor())
         finally:
             self._loop.close()

@@ -1,6 +1,7 @@
-"""From values to the bytes of keys and values, and back. Any function that does so will do.
+"""Serializers and deserializers of keys and values (Java: `Serializer`, `Deserializer`).
 
-None is never given to one: it stays null, which as a value says that the key is deleted.
+Any function from value to bytes, or back, is accepted. None is never passed to such a function: a
+null key or value stays null, and a null value is a tombstone.
 """
 
 import json
@@ -12,9 +13,9 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import SettingError
 
 Plain: TypeAlias = Buffer | str
-"""What needs no serializer: bytes as they are, text as UTF-8."""
+"""Values that need no serializer: bytes, and text that is written as UTF-8."""
 
-if TYPE_CHECKING:  # Python 3.11 knows no defaults, and needs none
+if TYPE_CHECKING:  # Python 3.11 has no type variable defaults
     from typing_extensions import TypeVar
 
     K = TypeVar("K", default=Plain)
@@ -30,7 +31,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Serializers(Generic[K, V]):
-    """How a producer writes keys and values."""
+    """Functions with which a producer encodes keys and values."""
 
     key: Callable[[K], bytes]
     value: Callable[[V], bytes]
@@ -38,14 +39,14 @@ class Serializers(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class Deserializers(Generic[ReadK, ReadV]):
-    """How a consumer reads keys and values."""
+    """Functions with which a consumer decodes keys and values."""
 
     key: Callable[[bytes], ReadK]
     value: Callable[[bytes], ReadV]
 
 
 def plain(value: Plain) -> bytes:
-    """Return bytes as they are, and text as UTF-8."""
+    """Return bytes unchanged, and text as UTF-8."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
@@ -55,27 +56,27 @@ def plain(value: Plain) -> bytes:
     raise SettingError(
         f"a {type(value).__name__} is neither bytes nor text",
         key="serializers",
-        remedy="give the producer Serializers, with a function that makes bytes of it",
+        remedy="give the producer Serializers with a function that encodes it",
     )
 
 
 def as_is(data: bytes) -> bytes:
-    """Return the bytes."""
+    """Return the bytes unchanged."""
     return data
 
 
 def text(data: bytes) -> str:
-    """Return bytes as the text that they are in UTF-8."""
+    """Decode bytes as UTF-8."""
     return data.decode()
 
 
 def to_json(value: object) -> bytes:
-    """Return a value as JSON."""
+    """Encode a value as JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def from_json(data: bytes) -> object:
-    """Return the value that JSON stands for."""
+    """Decode JSON."""
     value: object = json.loads(data)
     return value
 

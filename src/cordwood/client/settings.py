@@ -1,10 +1,11 @@
-"""The settings of the clients, each declared once: an option is Kafka's name with underscores.
+"""Client settings; an option is Kafka's setting name with underscores (Java: `ProducerConfig`,
+...).
 
     Producer("127.0.0.1:9092", linger_ms=20)
     Producer.from_config({"bootstrap.servers": "127.0.0.1:9092", "linger.ms": "20"})
 
-Both ways end in the same frozen value, held against the same declaration. The `…Options` repeat the
-names for the type checker, which cannot take keywords from a dataclass.
+Both forms give the same frozen value, validated by the same declaration. The `…Options` classes
+repeat the names for the type checker, which cannot derive keywords from a dataclass.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +17,11 @@ from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import (
     Setting,
+    SettingSource,
+    SettingSynonym,
     SettingTable,
     SettingType,
     SettingValue,
-    Source,
-    Synonym,
     text_of,
     texts_of,
 )
@@ -64,53 +65,53 @@ _BOOTSTRAP: Final = Setting(
     name="bootstrap.servers",
     type=SettingType.LIST,
     default=(),
-    doc="Brokers to begin with, as host:port; the others are learnt from them.",
+    doc="Brokers for the first connection, as host:port; metadata lists the others.",
 )
 _LEVEL: Final = Setting(
     name="compression.level",
     type=SettingType.INT,
     default=None,
-    doc="The codec's own level; Kafka's default where it is left out.",
-    synonyms=tuple(Synonym(f"compression.{name}.level") for name in ("gzip", "lz4", "zstd")),
+    doc="The codec's compression level; by default Kafka's default for the codec.",
+    synonyms=tuple(SettingSynonym(f"compression.{name}.level") for name in ("gzip", "lz4", "zstd")),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """What every client is told: whom to ask, and how long to wait."""
+    """Settings of every client: bootstrap servers, timeouts and backoff."""
 
     bootstrap_servers: str | Sequence[str] = cast("tuple[str, ...]", _option(_BOOTSTRAP))
-    client_id: str = _word("client.id", "cordwood", "What brokers call the client in their logs.")
+    client_id: str = _word("client.id", "cordwood", "Client name in the brokers' logs and quotas.")
     security_protocol: str = _word(
         "security.protocol",
         "PLAINTEXT",
-        "SSL encrypts, with the machine's certificates unless `tls` is given.",
+        "SSL encrypts; `tls` replaces the system's certificates.",
         one_of=("PLAINTEXT", "SSL"),
     )
     request_timeout_ms: int = _number(
         "request.timeout.ms",
         30_000,
-        "How long an answer may take before its connection is given up.",
+        "Maximum wait for a response; then the connection is closed.",
     )
     socket_connection_setup_timeout_ms: int = _number(
-        "socket.connection.setup.timeout.ms", 10_000, "How long connecting to a broker may take."
+        "socket.connection.setup.timeout.ms", 10_000, "Timeout of connecting to a broker."
     )
     default_api_timeout_ms: int = _number(
-        "default.api.timeout.ms", 60_000, "How long a call may take, all its retries included."
+        "default.api.timeout.ms", 60_000, "Timeout of a call, including its retries."
     )
     retry_backoff_ms: int = _number(
-        "retry.backoff.ms", 100, "The first pause before a retry; each later one is twice as long."
+        "retry.backoff.ms", 100, "First retry backoff; each later one is twice as long."
     )
     retry_backoff_max_ms: int = _number(
-        "retry.backoff.max.ms", 1_000, "The longest pause before a retry."
+        "retry.backoff.max.ms", 1_000, "Upper limit of the retry backoff."
     )
     metadata_max_age_ms: int = _number(
-        "metadata.max.age.ms", 300_000, "After how long leaders are asked for without an occasion."
+        "metadata.max.age.ms", 300_000, "Interval of metadata refreshes without any error."
     )
     receive_message_max_bytes: int = _number(
         "receive.message.max.bytes",
         104_857_600,
-        "The largest answer that is taken.",
+        "Maximum size of a response.",
         at_least=1_000,
     )
 
@@ -124,11 +125,13 @@ class ClientSettings:
                 setting.parse(text)
             elif setting.default is not None:
                 raise SettingError(
-                    f"setting {setting.name} is None", key=setting.name, remedy="leave it out"
+                    f"setting {setting.name} is None", key=setting.name, remedy="omit it"
                 )
         if not self.bootstrap_servers:
             raise SettingError(
-                "no broker is given", key="bootstrap.servers", remedy="name one as host:port"
+                "no bootstrap server given",
+                key="bootstrap.servers",
+                remedy="give at least one host:port",
             )
 
 
@@ -136,121 +139,123 @@ T = TypeVar("T")
 S = TypeVar("S", bound=ClientSettings)
 
 
-def settings_of(kind: type[S], options: Mapping[str, object], *, beside: Sequence[str]) -> S:
-    """Return the settings of a client's keywords, which also has those `beside`.
+def settings_of(kind: type[S], options: Mapping[str, object], *, other_options: Sequence[str]) -> S:
+    """Return the settings given by keywords; `other_options` are keywords of the caller itself.
 
-    TypeError for a keyword that is none, as Python has it, with the nearest that is one.
+    TypeError for an unknown keyword, as in Python, with the nearest known one.
     """
     known = [attribute_of(setting.name) for setting in _settings(kind)]
     for name in options:
         if name not in known:
-            near = get_close_matches(name, sorted({*known, *beside}), n=1)
+            near = get_close_matches(name, sorted({*known, *other_options}), n=1)
             remedy = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"there is no option {name!r}{remedy}")
+            raise TypeError(f"unknown option {name!r}{remedy}")
     return kind(**cast("ClientOptions", options))
 
 
 def options_of(kind: type[ClientSettings], config: Mapping[str, object]) -> dict[str, object]:
-    """Return what Kafka's names give, as options; a name that is unknown is refused."""
+    """Return settings given by Kafka's names as options; SettingError for an unknown name."""
     table = SettingTable(_settings(kind))
     table.refuse_unknown(config)
     texts = texts_of(cast("Mapping[str, SettingValue]", config))
-    resolved = table.resolve([Source("config", texts)])
+    resolved = table.resolve([SettingSource("config", texts)])
     return {attribute_of(name): each.value for name, each in resolved.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerSettings(ClientSettings):
-    """What a producer is told beside that."""
+    """Settings of a producer."""
 
     acks: str = _word(
         "acks",
         "all",
-        "Who has to have a record: nobody, its leader, all in sync.",
+        "Required acknowledgements: none, the leader, all in-sync replicas.",
         one_of=("0", "1", "all", "-1"),
     )
     enable_idempotence: bool = _flag(
         "enable.idempotence",
-        "Every record once and in order, whatever is sent again.",
+        "Retries write every record exactly once and in order.",
         default=True,
     )
-    linger_ms: int = _number("linger.ms", 5, "How long a batch waits for more records.")
-    batch_size: int = _number("batch.size", 16_384, "How many bytes a batch has, uncompressed.")
+    linger_ms: int = _number("linger.ms", 5, "Time that a batch waits for more records.")
+    batch_size: int = _number("batch.size", 16_384, "Maximum uncompressed bytes of a batch.")
     buffer_memory: int = _number(
-        "buffer.memory", 33_554_432, "How many bytes of records may wait.", at_most=INT64_MAX
+        "buffer.memory", 33_554_432, "Maximum bytes of buffered records.", at_most=INT64_MAX
     )
     max_request_size: int = _number(
-        "max.request.size", 1_048_576, "The largest record, and the most bytes of a request."
+        "max.request.size", 1_048_576, "Maximum size of a record, and of a request."
     )
     max_in_flight_requests_per_connection: int = _number(
         "max.in.flight.requests.per.connection",
         5,
-        "Requests a broker may be given at once.",
+        "Maximum requests in flight per broker.",
         at_least=1,
     )
     delivery_timeout_ms: int = _number(
-        "delivery.timeout.ms", 120_000, "After how long a record is given up."
+        "delivery.timeout.ms", 120_000, "Timeout of a record, including its retries."
     )
     max_block_ms: int = _number(
         "max.block.ms",
         60_000,
-        "How long `send` waits for a topic to be known, or for memory.",
+        "Maximum time that `send` waits for metadata or buffer memory.",
         at_most=INT64_MAX,
     )
-    compression_type: str = _word("compression.type", "none", "The codec.", one_of=CODECS)
+    compression_type: str = _word("compression.type", "none", "Compression codec.", one_of=CODECS)
     compression_level: int | None = cast("int | None", _option(_LEVEL))
 
     def __post_init__(self) -> None:
-        # By name: a dataclass with slots is another class than the one that `super` would know.
+        # By name: a dataclass with slots is not the class that `super` is bound to.
         ClientSettings.__post_init__(self)
         if not self.enable_idempotence:
             return
         if self.acks not in {"all", "-1"}:
             raise SettingError(
-                f"acks={self.acks} cannot give idempotence",
+                f"acks={self.acks} excludes idempotence",
                 key="acks",
-                remedy="choose acks=all, or enable_idempotence=False",
+                remedy="set acks=all, or enable_idempotence=False",
             )
         if self.max_in_flight_requests_per_connection > 5:
             raise SettingError(
-                "brokers remember five batches of an idempotent producer",
+                "brokers keep the last five batches of an idempotent producer",
                 key="max.in.flight.requests.per.connection",
-                remedy="choose at most 5, or enable_idempotence=False",
+                remedy="set at most 5, or enable_idempotence=False",
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSettings(ClientSettings):
-    """What a consumer is told beside that."""
+    """Settings of a consumer."""
 
     isolation_level: str = _word(
         "isolation.level",
         "read_uncommitted",
-        "Whether aborted records are read.",
+        "Whether records of open and aborted transactions are read.",
         one_of=ISOLATIONS,
     )
     auto_offset_reset: str = _word(
         "auto.offset.reset",
         "latest",
-        "Where to begin without a position, or with a lost one.",
+        "Start position without a valid offset.",
         one_of=RESETS,
     )
-    check_crcs: bool = _flag("check.crcs", "Whether checksums are checked.", default=True)
-    fetch_min_bytes: int = _number("fetch.min.bytes", 1, "What a broker waits for.")
-    fetch_max_bytes: int = _number("fetch.max.bytes", 52_428_800, "The most of one answer.")
+    check_crcs: bool = _flag("check.crcs", "Verify the checksums of batches.", default=True)
+    fetch_min_bytes: int = _number(
+        "fetch.min.bytes", 1, "Bytes that a broker waits for before it responds."
+    )
+    fetch_max_bytes: int = _number("fetch.max.bytes", 52_428_800, "Maximum bytes of a response.")
     max_partition_fetch_bytes: int = _number(
-        "max.partition.fetch.bytes", 1_048_576, "The most of one partition in an answer."
+        "max.partition.fetch.bytes", 1_048_576, "Maximum bytes of one partition in a response."
     )
     fetch_max_wait_ms: int = _number(
-        "fetch.max.wait.ms", 500, "How long a broker waits for `fetch.min.bytes`."
+        "fetch.max.wait.ms", 500, "Time that a broker waits for `fetch.min.bytes`."
     )
     max_poll_records: int = _number(
-        "max.poll.records", 500, "The most records that a poll returns.", at_least=1
+        "max.poll.records", 500, "Maximum records that a poll returns.", at_least=1
     )
 
 
 class ClientOptions(TypedDict, total=False):
-    """Options of every client, by keyword."""
+    """Keyword options of every client."""
 
     bootstrap_servers: str | Sequence[str]
     client_id: str
@@ -265,7 +270,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class ProducerOptions(ClientOptions, total=False):
-    """Options of a producer, by keyword."""
+    """Keyword options of a producer."""
 
     acks: str
     enable_idempotence: bool
@@ -281,7 +286,7 @@ class ProducerOptions(ClientOptions, total=False):
 
 
 class ConsumerOptions(ClientOptions, total=False):
-    """Options of a consumer, by keyword."""
+    """Keyword options of a consumer."""
 
     isolation_level: str
     auto_offset_reset: str
@@ -294,18 +299,18 @@ class ConsumerOptions(ClientOptions, total=False):
 
 
 def attribute_of(name: str) -> str:
-    """Return what Python calls a setting of Kafka's name."""
+    """Return the option name of a Kafka setting name."""
     return name.replace(".", "_")
 
 
 def shared_options(config: Mapping[str, T]) -> dict[str, T]:
-    """Return those options of a client, by Kafka's names, that every kind of client knows."""
+    """Return the entries, by Kafka's names, that every kind of client accepts."""
     known = ClientOptions.__annotations__
     return {name: value for name, value in config.items() if attribute_of(name) in known}
 
 
 def _servers_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the brokers of a list, which may be one text with commas."""
+    """Return the bootstrap servers of a list, or of a string with commas."""
     parts = given.split(",") if isinstance(given, str) else given
     return tuple(part.strip() for part in parts if part.strip())
 

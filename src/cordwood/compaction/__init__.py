@@ -1,9 +1,10 @@
-"""Compaction: of each key the last record stays, exactly; what went, and what stayed, is proven.
+"""Log compaction: exact, so that the last record of each key stays, and verified.
 
-    choosing, grouping ──► plan ──► survey ──► key map ──► rewrite ──► verify ──► swap
-    which log, up to       values   headers,   last record  .cleaned    before     by the log's
-    where, in which groups          fates      of each key  segments    and after  owner alone
+    candidates ──► plan ──► survey ──► key map ──► rewrite ──► verify ──► swap
+    which log,     values   headers,   last record  .cleaned    before     by the log's
+    from, to                retention  of each key  segments    and after  owner alone
 
-One engine for the broker, the command line and distributed work: it reads segments, writes new ones
-beside them, and knows nothing of a broker. Nothing that was there is changed until the swap.
+One engine for the broker, the command line and distributed work: it reads segments and writes new
+ones next to them, without any dependency on the broker. The files of the log change only in the
+swap.
 """

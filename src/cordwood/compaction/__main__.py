@@ -1,6 +1,6 @@
-"""The process that a `ProcessRunner` starts, on this machine, with less priority than it has.
+"""The process that a `ProcessRunner` starts, on the same machine, at a lower priority.
 
-python -m cordwood.compaction DESCRIPTOR    of the line between them
+python -m cordwood.compaction DESCRIPTOR    of the pipe between them
 """
 
 import os
@@ -10,14 +10,20 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Final
 
-from cordwood.compaction.process import Ground, serve
+from cordwood.compaction.runner.worker_process import serve
 from cordwood.core.system import SystemClock, SystemFiles, ThreadWorker
 
-#: A tenth of the processor's time where others want all of it.
+#: With this niceness the process gets about a tenth of a busy processor.
 NICENESS: Final = 10
 
 if __name__ == "__main__":
     os.nice(NICENESS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, and meant for the broker
-    ground = Ground(SystemFiles(), SystemClock(), ThreadWorker(1), end=partial(os._exit, 0))
-    serve(Connection(int(sys.argv[1])), ground)
+    # Ctrl-C in a terminal goes to all its processes; only the broker is to handle it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve(
+        Connection(int(sys.argv[1])),
+        SystemFiles(),
+        clock=SystemClock(),
+        worker=ThreadWorker(1),
+        on_disconnect=partial(os._exit, 0),
+    )

@@ -1,18 +1,48 @@
-"""What a pass did, in numbers that others can check: printed, kept, and compared by `verify`."""
+"""The certificate of a pass: its results in numbers, to be printed, stored, and verified."""
 
 import json
 from dataclasses import asdict, dataclass
 
-from cordwood.compaction.engine import Counts
+
+@dataclass(slots=True)
+class PassCounts:
+    """Totals of a rewrite (Kafka: `CleanerStats`); all are sums, except `stream`.
+
+    Records are the numbered ones; markers are the records of control batches. Of the batches kept,
+    some are copied, some emptied, and the others rewritten. `superseded` records have an erased
+    key, or a later record has their key. `unkeyed` comes from the key map: marks do not show
+    whether a record has a key, so a rewrite counts these records as superseded.
+
+    `stream` is a hash over offset, timestamp, key, value and headers of all kept records, in order.
+    It does not depend on batching or compression.
+    """
+
+    batches_read: int = 0
+    batches_kept: int = 0
+    batches_copied: int = 0
+    batches_emptied: int = 0
+    bytes_read: int = 0
+    bytes_kept: int = 0
+    records_read: int = 0
+    records_kept: int = 0
+    superseded: int = 0
+    unkeyed: int = 0
+    tombstones_kept: int = 0
+    tombstones_dropped: int = 0
+    aborted: int = 0
+    markers_kept: int = 0
+    markers_dropped: int = 0
+    stream: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """Made of a plan and what the rewrite has counted. Times and offsets are the plan's.
+    """The plan's times and offsets, and the counts of the rewrite.
 
-    `keys` counts distinct keys among dirty records. `verified` says how: "all keys", "a sample of
-    the keys, seed" and which, or "no". `seed` is the job's: by it the same keys are the sample
-    again. `erased_keys` are seals (`erasing`), for whoever gave the keys to add.
+    `keys` counts distinct keys among dirty records. `verified` is the extent of the verification:
+    "all keys", "a sample of the keys, seed" with the seed, or "no". `seed` is the job's; with it a
+    verification selects the same sample again. `erased_keys` are seals (`key_erasure`); the caller
+    who supplied the keys adds them.
     """
 
     partition: str
@@ -23,13 +53,13 @@ class Certificate:
     segments_after: int
     keys: int
     ranges: int
-    counts: Counts
+    counts: PassCounts
     erased_keys: tuple[str, ...] = ()
     verified: str = "no"
     seed: int = 0
 
     def to_json(self) -> str:
-        """Return the same as a JSON object; the stream's hash in hexadecimal digits."""
+        """Return the certificate as a JSON object; the stream hash in hexadecimal digits."""
         fields = asdict(self)
         fields["counts"]["stream"] = f"{self.counts.stream:016x}"
         return json.dumps(fields)

@@ -1,6 +1,6 @@
-"""What every package stands on: types, errors, binary primitives, settings, ports.
+"""Foundation of every package: types, errors, binary primitives, settings and ports.
 
-Promises: values and pure functions only, and no input or output but in `system`, which holds the
-operating-system versions of the ports.
-May import: nothing of Cordwood; a CRC-32C wheel in `binary`.
+Promises: values and pure functions only; input and output happen only in `system`, which implements
+the ports on the operating system. May import: no other package of Cordwood; a CRC-32C wheel in
+`binary`.
 """

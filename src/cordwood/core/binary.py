@@ -1,14 +1,14 @@
-"""Varints and checksums, as pure functions over buffers.
+"""Varints and checksums, as pure functions over buffers (Kafka: `ByteUtils`, `Crc32C`).
 
     varint      zigzag, then groups of 7 bits, lowest first; bit 7 set on every byte but the last
-    zigzag      0, -1, 1, -2, ... become 0, 1, 2, 3, ...: small stays short, whatever the sign
+    zigzag      0, -1, 1, -2, ... become 0, 1, 2, 3, ...: small absolute values stay short
     example     300 -> zigzag 600 = 0b100_1011000 -> 0xd8 0x04
 
-A varint has at most 5 bytes, a varlong at most 10. Bits of the last byte beyond the 32nd (64th) are
-dropped, as Kafka does, so that both read the same number from the same bytes.
+A varint has at most 5 bytes, a varlong at most 10. Bits of the last byte above the 32nd (64th) are
+dropped, as in Kafka, so that both implementations read the same number from the same bytes.
 
-Readers take a buffer, the position to read at and the end they may not pass, with
-`0 <= position` and `end <= len(data)`; they return the value and the position after it.
+Readers take a buffer, the position to read at and the end of the range, with `0 <= position` and
+`end <= len(data)`. They return the value and the position after it.
 """
 
 import zlib
@@ -23,7 +23,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 
 def _crc32c_of_extension() -> Callable[[Buffer, int], int]:
-    """Load the fast wheel's extension by itself: its package imports what takes 20 ms."""
+    """Load the fast wheel's extension directly: the import of its package takes 20 ms."""
     package = find_spec("crc32c")
     spec = package and PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations)
     if spec is None or spec.loader is None:
@@ -40,7 +40,7 @@ except ImportError:
     import google_crc32c
 
     def _crc32c(data: Buffer, value: int) -> int:
-        """Adapt the wheel that takes its arguments the other way round, and only bytes."""
+        """Adapt the slower wheel, which takes its arguments in reverse order and only bytes."""
         return int(google_crc32c.extend(value, bytes(data)))
 
 
@@ -54,27 +54,27 @@ UINT64_MAX: Final = (1 << 64) - 1
 VARINT_MAX_SIZE: Final = 5
 VARLONG_MAX_SIZE: Final = 10
 
-_READY_BELOW: Final = 1 << 13  # what two bytes hold
+_CACHED_BELOW: Final = 1 << 13  # two bytes
 
 
 def bytes_view(data: Buffer) -> memoryview:
-    """Return `data` as unsigned bytes; views of Arrow's buffers, say, are of signed ones."""
+    """Return `data` as unsigned bytes; views of Arrow buffers, for example, are signed."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
-    """Return the CRC-32C (Castagnoli) of `data`, continuing from `value`: v2 batches use it."""
+    """Return the CRC-32C (Castagnoli) of `data`, continued from `value`; used by v2 batches."""
     return _crc32c(data, value)
 
 
 def crc32(data: Buffer, value: int = 0) -> int:
-    """Return the CRC-32 (IEEE) of `data`, continuing from `value`: v0 and v1 messages use it."""
+    """Return the CRC-32 (IEEE) of `data`, continued from `value`; used by v0 and v1 messages."""
     return zlib.crc32(data, value)
 
 
 def read_varint(data: Buffer, position: int, end: int) -> tuple[int, int]:
-    """Read a signed number of 32 bits."""
+    """Read a signed 32-bit number."""
     if position < end and (first := data[position]) < 0x80:
         return (first >> 1) ^ -(first & 1), position + 1
     raw, after = _read_groups(data, position, end, longest=VARINT_MAX_SIZE)
@@ -83,7 +83,7 @@ def read_varint(data: Buffer, position: int, end: int) -> tuple[int, int]:
 
 
 def read_varlong(data: Buffer, position: int, end: int) -> tuple[int, int]:
-    """Read a signed number of 64 bits."""
+    """Read a signed 64-bit number."""
     if position < end and (first := data[position]) < 0x80:
         return (first >> 1) ^ -(first & 1), position + 1
     raw, after = _read_groups(data, position, end, longest=VARLONG_MAX_SIZE)
@@ -92,47 +92,34 @@ def read_varlong(data: Buffer, position: int, end: int) -> tuple[int, int]:
 
 
 def read_unsigned_varint(data: Buffer, position: int, end: int) -> tuple[int, int]:
-    """Read an unsigned number of 32 bits, which is not zigzagged."""
+    """Read an unsigned 32-bit number, which is not zigzagged."""
     raw, after = _read_groups(data, position, end, longest=VARINT_MAX_SIZE)
     return raw & UINT32_MAX, after
 
 
-def read_unsigned_varlong(data: Buffer, position: int, end: int) -> tuple[int, int]:
-    """Read an unsigned number of 64 bits, which is not zigzagged."""
-    raw, after = _read_groups(data, position, end, longest=VARLONG_MAX_SIZE)
-    return raw & UINT64_MAX, after
-
-
 def append_varint(out: bytearray, value: int) -> None:
-    """Append a signed number of 32 bits."""
+    """Append a signed 32-bit number."""
     if not INT32_MIN <= value <= INT32_MAX:
         raise _does_not_fit(value, len(out), "a signed number of 32 bits")
     _append_groups(out, (value << 1) ^ (value >> 31))
 
 
 def append_varlong(out: bytearray, value: int) -> None:
-    """Append a signed number of 64 bits."""
+    """Append a signed 64-bit number."""
     if not INT64_MIN <= value <= INT64_MAX:
         raise _does_not_fit(value, len(out), "a signed number of 64 bits")
     _append_groups(out, (value << 1) ^ (value >> 63))
 
 
 def append_unsigned_varint(out: bytearray, value: int) -> None:
-    """Append an unsigned number of 32 bits."""
+    """Append an unsigned 32-bit number."""
     if not 0 <= value <= UINT32_MAX:
         raise _does_not_fit(value, len(out), "an unsigned number of 32 bits")
     _append_groups(out, value)
 
 
-def append_unsigned_varlong(out: bytearray, value: int) -> None:
-    """Append an unsigned number of 64 bits."""
-    if not 0 <= value <= UINT64_MAX:
-        raise _does_not_fit(value, len(out), "an unsigned number of 64 bits")
-    _append_groups(out, value)
-
-
-class ReadyVarints(dict[int, bytes]):
-    """Signed numbers as bytes: those of common numbers are made once and kept."""
+class CachedVarints(dict[int, bytes]):
+    """Cache of encoded signed numbers; numbers up to two bytes are encoded once."""
 
     def __init__(self, append: Callable[[bytearray, int], None]) -> None:
         super().__init__()
@@ -142,7 +129,7 @@ class ReadyVarints(dict[int, bytes]):
         out = bytearray()
         self._append(out, number)
         made = bytes(out)
-        if -1 <= number < _READY_BELOW:
+        if -1 <= number < _CACHED_BELOW:
             self[number] = made
         return made
 

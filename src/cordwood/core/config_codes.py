@@ -1,4 +1,4 @@
-"""Kafka's numbers for configurations: of what they are, whence a value is, and of which type."""
+"""Wire codes of configurations: resource types, value sources and value types."""
 
 from enum import IntEnum
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from cordwood.core.settings import SettingType
 
 
 class ResourceType(IntEnum):
-    """What has a configuration."""
+    """Kind of resource that has a configuration (Kafka: `ConfigResource.Type`)."""
 
     TOPIC = 2
     BROKER = 4
@@ -18,7 +18,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Whence a value is."""
+    """Origin of a configuration value (Kafka: `ConfigSource`)."""
 
     DYNAMIC_TOPIC = 1
     DYNAMIC_BROKER = 2

@@ -1,338 +1,358 @@
-"""The ports: what Cordwood asks of the world, as protocols with their contracts.
+"""Ports: protocols with contracts for everything that is not a pure function.
 
-    Clock           what time is it
-    Scheduler       call me later
-    Files           bytes that outlive the process; OpenFile, Slice and FileLock come from it
-    SegmentSource   the files of one partition to be read, in a directory or what looks like one
-    Worker          do what blocks somewhere else
-    Random          chance
-    MetadataStore   what a cluster knows of itself, as a small tree of versioned values
+    Clock           wall clock and monotonic time
+    Scheduler       timers
+    Files           file system; OpenFile, Slice and FileLock come from it
+    SegmentSource   files of one partition for reading, from a directory or an equivalent
+    Worker          threads for blocking calls
+    Random          random source
+    MetadataStore   cluster metadata as a small tree of versioned values
 
-Each has an operating-system version in `core.system` and an in-memory one in `testing`, held to the
-same conformance suite; a source of segments is made from either kind of files. Nothing here is
-awaited: what blocks goes through `Worker`. Failures of the operating system are `OSError` with its
-`errno`; the caller, who knows the subject, translates.
+Each port has an implementation on the operating system in `core.system` and one in memory in
+`testing`. Both pass the same conformance suite. A source of segments is built on either kind of
+files. No port is asynchronous: blocking calls go through `Worker`. Failures of the operating system
+are `OSError` with its `errno`; the caller translates them, because it has the subject.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from cordwood.core.binary import Buffer
-from cordwood.core.nodes import Node, NodeChange
 from cordwood.core.types import TimestampMs
+from cordwood.core.znodes import ZNode, ZNodeChange
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Clock(Protocol):
-    """What time it is. Never blocks; any thread may ask."""
+    """Wall clock and monotonic time. Thread-safe; never blocks."""
 
     def now_ms(self) -> TimestampMs:
-        """Return the wall clock in milliseconds since 1970. It may jump, backwards too."""
+        """Return the wall clock in milliseconds since 1970. It may jump, also backwards."""
 
     def monotonic_ms(self) -> float:
-        """Return milliseconds since an unknown start. It never goes back; use it for durations."""
+        """Return milliseconds since an arbitrary start, for durations. It never decreases."""
 
 
 class Timer(Protocol):
-    """A call that a scheduler still has to make."""
+    """A pending call of a scheduler."""
 
     def cancel(self) -> None:
-        """Make no call after this returns. Cancelling again, or too late, does nothing."""
+        """Cancel the call. Cancelling again, or after the call, has no effect."""
 
 
 class Scheduler(Protocol):
-    """Calls made later, on the thread that owns the scheduler, not inside `call_at` or `every`.
+    """Timers. Calls run on the thread that owns the scheduler, never inside `call_at` or `every`.
 
-    Calls do not overlap; those due at the same time are made in the order they were asked for.
-    A call must not block. An error in one is reported by the scheduler's owner and stops no other.
+    Calls do not overlap; calls due at the same time run in the order of their requests. A call must
+    not block. The scheduler's owner reports an error in a call; other calls still run.
     """
 
     def call_at(self, when_ms: float, call: Callable[[], object]) -> Timer:
-        """Make one call when `Clock.monotonic_ms` has reached `when_ms`; at once if it has."""
+        """Call once when `Clock.monotonic_ms` reaches `when_ms`; now if it already has."""
 
     def every(self, interval_ms: float, call: Callable[[], object]) -> Timer:
-        """Make a call one interval from now and then every interval, until cancelled.
+        """Call one interval from now and then at every interval, until cancelled.
 
         `interval_ms` is above 0, else ValueError. The times are multiples of the interval from the
-        start; those that were missed are skipped, not made up for.
+        start. Missed times are skipped.
         """
 
 
-class Kind(Enum):
-    """What a name in a directory stands for; pipes and sockets are of neither kind."""
+class FileKind(Enum):
+    """Type of a directory entry; pipes and sockets have neither."""
 
     FILE = "file"
     DIRECTORY = "directory"
 
 
 class FileStat(NamedTuple):
-    """What is known of a path without opening it."""
+    """Metadata of a path."""
 
     size: int
     modified_ms: TimestampMs
-    kind: Kind | None
+    kind: FileKind | None
 
     @property
     def is_directory(self) -> bool:
-        return self.kind is Kind.DIRECTORY
+        return self.kind is FileKind.DIRECTORY
 
 
 class Volume(NamedTuple):
-    """How large a file system is, and how much of it is left for this process."""
+    """Size of a file system, and the bytes that this process may still use."""
 
     total_bytes: int
     usable_bytes: int
 
 
 class Slice(Protocol):
-    """A range of a file, to be sent: a range of a descriptor where there is one, else a buffer.
+    """A range of a file to be sent: a range of a descriptor if there is one, else a buffer.
 
-    It holds the file open, so `OpenFile.close` may come before the bytes are sent. Whoever holds
-    it calls `release` once. It may show the file as it is when it is read: a range that is sent
-    must not be truncated or overwritten before.
+    The slice keeps the file open, so `OpenFile.close` may come before the bytes are sent. Its
+    holder calls `release` once. The bytes may be those at the time of reading: a range that is
+    being sent must not be truncated or overwritten.
     """
 
     @property
     def descriptor(self) -> int | None:
-        """A descriptor for sendfile, valid until `release`; None when the bytes are in memory."""
+        """Descriptor for sendfile, valid until `release`; None if the bytes are in memory."""
 
     @property
     def position(self) -> int:
-        """Where the range begins in the file."""
+        """Start of the range in the file."""
 
     @property
     def length(self) -> int:
-        """How many bytes it has."""
+        """Length of the range in bytes."""
 
     def read(self) -> memoryview:
-        """Return the bytes; fewer only if the file has been truncated since."""
+        """Return the bytes; fewer only if the file was truncated since."""
 
     def release(self) -> None:
-        """Let go of the file. Releasing again does nothing."""
+        """Release the file. Releasing again has no effect."""
 
 
 class OpenFile(Protocol):
     """A file, open until `close`. Reads may overlap with anything; there is one writer.
 
-    After an error of `sync` nothing is known of the writes before it: open anew and check.
+    After an error of `sync` the state of the earlier writes is unknown: open the file again and
+    check.
     """
 
     @property
     def path(self) -> str:
-        """The path it was opened by; a later rename does not change it."""
+        """Path that the file was opened by; a later rename does not change it."""
 
     @property
     def size(self) -> int:
-        """The present size in bytes, preallocated ones included."""
+        """Present size in bytes, including preallocated ones."""
 
     def pread(self, length: int, position: int) -> bytes:
-        """Return `length` bytes from `position`; fewer only where the file ends."""
+        """Return `length` bytes from `position`; fewer only at the end of the file."""
 
     def pread_into(self, buffer: bytearray | memoryview, position: int) -> int:
-        """Fill `buffer` from `position` and return how many bytes came; fewer only at the end."""
+        """Fill `buffer` from `position` and return the byte count; fewer only at the end."""
 
     def append(self, data: Buffer) -> int:
-        """Write all of `data` at the end and return the position where it begins.
+        """Write all of `data` at the end and return its position.
 
-        All or nothing: when it raises (no space, say), the file has been cut back to its former
-        size. Only a crash can leave a part of it.
+        All or nothing: if it raises (for example without free space), the file was truncated to its
+        former size. Only a crash can leave a part.
         """
 
     def pwrite(self, data: Buffer, position: int) -> None:
-        """Write all of `data` at `position`, which may lie past the end: the gap reads as zeros.
+        """Write all of `data` at `position`, which may be past the end: the gap reads as zeros.
 
-        When it raises, any part of the range may have been written.
+        If it raises, any part of the range may have been written.
         """
 
     def preallocate(self, size: int) -> None:
-        """Grow to `size` bytes that read as zeros, using no space where the file system can."""
+        """Grow to `size` bytes that read as zeros, sparse if the file system supports that."""
 
     def truncate(self, size: int) -> None:
-        """Cut to `size`, which is not above the present size."""
+        """Truncate to `size`, which is at most the present size."""
 
     def sync(self) -> None:
-        """Return when every write and truncation that returned before this call survives a crash.
+        """Fsync: return when every write and truncation that returned before survives a crash.
 
-        The file's name is another matter: `Files.sync_directory`.
+        The file's name is not covered: see `Files.sync_directory`.
         """
 
     def slice(self, position: int, length: int) -> Slice:
-        """Return a range that lies within the file, without reading it."""
+        """Return a range within the file, without reading it."""
 
     def map(self) -> memoryview:
-        """Return the whole file as it is, read-only and unread.
+        """Map the whole file read-only, without reading it.
 
-        Only for files that nobody truncates while the view lives: reading past the end of a
+        Only for files that are not truncated while the view exists: reading past the end of a
         truncated mapping kills the process. The view stays valid after `close`.
         """
 
     def close(self) -> None:
-        """Give the descriptor back once the last slice is released. Closing again does nothing."""
+        """Close the descriptor once the last slice is released. Closing again has no effect."""
 
 
 class FileLock(Protocol):
-    """A lock on a path against other processes, and against another lock in this one."""
+    """Exclusive lock on a path, against other processes and within this one."""
 
     def release(self) -> None:
-        """Let others have it; the file stays. The end of the process does the same."""
+        """Release the lock; the file stays. The end of the process has the same effect."""
 
 
 class Files(Protocol):
-    """A file system. Paths are absolute, with `/`. What fails leaves everything as it was.
+    """A file system. Paths are absolute, with `/`. A failed call changes nothing.
 
-    What a crash keeps: contents up to `OpenFile.sync`, names up to `sync_directory` of the
-    directory that holds them; beyond that any part of what was done since, in any order.
+    A crash keeps contents up to `OpenFile.sync`, and names up to `sync_directory` of their
+    directory. Of later changes it keeps any part, in any order.
     """
 
     def create(self, path: str) -> OpenFile:
-        """Make an empty file, open for writing. FileExistsError if there is one."""
+        """Create an empty file, open for writing; FileExistsError if the path exists."""
 
     def open(self, path: str, *, writable: bool = False) -> OpenFile:
-        """Open a file that exists; FileNotFoundError if it does not.
+        """Open an existing file; FileNotFoundError if it does not exist.
 
-        What has no bytes at positions, a directory or a pipe, is refused and not waited for.
+        A directory or a pipe has no byte positions: it is rejected, without waiting for a writer.
         """
 
     def rename(self, source: str, target: str) -> None:
-        """Give a file or directory another name; a file atomically replaces one that has it."""
+        """Rename a file or directory; a file atomically replaces an existing one."""
 
     def remove(self, path: str) -> None:
-        """Remove a file. Those who have it open keep reading it."""
+        """Remove a file. Existing open files can still read it."""
 
     def make_directory(self, path: str) -> None:
-        """Make a directory, whose parent exists. FileExistsError if something has the name."""
+        """Create a directory in an existing one; FileExistsError if the path exists."""
 
     def remove_directory(self, path: str) -> None:
         """Remove an empty directory."""
 
     def sync_directory(self, path: str) -> None:
-        """Return when every name made or removed in the directory before survives a crash."""
+        """Return when every name created or removed in the directory before survives a crash."""
 
-    def list(self, path: str, kind: Kind | None = None) -> list[str]:
-        """Return the names in a directory, sorted; of one kind if it is given.
+    def list(self, path: str, kind: FileKind | None = None) -> list[str]:
+        """Return the names in a directory, sorted, of one kind if given.
 
-        A link is what it leads to, be that nothing.
+        A link has the kind of its target; a dangling link has none.
         """
 
     def stat(self, path: str) -> FileStat:
-        """Return size, time and kind; FileNotFoundError if there is nothing."""
+        """Return size, time and kind; FileNotFoundError if the path does not exist."""
 
     def volume(self, path: str) -> Volume:
-        """Return what a path is on; FileNotFoundError if there is nothing."""
+        """Return the volume of a path; FileNotFoundError if the path does not exist."""
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
-        """Set the time of a file's last change."""
+        """Set the modification time of a file."""
 
     def lock(self, path: str) -> FileLock:
-        """Take the lock, making the file if need be; BlockingIOError if somebody has it."""
+        """Take the lock, creating the file if needed; BlockingIOError if it is held."""
 
 
 class SegmentSource(Protocol):
-    """The files of one partition, to be read while somebody else may be changing them.
+    """Files of one partition for reading, while another process may change them.
 
-    Names are plain names, without a path. Between two calls a file may grow, be truncated, be
-    written anew, get another name, be replaced or go: what one call said need not hold at the next.
-    `stat` looks anew; reads of a name between two looks come from one file, be it renamed or gone
-    meanwhile, unless the source had to let go of it, and then from what has the name then.
-    Nothing is written and nothing is locked. One thread uses a source.
+    Names are plain names, without a path. Between two calls a file may grow, be truncated,
+    overwritten, renamed, replaced or removed: a result of one call need not hold at the next one.
+    `stat` looks the name up again. Reads of a name between two `stat` calls come from one file,
+    even if it was renamed or removed. The exception is a source that had to close the file: then
+    reads come from the file that has the name now. A source never writes and never locks. It is
+    used by one thread.
     """
 
     @property
     def path(self) -> str:
-        """What errors call the place; a file's path is this, a slash and its name."""
+        """Path of the source in errors; a file's path is this, a slash and its name."""
 
     def list(self) -> list[str]:
-        """Return the names of files that there are now, sorted; other things are passed over.
+        """Return the names of the present files, sorted; other entries are skipped.
 
-        FileNotFoundError if the place is gone.
+        FileNotFoundError if the source no longer exists.
         """
 
     def stat(self, name: str) -> FileStat:
-        """Return size, time and kind of what has the name now; FileNotFoundError if nothing has."""
+        """Look up a name and return size, time and kind; FileNotFoundError if it does not exist."""
 
-    def read(  # tidy: allow[positional] as OpenFile.pread, of a name
+    def read(  # tidy: allow[positional] as OpenFile.pread, with a name
         self, name: str, length: int, position: int
     ) -> bytes:
-        """Return `length` bytes from `position`; fewer only where the file ends, now.
+        """Return `length` bytes from `position`; fewer only at the file's present end.
 
-        FileNotFoundError if there is no such file and none was kept since the last `stat`.
+        FileNotFoundError if the file does not exist and none was kept since the last `stat`.
         """
 
     def read_into(self, name: str, buffer: bytearray | memoryview, position: int) -> int:
-        """Fill `buffer` as `read` would, and return how many bytes came."""
+        """Fill `buffer` as `read` would, and return the byte count."""
 
     def close(self) -> None:
-        """Give back what is kept open. Reading goes on all the same, with what it opens anew."""
+        """Close the files that are kept open. Later reads open them again."""
 
 
 class Pending(Protocol[T_co]):
-    """The result of a call that may still be under way, as `concurrent.futures.Future` has it."""
+    """Result of a call that may still run; `concurrent.futures.Future` implements it."""
 
     def done(self) -> bool:
-        """Say whether there is a result or an error."""
+        """Return whether there is a result or an error."""
 
     def result(self) -> T_co:
-        """Wait for the result, or raise the error. The loop asks only when `done`."""
+        """Wait for the result, or raise the error. A loop calls this only when `done`."""
 
     def exception(self) -> BaseException | None:
         """Wait, and return the error instead of raising it."""
 
     def add_done_callback(self, call: Callable[["Pending[T_co]"], object], /) -> None:
-        """Call with this object when it is done: on the worker's thread, or at once if it is done.
+        """Call with this object when it is done: on the worker's thread, or now if it is done.
 
-        So a loop hands its own `call_soon_threadsafe` over.
+        A loop therefore passes a function that uses its own `call_soon_threadsafe`.
         """
 
 
 class Worker(Protocol):
-    """A place for calls that block. Calls may overlap, run on any thread and end in any order."""
+    """Threads for blocking calls. Calls may overlap, run on any thread and end in any order."""
 
     def submit(self, call: Callable[[], T]) -> Pending[T]:
-        """Begin the call soon; an error of it comes out of `Pending.result`."""
+        """Start the call soon; `Pending.result` raises its error."""
 
     def sync(self, file: OpenFile) -> Pending[None]:
-        """Do `file.sync()`, together with others that wait for the same file (group commit).
+        """Call `file.sync()`, shared with other waiting calls for the same file (group commit).
 
         When it is done, every write that returned before this call is durable.
         """
 
     def close(self) -> None:
-        """Wait for everything that was handed in. Nothing may be handed in afterwards."""
+        """Wait for all submitted calls. No call may be submitted afterwards."""
 
 
 class Random(Protocol):
-    """Chance. The seeded version repeats itself, the real one cannot be guessed."""
+    """Random source. The seeded one is repeatable, the system's cannot be predicted."""
 
     def below(self, limit: int) -> int:
-        """Return a whole number from 0 to `limit - 1`, each as likely; `limit` is above 0."""
+        """Return a uniform whole number from 0 to `limit - 1`; `limit` is above 0."""
 
     def fraction(self) -> float:
         """Return a number from 0 up to, not including, 1."""
 
     def token(self, size: int) -> bytes:
-        """Return `size` bytes."""
+        """Return `size` random bytes."""
 
 
 class MetadataStore(Protocol):
-    """Versioned values in a tree, as ZooKeeper has them; `core.nodes` says what changes make of it.
+    """Tree of versioned values, as in ZooKeeper; `core.znodes` defines the effect of changes.
 
-    Calls block, so on a loop they go through `Worker`. They may come from any thread and overlap:
-    a change is seen whole or not at all, and only once it is durable.
+    Calls block, so that a loop uses them through `Worker`. They may come from any thread and
+    overlap: a reader sees a change completely or not at all, and only once it is durable.
     """
 
-    def get(self, path: str) -> Node | None:
-        """Return a node's data and version, None if there is no such node."""
+    def get(self, path: str) -> ZNode | None:
+        """Return a node's data and version, None if it does not exist."""
 
     def children(self, path: str) -> list[str]:
-        """Return the names below a node, sorted; none if there is no such node."""
+        """Return the names of a node's children, sorted; none if the node does not exist."""
 
-    def multi(self, changes: Sequence[NodeChange]) -> None:
-        """Make all changes, one after the other, or none; when it returns they are durable.
+    def multi(self, changes: Sequence[ZNodeChange]) -> None:
+        """Apply all changes in order, or none; on return they are durable.
 
-        MetadataConflictError, with nothing changed, if one of them cannot be made.
-        KafkaStorageError if they cannot be kept: then they may or may not be there when the store
-        is opened again, and until then it may refuse all others.
+        MetadataConflictError, without any change, if one of them is not possible. KafkaStorageError
+        if they cannot be stored. They may then exist or not when the store is opened again, and
+        until then the store may reject all other changes.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Ports of a component on one thread: files, clock and random source."""
+
+    files: Files
+    clock: Clock
+    random: Random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPorts(Ports):
+    """Ports of a component on an event loop: also timers, and a worker for blocking calls."""
+
+    scheduler: Scheduler
+    worker: Worker

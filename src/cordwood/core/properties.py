@@ -1,12 +1,14 @@
-r"""Java's `.properties` text, as `server.properties` and `meta.properties` have it, in ISO-8859-1.
+r"""Java `.properties` text, as in `server.properties` and `meta.properties` (Java: `Properties`).
 
-    text      line*, ended by \n, \r or \r\n; blank ones and those after # or ! say nothing
+    encoding  ISO-8859-1
+    text      line*, ended by \n, \r or \r\n; blank lines and those after # or ! are skipped
     entry     key separator value; white space (blank, tab, form feed) before the key is dropped
     separator white space, or one of = and : with white space around it
-    continued an odd number of \ ends a line: the next one goes on, without its leading white space
-    escape    \t \n \r \f; \uXXXX, a unit of UTF-16; \ and any other character is that character
+    continued an odd number of \ ends a line: the next one continues it, without its leading
+              white space
+    escape    \t \n \r \f; \uXXXX, a UTF-16 code unit; \ and any other character is that character
 
-A key given twice has its last value. A comment line cannot be continued.
+The last value of a repeated key wins. A comment line cannot be continued.
 """
 
 import re
@@ -27,7 +29,7 @@ _BY_CHARACTER: Final = {char: f"\\{letter}" for letter, char in _BY_LETTER.items
 
 
 class Property(NamedTuple):
-    """An entry, and the number of the line that it begins on."""
+    """An entry and the number of its first line."""
 
     line: int
     key: str
@@ -35,12 +37,12 @@ class Property(NamedTuple):
 
 
 def parse_properties(text: bytes) -> dict[str, str]:
-    """Return the entries of `text`; a `BytesError` has the number of the line as its position."""
+    """Return the entries of `text`; a BytesError has the line number as its position."""
     return {each.key: each.value for each in read_properties(text)}
 
 
 def read_properties(text: bytes) -> Iterator[Property]:
-    """Yield every entry of `text`, those too that a later one takes the place of."""
+    """Yield every entry of `text`, including those that a later entry overrides."""
     for number, line in _logical_lines(text.decode("iso-8859-1")):
         found = _ENTRY.fullmatch(line)
         assert found is not None, "a logical line ends in whole escapes, so it has a key and a rest"
@@ -49,14 +51,14 @@ def read_properties(text: bytes) -> Iterator[Property]:
 
 
 def format_properties(values: Mapping[str, str], comment: str = "") -> bytes:
-    """Return the text of `values` in their order, below `comment`, each of whose lines gets a #."""
+    """Return `values` as text in their order, below `comment`, each line of which gets a #."""
     lines = [f"#{_in_ascii(line)}" for line in comment.splitlines()]
     lines += [f"{_escape_key(key)}={_escape(value)}" for key, value in values.items()]
     return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what holds an entry, continued lines joined, with the number of its first line."""
+    """Yield the lines with an entry, continuations joined, with the number of the first line."""
     joined = ""
     is_continued = False
     first = 1
@@ -78,7 +80,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines; unlike `str.splitlines`, Java ends none at a form feed."""
+    """Return the lines; unlike `str.splitlines`, Java does not end a line at a form feed."""
     lines = _LINE_END.split(text)
     return lines[:-1] if not lines[-1] else lines
 
@@ -104,13 +106,13 @@ def _unescape(text: str, line: int) -> str:
 
 
 def _with_pairs_joined(text: str) -> str:
-    """Join what stands for one character in UTF-16; half a pair alone stays as it is."""
+    """Join UTF-16 surrogate pairs into characters; an unpaired surrogate stays."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units.decode("utf-16-le", "surrogatepass")
 
 
 def _escape(text: str) -> str:
-    """Escape a value: only a blank at its start could be lost."""
+    """Escape a value; only a leading blank would be lost."""
     escaped = "".join(_BY_CHARACTER.get(char, char) for char in text)
     return _in_ascii(f"\\{escaped}" if escaped.startswith(" ") else escaped)
 
@@ -121,7 +123,7 @@ def _escape_key(text: str) -> str:
 
 
 def _in_ascii(text: str) -> str:
-    """Write what is not printable ASCII as units of UTF-16."""
+    """Write characters outside printable ASCII as UTF-16 code units."""
     return "".join(char if " " <= char <= "~" else _units(char) for char in text)
 
 

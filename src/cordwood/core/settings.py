@@ -1,12 +1,12 @@
-"""How a setting is declared, read from text, and found among the sources that may give it.
+"""Declaration, parsing and resolution of settings (Kafka: `ConfigDef`).
 
-    Setting        name, type, default, range, doc, synonyms, scope: one declaration
-    SettingTable   the declarations of one subject, in one value
-    Source         where values were given: a name for people, and text by key
+    Setting         name, type, default, range, doc, synonyms, scope (Kafka: `ConfigKey`)
+    SettingTable    the declarations of one subject (Kafka: `ConfigDef`)
+    SettingSource   given values: a name for messages, and text by key
 
-Of a setting's names (its own, then its synonyms in order) the first that any source gives wins;
-among sources the first that gives that name. So `log.retention.ms` beats `log.retention.minutes`
-wherever either is given, and a topic's value beats its broker's.
+A setting has several names: its own, then its synonyms in order. The first name that any source
+gives wins. Among sources, the first one that gives that name wins. So `log.retention.ms` overrides
+`log.retention.minutes` in every source, and a topic's value overrides its broker's.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from cordwood.core.errors import SettingError
-from cordwood.core.java import double_text
+from cordwood.core.java_text import double_text
 
 DEFAULT_SOURCE: Final = "default"
 
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class SettingType(Enum):
-    """Kafka's types of settings, by Kafka's words."""
+    """Type of a setting (Kafka: `ConfigDef.Type`)."""
 
     BOOLEAN = "boolean"
     SHORT = "short"
@@ -39,11 +39,11 @@ class SettingType(Enum):
     STRING = "string"
     LIST = "list"
     CLASS = "class"
-    PASSWORD = "password"  # noqa: S105 - the word for the type, not a secret
+    PASSWORD = "password"  # noqa: S105 - the type's name, not a secret
 
 
-class Scope(Enum):
-    """How far a value reaches and when it may change."""
+class SettingScope(Enum):
+    """Scope of a value, and when it may change (Kafka: dynamic update mode)."""
 
     STATIC = "static"  # one broker, read when it starts
     BROKER = "broker"  # one broker, while it runs
@@ -53,7 +53,7 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """A secret that neither str nor repr shows."""
+    """Secret that neither str nor repr shows (Kafka: `Password`)."""
 
     secret: str = field(repr=False)
 
@@ -65,34 +65,34 @@ SettingValue: TypeAlias = bool | int | float | str | tuple[str, ...] | Password 
 
 
 @dataclass(frozen=True, slots=True)
-class Synonym:
+class SettingSynonym:
     """Another name for a setting; its number times `factor` is the setting's number."""
 
     name: str
     factor: int = 1
 
 
-class _Problem(NamedTuple):
-    """What is wrong with a value, here; and what of it, as Kafka's clients are told."""
+class _SettingProblem(NamedTuple):
+    """Reason to reject a value: our text, and Kafka's message for its clients."""
 
     text: str
     found: str
-    told: str
+    kafka_message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One declaration. `check` returns what is wrong with a value, or an empty string."""
+    """One declaration; `check` returns the problem of a value, or an empty string."""
 
     name: str
     type: SettingType
     default: SettingValue
     doc: str
-    scope: Scope = Scope.STATIC
+    scope: SettingScope = SettingScope.STATIC
     at_least: float | None = None
     at_most: float | None = None
     one_of: tuple[str, ...] = ()
-    synonyms: tuple[Synonym, ...] = ()
+    synonyms: tuple[SettingSynonym, ...] = ()
     check: Callable[[SettingValue], str] | None = None
 
     def parse(self, text: str, *, given_as: str | None = None) -> SettingValue:
@@ -102,7 +102,7 @@ class Setting:
         value = _PARSERS[self.type](text.strip())
         if value is None:
             raise self._refusal(key, text, _not_of_type(self.type, text))
-        if factor != 1 and isinstance(value, int) and value != -1:  # -1 is no length of time
+        if factor != 1 and isinstance(value, int) and value != -1:  # -1 means unlimited
             value *= factor
         problem = self._problem_of(value, text)
         if problem is not None:
@@ -110,12 +110,12 @@ class Setting:
         return value
 
     def names(self) -> Iterator[str]:
-        """Yield the setting's own name, then its synonyms, in the order in which they win."""
+        """Yield the setting's own name, then its synonyms, in order of precedence."""
         yield self.name
         yield from (synonym.name for synonym in self.synonyms)
 
     def allowed(self) -> str:
-        """Return in words what the setting takes."""
+        """Describe the accepted values."""
         words = [self.type.value]
         if self.at_least is not None:
             words.append(f"at least {self.at_least}")
@@ -125,7 +125,7 @@ class Setting:
             words.append(f"of {', '.join(self.one_of)}")
         return " ".join(words)
 
-    def _problem_of(self, value: SettingValue, text: str) -> _Problem | None:
+    def _problem_of(self, value: SettingValue, text: str) -> _SettingProblem | None:
         if isinstance(value, int | float):
             problem = self._problem_of_number(value, text)
             if problem is not None:
@@ -134,26 +134,26 @@ class Setting:
             given = value if isinstance(value, tuple) else (value,)
             unknown = [str(part) for part in given if part not in self.one_of]
             if unknown:
-                text = f"contains {', '.join(unknown)}, which it does not know"
-                told = f"String must be one of: {', '.join(self.one_of)}"
-                return _Problem(text, unknown[0], told)
+                text = f"contains {', '.join(unknown)}, which is unknown"
+                kafka_message = f"String must be one of: {', '.join(self.one_of)}"
+                return _SettingProblem(text, unknown[0], kafka_message)
         found = self.check(value) if self.check else ""
-        return _Problem(found, text, f"the value {found}") if found else None
+        return _SettingProblem(found, text, f"the value {found}") if found else None
 
-    def _problem_of_number(self, value: float, text: str) -> _Problem | None:
+    def _problem_of_number(self, value: float, text: str) -> _SettingProblem | None:
         lowest, highest = _LIMITS.get(self.type, (value, value))
         if not lowest <= value <= highest:
             problem = _not_of_type(self.type, text)
             return problem._replace(text=f"does not fit type {self.type.value}")
         if self.at_least is not None and value < self.at_least:
-            told = f"Value must be at least {self.at_least}"
-            return _Problem(f"is below {self.at_least}", str(value), told)
+            kafka_message = f"Value must be at least {self.at_least}"
+            return _SettingProblem(f"is below {self.at_least}", str(value), kafka_message)
         if self.at_most is not None and value > self.at_most:
-            told = f"Value must be no more than {self.at_most}"
-            return _Problem(f"is above {self.at_most}", str(value), told)
+            kafka_message = f"Value must be no more than {self.at_most}"
+            return _SettingProblem(f"is above {self.at_most}", str(value), kafka_message)
         return None
 
-    def _refusal(self, key: str, text: str, problem: _Problem) -> SettingError:
+    def _refusal(self, key: str, text: str, problem: _SettingProblem) -> SettingError:
         is_secret = self.type is SettingType.PASSWORD
         shown, found = ("[hidden]", "[hidden]") if is_secret else (repr(text), problem.found)
         through = "" if key == self.name else f" (through {key})"
@@ -161,21 +161,21 @@ class Setting:
             f"setting {key} has the value {shown}, which {problem.text}",
             key=key,
             remedy=f"{self.name}{through} takes: {self.allowed()}",
-            told=f"Invalid value {found} for configuration {key}: {problem.told}",
+            kafka_message=f"Invalid value {found} for configuration {key}: {problem.kafka_message}",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where values were given: a file, the environment, a topic."""
+class SettingSource:
+    """Given values: of a file, the environment or a topic."""
 
     name: str
     texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A value, the key it was given as, and the name of the source that gave it."""
+class ResolvedSetting:
+    """A value, the key that it was given under, and the name of its source."""
 
     value: SettingValue
     key: str
@@ -183,7 +183,7 @@ class Resolved:
 
 
 class SettingTable:
-    """The settings of one subject by name, unchangeable. Every name and synonym is its own."""
+    """Immutable declarations of one subject, by name; names and synonyms are unique."""
 
     def __init__(self, settings: Iterable[Setting]) -> None:
         by_name: dict[str, Setting] = {}
@@ -200,7 +200,7 @@ class SettingTable:
         self._known = frozenset(known)
 
     def find(self, key: str) -> Setting | None:
-        """Return the setting that has `key` as its name or as a synonym."""
+        """Return the setting with `key` as its name or a synonym."""
         if key in self._by_name or key not in self._known:
             return self._by_name.get(key)
         return next(setting for setting in self if key in setting.names())
@@ -215,24 +215,24 @@ class SettingTable:
         return len(self._by_name)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether a key is known, be it a name or a synonym."""
+        """Return whether a key is a name or a synonym of a setting."""
         return name in self._known
 
     def refuse_unknown(self, keys: Iterable[str]) -> None:
-        """Raise for the first key that is unknown, with the nearest known one."""
+        """Raise SettingError for the first unknown key, with the nearest known one."""
         for key in keys:
             if key not in self._known:
                 near = get_close_matches(key, sorted(self._known), n=1)
                 remedy = f"did you mean {near[0]}?" if near else "remove it"
                 raise SettingError(f"setting {key} is unknown", key=key, remedy=remedy)
 
-    def resolve(self, sources: Sequence[Source]) -> dict[str, Resolved]:
-        """Return every setting's value; of the sources, the first is the strongest."""
+    def resolve(self, sources: Sequence[SettingSource]) -> dict[str, ResolvedSetting]:
+        """Return every setting's value; the first source has the highest precedence."""
         return {setting.name: _resolve(setting, sources) for setting in self}
 
 
 def text_of(value: SettingValue) -> str | None:
-    """Return the text that `Setting.parse` reads as `value`, as Java writes it; a secret stays."""
+    """Return `value` as text in Java's format, which `Setting.parse` reads; hide a secret."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -243,24 +243,24 @@ def text_of(value: SettingValue) -> str | None:
 
 
 def texts_of(values: Mapping[str, SettingValue]) -> dict[str, str]:
-    """Return values as texts, for a `Source`; None is left out."""
+    """Return values as texts for a `SettingSource`; None is left out."""
     return {name: text for name, value in values.items() if (text := text_of(value)) is not None}
 
 
-def _resolve(setting: Setting, sources: Sequence[Source]) -> Resolved:
+def _resolve(setting: Setting, sources: Sequence[SettingSource]) -> ResolvedSetting:
     for name in setting.names():
         for source in sources:
             if name in source.texts:
                 value = setting.parse(source.texts[name], given_as=name)
-                return Resolved(value, name, source.name)
-    return Resolved(setting.default, setting.name, DEFAULT_SOURCE)
+                return ResolvedSetting(value, name, source.name)
+    return ResolvedSetting(setting.default, setting.name, DEFAULT_SOURCE)
 
 
-def _not_of_type(kind: SettingType, text: str) -> _Problem:
-    told = f"Not a number of type {kind.name}"
+def _not_of_type(kind: SettingType, text: str) -> _SettingProblem:
+    kafka_message = f"Not a number of type {kind.name}"
     if kind is SettingType.BOOLEAN:
-        told = "Expected value to be either true or false"
-    return _Problem(f"is not of type {kind.value}", text, told)
+        kafka_message = "Expected value to be either true or false"
+    return _SettingProblem(f"is not of type {kind.value}", text, kafka_message)
 
 
 def _parse_boolean(text: str) -> bool | None:

@@ -1,9 +1,9 @@
-"""The operating-system versions of the ports: the one core module that touches the world.
+"""Implementations of the ports on the operating system, the only core module with side effects.
 
-They add nothing to what the ports promise. Composition roots import this module, nobody else does.
+Only composition roots import this module.
 """
 
-# The ports speak of paths as strings, so that deciding modules need no pathlib:
+# The ports take paths as strings, so that pure modules need no pathlib:
 # ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH113, PTH116
 
 import asyncio
@@ -22,23 +22,23 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileStat, Kind, OpenFile, Volume
+from cordwood.core.ports import FileKind, FileStat, OpenFile, Volume
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 _FILE_MODE = 0o644
-_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY}
+_KINDS = {stat.S_IFREG: FileKind.FILE, stat.S_IFDIR: FileKind.DIRECTORY}
 _NS_PER_MS = 1_000_000
 _FRACTION_BITS = 53
 _LOCK_OF_OPEN_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
-# Linux's struct flock: type, whence, start, length where 0 means all, process id where 0 is asked.
+# Linux's struct flock: type, whence, start, length (0: whole file), process id (must be 0).
 _WHOLE_FILE = struct.pack("@hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class SystemClock:
-    """The clocks of the operating system."""
+    """Clocks of the operating system."""
 
     def now_ms(self) -> TimestampMs:
         return TimestampMs(time.time_ns() // _NS_PER_MS)
@@ -48,7 +48,7 @@ class SystemClock:
 
 
 class _LoopTimer:
-    """A timer that stays cancellable while its handle changes from one round to the next."""
+    """Timer that can be cancelled even though its handle changes with every interval."""
 
     __slots__ = ("_handle",)
 
@@ -64,7 +64,7 @@ class _LoopTimer:
 
 
 class LoopScheduler:
-    """Timers of an asyncio loop; its exception handler hears of the errors."""
+    """Timers of an asyncio loop; the loop's exception handler receives their errors."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: SystemClock) -> None:
         self._loop = loop
@@ -96,7 +96,7 @@ class LoopScheduler:
 
 
 def _pread(descriptor: int, length: int, position: int) -> bytes:
-    """Read, and go on where a read stops early, at 2 GiB on Linux, without having met the end."""
+    """Read until `length` or the end of the file; on Linux one call returns at most 2 GiB."""
     data = os.pread(descriptor, length, position)
     if len(data) == length or not data:
         return data
@@ -104,7 +104,7 @@ def _pread(descriptor: int, length: int, position: int) -> bytes:
 
 
 class SystemSlice:
-    """A range of a descriptor."""
+    """Range of a file descriptor."""
 
     __slots__ = ("_file", "length", "position")
 
@@ -123,7 +123,7 @@ class SystemSlice:
     def release(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            file.let_go()
+            file.release_holder()
 
     def _held(self) -> "SystemFile":
         if self._file is None:
@@ -134,7 +134,7 @@ class SystemSlice:
 def _naming(
     call: "Callable[Concatenate[SystemFile, P], T]",
 ) -> "Callable[Concatenate[SystemFile, P], T]":
-    """Let the errors of a call on a descriptor say which file it is."""
+    """Add the file's path to errors of a call on its descriptor."""
 
     @wraps(call)
     def named(file: "SystemFile", /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -148,7 +148,7 @@ def _naming(
 
 
 class SystemFile:
-    """A descriptor, and the count of those who hold it: its opener and each slice."""
+    """File descriptor with a count of its holders: the opener and each slice."""
 
     __slots__ = ("_count_lock", "_holders", "_is_closed", "descriptor", "path")
 
@@ -203,7 +203,7 @@ class SystemFile:
     @_naming
     def truncate(self, size: int) -> None:
         if size > self.size:
-            raise ValueError(f"{self.path} has {self.size} bytes and cannot be cut to {size}")
+            raise ValueError(f"{self.path} has {self.size} bytes and cannot be truncated to {size}")
         os.ftruncate(self._opened(), size)
 
     @_naming
@@ -224,16 +224,16 @@ class SystemFile:
     def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            self.let_go()
+            self.release_holder()
 
     def _opened(self) -> int:
-        """Return the descriptor for the opener, who has to have it open; slices go on without."""
+        """Return the descriptor, if the opener has not closed it; slices may still read it."""
         if self._is_closed:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self.descriptor
 
-    def let_go(self) -> None:
-        """Count one holder less; the last one closes the descriptor."""
+    def release_holder(self) -> None:
+        """Remove one holder; the last one closes the descriptor."""
         with self._count_lock:
             self._holders -= 1
             is_last = self._holders == 0
@@ -243,7 +243,7 @@ class SystemFile:
 
 
 class SystemFileLock:
-    """A lock of the kernel's, which drops it with the process."""
+    """Kernel lock, which ends with the process."""
 
     __slots__ = ("_descriptor",)
 
@@ -256,13 +256,14 @@ class SystemFileLock:
             os.close(descriptor)
 
 
-def _lock_against_all(descriptor: int) -> None:
-    """Lock a file against those who ask for it as we do, and as Java does.
+def _lock_exclusively(descriptor: int) -> None:
+    """Lock a file against other Cordwood processes and against Java.
 
-    Java, and so Apache Kafka, takes POSIX record locks, which a plain flock does not see on Linux.
-    They are dropped when the process closes any other descriptor of the file, and do not keep out
-    a second owner in the same process. Linux has record locks of the open file that do neither and
-    that exclude Java's. Elsewhere, on macOS, an flock does.
+    Java, and so Apache Kafka, uses POSIX record locks, which do not conflict with a plain flock on
+    Linux. POSIX locks end when the process closes any other descriptor of the file, and do not
+    exclude a second owner in the same process. Linux has record locks of the open file description,
+    which have neither problem and exclude Java's locks. On other systems, such as macOS, an flock
+    conflicts with Java's locks.
     """
     if _LOCK_OF_OPEN_FILE is None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -270,15 +271,15 @@ def _lock_against_all(descriptor: int) -> None:
         fcntl.fcntl(descriptor, _LOCK_OF_OPEN_FILE, _WHOLE_FILE)
 
 
-def _is_of_kind(entry: os.DirEntry[str], kind: Kind) -> bool:
-    """Ask the directory itself, which does not know where links lead."""
+def _is_of_kind(entry: os.DirEntry[str], kind: FileKind) -> bool:
+    """Return whether a directory entry is of a kind; a link has the kind of its target."""
     if entry.is_symlink():
-        return os.path.isfile(entry) if kind is Kind.FILE else os.path.isdir(entry)
-    return entry.is_file() if kind is Kind.FILE else entry.is_dir()
+        return os.path.isfile(entry) if kind is FileKind.FILE else os.path.isdir(entry)
+    return entry.is_file() if kind is FileKind.FILE else entry.is_dir()
 
 
 class SystemFiles:
-    """The file system of the machine."""
+    """File system of the machine."""
 
     def create(self, path: str) -> SystemFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -314,7 +315,7 @@ class SystemFiles:
         finally:
             os.close(descriptor)
 
-    def list(self, path: str, kind: Kind | None = None) -> list[str]:
+    def list(self, path: str, kind: FileKind | None = None) -> list[str]:
         with os.scandir(path) as entries:
             return sorted(
                 entry.name for entry in entries if kind is None or _is_of_kind(entry, kind)
@@ -335,7 +336,7 @@ class SystemFiles:
     def lock(self, path: str) -> SystemFileLock:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
-            _lock_against_all(descriptor)
+            _lock_exclusively(descriptor)
         except OSError:
             os.close(descriptor)
             raise
@@ -343,7 +344,10 @@ class SystemFiles:
 
 
 class ThreadWorker:
-    """A pool of threads; of each file one sync runs at a time, and one batch waits for the next."""
+    """Thread pool with group commit: at most one fsync of a file runs at a time.
+
+    Callers that arrive during an fsync share the next one.
+    """
 
     def __init__(self, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cordwood-worker")
@@ -358,7 +362,7 @@ class ThreadWorker:
         with self._waiting_lock:
             waiting = self._waiting.get(file)
             if waiting is None:
-                self._pool.submit(self._sync_until_nobody_waits, file)  # waits for the lock
+                self._pool.submit(self._sync_while_requested, file)  # blocks on the lock at first
                 self._waiting[file] = [pending]
             else:
                 waiting.append(pending)
@@ -367,12 +371,12 @@ class ThreadWorker:
     def close(self) -> None:
         self._pool.shutdown(wait=True)
 
-    def _sync_until_nobody_waits(self, file: OpenFile) -> None:
+    def _sync_while_requested(self, file: OpenFile) -> None:
         while waiting := self._next_batch(file):
             batch = [pending for pending in waiting if pending.set_running_or_notify_cancel()]
             try:
                 file.sync()
-            except Exception as error:  # noqa: BLE001 - the worker owns the task; who waits gets it
+            except Exception as error:  # noqa: BLE001 - the worker owns the task; the future carries it
                 for pending in batch:
                     pending.set_exception(error)
             else:
@@ -380,7 +384,7 @@ class ThreadWorker:
                     pending.set_result(None)
 
     def _next_batch(self, file: OpenFile) -> list[Future[None]]:
-        """Take those who wait by now: their writes have returned, so one sync covers them all."""
+        """Take the waiting calls: their writes have returned, so one fsync covers all of them."""
         with self._waiting_lock:
             batch = self._waiting.pop(file)
             if batch:
@@ -389,7 +393,7 @@ class ThreadWorker:
 
 
 class SystemRandom:
-    """The operating system's chance, which cannot be guessed."""
+    """Cryptographic random source of the operating system."""
 
     def below(self, limit: int) -> int:
         return secrets.randbelow(limit)

@@ -1,6 +1,6 @@
-"""Names for Kafka's numbers, so that an offset is never passed where an epoch is meant.
+"""Distinct types for Kafka's numbers, so that an offset is never passed as an epoch.
 
-Each is an `int` (or a `str`) at run time and costs nothing. Kafka writes -1 where there is none.
+Each is an `int` or a `str` at run time, without any cost. As in Kafka, -1 means absent.
 """
 
 from typing import NamedTuple, NewType
@@ -29,5 +29,5 @@ class TopicPartition(NamedTuple):
     partition: PartitionId
 
     def __str__(self) -> str:
-        """Return what Kafka's messages and directories call it."""
+        """Return `topic-partition`, the form of Kafka's messages and directory names."""
         return f"{self.topic}-{self.partition}"

@@ -1,4 +1,4 @@
-"""The version of the package, as everybody tells it."""
+"""Version of the package."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""What a running broker tells of itself: figures for machines, events for people.
+"""Metrics and log events of a running broker.
 
-Promises: to count costs an addition; what is counted fits on one screen (`catalogue`); there is no
-state but in the objects that were made, and in the logging module. May import `core`.
+Promises: counting costs one addition; the metrics fit on one screen (`catalogue`); all state is in
+the objects of this package and in the logging module. May import `core`.
 """

@@ -1,12 +1,12 @@
-r"""Metrics as Prometheus reads them, in its text format 0.0.4.
+r"""Metrics in Prometheus's text format 0.0.4.
 
-    # HELP name what it says
+    # HELP name help text
     # TYPE name counter
     name{label="value"} 12
 
-In values of labels \, " and the end of a line are escaped. A histogram has a line for each bound,
-each counting everything below it too, then its sum and its count. Lines of one metric stand in the
-order in which their labels were first seen.
+Label values have \, " and the newline escaped. A histogram has one cumulative line for each bound,
+then its sum and its count. The lines of a metric are in the order in which their labels first
+occurred.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,8 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def expose(metrics: Metrics) -> Iterator[str]:
-    """Yield everything that is known, line by line, so that others can have a turn in between."""
-    for metric, values in metrics.found():
+    """Yield all metrics line by line, so that a caller can render them in several loop turns."""
+    for metric, values in metrics.collect():
         yield f"# HELP {metric.name} {metric.help}\n"
         yield f"# TYPE {metric.name} {metric.kind.value}\n"
         for labels, value in values.items():

@@ -1,11 +1,11 @@
-"""Events for people and machines, one a line, over the standard library's logging.
+"""Log events, one a line, over the standard library's logging.
 
     logfmt   time=… level=INFO logger=cordwood.broker event="listener open" port=9092
     json     {"time": …, "level": "INFO", "logger": "cordwood.broker", "event": …, "port": 9092}
 
-An event is a short sentence that is always the same; what differs goes into fields:
-`logger.info("listener open", extra=fields(port=9092))`. The levels that are set on loggers, by
-their names, are logging's own: nothing else is remembered here. Levels have Kafka's names.
+An event has a constant text; variable facts are fields:
+`logger.info("listener open", extra=fields(port=9092))`. Levels have Kafka's names, and are set on
+the loggers of the logging module.
 """
 
 import json
@@ -40,12 +40,12 @@ _PLAIN: Final = re.compile(r"[^\s\"=\\]+")
 
 
 def fields(**values: FieldValue) -> dict[str, Mapping[str, FieldValue]]:
-    """Return an event's fields, for `extra`."""
+    """Return the fields of an event, for the argument `extra`."""
     return {_FIELDS: values}
 
 
 class EventFormatter(logging.Formatter):
-    """Writes one line an event."""
+    """Formats an event as one line."""
 
     def __init__(self, style: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class EventFormatter(logging.Formatter):
 
 
 def write_events(stream: TextIO, *, style: str, level: str) -> logging.Handler:
-    """Have events of this package written to `stream`; `stop_writing` ends it."""
+    """Write the events of this package to `stream` until `stop_writing`."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(EventFormatter(style))
     logger = logging.getLogger(ROOT)
@@ -81,30 +81,30 @@ def write_events(stream: TextIO, *, style: str, level: str) -> logging.Handler:
 
 
 def stop_writing(handler: logging.Handler) -> None:
-    """Take back what `write_events` did, but for the levels."""
+    """Undo `write_events`, except for the levels."""
     logger = logging.getLogger(ROOT)
     logger.removeHandler(handler)
     logger.propagate = not logger.handlers
 
 
 def levels() -> dict[str, str]:
-    """Return the level that counts for each of this package's loggers, by name."""
+    """Return the effective level of each logger of this package, by name."""
     names = [ROOT, *(name for name in logging.Logger.manager.loggerDict if is_ours(name))]
     found = {name: logging.getLogger(name).getEffectiveLevel() for name in sorted({*names})}
     return {name: _NAMES.get(level, str(level)) for name, level in found.items()}
 
 
 def set_level(name: str, level: str | None) -> None:
-    """Set a logger's level; with None it is that of the logger above it."""
+    """Set a logger's level; with None it inherits its parent's level."""
     if level is not None and level not in LEVELS:
         raise SettingError(
-            f"{level} is no level", key=name, remedy=f"give one of {', '.join(LEVELS)}"
+            f"{level} is not a log level", key=name, remedy=f"give one of {', '.join(LEVELS)}"
         )
     logging.getLogger(name).setLevel(logging.NOTSET if level is None else LEVELS[level])
 
 
 def is_ours(name: str) -> bool:
-    """Say whether a logger is this package's."""
+    """Return whether a logger belongs to this package."""
     return name == ROOT or name.startswith(f"{ROOT}.")
 
 

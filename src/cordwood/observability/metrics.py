@@ -1,14 +1,14 @@
-"""Counters, gauges and histograms, each by its name in the catalogue and the values of its labels.
+"""Counters, gauges and histograms, by catalogue name and label values.
 
-Whoever counts often keeps the object: `counter` looks it up, `add` is one addition. A gauge that
-can be asked for at any time is not kept up to date but read, when somebody looks.
+`counter` is a lookup and `add` is one addition, so frequent callers keep the object. A gauge with a
+value that can be computed at any time has a callback, which every collection calls.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from cordwood.observability.catalogue import CATALOGUE, Kind, Metric
+from cordwood.observability.catalogue import CATALOGUE, Metric, MetricKind
 
 Labels: TypeAlias = tuple[str, ...]
 Readings: TypeAlias = Mapping[Labels, float]
@@ -42,7 +42,7 @@ class Gauge:
 
 
 class Histogram:
-    """How many values fell at or below each bound, and above the last; and their sum."""
+    """The number of values up to each bound and above the last one, and their sum."""
 
     __slots__ = ("bounds", "counts", "sum")
 
@@ -60,7 +60,7 @@ Instrument: TypeAlias = Counter | Gauge | Histogram
 
 
 class Metrics:
-    """All figures of one broker. Labels are given in the order of the catalogue."""
+    """All metrics of one broker. Label values are given in the order of the catalogue."""
 
     def __init__(self) -> None:
         self._instruments: dict[str, dict[Labels, Instrument]] = {}
@@ -68,33 +68,33 @@ class Metrics:
 
     def counter(self, name: str, *labels: str) -> Counter:
         """Return the counter of these labels, the same each time."""
-        found = self._instrument(name, Kind.COUNTER, labels)
+        found = self._instrument(name, MetricKind.COUNTER, labels)
         assert isinstance(found, Counter), f"{name} is a counter"
         return found
 
     def gauge(self, name: str, *labels: str) -> Gauge:
         """Return the gauge of these labels, the same each time."""
-        found = self._instrument(name, Kind.GAUGE, labels)
+        found = self._instrument(name, MetricKind.GAUGE, labels)
         assert isinstance(found, Gauge), f"{name} is a gauge"
         return found
 
     def histogram(self, name: str, *labels: str) -> Histogram:
         """Return the histogram of these labels, the same each time."""
-        found = self._instrument(name, Kind.HISTOGRAM, labels)
+        found = self._instrument(name, MetricKind.HISTOGRAM, labels)
         assert isinstance(found, Histogram), f"{name} is a histogram"
         return found
 
     def read(self, name: str, call: Callable[[], Readings]) -> None:
-        """Have `call` say what a gauge is, by its labels, whenever somebody looks."""
-        assert CATALOGUE[name].kind is Kind.GAUGE, f"{name} is no gauge"
+        """Register the callback of a gauge; it returns values by labels at every collection."""
+        assert CATALOGUE[name].kind is MetricKind.GAUGE, f"{name} is not a gauge"
         self._readers[name] = call
 
     def forget(self, name: str, *labels: str) -> None:
-        """Show these labels no more: what they spoke of is gone."""
+        """Remove one set of labels from a metric."""
         self._instruments.get(name, {}).pop(labels, None)
 
-    def found(self) -> Iterator[tuple[Metric, Mapping[Labels, Instrument | float]]]:
-        """Yield what is known now, in the order of the catalogue; what has no value is left out."""
+    def collect(self) -> Iterator[tuple[Metric, Mapping[Labels, Instrument | float]]]:
+        """Yield the metrics that have values, in the order of the catalogue."""
         for name, metric in CATALOGUE.items():
             values: dict[Labels, Instrument | float] = dict(self._instruments.get(name, {}))
             if name in self._readers:
@@ -102,18 +102,18 @@ class Metrics:
             if values:
                 yield metric, values
 
-    def _instrument(self, name: str, kind: Kind, labels: Labels) -> Instrument:
+    def _instrument(self, name: str, kind: MetricKind, labels: Labels) -> Instrument:
         metric = CATALOGUE[name]
         assert metric.kind is kind, f"{name} is a {metric.kind.value}"
         assert len(labels) == len(metric.labels), f"{name} has the labels {metric.labels}"
         instruments = self._instruments.setdefault(name, {})
         found = instruments.get(labels)
         if found is None:
-            found = instruments[labels] = _made(metric)
+            found = instruments[labels] = _make_instrument(metric)
         return found
 
 
-def _made(metric: Metric) -> Instrument:
-    if metric.kind is Kind.HISTOGRAM:
+def _make_instrument(metric: Metric) -> Instrument:
+    if metric.kind is MetricKind.HISTOGRAM:
         return Histogram(metric.bounds)
-    return Counter() if metric.kind is Kind.COUNTER else Gauge()
+    return Counter() if metric.kind is MetricKind.COUNTER else Gauge()

@@ -1,10 +1,10 @@
-"""Bytes to messages and back; the codec of a message's version is compiled when it is first used.
+"""Codecs: bytes to messages and back, compiled per message and version on first use.
 
     decode(ProduceRequest, data, 9)     an object; bytes and record sets are views of the data
     encode(response, 9)                 chunks: bytes, with record sets in their places
 
-Bytes behind a message are overlooked, as Kafka does: newer clients may say more than a version has.
-Whatever the bytes, decoding raises nothing but `BytesError`.
+Bytes after a message are ignored, as in Kafka: newer clients may append fields to a version. For
+any bytes, decoding raises only `BytesError`.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,25 +12,25 @@ from typing import TypeAlias, TypeVar, cast
 
 from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.errors import UnsupportedVersionError
+from cordwood.protocol.codegen_source import GeneratedSource
 from cordwood.protocol.primitives import Chunk, size_of_part
-from cordwood.protocol.read_source import ReadSource
+from cordwood.protocol.reader_codegen import ReadSource
 from cordwood.protocol.schema import Message
-from cordwood.protocol.source import Source
-from cordwood.protocol.write_source import WriteSource
+from cordwood.protocol.writer_codegen import WriteSource
 
 M = TypeVar("M", bound=Message)
 
 Reader: TypeAlias = Callable[[memoryview, int], tuple[M, int]]
-"""Takes a view of bytes and where the message begins; returns it and where it ends."""
+"""Takes a view of bytes and the start of the message; returns the message and its end."""
 
 Writer: TypeAlias = Callable[[M, bytearray], list[Chunk]]
-"""Takes a message and the bytes to append it to, which are the first of the chunks returned."""
+"""Takes a message and the buffer to append to, which is the first of the returned chunks."""
 
 
-class _Compiled(dict[tuple[type[Message], int], object]):
-    """Functions by message and version, each made when it is first asked for."""
+class _CompiledCodecs(dict[tuple[type[Message], int], object]):
+    """Codecs by message and version, compiled on first use."""
 
-    def __init__(self, name: str, source: Callable[[type[Message], int], Source]) -> None:
+    def __init__(self, name: str, source: Callable[[type[Message], int], GeneratedSource]) -> None:
         super().__init__()
         self._name = name
         self._source = source
@@ -49,37 +49,37 @@ class _Compiled(dict[tuple[type[Message], int], object]):
         return made
 
 
-_readers = _Compiled("read", ReadSource)
-_writers = _Compiled("write", WriteSource)
+_readers = _CompiledCodecs("read", ReadSource)
+_writers = _CompiledCodecs("write", WriteSource)
 
 
 def reader(kind: type[M], version: int) -> Reader[M]:
-    """Return what reads one version of a message."""
+    """Return the reader of one version of a message."""
     return cast("Reader[M]", _readers[kind, version])
 
 
 def writer(kind: type[M], version: int) -> Writer[M]:
-    """Return what writes one version of a message."""
+    """Return the writer of one version of a message."""
     return cast("Writer[M]", _writers[kind, version])
 
 
 def decode(  # tidy: allow[positional] as encode, with the bytes before the version
     kind: type[M], data: Buffer, version: int
 ) -> M:
-    """Return the message that `data` begins with."""
+    """Decode the message at the start of `data`."""
     return reader(kind, version)(bytes_view(data), 0)[0]
 
 
 def encode(message: Message, version: int) -> list[Chunk]:
-    """Return a message as chunks, which are to be sent one after the other."""
+    """Encode a message as chunks, to be sent in order."""
     return writer(type(message), version)(message, bytearray())
 
 
 def joined(chunks: Iterable[Chunk]) -> bytes:
-    """Return chunks as one: for messages that are kept rather than sent."""
+    """Join chunks into bytes, for messages that are stored, not sent."""
     return b"".join(chunk if isinstance(chunk, Buffer) else chunk.read() for chunk in chunks)
 
 
 def size_of(chunks: Iterable[Chunk]) -> int:
-    """Return how many bytes chunks have."""
+    """Return the total size of chunks in bytes."""
     return sum(map(size_of_part, chunks))

@@ -1,10 +1,10 @@
-"""Frames, sans-IO: what a connection carries, in either direction, for either side.
+"""Frames of a connection, sans-IO, in both directions and for both sides.
 
-    frame     size (int32, of what follows) | header | body
+    frame     size (int32, of the rest) | header | body
 
-A size is held against the limit as soon as its four bytes are there, before anything is allocated.
-Each frame gets a buffer of its own and of its own size, which is written once: small frames are
-copied out of what was received, the rest of a large one can be received straight into `room`.
+A size is checked against the limit as soon as its four bytes have arrived, before any allocation.
+Each frame gets its own buffer of its exact size. Small frames are copied from the received bytes;
+the rest of a large frame can be received directly into `room`.
 """
 
 import struct
@@ -25,12 +25,12 @@ def _admit_all(_size: int) -> bool:
 
 
 class FrameReader:
-    """Bytes in, frames out. One frame at a time is incomplete; of the next, less than its size.
+    """Parser from bytes to frames, with at most one incomplete frame.
 
-    Whole frames, without their sizes, are put into `frames`, from which their reader takes them.
-    `limit` is asked once a frame, since it may change. `admit` is asked for a frame that keeps the
-    limit; when it says no the frame is held: nothing may be fed until `go_on`. After a refusal
-    nobody knows where the next frame begins, so nothing may be fed any more.
+    Complete frames, without their sizes, are appended to `frames`, from which the caller takes
+    them. `limit` is called once per frame, because it may change. `admit` is called for each frame
+    within the limit. If it returns False the frame is held: no bytes may be fed until `go_on`.
+    After a BytesError the next frame's start is unknown, so no bytes may be fed any more.
     """
 
     __slots__ = ("_admit", "_body", "_filled", "_kept", "_limit", "frames")
@@ -47,16 +47,16 @@ class FrameReader:
 
     @property
     def allocated(self) -> int:
-        """The size of the frame under way, all of it; 0 when none has a buffer."""
+        """Size of the incomplete frame's buffer; 0 if there is none."""
         return 0 if self._body is None else len(self._body)
 
     @property
     def missing(self) -> int:
-        """How many bytes the frame under way still lacks; 0 when none has a buffer."""
+        """Bytes that the incomplete frame still needs; 0 if there is none."""
         return 0 if self._body is None else len(self._body) - self._filled
 
     def feed(self, data: Buffer) -> None:
-        """Take what was received. BytesError for a size that is negative or above the limit."""
+        """Parse received bytes; BytesError for a size that is negative or above the limit."""
         view = memoryview(self._kept + data if self._kept else data)
         self._kept = b""
         at = self._fill_from(view)
@@ -66,7 +66,7 @@ class FrameReader:
         self._kept = bytes(view[at:])
 
     def room(self) -> memoryview:
-        """Return what the frame under way lacks, to be written, and then told to `fill`."""
+        """Return the unfilled part of the incomplete frame; call `fill` after writing to it."""
         assert self._body is not None, "a frame is under way"
         return memoryview(self._body)[self._filled :]
 
@@ -78,18 +78,18 @@ class FrameReader:
             self._body = None
 
     def go_on(self) -> None:
-        """Let in the frame that was held, with what had come of it; raises as `feed` does."""
+        """Admit the held frame and parse the bytes kept with it; raises as `feed` does."""
         kept, self._kept = self._kept, b""
         self._allocate(_SIZE.unpack_from(kept)[0])
         self.feed(memoryview(kept)[_SIZE.size :])
 
     def drop(self) -> None:
-        """Let go of every byte, as nobody will ask for them."""
+        """Drop all buffered bytes and frames."""
         self.frames.clear()
         self._body, self._kept = None, b""
 
     def _begin(self, prefix: memoryview) -> bool:
-        """Make room for the frame whose size this is; False if it is incomplete, or held."""
+        """Allocate a frame of this size; False if the size is incomplete, or the frame is held."""
         if len(prefix) < _SIZE.size:
             return False
         (size,) = _SIZE.unpack(prefix)
@@ -115,6 +115,6 @@ class FrameReader:
 
 
 def framed(header: bytes | bytearray, chunks: list[Chunk]) -> list[Chunk]:
-    """Return a frame of a header and the chunks of a body, which are not touched."""
+    """Return a frame of a header and the chunks of a body, which are not copied."""
     size = len(header) + size_of(chunks)
     return [_SIZE.pack(size) + header, *chunks]

@@ -1,13 +1,14 @@
-"""What stands in front of every message, and which version of it goes with which message.
+"""Request and response headers, and their versions (Kafka: `RequestHeader`, `ResponseHeader`).
 
     request    v0   api key int16, api version int16, correlation id int32
-               v1   and client id, a nullable string that stays in its old form for ever
-               v2   and tagged fields; in front of flexible requests
+               v1   adds client id, a nullable string, never compact
+               v2   adds tagged fields; used by flexible requests
     response   v0   correlation id int32
-               v1   and tagged fields; in front of flexible answers
+               v1   adds tagged fields; used by flexible responses
 
-Two exceptions: an answer to ApiVersions always has v0, since a client that asked for too new a
-version has to be able to read it; and a ControlledShutdown of version 0 has no client id.
+There are two exceptions. The response to ApiVersions always has v0, because a client that requested
+a too new version must be able to read it. A ControlledShutdown request of version 0 has no client
+id.
 """
 
 from struct import Struct as Layout
@@ -17,13 +18,13 @@ from cordwood.core.errors import BytesError
 from cordwood.protocol.apis import API_VERSIONS, CONTROLLED_SHUTDOWN, Api, api_of
 from cordwood.protocol.codec import reader, writer
 from cordwood.protocol.schema import Data, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 _KEY_AND_VERSION: Final = Layout(">hh")
 
 
 class RequestHeader(Data, versions=(0, 2), flexible_since=2):
-    """Who asks what; `client_id` is what the client calls itself, null and empty included."""
+    """API, version and correlation id of a request; `client_id` may be null or empty."""
 
     request_api_key: Int16
     request_api_version: Int16
@@ -32,27 +33,27 @@ class RequestHeader(Data, versions=(0, 2), flexible_since=2):
 
 
 class ResponseHeader(Data, versions=(0, 1), flexible_since=1):
-    """Which request is answered."""
+    """Correlation id of the request that is answered."""
 
     correlation_id: Int32
 
 
 def request_header_version(api: Api, version: int) -> int:
-    """Return which header stands in front of a request."""
+    """Return the header version of a request."""
     if api is CONTROLLED_SHUTDOWN and version == 0:
         return 0
     return 2 if api.is_flexible_in(version) else 1
 
 
 def response_header_version(api: Api, version: int) -> int:
-    """Return which header stands in front of an answer."""
+    """Return the header version of a response."""
     return 1 if api is not API_VERSIONS and api.is_flexible_in(version) else 0
 
 
 def read_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
-    """Return a request's header and where its body begins.
+    """Return a request's header and the start of its body.
 
-    A version that nobody serves is no error here. An unknown API is `UnsupportedVersionError`.
+    An unsupported version is not an error here. An unknown API is an UnsupportedVersionError.
     """
     if len(frame) < _KEY_AND_VERSION.size:
         raise BytesError(
@@ -63,7 +64,7 @@ def read_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
 
 
 def append_request_header(out: bytearray, header: RequestHeader) -> None:
-    """Append the header that its own request asks for."""
+    """Append a request's header."""
     api = api_of(header.request_api_key)
     version = request_header_version(api, header.request_api_version)
     writer(RequestHeader, version)(header, out)
@@ -72,12 +73,12 @@ def append_request_header(out: bytearray, header: RequestHeader) -> None:
 def read_response_header(
     frame: memoryview, api: Api, *, version: int
 ) -> tuple[ResponseHeader, int]:
-    """Return the header of an answer to a request of this version, and where its body begins."""
+    """Return the header of a response, and the start of its body; `version` is the request's."""
     return reader(ResponseHeader, response_header_version(api, version))(frame, 0)
 
 
 def append_response_header(
     out: bytearray, header: ResponseHeader, *, api: Api, version: int
 ) -> None:
-    """Append the header of an answer to a request of this version."""
+    """Append the header of a response to a request of this version."""
     writer(ResponseHeader, response_header_version(api, version))(header, out)

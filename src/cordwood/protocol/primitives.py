@@ -1,11 +1,11 @@
-"""What generated readers and writers call where the common case ends: long lengths, tags, refusals.
+"""Helpers of generated readers and writers: long lengths, tagged fields and errors.
 
-A compact length is an unsigned varint of which the generated code reads, or writes, the first byte.
-Where that says that there is more of it, the rest is dealt with here.
+Generated code handles the first byte of a compact length, an unsigned varint. If more bytes follow,
+it calls a function here.
 """
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - an error's name, like all others
+from struct import error as StructError  # noqa: N812 - named like every other error
 from typing import Final, NoReturn, TypeAlias
 
 from cordwood.core.binary import Buffer, append_unsigned_varint, read_unsigned_varint
@@ -13,25 +13,25 @@ from cordwood.core.errors import BytesError, UnsupportedVersionError
 from cordwood.core.ports import Slice
 
 Chunk: TypeAlias = Buffer | Slice
-"""A part of an encoded message: bytes, or a range of a file that is to be sent."""
+"""Part of an encoded message: bytes, or a range of a file to be sent."""
 
-#: What reading past the end, or text that is none, raises inside generated code.
+#: Errors in generated code for reads past the end, and for invalid UTF-8.
 UNREADABLE: Final = (StructError, IndexError, UnicodeDecodeError)
 
-#: What a value of another type or size than its field's raises inside generated code.
+#: Errors in generated code for a value whose type or size does not fit its field.
 UNWRITABLE: Final = (StructError, TypeError, AttributeError, UnicodeEncodeError)
 
-#: Kafka's own limit, which the old form has by its nature.
+#: Kafka's limit; the non-compact form cannot encode more.
 STRING_MAX_BYTES: Final = 0x7FFF
 
-#: Record sets up to this size are copied into the bytes around them: one part is sent sooner.
+#: Record sets up to this size are copied into the surrounding bytes: one chunk is sent faster.
 JOINED_BYTES: Final = 8192
 
 _KEPT_ARRAYS: Final = 64
 
 
-class Arrays(dict[int, Struct]):
-    """The layouts of arrays of so many numbers, made on first use; those of short ones stay."""
+class ArrayLayouts(dict[int, Struct]):
+    """`struct` layouts of number arrays by count, compiled on first use; short ones are cached."""
 
     def __init__(self, element: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Arrays(dict[int, Struct]):
 
 
 def read_string_length(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """Read the compact length of a string, plus one, that takes more than a byte."""
+    """Read a string's compact length, plus one, if it has more than one byte."""
     length, after = read_unsigned_varint(data, at, end)
     if length > STRING_MAX_BYTES + 1:
         refuse_length(at, length - 1, most=STRING_MAX_BYTES)
@@ -66,7 +66,7 @@ def read_unknown_tags(
 
 
 def read_tag(data: memoryview, at: int, end: int) -> tuple[int, int, int]:
-    """Read the head of a tagged field: its tag, where its value begins and where it ends."""
+    """Read the header of a tagged field: its tag, and the start and end of its value."""
     tag, at = read_unsigned_varint(data, at, end)
     size, at = read_unsigned_varint(data, at, end)
     if size > end - at:
@@ -75,9 +75,9 @@ def read_tag(data: memoryview, at: int, end: int) -> tuple[int, int, int]:
 
 
 def refuse_length(at: int, length: int, *, most: int) -> NoReturn:
-    """Refuse a length beyond the bytes that are left, or a null where none may be."""
+    """Raise for a length beyond the remaining bytes, or for an unexpected null."""
     raise BytesError(
-        "a null where none may be" if length < 0 else "a length beyond its limit",
+        "an unexpected null" if length < 0 else "a length beyond its limit",
         position=at,
         expected=f"0 to {most}",
         found=length,
@@ -85,12 +85,12 @@ def refuse_length(at: int, length: int, *, most: int) -> NoReturn:
 
 
 def refuse_tag_end(at: int, to: int) -> NoReturn:
-    """Refuse a tagged field whose value is not as long as it says."""
+    """Raise for a tagged field whose value does not match its size."""
     raise BytesError("a tagged field of another size", position=at, expected=to, found=at)
 
 
 def unreadable(error: Exception, at: int, end: int) -> BytesError:
-    """Return our error for one of `UNREADABLE`; `at` is where the last part was read."""
+    """Return our error for one of `UNREADABLE`; `at` is the position of the last read."""
     if isinstance(error, UnicodeDecodeError):
         return BytesError(
             "a string that is not UTF-8", position=at, expected="UTF-8", found=error.reason
@@ -104,21 +104,21 @@ def unreadable(error: Exception, at: int, end: int) -> BytesError:
 
 
 def tail_of_length(length: int) -> bytes:
-    """Return all bytes but the first of a compact length, which is given with its one added."""
+    """Return a compact length, given with one added, without its first byte."""
     out = bytearray()
     append_unsigned_varint(out, length >> 7)
     return bytes(out)
 
 
 def tail_of_string_length(length: int) -> bytes:
-    """Return what `tail_of_length` does, of a string, which has a limit."""
+    """Return `tail_of_length` of a string; raise above the limit."""
     if length > STRING_MAX_BYTES + 1:
         refuse_length(0, length - 1, most=STRING_MAX_BYTES)
     return tail_of_length(length)
 
 
 def tail_of_tags(tags: tuple[tuple[int, Buffer], ...]) -> bytearray:
-    """Return tagged fields in the order of their tags, behind their count's first byte."""
+    """Return tagged fields, sorted by tag, after the first byte of their count."""
     out = bytearray(tail_of_length(len(tags)) if len(tags) > 127 else b"")
     for tag, body in sorted(tags, key=lambda each: each[0]):
         append_unsigned_varint(out, tag)
@@ -128,12 +128,12 @@ def tail_of_tags(tags: tuple[tuple[int, Buffer], ...]) -> bytearray:
 
 
 def size_of_part(part: Chunk) -> int:
-    """Return how many bytes a part has."""
+    """Return the size of a chunk in bytes."""
     return len(part) if isinstance(part, Buffer) else part.length
 
 
 def put_records(chunks: list[Chunk], records: Chunk) -> bytearray:
-    """Add a record set, untouched unless it is small, and return what is appended to next."""
+    """Append a record set, uncopied unless small, and return the buffer for further bytes."""
     out = chunks[-1]
     assert isinstance(out, bytearray), "the last chunk is being written"
     if isinstance(records, Buffer) and len(records) <= JOINED_BYTES:
@@ -146,13 +146,13 @@ def put_records(chunks: list[Chunk], records: Chunk) -> bytearray:
 
 
 def refuse_uuid(value: bytes) -> NoReturn:
-    """Refuse what has not the size of a uuid, which `struct` would cut or fill in silence."""
+    """Raise for bytes of another size than a UUID, which `struct` would cut or pad silently."""
     raise BytesError("a uuid of another size", position=0, expected="16 bytes", found=len(value))
 
 
 def refuse_field(name: str, title: str) -> NoReturn:
-    """Refuse to lose a value that this version of the message has no place for."""
-    raise UnsupportedVersionError(f"{title} has no place for {name}")
+    """Raise instead of dropping a value that this version of the message lacks."""
+    raise UnsupportedVersionError(f"{title} has no field for {name}")
 
 
 def unwritable(error: Exception, title: str) -> BytesError:

@@ -1,4 +1,4 @@
-"""A message is declared once: a class whose fields stand in the order of the wire.
+"""Message declarations: a class whose fields are in wire order (Kafka: message JSON files).
 
     class TopicProduceData(Struct):
         name: String = field(until=12, default="")
@@ -8,10 +8,10 @@
     class ProduceRequest(Request, api_key=0, versions=(3, 13), flexible_since=9):
         topics: list[TopicProduceData]
 
-An object has the fields of all versions. What a version lacks reads as the field's default, and
-must be the default when it is written, unless the field is ignorable. `X | None` is nullable.
-A field without `default=` has to be given when an object is made; its default is the type's zero.
-A struct has no versions of its own: those of its fields are its message's.
+An object has the fields of all versions. A field that a version lacks reads as its default. When
+such a version is written, the field must have its default, unless it is ignorable. `X | None` is
+nullable. A field without `default=` is required when an object is created; its default is the
+type's zero. A struct has no versions of its own: its fields refer to the versions of its message.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ from typing import (
     get_origin,
 )
 
-from cordwood.protocol.source import Source
-from cordwood.protocol.wire import Fixed, Sized
+from cordwood.protocol.codegen_source import GeneratedSource
+from cordwood.protocol.wire_types import FixedSizeType, LengthPrefixedType
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Struct")
@@ -43,32 +43,32 @@ _SHOWN_BYTES: Final = 32
 
 
 class _Missing:
-    """The one value that is nobody's default."""
+    """Type of `MISSING`, which is not a valid default."""
 
 
 MISSING: Final = _Missing()
 
 
 class ListOf(NamedTuple):
-    """The type of an array."""
+    """Type of an array."""
 
-    element: "Kind"
+    element: "WireKind"
 
     @property
     def prefix(self) -> str:
-        """The format of the count where it is not compact."""
+        """Format of the count where it is not compact."""
         return "i"
 
 
-Kind: TypeAlias = "Fixed | Sized | ListOf | type[Struct]"
+WireKind: TypeAlias = "FixedSizeType | LengthPrefixedType | ListOf | type[Struct]"
 
 
 class Field(NamedTuple):
-    """One field of a struct: its type, the versions that have it and the forms it takes in them."""
+    """One field of a struct: its type, its versions, and its encoding in each of them."""
 
     name: str
     kafka_name: str
-    kind: Kind
+    kind: WireKind
     default: object
     is_required: bool
     is_nullable: bool
@@ -81,19 +81,19 @@ class Field(NamedTuple):
     is_ignorable: bool
 
     def is_in(self, version: int) -> bool:
-        """Say whether messages of this version have the field."""
+        """Return whether messages of this version have the field."""
         return self.since <= version <= self.until
 
     def is_tagged_in(self, version: int) -> bool:
-        """Say whether the field, where it is there, stands among the tagged ones."""
+        """Return whether the field is a tagged field in this version."""
         return self.tag is not None and version >= self.tagged_since
 
     def is_nullable_in(self, version: int) -> bool:
-        """Say whether the field may be null in messages of this version."""
+        """Return whether the field may be null in messages of this version."""
         return self.is_nullable and version >= (self.nullable_since or 0)
 
     def has_null_marker_in(self, version: int) -> bool:
-        """Say whether a byte tells a null struct from one that is there.
+        """Return whether a byte distinguishes a null struct from a present one.
 
         A tagged struct is null by being absent, unless its nullability is declared.
         """
@@ -101,8 +101,8 @@ class Field(NamedTuple):
         return self.is_nullable_in(version) and is_declared
 
 
-class _Declared(NamedTuple):
-    """What `field` was told, until the class that it stands in is made."""
+class _FieldDeclaration(NamedTuple):
+    """Arguments of `field`, until the class that contains it is created."""
 
     default: object = MISSING
     since: int = 0
@@ -115,7 +115,7 @@ class _Declared(NamedTuple):
     name: str | None = None
 
 
-def field(  # noqa: PLR0913  # tidy: allow[parameters] what Kafka says of one, by keyword
+def field(  # noqa: PLR0913  # tidy: allow[parameters] the attributes of Kafka's declarations, by keyword
     *,
     default: T | _Missing = MISSING,
     since: int = 0,
@@ -127,19 +127,19 @@ def field(  # noqa: PLR0913  # tidy: allow[parameters] what Kafka says of one, b
     ignorable: bool = False,
     name: str | None = None,
 ) -> T:
-    """Declare what an annotation cannot say; versions are first and last, inclusive.
+    """Declare a field's attributes; versions are first and last, inclusive.
 
-    `flexible=False` keeps a field in its old form in flexible versions. `name` is Kafka's, where it
-    is not the attribute's in camel case.
+    `flexible=False` keeps the non-compact encoding in flexible versions. `name` is Kafka's name, if
+    it is not the attribute's name in camel case.
     """
-    declared: object = _Declared(
+    declared: object = _FieldDeclaration(
         default, since, until, nullable_since, tag, tagged_since, flexible, ignorable, name
     )
-    return cast("T", declared)  # the class puts a slot of that type in its place
+    return cast("T", declared)  # the metaclass replaces it with a slot of that type
 
 
 class Schema(NamedTuple):
-    """What was declared of a class."""
+    """Declaration of a class."""
 
     fields: tuple[Field, ...]
     api_key: int | None = None
@@ -147,12 +147,12 @@ class Schema(NamedTuple):
     flexible_since: int | None = None
 
     def is_flexible_in(self, version: int) -> bool:
-        """Say whether messages of this version are compact and have tagged fields."""
+        """Return whether messages of this version are compact and have tagged fields."""
         return self.flexible_since is not None and version >= self.flexible_since
 
 
 class StructType(type):
-    """Makes a slot of every annotation; a class that names its slots itself has no fields."""
+    """Metaclass that turns annotations into slots; a class with `__slots__` has no fields."""
 
     __schema__: Schema
 
@@ -161,27 +161,27 @@ class StructType(type):
     ) -> "StructType":
         fields: tuple[Field, ...] = ()
         if "__slots__" not in namespace:
-            # Python makes the annotations of a class, and how it does so depends on its version.
+            # A throwaway class evaluates the annotations, whose form depends on Python's version.
             annotations = type(name, (), dict(namespace)).__annotations__
             fields = tuple(
-                _field(each, annotation, namespace.pop(each, _Declared()))
+                _field(each, annotation, namespace.pop(each, _FieldDeclaration()))
                 for each, annotation in annotations.items()
             )
             namespace["__slots__"] = tuple(annotations)
-            namespace["__init__"] = _first_init
+            namespace["__init__"] = _init_on_first_use
         namespace["__schema__"] = Schema(fields)
         return super().__new__(cls, name, bases, namespace, **options)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class Struct(metaclass=StructType):
-    """A group of fields. Equal when all of them are; shows those that were not left out."""
+    """Group of fields, compared by value; repr shows the fields that differ from their defaults."""
 
     __slots__ = ("unknown_tags",)
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # its fields change
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # mutable, so not hashable
 
     unknown_tags: tuple[tuple[int, bytes], ...]
-    """Tagged fields that were read and are not declared: tag and bytes, written again as read."""
+    """Undeclared tagged fields that were read, as tag and bytes; they are written unchanged."""
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -191,7 +191,7 @@ class Struct(metaclass=StructType):
 
     def __repr__(self) -> str:
         shown = [
-            f"{each.name}={_shown(value)}"
+            f"{each.name}={_repr_of(value)}"
             for each in type(self).__schema__.fields
             if (value := getattr(self, each.name)) != default_of(each) or each.is_required
         ]
@@ -201,7 +201,7 @@ class Struct(metaclass=StructType):
 
 
 class Message(Struct):
-    """A struct with versions of its own: what a codec is made for."""
+    """Struct with versions of its own: the unit of encoding."""
 
     __slots__ = ()
 
@@ -218,25 +218,25 @@ class Message(Struct):
 
 
 class Request(Message):
-    """What a client asks, and a broker of another."""
+    """Request of a client, or of another broker."""
 
     __slots__ = ()
 
 
 class Response(Message):
-    """What a broker answers."""
+    """Response of a broker."""
 
     __slots__ = ()
 
 
 class Data(Message):
-    """What is no request and no answer: a header, a record of an internal topic, a blob in one."""
+    """Message that is neither request nor response, such as a header or an internal record."""
 
     __slots__ = ()
 
 
 def default_of(field: Field) -> object:
-    """Return what a field has where nobody says otherwise; a list or a struct is a new one."""
+    """Return a field's default; a list or a struct is a new object."""
     if isinstance(field.default, list):
         return list(field.default)
     if isinstance(field.kind, type) and field.default is not None:
@@ -245,7 +245,7 @@ def default_of(field: Field) -> object:
 
 
 def default_struct(kind: type[S]) -> S:
-    """Return a struct of which every field has its default."""
+    """Return a struct with the default of every field."""
     made = object.__new__(kind)
     for each in kind.__schema__.fields:
         setattr(made, each.name, default_of(each))
@@ -254,8 +254,8 @@ def default_struct(kind: type[S]) -> S:
 
 
 def _field(name: str, annotation: object, declared: object) -> Field:
-    """Return the field of an annotation and what `field` was told beside it."""
-    if not isinstance(declared, _Declared):
+    """Return the field for an annotation and its `field` declaration."""
+    if not isinstance(declared, _FieldDeclaration):
         raise TypeError(f"{name}: a default is given as field(default=...)")
     kind, is_nullable = _kind(annotation)
     default = declared.default
@@ -278,8 +278,8 @@ def _field(name: str, annotation: object, declared: object) -> Field:
     )
 
 
-def _kind(annotation: object) -> tuple[Kind, bool]:
-    """Return the type on the wire, and whether it may be null."""
+def _kind(annotation: object) -> tuple[WireKind, bool]:
+    """Return the wire type, and whether it is nullable."""
     origin = get_origin(annotation)
     if origin is Union or origin is UnionType:
         kinds = [_kind(each)[0] for each in get_args(annotation) if each is not NoneType]
@@ -290,36 +290,36 @@ def _kind(annotation: object) -> tuple[Kind, bool]:
         return ListOf(_kind(get_args(annotation)[0])[0]), False
     if origin is Annotated:
         kind = get_args(annotation)[1]
-        assert isinstance(kind, Fixed | Sized)
+        assert isinstance(kind, FixedSizeType | LengthPrefixedType)
         return kind, False
-    raise TypeError(f"{annotation} is no type of the wire")
+    raise TypeError(f"{annotation} is not a wire type")
 
 
-def _zero(kind: Kind) -> object:
-    """Return the default of a type; a struct's stands for a new one of defaults."""
+def _zero(kind: WireKind) -> object:
+    """Return the default of a type; a struct's class stands for a new default struct."""
     if isinstance(kind, ListOf):
         return []
-    return kind.default if isinstance(kind, Fixed | Sized) else kind
+    return kind.default if isinstance(kind, FixedSizeType | LengthPrefixedType) else kind
 
 
-def default_source(field: Field, source: Source) -> str:
-    """Return the expression that `default_of` would be in generated source."""
+def default_source(field: Field, source: GeneratedSource) -> str:
+    """Return the expression of `default_of` for generated source."""
     if isinstance(field.kind, type) and field.default is not None:
         return f"{source.constant('default', partial(default_struct, field.kind))}()"
     return repr(field.default)
 
 
-def _first_init(self: Struct, **fields: object) -> None:
-    """Make the class's own `__init__` when it is first wanted: most classes are only ever read."""
+def _init_on_first_use(self: Struct, **fields: object) -> None:
+    """Compile the class's own `__init__` on first use: most classes are only decoded."""
     kind = type(self)
     made = _compiled_init(kind)
-    kind.__init__ = made  # type: ignore[method-assign]  # the same, but quick
+    kind.__init__ = made  # type: ignore[method-assign]  # same effect, compiled
     made(self, **fields)
 
 
 def _compiled_init(kind: type[Struct]) -> Callable[..., None]:
-    """Return an `__init__` of one assignment a field, several times as fast as a loop."""
-    source = Source({"MISSING": MISSING})
+    """Return an `__init__` with one assignment per field, several times as fast as a loop."""
+    source = GeneratedSource({"MISSING": MISSING})
     fields = kind.__schema__.fields
     parameters = [each.name if each.is_required else f"{each.name}=MISSING" for each in fields]
     with source.block(f"def __init__({', '.join(['self', *['*'][: len(fields)], *parameters])}):"):
@@ -335,12 +335,12 @@ def _compiled_init(kind: type[Struct]) -> Callable[..., None]:
 
 @cache
 def _values_of(kind: StructType) -> Callable[[object], object]:
-    """Return what takes the values of all fields out of an object."""
+    """Return a function that returns the values of all fields of an object."""
     return attrgetter(*(each.name for each in kind.__schema__.fields), "unknown_tags")
 
 
-def _shown(value: object) -> str:
-    """Return a value as text; what is large and opaque as its size."""
+def _repr_of(value: object) -> str:
+    """Return a value as text; large bytes as their size."""
     if isinstance(value, bytes | bytearray | memoryview) and len(value) > _SHOWN_BYTES:
         return f"<{len(value)} bytes>"
     if isinstance(value, memoryview):

@@ -1,6 +1,8 @@
-"""The bytes that producers send: batches and messages of all three formats, as views and builders.
+"""Batches and messages of all three formats, as views and builders (Kafka:
+`org.apache.kafka.common.record`).
 
-Promises: bytes as Kafka writes them, every length held against the bytes at hand, and no errors but
-the package's own. May import `core`; takes values and returns values, no files and no clock. Names
-are imported from the modules, so that whoever needs a header never waits for numpy or pyarrow.
+Promises: the bytes are Kafka's, every length is compared with the available bytes, and only the
+package's own errors are raised. May import `core`; takes values and returns values, without files
+or a clock. Names are imported from the modules, so that a reader of headers does not import numpy
+or pyarrow.
 """

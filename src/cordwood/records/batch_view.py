@@ -1,17 +1,16 @@
-"""What every batch has, whatever its format: a place in a buffer, a size, an end, a checksum.
+"""Common view of a batch in any format: position, size, end, checksum (Kafka: `RecordBatch`).
 
- 0  i64  base offset in v2, the message's own offset in v0 and v1
- 8  i32  length of all that follows
-16  i8   magic
+0  i64  base offset in v2, the message's own offset in v0 and v1 8  i32  length of all following
+bytes 16  i8   magic
 """
 
 from abc import ABC, abstractmethod
 from struct import Struct
 from typing import Final
 
+from cordwood.records.batch_location import BatchLocation
 from cordwood.records.compression import Codec
-from cordwood.records.message import LOG_OVERHEAD
-from cordwood.records.place import Place
+from cordwood.records.legacy_message import LOG_OVERHEAD
 
 _I8: Final = Struct(">b")
 _I16: Final = Struct(">h")
@@ -21,19 +20,19 @@ _I64: Final = Struct(">q")
 
 
 class BatchView(ABC):
-    """A view of the batch that begins at `position`; the setters need a buffer that is writable."""
+    """A view of the batch that begins at `position`; the setters need a writable buffer."""
 
     __slots__ = ("position", "view")
 
     view: memoryview
     position: int
 
-    # -- what each format keeps in its own place
+    # -- fields whose place depends on the format
 
     @property
     @abstractmethod
     def crc(self) -> int:
-        """The checksum as stored."""
+        """Return the stored checksum."""
 
     @property
     @abstractmethod
@@ -45,14 +44,14 @@ class BatchView(ABC):
 
     @abstractmethod
     def computed_crc(self) -> int:
-        """Return the checksum that the bytes have now."""
+        """Return the checksum of the present bytes."""
 
-    # -- what follows from it
+    # -- derived from them
 
     @property
-    def place(self) -> Place:
-        """Where errors say that the batch is, with the offset that its header begins with."""
-        return Place(self.position, self._i64(0))
+    def place(self) -> BatchLocation:
+        """Return the location for errors, with the offset of the header."""
+        return BatchLocation(self.position, self._i64(0))
 
     @property
     def batch_length(self) -> int:
@@ -71,7 +70,7 @@ class BatchView(ABC):
 
     @property
     def data(self) -> memoryview:
-        """The batch's own stretch of the buffer."""
+        """Return the batch's slice of the buffer."""
         return self.view[self.position : self.end]
 
     @property
@@ -83,15 +82,15 @@ class BatchView(ABC):
         return self.last_offset + 1
 
     def is_crc_valid(self) -> bool:
-        """Whether the batch's own checksum is right; those inside a wrapper are not looked at."""
+        """Return whether the batch's own checksum is right; inner ones are not checked."""
         return self.crc == self.computed_crc()
 
     def ensure_valid(self) -> None:
-        """Refuse bytes that have changed since the checksum was written."""
+        """Raise CorruptMessageError if the checksum does not match."""
         self.place.ensure_crc(self.crc, self.computed_crc(), message="the checksum is wrong")
 
     def ensure_between(self, what: str, number: int, *, lowest: int, highest: int) -> None:
-        """Refuse a number that its field cannot take, before any byte is written."""
+        """Raise an error for a number outside the range of its field; no byte is written."""
         if not lowest <= number <= highest:
             raise self.place.invalid(what, expected=f"{lowest} to {highest}", found=number)
 

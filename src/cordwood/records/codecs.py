@@ -1,8 +1,8 @@
-"""The one door to cramjam: each function fills a buffer that it is given and never asks for more.
+"""Door to cramjam: each function fills a given buffer and never asks for a larger one.
 
-A function that decompresses answers None when the vendor gave up. The vendor's words do not say
-reliably whether the bytes were bad or the room too small, so that is decided elsewhere, from the
-framing. `CorruptMessageError` is never raised here, and no vendor error leaves this module.
+A decompressing function returns None when the vendor gave up. The vendor's message does not
+distinguish damaged bytes from a small buffer, so the framing modules decide that.
+`CorruptMessageError` is never raised here, and vendor errors do not leave this module.
 """
 
 import cramjam
@@ -27,7 +27,7 @@ def snappy_into(block: Buffer, out: memoryview) -> int | None:
 
 
 def lz4_block_into(block: Buffer, out: memoryview) -> int | None:
-    """Decompress one lz4 block that stands alone; `out` may be larger than the block needs."""
+    """Decompress one independent lz4 block; `out` may be larger than the block needs."""
     try:
         return cramjam.lz4.decompress_block_into(block, out)
     except cramjam.DecompressionError:
@@ -35,7 +35,7 @@ def lz4_block_into(block: Buffer, out: memoryview) -> int | None:
 
 
 def lz4_frame_into(frame: Buffer, out: memoryview) -> int | None:
-    """Decompress one lz4 frame and verify the checksums that it carries."""
+    """Decompress one lz4 frame and verify its checksums."""
     try:
         return cramjam.lz4.decompress_into(frame, out)
     except cramjam.DecompressionError:
@@ -51,7 +51,7 @@ def zstd_into(data: Buffer, out: memoryview) -> int | None:
 
 
 def snappy_compressed_max(size: int) -> int:
-    """The room that a raw snappy block of `size` bytes may need: the format's own bound."""
+    """Return the largest raw snappy block for `size` bytes, by the format's own bound."""
     return 32 + size + size // 6
 
 
@@ -61,7 +61,7 @@ def snappy_compress_into(data: memoryview, out: memoryview) -> int:
 
 
 def lz4_compressed_max(size: int) -> int:
-    """The room that an lz4 block of `size` bytes may need: the format's own bound."""
+    """Return the largest lz4 block for `size` bytes, by the format's own bound."""
     return size + size // 255 + 16
 
 

@@ -1,7 +1,7 @@
-"""A buffer of batches as Arrow record batches: the one module of this package that knows Arrow.
+"""Buffers of batches as Arrow record batches; the only module of this package that imports Arrow.
 
-It takes the decoder as an argument, since the fast one manages a cache on disk and this module
-decides without touching any. No bytes are copied here: a column is a stretch of the chunk it is in.
+It takes the decoder as an argument, since the fast one manages a cache on disk and this module is
+pure. No bytes are copied here: a column is a slice of its chunk.
 
     offset                  int64
     timestamp               timestamp[ms, UTC]; -1 where a producer gave none
@@ -21,16 +21,16 @@ from typing import Final
 import pyarrow as pa
 
 from cordwood.core.binary import Buffer
-from cordwood.records.chunk import (
+from cordwood.records.decoder import (
     COLUMNS,
-    Binary,
-    Chunk,
+    BinaryColumn,
     Column,
+    ColumnChunk,
     Decoder,
-    Fixed,
-    Headers,
-    Request,
-    Views,
+    FixedColumn,
+    HeadersColumn,
+    ReadRequest,
+    ViewColumn,
 )
 
 _HEADER_KEY: Final = pa.field("key", pa.string(), nullable=False)
@@ -63,56 +63,56 @@ def schema(columns: Sequence[str] = COLUMNS, *, is_view: bool = False) -> pa.Sch
 
 
 def read_columns(
-    buffer: Buffer, decoder: Decoder, *, request: Request | None = None
+    buffer: Buffer, decoder: Decoder, *, request: ReadRequest | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Return an iterator over the records of a buffer, in chunks.
 
-    The buffer is to keep its bytes while the iterator lives, and with views as long as any of the
-    record batches does. An unsound batch raises after all rows before it have been yielded.
+    The buffer must keep its bytes while the iterator lives, and with views while any of the record
+    batches lives. An invalid batch raises an error after all earlier rows have been yielded.
 
-    Whoever still holds a record batch when asking for the next one, as the variable of a `for` loop
-    does, has the decoder use a second chunk; the two then take turns.
+    A caller that still holds a record batch when it requests the next one, as the variable of a
+    `for` loop does, makes the decoder use a second chunk; the two then alternate.
     """
-    request = request or Request()
+    request = request or ReadRequest()
     target = schema(request.columns, is_view=request.is_view)
-    # A map keeps no chunk while the next one is made, so that its memory can be used for that.
+    # `map` drops each chunk before it makes the next one, so the next one can reuse its memory.
     return map(partial(_record_batch, target), decoder.decode(buffer, request))
 
 
-def read_table(buffer: Buffer, decoder: Decoder, *, request: Request | None = None) -> pa.Table:
-    """Return the records of a buffer as one table, which may have no rows; see `read_columns`."""
-    request = request or Request()
+def read_table(buffer: Buffer, decoder: Decoder, *, request: ReadRequest | None = None) -> pa.Table:
+    """Return the records of a buffer as one table, which may be empty; see `read_columns`."""
+    request = request or ReadRequest()
     target = schema(request.columns, is_view=request.is_view)
     return pa.Table.from_batches(read_columns(buffer, decoder, request=request), target)
 
 
-def _record_batch(target: pa.Schema, chunk: Chunk) -> pa.RecordBatch:
+def _record_batch(target: pa.Schema, chunk: ColumnChunk) -> pa.RecordBatch:
     arrays = [_array(chunk.columns[field.name], chunk.rows, field.type) for field in target]
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
 def _array(column: Column, rows: int, kind: pa.DataType) -> pa.Array:
-    """Wrap a column's stretches of bytes, without copying them."""
+    """Wrap a column's buffers without copying them."""
     match column:
-        case Fixed():
+        case FixedColumn():
             return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column.numbers)])
-        case Binary():
+        case BinaryColumn():
             array = _binary(column, rows, pa.binary())
             return array if kind == pa.binary() else array.cast(kind)
-        case Views():
+        case ViewColumn():
             buffers = [_validity(column), pa.py_buffer(column.views)]
             buffers += [pa.py_buffer(data) for data in column.buffers]
             return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
-        case Headers():
+        case HeadersColumn():
             return _headers(column, rows, kind)
 
 
-def _binary(column: Binary, rows: int, kind: pa.DataType) -> pa.Array:
+def _binary(column: BinaryColumn, rows: int, kind: pa.DataType) -> pa.Array:
     buffers = [_validity(column), pa.py_buffer(column.starts), pa.py_buffer(column.data)]
     return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
 
 
-def _headers(column: Headers, rows: int, kind: pa.DataType) -> pa.Array:
+def _headers(column: HeadersColumn, rows: int, kind: pa.DataType) -> pa.Array:
     pairs = pa.StructArray.from_arrays(
         [
             _binary(column.keys, column.pairs, _HEADER_KEY.type),
@@ -124,6 +124,6 @@ def _headers(column: Headers, rows: int, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, rows, buffers, null_count=0, children=[pairs])
 
 
-def _validity(column: Binary | Views) -> pa.Buffer | None:
-    """The bits of a column that has nulls; without nulls it needs none."""
+def _validity(column: BinaryColumn | ViewColumn) -> pa.Buffer | None:
+    """Return the validity bits of a column with nulls; without nulls None."""
     return pa.py_buffer(column.bits) if column.nulls else None

@@ -1,13 +1,13 @@
-"""Compression of record data: five codecs, one way in and three ways out.
+"""Compression of record data: five codecs, one function to compress and three to decompress.
 
-- `compress` writes what Kafka's own classes read, byte layouts as in the modules beside.
-- `decompress_into` fills a buffer that the caller keeps: the hot path, one pass, no copies.
-- `decompress` makes the buffer itself, no larger than needed and never beyond `limit`.
-- `uncompressed_bound` says how much room is surely enough.
+- `compress` writes the framing that Kafka's own classes read; the modules of each codec draw it.
+- `decompress_into` fills a buffer of the caller: the hot path, one pass, no copies.
+- `decompress` allocates the buffer itself, as small as possible and never beyond `limit`.
+- `uncompressed_bound` returns a sufficient buffer size.
 
-Whatever the bytes, the only error that comes out is `CorruptMessageError`. Sizes are held against
-the framing before a buffer is made, and a buffer starts at a small multiple of the input and grows
-fourfold, so that a forged size or a bomb ends in an error before it has cost memory.
+For any input the only error is `CorruptMessageError`. Sizes are compared with the framing before an
+allocation. A buffer starts at a small multiple of the input and grows fourfold, so that a forged
+size or a bomb ends in an error before it costs memory.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from cordwood.core.errors import (
 )
 from cordwood.records import gzip_members, lz4_frame, snappy_framing, zstd_frames
 
-# 256 times Kafka's default for the largest message, and still far from hurting the process: what
-# a broker accepts by default would have to shrink 256-fold to come near it.
+# 256 times Kafka's default for the largest message, and still harmless for the process: a batch
+# that a broker accepts by default reaches it only with a compression ratio of 256.
 DEFAULT_LIMIT: Final = 256 * 1024 * 1024
 
 _FIRST_ROOM: Final = 64 * 1024
@@ -42,12 +42,12 @@ class Codec(IntEnum):
 
     @property
     def kafka_name(self) -> str:
-        """The name in Kafka's settings."""
+        """Return the name in Kafka's settings."""
         return self.name.lower()
 
     @classmethod
     def from_name(cls, name: str) -> Self:
-        """Return the codec that Kafka's settings call `name`."""
+        """Return the codec with this name in Kafka's settings."""
         for codec in cls:
             if codec.kafka_name == name:
                 return codec
@@ -97,8 +97,8 @@ def decompress_into(
 ) -> int | None:
     """Fill `out` from `at` on and return the bytes written, or None when they do not fit.
 
-    After None `out` may hold part of the data from `at` on. None never comes when `out` has room
-    for `uncompressed_bound`, so a caller who grows towards that bound comes to an end.
+    After None `out` may hold part of the data from `at` on. None is never returned if `out` has
+    room for `uncompressed_bound`, so a caller that grows towards that bound terminates.
     """
     view = bytes_view(data)
     room = bytes_view(out)[at:]
@@ -112,7 +112,7 @@ def decompress_into(
 def decompress(
     codec: Codec, data: Buffer, *, magic: int = 2, limit: int = DEFAULT_LIMIT
 ) -> bytes | memoryview:
-    """Return the uncompressed data, which must not be larger than `limit`."""
+    """Return the uncompressed data, of at most `limit` bytes."""
     view = bytes_view(data)
     least, most = _bounds(codec, view, magic)
     _check_limit(least, limit)
@@ -130,16 +130,16 @@ def decompress(
 
 
 def uncompressed_bound(codec: Codec, data: Buffer, *, magic: int = 2) -> int:
-    """Return a size that the uncompressed data does not exceed, from the framing alone.
+    """Return an upper bound of the uncompressed size, from the framing alone.
 
-    It is exact for none and snappy and for zstd that carries its content size; for lz4 and other
-    zstd it is what the block headers allow; for gzip it is what deflate can do at the most.
+    It is exact for none and snappy, and for zstd with a content size. For lz4 and other zstd it is
+    the sum of the block limits; for gzip it is deflate's maximum expansion.
     """
     return _bounds(codec, bytes_view(data), magic)[1]
 
 
 def _bounds(codec: Codec, view: memoryview, magic: int) -> tuple[int, int]:
-    """Return the least and the most that the data can hold, without decompressing any."""
+    """Return the least and the largest uncompressed size, without decompressing."""
     match codec:
         case Codec.NONE:
             return len(view), len(view)
@@ -172,7 +172,7 @@ def _next_room(codec: Codec, view: memoryview, room: int, *, magic: int, limit: 
 
 
 def _copy_into(view: memoryview, room: memoryview) -> int | None:
-    """Copy what is not compressed."""
+    """Copy uncompressed data."""
     if len(view) > len(room):
         return None
     room[: len(view)] = view
@@ -188,7 +188,7 @@ _INTO: Final[dict[Codec, Callable[[memoryview, memoryview], int | None]]] = {
 
 
 def _check_limit(size: int, limit: int) -> None:
-    """Refuse data that does not fit the limit, before a buffer is made for it."""
+    """Raise an error for data beyond the limit, before the allocation."""
     if size > limit:
         raise CorruptMessageError(
             "the uncompressed records are larger than the limit",
@@ -198,13 +198,13 @@ def _check_limit(size: int, limit: int) -> None:
 
 
 def _check_zstd(magic: int) -> None:
-    """Refuse zstd in the old formats, where Kafka never allowed it."""
+    """Raise an error for zstd in the old formats, where Kafka never allowed it."""
     if magic < 2:
         raise UnsupportedCompressionTypeError(f"zstd needs magic 2, these records have {magic}")
 
 
 def _checked_level(codec: Codec, level: int | None) -> int:
-    """Return the level to use, or say which ones there are."""
+    """Return the level to use, or raise an error that lists the valid ones."""
     levels = LEVELS.get(codec)
     if levels is None:
         if level is None:

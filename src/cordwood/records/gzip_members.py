@@ -1,12 +1,12 @@
-"""gzip (RFC 1952): a stream is one or more members, and nothing may follow the last one.
+"""gzip framing (RFC 1952): one or more members, and no bytes after the last one.
 
     1f 8b 08 FLG | time u32 | XFL OS | optional fields | deflate data | CRC-32 u32 | ISIZE u32
 
-Integers are little-endian. ISIZE is the member's uncompressed size modulo 4 GiB: a floor for the
-whole stream, the exact size when there is one member. Deflate cannot expand beyond 1032 to 1.
-We write with zlib, the library behind Java's own Deflater: at the default level it takes half the
-vendor's time for about 7 % more bytes. We read with the vendor, which fills our buffer without a
-copy, and count with zlib, which stops where it is told to.
+Integers are little-endian. ISIZE is the member's uncompressed size modulo 4 GiB: a lower bound for
+the whole stream, the exact size with one member. Deflate cannot expand beyond 1032 to 1. Writing
+uses zlib, the library behind Java's Deflater: at the default level it takes half the vendor's time
+for about 7 % more bytes. Reading uses the vendor, which fills our buffer without a copy. Counting
+uses zlib, which stops at a limit.
 """
 
 import zlib
@@ -40,7 +40,7 @@ def decompress_into(data: memoryview, out: memoryview) -> int | None:
 
 
 def bounds(data: memoryview) -> tuple[int, int]:
-    """Return the least and the most that the members can hold, from the last trailer alone."""
+    """Return the least and the largest uncompressed size, from the last trailer alone."""
     if len(data) < _SMALLEST_MEMBER:
         raise CorruptMessageError(
             "the gzip stream is cut short", expected=_SMALLEST_MEMBER, found=len(data)
@@ -67,7 +67,7 @@ def measure(data: memoryview, limit: int) -> int:
 def _measure_member(data: memoryview, position: int, *, total: int, limit: int) -> tuple[int, int]:
     """Count the member at `position` on top of `total`; return the new total and its end.
 
-    It is fed a step at a time, since zlib copies whatever it has not used.
+    zlib is fed in small steps, since it copies all unused input.
     """
     member = zlib.decompressobj(_GZIP_WINDOW)
     fed: bytes | memoryview = b""

@@ -1,6 +1,6 @@
-"""Writes v0 and v1: a message a record, or with a codec one wrapper over all of them.
+"""Builder of v0 and v1: one message per record, or with a codec one wrapper over all of them.
 
-The layout is drawn in `message`, the rule for offsets inside a wrapper in `legacy`.
+The layout is drawn in `legacy_message`, the rule for offsets inside a wrapper in `legacy_batch`.
 """
 
 from typing import Final, Literal, TypeAlias
@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from cordwood.core.binary import INT32_MAX, INT64_MAX, Buffer, bytes_view
 from cordwood.core.errors import InvalidRecordError, UnsupportedCompressionTypeError
 from cordwood.records.compression import Codec, compress
-from cordwood.records.message import LOG_APPEND_TIME_BIT, Message, append_message
+from cordwood.records.legacy_message import LOG_APPEND_TIME_BIT, LegacyMessage, append_message
 
 LegacyMagic: TypeAlias = Literal[0, 1]
 
@@ -16,7 +16,7 @@ _NO_CRC: Final = 0
 
 
 class LegacyBuilder:
-    """Gathers records in the order of their offsets; what v0 and v1 cannot say has no argument."""
+    """A builder that takes records in offset order; v0 and v1 have no other fields."""
 
     __slots__ = (
         "_inner",
@@ -79,7 +79,7 @@ class LegacyBuilder:
         return offset
 
     def build(self) -> bytearray:
-        """Return the messages, or the wrapper over them; nothing when there are none."""
+        """Return the messages, or the wrapper over them; empty bytes without records."""
         if self.codec is Codec.NONE or self.count == 0:
             return self._inner[:]
         out = bytearray()
@@ -106,7 +106,7 @@ class LegacyBuilder:
         is_stamped = self.magic == 1 and self.log_append_time_ms is not None
         append_message(
             out,
-            Message(
+            LegacyMessage(
                 offset,
                 _NO_CRC,
                 self.magic,
@@ -118,7 +118,7 @@ class LegacyBuilder:
         )
 
     def _ensure_follows(self, offset: int, timestamp: int) -> None:
-        """Refuse a record that cannot stand after those that are there."""
+        """Raise InvalidRecordError for a record that cannot follow the previous ones."""
         highest = min(INT64_MAX, self.base_offset + INT32_MAX)
         if not self.last_offset < offset <= highest or offset < 0:
             raise InvalidRecordError(

@@ -1,19 +1,19 @@
-"""lz4 frames as Kafka has them: independent blocks, walked here one by one.
+"""lz4 frames as Kafka writes them: independent blocks, decoded one by one.
 
     04 22 4d 18 | FLG | BD | content size u64 if flagged | header checksum | blocks | 00 00 00 00
     FLG  7-6 version 01, 5 blocks independent, 4 block checksums, 3 content size,
          2 content checksum, 1-0 zero          BD  6-4 largest block: 4 = 64 KiB .. 7 = 4 MiB
     block: size u32, top bit set = stored as it is | bytes | xxHash32 u32 if flagged
 
-Integers are little-endian. We write FLG 60, BD 40 and nothing optional. Kafka's reader is the
-rule for reading: blocks that lean on earlier ones are refused, block checksums are verified, the
-content size and the content checksum are passed over (the batch has its own CRC). The header
-checksum is the second byte of xxHash32 over the descriptor; magic 0 took in the four bytes of the
-frame's magic as well (KIP-57), and readers of magic 0 do not look at it. Stricter than Kafka:
-nothing may follow the frame, because Kafka would drop it without a word.
+Integers are little-endian. The writer uses FLG 60, BD 40 and no options. The reader follows
+Kafka's: dependent blocks are rejected, block checksums are verified, the content size and the
+content checksum are ignored (the batch has its own CRC). The header checksum is the second byte of
+xxHash32 over the descriptor. With magic 0 it also covers the four bytes of the frame's magic
+(KIP-57), and readers of magic 0 do not check it. Stricter than Kafka: bytes after the frame are an
+error, because Kafka would drop them in silence.
 
-The vendor's frame reader is as fast on such frames, but it cannot pass over a header checksum and
-reads blocks that lean on each other; walking also tells a small buffer from a damaged block.
+The vendor's frame reader is as fast on such frames. It cannot skip a header checksum, and it
+accepts dependent blocks. The walk also distinguishes a small buffer from a damaged block.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ _FLAG_CONTENT_CHECKSUM: Final = 0x04
 
 
 class Frame(NamedTuple):
-    """What the descriptor says: where the blocks begin and what each of them looks like."""
+    """The decoded descriptor: start of the blocks, and their common properties."""
 
     blocks_at: int
     block_max: int
@@ -56,14 +56,14 @@ class Frame(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One block: its bytes, how they are kept, and the checksum that follows, if any."""
+    """One block: its bytes, its encoding, and its checksum, if any."""
 
     payload: memoryview
     is_stored: bool
     checksum: memoryview
 
     def size_max(self, block_max: int) -> int:
-        """The most that this block can hold: no lz4 sequence makes more than 255 out of 1."""
+        """Return the largest uncompressed size: an lz4 sequence expands at most 255 to 1."""
         if self.is_stored:
             return len(self.payload)
         return min(block_max, _EXPANSION * len(self.payload))
@@ -91,7 +91,7 @@ def decompress_into(data: memoryview, out: memoryview, *, magic: int = 2) -> int
 
 
 def bounds(data: memoryview, *, magic: int = 2) -> tuple[int, int]:
-    """Return the least and the most that the frame can hold, from its block headers alone."""
+    """Return the least and the largest uncompressed size, from the block headers alone."""
     frame = read_descriptor(data, magic=magic)
     least = most = 0
     for block in blocks(data, frame):
@@ -113,7 +113,7 @@ def measure(data: memoryview, limit: int, *, magic: int = 2) -> int:
 
 
 def read_descriptor(data: memoryview, *, magic: int = 2) -> Frame:
-    """Check the frame's header and return what it says."""
+    """Check the frame's header and return its fields."""
     if len(data) < 7 or bytes(data[:4]) != MAGIC:
         raise CorruptMessageError(
             "not an lz4 frame", expected=MAGIC.hex(), found=bytes(data[:4]).hex()
@@ -137,7 +137,7 @@ def read_descriptor(data: memoryview, *, magic: int = 2) -> Frame:
 
 
 def blocks(data: memoryview, frame: Frame) -> Iterator[Block]:
-    """Yield the blocks up to the end mark, none of them beyond the bytes at hand."""
+    """Yield the blocks up to the end mark, each within the available bytes."""
     position, end = frame.blocks_at, len(data)
     checksum = 4 if frame.has_block_checksums else 0
     while True:
@@ -183,7 +183,7 @@ def header_checksum(covered: bytes) -> int:
 
 
 def _check_flags(flags: int, sizes: int) -> None:
-    """Refuse what Kafka's reader refuses."""
+    """Raise an error for the flags that Kafka's reader rejects."""
     if flags >> 6 != 1 or flags & 0x03:
         raise CorruptMessageError("an unknown version of lz4 frame", found=f"FLG {flags:02x}")
     if not flags & _FLAG_INDEPENDENT:
@@ -205,7 +205,7 @@ def _block_into(block: Block, out: memoryview, block_max: int) -> int | None:
         scratch = memoryview(bytearray(block.size_max(block_max)))
         size = _try_block(block, scratch, block_max)
         if size is not None and size <= len(out):
-            out[:size] = scratch[:size]  # the vendor refuses no room at all, even for no bytes
+            out[:size] = scratch[:size]  # the vendor rejects an empty buffer, even for no bytes
             return size
         if size is not None:
             return None
@@ -213,7 +213,7 @@ def _block_into(block: Block, out: memoryview, block_max: int) -> int | None:
 
 
 def _try_block(block: Block, out: memoryview, block_max: int) -> int | None:
-    """Decompress one block, whatever its kind; None when it is damaged or `out` too small."""
+    """Decompress one block of any encoding; None when it is damaged or `out` too small."""
     payload = block.payload
     if block.checksum:
         return lz4_frame_into(_frame_of(block, block_max), out)
@@ -243,7 +243,7 @@ def _frame_of(block: Block, block_max: int) -> bytes:
 
 
 def _compress_fast(data: memoryview, header: bytes) -> bytes:
-    """Write the blocks with the fast compressor, storing what does not shrink."""
+    """Write the blocks with the fast compressor; incompressible blocks are stored."""
     count = -(-len(data) // BLOCK_SIZE)
     out = memoryview(bytearray(len(header) + count * (4 + lz4_compressed_max(BLOCK_SIZE)) + 4))
     out[: len(header)] = header
@@ -263,7 +263,7 @@ def _compress_fast(data: memoryview, header: bytes) -> bytes:
 
 
 def _without_checksums(written: memoryview, header: bytes) -> bytes:
-    """Take the block checksums out of a frame of the vendor's and give it our header."""
+    """Remove the block checksums from a frame of the vendor's, and give it our header."""
     parts: list[bytes | memoryview] = [header]
     for block in blocks(written, read_descriptor(written)):
         word = len(block.payload) | (_STORED if block.is_stored else 0)

@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, by the hash that Kafka's Java clients use."""
+"""Partition of a key by murmur2, the hash of Kafka's Java clients (Java: `Utils.murmur2`)."""
 
 from struct import iter_unpack
 from typing import Final
@@ -10,12 +10,12 @@ POSITIVE: Final = 0x7FFFFFFF
 
 
 def partition_of_key(key: bytes, partitions: int) -> int:
-    """Return the partition that Java's producer chooses; it drops the sign of the hash."""
+    """Return the partition that Java's producer chooses; it masks the sign of the hash."""
     return (murmur2(key) & POSITIVE) % partitions
 
 
 def murmur2(data: bytes) -> int:
-    """Return the hash as 32 bits without a sign."""
+    """Return the hash as an unsigned 32-bit number."""
     whole = len(data) & ~3
     digest = SEED ^ len(data)
     for (word,) in iter_unpack("<I", data[:whole]):

@@ -1,6 +1,6 @@
-"""A record as everybody sees it, whatever format its bytes are in.
+"""A record, independent of the format of its bytes (Kafka: `Record`).
 
-It is made once a record on every path that is not a kernel, so it is slotted and not frozen.
+Every path without kernels makes one object per record, so the class is slotted and not frozen.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NO_HEADERS: Final[tuple[Header, ...]] = ()
 
 
 class TimestampType(IntEnum):
-    """Who set a timestamp; v0 has none."""
+    """The origin of a timestamp; v0 has none."""
 
     NO_TIMESTAMP = -1
     CREATE_TIME = 0
@@ -22,7 +22,7 @@ class TimestampType(IntEnum):
 
 @dataclass(slots=True)
 class Record:
-    """One record at its absolute offset; `sequence` is -1 where no producer id is kept."""
+    """One record at its absolute offset; `sequence` is -1 without a producer id."""
 
     offset: int
     timestamp: int

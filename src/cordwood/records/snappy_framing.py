@@ -1,12 +1,12 @@
-"""snappy as Kafka has it: the Java library's framing around raw blocks, or one raw block alone.
+"""snappy framing of Kafka: the Java library's framing around raw blocks, or one raw block alone.
 
     82 'S' 'N' 'A' 'P' 'P' 'Y' 00 | version i32 | oldest compatible version i32
     then chunks: size i32 | one raw snappy block of that size, 32 KiB of data each
 
-Integers are big-endian. A stream that does not open with the eight magic bytes is one raw block.
-The header may come again between chunks (streams put end to end). Each raw block opens with its
-uncompressed size, and no element of the format makes more than 64 bytes out of 3, so the size of
-the whole is known, and known to be honest, before anything is decompressed.
+Integers are big-endian. A stream without the eight magic bytes is one raw block. The header may
+repeat between chunks (concatenated streams). Each raw block begins with its uncompressed size, and
+no element of the format expands 3 bytes to more than 64. So the total size is known and verified
+before any decompression.
 """
 
 from collections.abc import Iterator
@@ -51,12 +51,12 @@ def decompress_into(data: memoryview, out: memoryview) -> int | None:
 
 
 def measure(data: memoryview) -> int:
-    """Return the uncompressed size that the blocks name, each held against its own bytes."""
+    """Return the uncompressed size from the block preambles, each checked against its own bytes."""
     return sum(block_size(block) for block in blocks(data))
 
 
 def blocks(data: memoryview) -> Iterator[memoryview]:
-    """Yield the raw blocks of either framing, none of them beyond the bytes at hand."""
+    """Yield the raw blocks of either framing, each within the available bytes."""
     if bytes(data[:8]) != MAGIC:
         yield data
         return
@@ -107,7 +107,7 @@ def _block_into(block: memoryview, out: memoryview) -> int | None:
 
 
 def _after_header(data: memoryview, position: int) -> int:
-    """Check the header at `position` and return the place behind it."""
+    """Check the header at `position` and return the position after it."""
     header = data[position : position + len(HEADER)]
     if len(header) < len(HEADER) or bytes(header[:8]) != MAGIC:
         raise CorruptMessageError("a snappy header is cut short", position=position)

@@ -1,7 +1,7 @@
-"""One record of a v2 batch: its bytes, without the batch that counts and dates it.
+"""One record of a v2 batch, without the fields of its batch (Kafka: `DefaultRecord`).
 
     varint   length of all that follows
-    i8       attributes, unused: written as 0, never looked at
+    i8       attributes, unused: written as 0, never checked
     varlong  timestamp delta, to the batch's base timestamp
     varint   offset delta, to the batch's base offset
     varint   key length, negative for null, then the key
@@ -12,7 +12,7 @@
 
     example  key k1, value v1, both deltas 0:  14 00 00 00 04 6b31 04 7631 00
 
-Faults are `BytesError`s with a position in `data`; the batch knows where that is.
+Faults are `BytesError`s with a position in `data`; the batch adds its own location.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from cordwood.core.binary import (
     Buffer,
-    ReadyVarints,
+    CachedVarints,
     append_varint,
     append_varlong,
     bytes_view,
@@ -34,8 +34,8 @@ from cordwood.records.record import NO_HEADERS, Header
 SMALLEST_BODY: Final = 6
 SMALLEST_RECORD: Final = 7
 
-_VARINTS: Final = ReadyVarints(append_varint)
-_VARLONGS: Final = ReadyVarints(append_varlong)
+_VARINTS: Final = CachedVarints(append_varint)
+_VARLONGS: Final = CachedVarints(append_varlong)
 _NO_ATTRIBUTES: Final = b"\0"
 _NO_HEADERS: Final = b"\0"
 
@@ -44,7 +44,7 @@ _WRAP: Final = (1 << 64) - 1
 
 
 class V2Record(NamedTuple):
-    """What the bytes of a record say by themselves."""
+    """The fields of a record without those of its batch."""
 
     timestamp_delta: int
     offset_delta: int
@@ -55,12 +55,12 @@ class V2Record(NamedTuple):
 
 
 def wrap_int64(number: int) -> int:
-    """Return `number` as 64 bits hold it: the sum of base and delta wraps, in Kafka as here."""
+    """Return `number` wrapped to 64 bits: the sum of base and delta wraps, as in Kafka."""
     return ((number + _SIGN) & _WRAP) - _SIGN
 
 
 def read_v2_record(data: Buffer, position: int, end: int) -> V2Record:
-    """Read the record at `position`; nothing of it may lie at or after `end`."""
+    """Read the record at `position`; all of its bytes must be before `end`."""
     length, start = read_varint(data, position, end)
     stop = start + length
     if not SMALLEST_BODY <= length <= end - start:
@@ -91,7 +91,7 @@ def append_v2_record(
     value: Buffer | None,
     headers: Sequence[Header] = NO_HEADERS,
 ) -> None:
-    """Append a record, or nothing when it raises; both deltas have to fit their types."""
+    """Append a record, or raise without appending; both deltas have to fit their types."""
     if type(key) is not bytes:
         key = _sized(key, "key")
     if type(value) is not bytes:
@@ -113,7 +113,7 @@ def append_v2_record(
 
 
 def read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
-    """Read a length and as many bytes; any negative length is null, as Kafka reads it."""
+    """Read a length and the bytes; any negative length is null, as in Kafka."""
     size, at = read_varint(data, position, end)
     if size < 0:
         return None, at
@@ -128,7 +128,7 @@ def read_nullable(data: Buffer, position: int, end: int) -> tuple[bytes | None, 
 
 
 def _read_headers(data: Buffer, position: int, end: int) -> tuple[tuple[Header, ...], int]:
-    """Read the count, then the headers; each takes two bytes at least."""
+    """Read the count, then the headers, each of at least two bytes."""
     count, at = read_varint(data, position, end)
     if count == 0:
         return NO_HEADERS, at
@@ -164,7 +164,7 @@ def _read_header_key(data: Buffer, position: int, end: int) -> tuple[str, int]:
 
 
 def _encode_key(name: str) -> bytes:
-    """Return a header's key as bytes, which half of a surrogate pair does not have."""
+    """Return a header's key as UTF-8; lone surrogates are an error."""
     if not isinstance(name, str):
         raise BytesError(
             "a header key that is not text", position=0, expected="str", found=type(name).__name__
@@ -173,7 +173,7 @@ def _encode_key(name: str) -> bytes:
         return name.encode()
     except UnicodeEncodeError as error:
         raise BytesError(
-            "a header key that UTF-8 cannot say",
+            "a header key that UTF-8 cannot encode",
             position=error.start,
             expected="whole characters",
             found=ascii(name[error.start]),
@@ -181,7 +181,7 @@ def _encode_key(name: str) -> bytes:
 
 
 def _sized(data: Buffer | None, what: str) -> Buffer | None:
-    """Return the same bytes, in a form whose `len` counts them."""
+    """Return the same bytes in a form whose `len` is their size."""
     if isinstance(data, str):
         raise TypeError(f"a {what} is bytes, not text: encode {data[:20]!r} first")
     return data if data is None or isinstance(data, bytes) else bytes_view(data)

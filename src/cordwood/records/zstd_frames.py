@@ -1,4 +1,4 @@
-"""zstd (RFC 8878): one or more frames; their headers bound what they can hold.
+"""zstd framing (RFC 8878): one or more frames, whose headers bound their content.
 
     28 b5 2f fd | descriptor | window | dictionary id | content size | blocks | checksum u32
     descriptor  7-6 width of the content size, 5 single segment (no window), 2 checksum,
@@ -6,8 +6,8 @@
     block: u24 little-endian: 0 last, 2-1 kind (raw, one repeated byte, compressed), 23-3 size
     5? 2a 4d 18 | size u32 | that many bytes to skip
 
-Streaming writers leave the content size out. Then a raw or repeated block holds exactly its size
-and a compressed one at most 128 KiB, and at most the window.
+Streaming writers omit the content size. Then a raw or repeated block holds exactly its size and a
+compressed one at most 128 KiB, and at most the window.
 """
 
 from typing import Final, NamedTuple
@@ -26,7 +26,7 @@ _RAW, _REPEATED, _RESERVED = 0, 1, 3
 
 
 class FrameHeader(NamedTuple):
-    """What a frame's header says of its blocks and of its size, which may be unknown."""
+    """The fields of a frame header; the content size may be unknown."""
 
     blocks_at: int
     block_max: int
@@ -42,8 +42,8 @@ def compress(data: memoryview, level: int) -> bytes:
 def decompress_into(data: memoryview, out: memoryview) -> int | None:
     """Decompress all frames into `out`; None when `out` is too small.
 
-    The vendor may overlook the size that a frame names when its last block is empty, so what it
-    has written is held against the framing.
+    The vendor may ignore a wrong content size when the last block is empty, so the output size is
+    compared with the framing.
     """
     least, most = bounds(data)
     if least > len(out):
@@ -61,7 +61,7 @@ def decompress_into(data: memoryview, out: memoryview) -> int | None:
 
 
 def _fills(data: memoryview, out: memoryview) -> bool:
-    """True when the failed attempt came as far as the end of `out`: it rewrites a changed byte."""
+    """Return whether the failed attempt reached the end of `out`: it overwrites a changed byte."""
     if not out:
         return True
     left = out[-1]
@@ -71,7 +71,7 @@ def _fills(data: memoryview, out: memoryview) -> bool:
 
 
 def bounds(data: memoryview) -> tuple[int, int]:
-    """Return the least and the most that the frames can hold, from their headers alone."""
+    """Return the least and the largest uncompressed size, from the frame headers alone."""
     least = most = position = 0
     while position < len(data) or not position:
         if _is_skippable(data, position):
@@ -94,7 +94,7 @@ def bounds(data: memoryview) -> tuple[int, int]:
 
 
 def _is_skippable(data: memoryview, position: int) -> bool:
-    """True at a frame that carries nothing for us."""
+    """Return whether a skippable frame begins here."""
     return (
         len(data) - position >= 8
         and data[position] & 0xF0 == 0x50
@@ -129,7 +129,7 @@ def _read_header(data: memoryview, position: int) -> FrameHeader:
 
 
 def _walk_blocks(data: memoryview, header: FrameHeader) -> tuple[int, int, int]:
-    """Return where the frame ends, and the least and the most that its blocks can hold."""
+    """Return the end of the frame, and the least and the largest size of its blocks."""
     position, least, most = header.blocks_at, 0, 0
     is_last = False
     while not is_last:
@@ -150,6 +150,6 @@ def _walk_blocks(data: memoryview, header: FrameHeader) -> tuple[int, int, int]:
 
 
 def _check_end(data: memoryview, position: int) -> None:
-    """Refuse a frame that goes on beyond the bytes at hand."""
+    """Raise an error for a frame beyond the available bytes."""
     if position > len(data):
         raise CorruptMessageError("a zstd frame is cut short", expected=position, found=len(data))

@@ -1,10 +1,10 @@
-"""The log as a DataFrame: a source and a sink for PySpark, work beside the bytes, and jobs.
+"""The data source `format("cordwood")` for PySpark, its sink, scans over log bytes, and jobs.
 
     cordwood.spark.register(spark)
     spark.read.format("cordwood").option("subscribe", "orders").load("kafka-logs")
 
-No JAR, and no code of ours in the JVM. Options and columns are those of spark-sql-kafka: whoever
-comes from there changes one word. This is the one package that knows pyspark.
+There is no JAR and no code in the JVM. Options and columns are those of spark-sql-kafka, so a
+program changes one word, `kafka`, to use it. Only this package imports pyspark.
 """
 
 import json
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from cordwood.spark.scanning import Scan
+    from cordwood.spark.aggregates.scan import Scan
 
 __all__ = ("read", "register", "scan")
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("cordwood")` known to a session, for reading and for writing."""
-    from cordwood.spark.source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.workers import use_own_python  # noqa: PLC0415  # as above
+    """Register `format("cordwood")` with a session, for reading and for writing."""
+    from cordwood.spark.runtime.worker_python import use_own_python  # noqa: PLC0415  # as above
+    from cordwood.spark.source.data_source import CordwoodSource  # noqa: PLC0415  # pyspark: 0.5 s
 
     use_own_python(spark)
     spark.dataSource.register(CordwoodSource)
@@ -34,10 +34,10 @@ def read(
     columns: list[str] | None = None,
     **options: str,
 ) -> "DataFrame":
-    """Return records as a DataFrame; with `columns` no others are read or moved.
+    """Return records as a DataFrame; if `columns` is given, only these are decoded.
 
-    `path` is a log directory, or a partition's, or a list of these. Options that have a dot in
-    their names go in as `**{"kafka.bootstrap.servers": ...}`.
+    `path` is a log directory, a partition directory, or a list of these. Pass options with a dot
+    in the name as `**{"kafka.bootstrap.servers": ...}`.
     """
     register(spark)
     reader = spark.read.format("cordwood").options(**options)
@@ -47,11 +47,11 @@ def read(
 
 
 def scan(spark: "SparkSession", path: str | list[str] | None = None, **options: str) -> "Scan":
-    """Return what asks of records in the tasks that read them; options are those of `read`."""
-    from cordwood.spark.options import parse_options  # noqa: PLC0415  # beside the next line
-    from cordwood.spark.scanning import Scan  # noqa: PLC0415  # pyarrow: 0.2 s
+    """Return a scan, which computes its results in the tasks that read; options as in `read`."""
+    from cordwood.spark.aggregates.scan import Scan  # noqa: PLC0415  # pyarrow: 0.2 s
+    from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # as above
 
     if path is not None:
         named = {"path": path} if isinstance(path, str) else {"paths": json.dumps(path)}
         options = {**options, **named}
-    return Scan(spark, parse_options(options))
+    return Scan(spark, parse_local_options(options))

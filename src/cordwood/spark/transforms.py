@@ -1,30 +1,31 @@
-"""Steps that rows of a log often take: functions from a DataFrame to a DataFrame.
+"""DataFrame transformations for rows of a log: functions for `DataFrame.transform`.
 
     log.transform(latest)
     log.transform(decode_avro, "schemas")
 
-They know the columns of the source, and work on those of `format("kafka")` alike.
+They use the columns of the source, so they also work on rows of `format("kafka")`.
 """
 
 from collections.abc import Mapping
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # Spark's own name for it
+from pyspark.sql import functions as F  # noqa: N812  # Spark's conventional name
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import IntegerType, StringType, StructType
 
 from cordwood.core.errors import SettingError
-from cordwood.spark.avro_decoding import ADDED, ERROR, RECORD, SCHEMA_ID, decode_batches
-from cordwood.spark.avro_schemas import arrow_type, schemas_in
+from cordwood.spark.avro.avro_decoder import ADDED, ERROR, RECORD, SCHEMA_ID, decode_batches
+from cordwood.spark.avro.avro_schemas import arrow_type, load_schemas
 
 _HEADER_BYTES = 5
 
 
 def latest(frame: DataFrame) -> DataFrame:
-    """Return the last record of each key, unless it is a tombstone: what compaction comes to.
+    """Return the last record of each key, unless it is a tombstone, as compaction keeps it.
 
-    A key is a partition's, as it is to a cleaner. Records without a key are left out.
+    Keys are compared within a partition, as in Kafka's log cleaner. Records without a key are
+    left out.
     """
     last = F.max_by(F.struct(*frame.columns), "offset").alias("last")
     keyed = frame.where(F.col("key").isNotNull())
@@ -33,9 +34,9 @@ def latest(frame: DataFrame) -> DataFrame:
 
 
 def unframed(frame: DataFrame, column: str = "value") -> DataFrame:
-    """Return rows with `schema_id` and `payload`, of values that begin with a schema's id.
+    """Add `schema_id` and `payload`, from values in the Confluent wire format.
 
-    Both are null where a value does not begin as registries' clients let it begin.
+    Both are null if a value is not in this format.
     """
     _ensure_absent(frame, SCHEMA_ID, "payload")
     value = F.col(column)
@@ -54,20 +55,20 @@ def decode_avro(
     column: str = "value",
     reader: int | None = None,
 ) -> DataFrame:
-    """Return rows with `schema_id`, `record` and `error`, of values by a registry's client.
+    """Add `schema_id`, `record` and `error`, from Avro values in the Confluent wire format.
 
-    `schemas` is a folder with files `<id>.avsc`, or texts by id. Each value is decoded by the
-    schema that it names, and is then what the schema `reader` says, by default the one of the
-    highest id. One that cannot be decoded keeps its row: `record` is null, and `error` says why.
+    `schemas` is a folder with files `<id>.avsc`, or texts by id. A value is decoded with the
+    schema of its id (the writer's schema) and resolved to the schema `reader`, by default the
+    highest id. If a value cannot be decoded, `record` is null and `error` has the reason.
     """
     _ensure_absent(frame, *ADDED)
-    known = schemas_in(schemas)
+    known = load_schemas(schemas)
     chosen = max(known) if reader is None else reader
     if chosen not in known:
         raise SettingError(
-            f"schema {chosen} is not among {sorted(known)}",
+            f"reader: schema {chosen} is not among {sorted(known)}",
             key="reader",
-            remedy="name one of them, or add it",
+            remedy="use one of them, or add the schema",
         )
     record = from_arrow_type(arrow_type(known[chosen], of=f"schema {chosen}"))
     wanted = StructType(
@@ -88,10 +89,10 @@ def _when(condition: Column, value: Column) -> Column:
 
 
 def _ensure_absent(frame: DataFrame, *names: str) -> None:
-    there = [name for name in names if name in frame.columns]
-    if there:
+    present = [name for name in names if name in frame.columns]
+    if present:
         raise SettingError(
-            f"there is a column {there[0]} already",
-            key=there[0],
-            remedy="rename it before, with `withColumnRenamed`",
+            f"column {present[0]} already exists",
+            key=present[0],
+            remedy="rename it first, with `withColumnRenamed`",
         )

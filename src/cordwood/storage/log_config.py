@@ -1,7 +1,7 @@
-"""The settings that one log lives by: the values of a topic's configuration that storage acts on.
+"""Configuration values of one log (Kafka: `LogConfig`).
 
-How they are declared, parsed and inherited is told in `topic_settings`; here they are plain values.
-Times are in milliseconds, -1 where Kafka says -1 for "no limit", NEVER where its default does.
+`topic_settings` declares, parses and inherits them; this module has plain values. Times are in
+milliseconds. "No limit" is -1 or NEVER, as in Kafka's setting of that name.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _DAY_MS: Final = 24 * 3600 * 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """One topic's values, defaults as Kafka 4.3 has them. Replaced as a whole when they change."""
+    """One topic's values, with the defaults of Kafka 4.3. A change replaces the whole object."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = _WEEK_MS
@@ -56,12 +56,12 @@ class LogConfig:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether old segments go by time and by size."""
+        """Return whether retention deletes old segments by time and size."""
         return DELETE in self.cleanup_policy
 
     @property
     def roll_ms(self) -> int:
-        """After how long a segment is rolled, before jitter."""
+        """The age at which a segment is rolled, before jitter."""
         if self.is_compacted:
             return min(self.max_compaction_lag_ms, self.segment_ms)
         return self.segment_ms

@@ -1,15 +1,15 @@
-"""The settings of a topic: what each is called, what it takes, and which of a broker's it inherits.
+"""Topic settings: names, types, defaults and inheritance from the broker (Kafka: `LogConfig`).
 
     topic's own value       retention.ms
     else its broker's       log.retention.ms, else log.retention.minutes, else log.retention.hours
     else the default        604800000
 
-Names, types, defaults and bounds are Kafka 4.3's. What the broker says reaches `resolve` through
-`broker_source`: a broker has its own names for these settings, and its own rules for retention
-time, of which any negative number means no limit and 0 is refused.
+Names, types, defaults and bounds are Kafka 4.3's. `broker_source` gives the broker's values to
+`resolve`: a broker has its own names for these settings. It also has its own rules for retention
+time: any negative number means no limit, and 0 is rejected.
 
-Kafka 3.x knew three more, which 4.0 removed: `RETIRED_SETTINGS` reads the configuration of old
-topics, and none but `message.timestamp.difference.max.ms` still has an effect.
+Kafka 3.x had three more settings, which 4.0 removed. `RETIRED_SETTINGS` reads the configuration of
+old topics; only `message.timestamp.difference.max.ms` still has an effect.
 """
 
 import re
@@ -23,21 +23,21 @@ from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import (
     DEFAULT_SOURCE,
-    Resolved,
-    Scope,
+    ResolvedSetting,
     Setting,
+    SettingScope,
+    SettingSource,
+    SettingSynonym,
     SettingTable,
     SettingType,
     SettingValue,
-    Source,
-    Synonym,
 )
 from cordwood.records.record import TimestampType
 from cordwood.storage.log_config import COMPACT, DELETE, PRODUCER, LogConfig
 
 T = TypeVar("T")
 
-# Not shown to users; it overrides segment.bytes without its lower bound, for tests.
+# Not shown to users: for tests, it overrides segment.bytes without its lower bound.
 INTERNAL_SEGMENT_BYTES: Final = "internal.segment.bytes"
 
 _HOUR_MS: Final = 3_600_000
@@ -55,7 +55,7 @@ _TIMESTAMP_TYPES: Final[Mapping[str, TimestampType]] = MappingProxyType(
 _THROTTLED = re.compile(r"([0-9]+:[0-9]+)?")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 
-# Of these a broker has the default under the same name; of all others, under their synonyms.
+# The broker's defaults of these have the same name; those of all others are their synonyms.
 SAME_AT_THE_BROKER: Final = frozenset(
     {
         "compression.type",
@@ -84,29 +84,29 @@ _DECLARED = (
         name="cleanup.policy",
         type=SettingType.LIST,
         default=(DELETE,),
-        doc="Old segments go (delete), or all but each key's last record (compact).",
+        doc="Delete old segments (delete), or keep the last record of each key (compact).",
         one_of=(COMPACT, DELETE),
-        synonyms=(Synonym("log.cleanup.policy"),),
+        synonyms=(SettingSynonym("log.cleanup.policy"),),
     ),
     Setting(
         name="compression.type",
         type=SettingType.STRING,
         default=PRODUCER,
-        doc="The codec of batches on disk; producer keeps the one each batch arrives with.",
+        doc="The codec of batches on disk; producer keeps the producer's codec.",
         one_of=("uncompressed", "zstd", "lz4", "snappy", "gzip", PRODUCER),
     ),
     Setting(
         name="compression.gzip.level",
         type=SettingType.INT,
         default=-1,
-        doc="The level where the codec is gzip: 1 fastest, 9 smallest, -1 gzip's own.",
+        doc="The compression level of gzip: 1 is fastest, 9 smallest, -1 gzip's default.",
         check=_problem_of_gzip_level,
     ),
     Setting(
         name="compression.lz4.level",
         type=SettingType.INT,
         default=9,
-        doc="The level where the codec is lz4: 1 is fastest, 17 smallest.",
+        doc="The compression level of lz4: 1 is fastest, 17 smallest.",
         at_least=1,
         at_most=17,
     ),
@@ -114,7 +114,7 @@ _DECLARED = (
         name="compression.zstd.level",
         type=SettingType.INT,
         default=3,
-        doc="The level where the codec is zstd: the lower, the faster.",
+        doc="The compression level of zstd: lower levels are faster.",
         at_least=-131072,
         at_most=22,
     ),
@@ -122,232 +122,232 @@ _DECLARED = (
         name="delete.retention.ms",
         type=SettingType.LONG,
         default=_DAY_MS,
-        doc="How long compaction keeps tombstones, for readers on their way.",
+        doc="The time for which compaction keeps tombstones, so that consumers can read them.",
         at_least=0,
-        synonyms=(Synonym("log.cleaner.delete.retention.ms"),),
+        synonyms=(SettingSynonym("log.cleaner.delete.retention.ms"),),
     ),
     Setting(
         name="file.delete.delay.ms",
         type=SettingType.LONG,
         default=_MINUTE_MS,
-        doc="How long a file that is no longer part of the log stays on disk.",
+        doc="The delay before a deleted file is removed from the disk.",
         at_least=0,
-        synonyms=(Synonym("log.segment.delete.delay.ms"),),
+        synonyms=(SettingSynonym("log.segment.delete.delay.ms"),),
     ),
     Setting(
         name="flush.messages",
         type=SettingType.LONG,
         default=INT64_MAX,
-        doc="After how many records the log is synced to disk.",
+        doc="The number of records after which the log is flushed to disk (fsync).",
         at_least=1,
-        synonyms=(Synonym("log.flush.interval.messages"),),
+        synonyms=(SettingSynonym("log.flush.interval.messages"),),
     ),
     Setting(
         name="flush.ms",
         type=SettingType.LONG,
         default=INT64_MAX,
-        doc="After what time unsynced records are synced to disk.",
+        doc="The time after which records are flushed to disk (fsync).",
         at_least=0,
         synonyms=(
-            Synonym("log.flush.interval.ms"),
-            Synonym("log.flush.scheduler.interval.ms"),
+            SettingSynonym("log.flush.interval.ms"),
+            SettingSynonym("log.flush.scheduler.interval.ms"),
         ),
     ),
     Setting(
         name="follower.replication.throttled.replicas",
         type=SettingType.LIST,
         default=(),
-        doc="Which replicas fetch with a throttle: partition:broker pairs, or *.",
+        doc="The throttled replicas on the follower side: partition:broker pairs, or *.",
         check=_problem_of_throttled,
     ),
     Setting(
         name="index.interval.bytes",
         type=SettingType.INT,
         default=4096,
-        doc="How many bytes of batches lie between two entries of an index.",
+        doc="The number of bytes between two index entries.",
         at_least=0,
-        synonyms=(Synonym("log.index.interval.bytes"),),
+        synonyms=(SettingSynonym("log.index.interval.bytes"),),
     ),
     Setting(
         name=INTERNAL_SEGMENT_BYTES,
         type=SettingType.INT,
         default=None,
-        doc="Overrides segment.bytes, however small; for tests.",
+        doc="Override segment.bytes without its lower bound, for tests.",
     ),
     Setting(
         name="leader.replication.throttled.replicas",
         type=SettingType.LIST,
         default=(),
-        doc="Which replicas are served with a throttle: partition:broker pairs, or *.",
+        doc="The throttled replicas on the leader side: partition:broker pairs, or *.",
         check=_problem_of_throttled,
     ),
     Setting(
         name="local.retention.bytes",
         type=SettingType.LONG,
         default=-2,
-        doc="How many bytes stay out of remote storage; -2 is retention.bytes.",
+        doc="The size up to which segments stay on local disks; -2 means retention.bytes.",
         at_least=-2,
-        synonyms=(Synonym("log.local.retention.bytes"),),
+        synonyms=(SettingSynonym("log.local.retention.bytes"),),
     ),
     Setting(
         name="local.retention.ms",
         type=SettingType.LONG,
         default=-2,
-        doc="How long a segment stays out of remote storage; -2 is retention.ms.",
+        doc="The time for which a segment stays on local disks; -2 means retention.ms.",
         at_least=-2,
-        synonyms=(Synonym("log.local.retention.ms"),),
+        synonyms=(SettingSynonym("log.local.retention.ms"),),
     ),
     Setting(
         name="max.compaction.lag.ms",
         type=SettingType.LONG,
         default=INT64_MAX,
-        doc="After what time at the latest a record becomes due for compaction.",
+        doc="The longest time before a record becomes eligible for compaction.",
         at_least=1,
-        synonyms=(Synonym("log.cleaner.max.compaction.lag.ms"),),
+        synonyms=(SettingSynonym("log.cleaner.max.compaction.lag.ms"),),
     ),
     Setting(
         name="max.message.bytes",
         type=SettingType.INT,
         default=_MIB + 12,
-        doc="The largest batch that is taken, in bytes as it lies on disk.",
+        doc="The largest size of a batch in bytes, after compression.",
         at_least=0,
-        synonyms=(Synonym("message.max.bytes"),),
+        synonyms=(SettingSynonym("message.max.bytes"),),
     ),
     Setting(
         name="message.timestamp.after.max.ms",
         type=SettingType.LONG,
         default=_HOUR_MS,
-        doc="How far a producer's timestamp may lie in the future of the broker's clock.",
+        doc="The largest time by which a producer's timestamp may be ahead of the broker's clock.",
         at_least=0,
-        synonyms=(Synonym("log.message.timestamp.after.max.ms"),),
+        synonyms=(SettingSynonym("log.message.timestamp.after.max.ms"),),
     ),
     Setting(
         name="message.timestamp.before.max.ms",
         type=SettingType.LONG,
         default=INT64_MAX,
-        doc="How far a producer's timestamp may lie in the past of the broker's clock.",
+        doc="The largest time by which a producer's timestamp may be behind the broker's clock.",
         at_least=0,
-        synonyms=(Synonym("log.message.timestamp.before.max.ms"),),
+        synonyms=(SettingSynonym("log.message.timestamp.before.max.ms"),),
     ),
     Setting(
         name="message.timestamp.type",
         type=SettingType.STRING,
         default="CreateTime",
-        doc="Whether timestamps are the producer's or the time of the append.",
+        doc="Keep the producer's timestamps (CreateTime) or set the append time (LogAppendTime).",
         one_of=tuple(_TIMESTAMP_TYPES),
-        synonyms=(Synonym("log.message.timestamp.type"),),
+        synonyms=(SettingSynonym("log.message.timestamp.type"),),
     ),
     Setting(
         name="min.cleanable.dirty.ratio",
         type=SettingType.DOUBLE,
         default=0.5,
-        doc="The share of a log that has to be uncompacted before compaction begins.",
+        doc="Compact a log when this share of its bytes is not compacted yet.",
         at_least=0,
         at_most=1,
-        synonyms=(Synonym("log.cleaner.min.cleanable.ratio"),),
+        synonyms=(SettingSynonym("log.cleaner.min.cleanable.ratio"),),
     ),
     Setting(
         name="min.compaction.lag.ms",
         type=SettingType.LONG,
         default=0,
-        doc="For how long a record is safe from compaction.",
+        doc="The shortest time before a record may be compacted.",
         at_least=0,
-        synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),),
+        synonyms=(SettingSynonym("log.cleaner.min.compaction.lag.ms"),),
     ),
     Setting(
         name="min.insync.replicas",
         type=SettingType.INT,
         default=1,
-        doc="How many replicas have to be in sync for a producer with acks=all to be served.",
+        doc="The number of in-sync replicas that an append with acks=all needs.",
         at_least=1,
     ),
     Setting(
         name="preallocate",
         type=SettingType.BOOLEAN,
         default=False,
-        doc="Whether a new segment takes its whole size on disk at once.",
-        synonyms=(Synonym("log.preallocate"),),
+        doc="Allocate the whole size of a new segment on disk at once.",
+        synonyms=(SettingSynonym("log.preallocate"),),
     ),
     Setting(
         name="remote.log.copy.disable",
         type=SettingType.BOOLEAN,
         default=False,
-        doc="Whether what remote storage holds is only read, and nothing more is copied there.",
+        doc="Stop copying segments to remote storage; existing ones stay readable.",
     ),
     Setting(
         name="remote.log.delete.on.disable",
         type=SettingType.BOOLEAN,
         default=False,
-        doc="Whether switching remote storage off deletes what it holds.",
+        doc="Delete the remote segments when remote storage is disabled.",
     ),
     Setting(
         name="remote.storage.enable",
         type=SettingType.BOOLEAN,
         default=False,
-        doc="Whether closed segments are copied to remote storage.",
+        doc="Copy inactive segments to remote storage.",
     ),
     Setting(
         name="retention.bytes",
         type=SettingType.LONG,
         default=-1,
-        doc="How large a partition may be before old segments go; -1 is no limit.",
-        synonyms=(Synonym("log.retention.bytes"),),
+        doc="Delete old segments while the partition is larger than this; -1 means no limit.",
+        synonyms=(SettingSynonym("log.retention.bytes"),),
     ),
     Setting(
         name="retention.ms",
         type=SettingType.LONG,
         default=_WEEK_MS,
-        doc="How old a segment's latest record may be before it goes; -1 is no limit.",
+        doc="Delete a segment when its latest record is older than this; -1 means no limit.",
         at_least=-1,
         synonyms=(
-            Synonym("log.retention.ms"),
-            Synonym("log.retention.minutes", _MINUTE_MS),
-            Synonym("log.retention.hours", _HOUR_MS),
+            SettingSynonym("log.retention.ms"),
+            SettingSynonym("log.retention.minutes", _MINUTE_MS),
+            SettingSynonym("log.retention.hours", _HOUR_MS),
         ),
     ),
     Setting(
         name="segment.bytes",
         type=SettingType.INT,
         default=1 << 30,
-        doc="At what size a log goes on in a new segment.",
+        doc="The largest size of a segment.",
         at_least=_MIB,
-        synonyms=(Synonym("log.segment.bytes"),),
+        synonyms=(SettingSynonym("log.segment.bytes"),),
     ),
     Setting(
         name="segment.index.bytes",
         type=SettingType.INT,
         default=10 * _MIB,
-        doc="The size an index is made with, and at which its segment is closed.",
+        doc="The size of a preallocated index; its segment is rolled when it is full.",
         at_least=4,
-        synonyms=(Synonym("log.index.size.max.bytes"),),
+        synonyms=(SettingSynonym("log.index.size.max.bytes"),),
     ),
     Setting(
         name="segment.jitter.ms",
         type=SettingType.LONG,
         default=0,
-        doc="By how much chance may shorten segment.ms, so that not all roll at once.",
+        doc="The largest random time subtracted from segment.ms, to spread rolls.",
         at_least=0,
         synonyms=(
-            Synonym("log.roll.jitter.ms"),
-            Synonym("log.roll.jitter.hours", _HOUR_MS),
+            SettingSynonym("log.roll.jitter.ms"),
+            SettingSynonym("log.roll.jitter.hours", _HOUR_MS),
         ),
     ),
     Setting(
         name="segment.ms",
         type=SettingType.LONG,
         default=_WEEK_MS,
-        doc="After what time a log goes on in a new segment, be the present one full or not.",
+        doc="The time after which a segment is rolled even if it is not full.",
         at_least=1,
         synonyms=(
-            Synonym("log.roll.ms"),
-            Synonym("log.roll.hours", _HOUR_MS),
+            SettingSynonym("log.roll.ms"),
+            SettingSynonym("log.roll.hours", _HOUR_MS),
         ),
     ),
     Setting(
         name="unclean.leader.election.enable",
         type=SettingType.BOOLEAN,
         default=False,
-        doc="Whether a replica that has missed records may lead rather than nobody.",
+        doc="Allow a replica that is not in sync to become leader; records may be lost.",
     ),
 )
 
@@ -356,63 +356,63 @@ _RETIRED = (
         name="message.downconversion.enable",
         type=SettingType.BOOLEAN,
         default=True,
-        doc="Without effect: whether batches are rewritten for consumers of old formats.",
-        synonyms=(Synonym("log.message.downconversion.enable"),),
+        doc="No effect: convert batches for consumers of old formats.",
+        synonyms=(SettingSynonym("log.message.downconversion.enable"),),
     ),
     Setting(
         name="message.format.version",
         type=SettingType.STRING,
         default="3.0-IV1",
-        doc="Without effect: the release whose format batches are written in.",
-        synonyms=(Synonym("log.message.format.version"),),
+        doc="No effect: the release that defines the format of batches.",
+        synonyms=(SettingSynonym("log.message.format.version"),),
     ),
     Setting(
         name="message.timestamp.difference.max.ms",
         type=SettingType.LONG,
         default=INT64_MAX,
-        doc="Stands in for the bounds before and after, where these are not given.",
+        doc="The default of both timestamp bounds, before and after.",
         at_least=0,
-        synonyms=(Synonym("log.message.timestamp.difference.max.ms"),),
+        synonyms=(SettingSynonym("log.message.timestamp.difference.max.ms"),),
     ),
 )
 
-TOPIC_SETTINGS: Final = SettingTable(replace(each, scope=Scope.TOPIC) for each in _DECLARED)
-RETIRED_SETTINGS: Final = SettingTable(replace(each, scope=Scope.TOPIC) for each in _RETIRED)
+TOPIC_SETTINGS: Final = SettingTable(replace(each, scope=SettingScope.TOPIC) for each in _DECLARED)
+RETIRED_SETTINGS: Final = SettingTable(replace(each, scope=SettingScope.TOPIC) for each in _RETIRED)
 
 _BROKER_NAMES: Final = SAME_AT_THE_BROKER.union(
     other.name for each in (*_DECLARED, *_RETIRED) for other in each.synonyms
 )
 
 
-def broker_source(name: str, texts: Mapping[str, str]) -> Source:
-    """Return what a broker's properties say for its topics, as a source for `resolve`.
+def broker_source(name: str, texts: Mapping[str, str]) -> SettingSource:
+    """Return a broker's properties for its topics, as a source for `resolve`.
 
-    Keys that are no broker's are passed over, a topic's own names among them.
+    Keys that are not broker settings, such as topic names of settings, are ignored.
     """
     given = {key: text for key, text in texts.items() if key in _BROKER_NAMES}
     retention = TOPIC_SETTINGS["retention.ms"]
-    winner = next((key for key in retention.names() if key in given), None)
-    if winner is not None:
-        given[winner] = _retention_text(winner, given[winner])
-    return Source(name, MappingProxyType(given))
+    first_key = next((key for key in retention.names() if key in given), None)
+    if first_key is not None:
+        given[first_key] = _retention_text(first_key, given[first_key])
+    return SettingSource(name, MappingProxyType(given))
 
 
-def refuse_contradictions(resolved: Mapping[str, Resolved]) -> None:
-    """Raise for values that are good alone and make no sense together."""
+def ensure_consistent_settings(resolved: Mapping[str, ResolvedSetting]) -> None:
+    """Raise SettingError for values that contradict each other."""
     shortest = _value(resolved, "min.compaction.lag.ms", kind=int)
     longest = _value(resolved, "max.compaction.lag.ms", kind=int)
     if shortest > longest:
         raise SettingError(
-            f"min.compaction.lag.ms is {shortest}, above max.compaction.lag.ms, {longest}",
+            f"min.compaction.lag.ms ({shortest}) is above max.compaction.lag.ms ({longest})",
             key="min.compaction.lag.ms",
             remedy="lower the first or raise the second",
-            told="conflict topic config setting"
+            kafka_message="conflict topic config setting"
             f" min.compaction.lag.ms ({shortest}) > max.compaction.lag.ms ({longest})",
         )
 
 
-def config_from(resolved: Mapping[str, Resolved]) -> LogConfig:
-    """Return the values that a log lives by.
+def config_from(resolved: Mapping[str, ResolvedSetting]) -> LogConfig:
+    """Return the configuration of a log.
 
     `resolved` comes from `TOPIC_SETTINGS`; for an old topic, from `RETIRED_SETTINGS` too.
     """
@@ -454,29 +454,29 @@ def _retention_text(key: str, text: str) -> str:
         return text
     if int(text) == 0:
         raise SettingError(
-            f"setting {key} has the value {text!r}, which would keep nothing",
+            f"setting {key}: the value {text!r} would delete all records at once",
             key=key,
-            remedy="give a time above 0, or -1 for no limit; only a topic may have 0",
+            remedy="set a time above 0, or -1 for no limit; only a topic may have 0",
         )
     return "-1" if int(text) < 0 else text
 
 
-def _segment_bytes(resolved: Mapping[str, Resolved]) -> int:
+def _segment_bytes(resolved: Mapping[str, ResolvedSetting]) -> int:
     if resolved[INTERNAL_SEGMENT_BYTES].value is None:
         return _value(resolved, "segment.bytes", kind=int)
     return _value(resolved, INTERNAL_SEGMENT_BYTES, kind=int)
 
 
-def _timestamp_bound(resolved: Mapping[str, Resolved], side: str) -> int:
+def _timestamp_bound(resolved: Mapping[str, ResolvedSetting], side: str) -> int:
     name = f"message.timestamp.{side}.max.ms"
-    stand_in = "message.timestamp.difference.max.ms"
+    old_name = "message.timestamp.difference.max.ms"
     is_given = resolved[name].source != DEFAULT_SOURCE
-    if is_given or stand_in not in resolved or resolved[stand_in].source == DEFAULT_SOURCE:
+    if is_given or old_name not in resolved or resolved[old_name].source == DEFAULT_SOURCE:
         return _value(resolved, name, kind=int)
-    return _value(resolved, stand_in, kind=int)
+    return _value(resolved, old_name, kind=int)
 
 
-def _value(resolved: Mapping[str, Resolved], name: str, *, kind: type[T]) -> T:
+def _value(resolved: Mapping[str, ResolvedSetting], name: str, *, kind: type[T]) -> T:
     value = resolved[name].value
     assert isinstance(value, kind), f"{name} has been parsed as another type than {kind.__name__}"
     return value

@@ -1,8 +1,9 @@
-"""What tests of Cordwood, and of what is built on it, run on instead of the real world.
+"""Fakes for tests of Cordwood and of applications on it.
 
-- `files`: a file system that loses what was not synced, and fails, tears or lags by script.
-- `clock`: virtual time with its timers; `worker`: no threads; `random`: chance from a seed.
+- `files`: a file system that loses what was not synced, and fails, tears or delays by script.
+- `clock`: virtual time with its timers; `worker`: no threads; `random`: a seeded random source.
 
-Promises: each keeps the contract of its port, by the same conformance suite as the real one.
-May import: everything below. Each module is imported by its own name: none costs the others.
+Promises: each fake keeps the contract of its port, checked by the conformance suite of the real
+one. May import: everything below. Each module is imported by its own name, so that none loads the
+others.
 """

@@ -1,17 +1,18 @@
-"""What goes wrong between a broker and its clients, and with its disk: a script of sentences.
+"""Fault injection for one broker: faults of its requests, and of its disk.
 
     faults.on("Produce", topic="orders").fail(NotLeaderOrFollowerError)
     faults.on("Fetch", first=2, times=3).delay(seconds=0.5)
-    faults.on("Produce").drop(handled=True)          done, and the answer is lost on its way
+    faults.on("Produce").drop(handled=True)          handled, and the response is lost
     faults.on("Metadata").close()
     faults.on_disk("pwrite", path="*/orders-0/*").fill()
 
-A fault is planned until its test ends or, used as a context, until the block does. A request meets
-the first fault that waits for it; each counts the requests that match it from when it was planned.
-While a fault of Fetch waits, readers have no sessions: what they ask for is always named.
+A fault is armed until its test ends or, as a context manager, until its block ends. A request meets
+the first armed fault that matches; each fault counts its matching requests from the time it was
+armed. While a fault of Fetch is armed, fetch sessions are disabled, so that every fetch lists its
+partitions.
 
-A planned fault that nothing has met by its end is a FaultNotMetError: the test did not test what it
-says. Sentences are written on the test's thread; requests meet them on the broker's.
+A fault that was never met by its end raises FaultNotMetError: the test did not cover it. Faults are
+armed on the test's thread; requests meet them on the broker's.
 """
 
 import errno
@@ -19,19 +20,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol, Self, TypeAlias
 
-from cordwood.broker.connection import Handle
-from cordwood.broker.network import Network
-from cordwood.broker.request import RequestContext
+from cordwood.broker.network.connection import Handle
+from cordwood.broker.network.request_context import RequestContext
 from cordwood.core.errors import KafkaError
-from cordwood.core.ids import Uuid
+from cordwood.core.ports import Clock, Scheduler
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.apis import APIS, api_of
 from cordwood.protocol.schema import Request
-from cordwood.testing.faults import Fault, FaultScript
-from cordwood.testing.refusal import topics_of
+from cordwood.testing.error_responses import topics_of
+from cordwood.testing.file_faults import FaultScript, FileFault
 from cordwood.testing.request_faults import (
-    Act,
-    Answer,
-    Asked,
+    FaultAction,
+    PendingRequest,
+    ResponseChunks,
     closed,
     delayed,
     dropped,
@@ -41,33 +42,33 @@ from cordwood.testing.request_faults import (
 )
 
 NameOf: TypeAlias = Callable[[str | Uuid], str | None]
-"""What a topic is called that a request speaks of by name or by id."""
+"""Returns the name of a topic that a request names, or identifies by its id."""
 
 _APIS: Final = frozenset(api.name for api in APIS.values())
 
 
 class FaultNotMetError(AssertionError):
-    """A fault was planned, and what it is about has not happened."""
+    """A fault was armed, and no request or call has met it."""
 
 
 class RequestFault:
-    """What becomes of those requests that are the `first` and following of their kind."""
+    """Fault of the `hits`, a range of the matching requests, counted from 1."""
 
     def __init__(self, api: str, topic: str | None, hits: range) -> None:
         self.api = api
         self.met = 0
-        self.act: Act | None = None
+        self.action: FaultAction | None = None
         self._topic = topic
         self._hits = hits
         self._matched = 0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it has been said what happens, and it has not happened often enough."""
-        return self.act is not None and self.met < len(self._hits)
+        """Whether an action is set, and requests are still to be affected."""
+        return self.action is not None and self.met < len(self._hits)
 
     def is_met_by(self, request: Request, name_of: NameOf) -> bool:
-        """Count a request of the API, and say whether it is one of those."""
+        """Count a request of the API, and return whether the fault affects it."""
         if self._topic is not None and self._topic not in map(name_of, topics_of(request)):
             return False
         self._matched += 1
@@ -76,38 +77,40 @@ class RequestFault:
         return is_met
 
 
-class _Met(Protocol):
-    """What counts how often it has been met."""
+class _CountedFault(Protocol):
+    """A fault that counts its affected requests or calls."""
 
     @property
     def met(self) -> int:
-        """How often."""
+        """Count of affected requests or calls."""
 
 
-class Planned:
-    """A sentence of the script; as a context it ends with its block, and has to be met by then."""
+class ArmedFault:
+    """An armed fault; as a context manager it ends with its block, and must be met by then."""
 
-    def __init__(self, says: str, fault: _Met, *, end: Callable[["Planned"], None]) -> None:
-        self._says = says
+    def __init__(
+        self, description: str, fault: _CountedFault, *, end: Callable[["ArmedFault"], None]
+    ) -> None:
+        self._description = description
         self._fault = fault
         self._end = end
 
     def __repr__(self) -> str:
-        return f"<{self._says}: met {self.met} times>"
+        return f"<{self._description}: met {self.met} times>"
 
     @property
     def met(self) -> int:
-        """How often it has happened."""
+        """Count of affected requests or calls."""
         return self._fault.met
 
     def end(self) -> None:
-        """Let it happen no more."""
+        """Disarm the fault."""
         self._end(self)
 
     def ensure_met(self) -> None:
-        """Raise FaultNotMetError if it has not happened."""
+        """Raise FaultNotMetError if no request or call has met the fault."""
         if not self.met:
-            raise FaultNotMetError(f"{self._says}: planned, and never met")
+            raise FaultNotMetError(f"{self._description}: armed, and never met")
 
     def __enter__(self) -> Self:
         return self
@@ -119,140 +122,147 @@ class Planned:
 
 
 class BrokerFaults:
-    """The script of one broker. `around` is laid around what answers its requests."""
+    """Faults of one broker; `around` wraps the handler of its requests."""
 
-    def __init__(self, network: Network, disk: FaultScript | None, *, name_of: NameOf) -> None:
-        self.network = network
+    def __init__(
+        self, disk: FaultScript | None, *, clock: Clock, scheduler: Scheduler, name_of: NameOf
+    ) -> None:
+        self.clock = clock
+        self.scheduler = scheduler
         self._disk = disk
         self._name_of = name_of
         self._requests: tuple[RequestFault, ...] = ()
-        self._planned: list[Planned] = []
+        self._armed: list[ArmedFault] = []
 
     def on(
         self, api: str, *, topic: str | None = None, first: int = 1, times: int = 1
-    ) -> "OnRequest":
-        """Begin a sentence about requests, by Kafka's name of their API, that name the topic."""
+    ) -> "RequestFaultBuilder":
+        """Select requests by Kafka's name of their API, and optionally by a topic they name."""
         if api not in _APIS:
-            raise ValueError(f"no API is called {api!r}; they are {', '.join(sorted(_APIS))}")
+            raise ValueError(f"unknown API {api!r}; the APIs are {', '.join(sorted(_APIS))}")
         words = f"{api} of {topic}" if topic else api
-        return OnRequest(self, RequestFault(api, topic, range(first, first + times)), words)
+        return RequestFaultBuilder(
+            self, RequestFault(api, topic, range(first, first + times)), words
+        )
 
     def on_disk(
         self, call: str = "pwrite", *, path: str = "*", first: int = 1, times: int = 1
-    ) -> "OnDisk":
-        """Begin a sentence about calls of the files port; `call` and `path` are shell patterns."""
+    ) -> "DiskFaultBuilder":
+        """Select calls of the Files port; `call` and `path` are shell patterns."""
         if self._disk is None:
-            raise ValueError("only files in memory fail; this broker's are on the disk")
-        return OnDisk(self, Fault(on=call, path=path, first=first, times=times))
+            raise ValueError("disk faults need files in memory; this broker's files are on disk")
+        return DiskFaultBuilder(self, FileFault(on=call, path=path, first=first, times=times))
 
     def clear(self) -> None:
-        """Let nothing happen any more; FaultNotMetError if something that was planned has not."""
-        ended = tuple(self._planned)
-        for planned in ended:
-            planned.end()
-        for planned in ended:
-            planned.ensure_met()
+        """Disarm all faults; FaultNotMetError if one was never met."""
+        ended = tuple(self._armed)
+        for armed in ended:
+            armed.end()
+        for armed in ended:
+            armed.ensure_met()
 
     def around(self, handle: Handle) -> Handle:
-        """Return what lets requests meet their faults on the way to the broker."""
+        """Return a handler that applies faults before it calls the broker's."""
 
-        async def answer(context: RequestContext, body: memoryview) -> Answer:
-            asked = Asked(context, body, handle)
-            act = self._act_for(asked)
-            return await (act(asked) if act else asked.answer())
+        async def answer(context: RequestContext, body: memoryview) -> ResponseChunks:
+            pending = PendingRequest(context, body, handle)
+            action = self._action_for(pending)
+            return await (action(pending) if action else pending.respond())
 
         return answer
 
-    # -- for sentences
+    # -- for the builders
 
-    def plan_request(self, fault: RequestFault, says: str) -> Planned:
-        """Let requests meet this fault from now on."""
+    def arm_request_fault(self, fault: RequestFault, description: str) -> ArmedFault:
+        """Arm a fault of requests."""
         self._requests = (*self._requests, fault)
 
-        def end(planned: Planned) -> None:
+        def end(armed: ArmedFault) -> None:
             self._requests = tuple(each for each in self._requests if each is not fault)
-            self._planned.remove(planned)
+            self._armed.remove(armed)
 
-        return self._plan(Planned(says, fault, end=end))
+        return self._arm(ArmedFault(description, fault, end=end))
 
-    def plan_on_disk(self, fault: Fault, says: str) -> Planned:
-        """Let calls of the files meet this fault from now on."""
+    def arm_disk_fault(self, fault: FileFault, description: str) -> ArmedFault:
+        """Arm a fault of disk calls."""
         disk = self._disk
-        assert disk is not None, "on_disk has looked"
+        assert disk is not None, "on_disk checks it"
         met = disk.add(fault)
 
-        def end(planned: Planned) -> None:
+        def end(armed: ArmedFault) -> None:
             disk.remove(met)
-            self._planned.remove(planned)
+            self._armed.remove(armed)
 
-        return self._plan(Planned(says, met, end=end))
+        return self._arm(ArmedFault(description, met, end=end))
 
-    def _plan(self, planned: Planned) -> Planned:
-        self._planned.append(planned)
-        return planned
+    def _arm(self, armed: ArmedFault) -> ArmedFault:
+        self._armed.append(armed)
+        return armed
 
-    def _act_for(self, asked: Asked) -> Act | None:
-        """Return what a request meets; every fault of its API counts it."""
-        api = api_of(asked.context.api_key).name
+    def _action_for(self, pending: PendingRequest) -> FaultAction | None:
+        """Return the action for a request; every fault of its API counts it."""
+        api = api_of(pending.context.api_key).name
         waiting = [each for each in self._requests if each.api == api and each.is_waiting]
         if not waiting:
             return None
-        request = asked.read()
+        request = pending.read()
         if is_incremental(request):
             return forget_session
-        met = [each.act for each in waiting if each.is_met_by(request, self._name_of)]
+        met = [each.action for each in waiting if each.is_met_by(request, self._name_of)]
         return met[0] if met else None
 
 
-class OnRequest:
-    """The beginning of a sentence about requests: what happens to them ends it."""
+class RequestFaultBuilder:
+    """Selected requests; a method chooses their fault and arms it."""
 
     def __init__(self, faults: BrokerFaults, fault: RequestFault, words: str) -> None:
         self._faults = faults
         self._fault = fault
         self._words = words
 
-    def fail(self, error: type[KafkaError] | KafkaError) -> Planned:
-        """Answer with an error, and do nothing of what is asked."""
-        raised = error("planned by the test") if isinstance(error, type) else error
-        return self._plan(refused(raised), f"fails with {type(raised).__name__}")
+    def fail(self, error: type[KafkaError] | KafkaError) -> ArmedFault:
+        """Respond with an error, without handling the request."""
+        raised = error("injected by the test") if isinstance(error, type) else error
+        return self._arm(refused(raised), f"fails with {type(raised).__name__}")
 
-    def delay(self, *, seconds: float = 0, ms: float = 0) -> Planned:
-        """Begin with the request so much later, by real time."""
+    def delay(self, *, seconds: float = 0, ms: float = 0) -> ArmedFault:
+        """Handle the request after a pause of real time."""
         late_ms = seconds * 1000 + ms
-        return self._plan(delayed(late_ms, self._faults.network), f"is {late_ms:g} ms late")
+        faults = self._faults
+        act = delayed(late_ms, clock=faults.clock, scheduler=faults.scheduler)
+        return self._arm(act, f"is {late_ms:g} ms late")
 
-    def drop(self, *, handled: bool = False) -> Planned:
-        """Never answer; `handled`, it is done all the same."""
-        return self._plan(dropped(handled=handled), "is never answered")
+    def drop(self, *, handled: bool = False) -> ArmedFault:
+        """Send no response; with `handled`, handle the request first."""
+        return self._arm(dropped(handled=handled), "is never answered")
 
-    def close(self, *, handled: bool = False) -> Planned:
-        """End the connection instead of answering; `handled`, it is done all the same."""
-        return self._plan(closed(handled=handled), "ends its connection")
+    def close(self, *, handled: bool = False) -> ArmedFault:
+        """Close the connection instead of a response; with `handled`, handle the request first."""
+        return self._arm(closed(handled=handled), "closes its connection")
 
-    def _plan(self, act: Act, what: str) -> Planned:
-        self._fault.act = act
-        return self._faults.plan_request(self._fault, f"{self._words} {what}")
+    def _arm(self, action: FaultAction, what: str) -> ArmedFault:
+        self._fault.action = action
+        return self._faults.arm_request_fault(self._fault, f"{self._words} {what}")
 
 
-class OnDisk:
-    """The beginning of a sentence about the disk: what happens to calls ends it."""
+class DiskFaultBuilder:
+    """Selected disk calls; a method chooses their fault and arms it."""
 
-    def __init__(self, faults: BrokerFaults, fault: Fault) -> None:
+    def __init__(self, faults: BrokerFaults, fault: FileFault) -> None:
         self._faults = faults
         self._fault = fault
 
-    def fail(self, code: int = errno.EIO) -> Planned:
-        """Let calls end in an error of the system, and do nothing."""
-        return self._plan(replace(self._fault, code=code), f"fails with {errno.errorcode[code]}")
+    def fail(self, code: int = errno.EIO) -> ArmedFault:
+        """Raise an OSError with the code, without any effect."""
+        return self._arm(replace(self._fault, code=code), f"fails with {errno.errorcode[code]}")
 
-    def fill(self) -> Planned:
-        """Let there be no space left."""
+    def fill(self) -> ArmedFault:
+        """Raise ENOSPC."""
         return self.fail(errno.ENOSPC)
 
-    def tear(self, *, kept: int) -> Planned:
-        """Let writes fail of which so many bytes are in the file all the same."""
-        return self._plan(replace(self._fault, kept=kept), f"is torn after {kept} bytes")
+    def tear(self, *, kept: int) -> ArmedFault:
+        """Fail writes after `kept` of their bytes are in the file."""
+        return self._arm(replace(self._fault, kept=kept), f"is torn after {kept} bytes")
 
-    def _plan(self, fault: Fault, what: str) -> Planned:
-        return self._faults.plan_on_disk(fault, f"{fault.on} of {fault.path} {what}")
+    def _arm(self, fault: FileFault, what: str) -> ArmedFault:
+        return self._faults.arm_disk_fault(fault, f"{fault.on} of {fault.path} {what}")

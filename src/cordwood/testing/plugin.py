@@ -1,7 +1,7 @@
-"""pytest reads this module in every project that has Cordwood, so it imports nothing of weight.
+"""Pytest plugin with the fixtures `kafka`, `spark_kafka` and others.
 
-The fixtures bring their classes in when a test asks for them; a project that uses none pays for
-reading this file alone.
+Pytest loads this module in every project that has Cordwood installed. It therefore imports nothing
+large: a fixture imports its classes when a test requests it.
 """
 
 from contextlib import ExitStack
@@ -13,41 +13,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from cordwood.core.settings import SettingValue
-    from cordwood.spark.session import SparkSession
-    from cordwood.testing.clock import VirtualClock
-    from cordwood.testing.files import MemoryFiles
-    from cordwood.testing.kafka import Kafka
+    from cordwood.spark.runtime.session import SparkSession
+    from cordwood.testing.kafka_fixture import Kafka
+    from cordwood.testing.memory_files import MemoryFiles
     from cordwood.testing.spark_kafka import SparkKafka
+    from cordwood.testing.virtual_clock import VirtualClock
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known that says what broker a test wants."""
+    """Register the mark `kafka`, which configures a test's broker."""
     config.addinivalue_line(
         "markers",
-        "kafka(auto_create=True, config={}, files='memory'): what the broker of `kafka` is like",
+        "kafka(auto_create=True, config={}, files='memory'): configure the broker of `kafka`",
     )
 
 
 @pytest.fixture
 def virtual_clock() -> "VirtualClock":
-    """A clock that stands still until the test moves it."""
-    from cordwood.testing.clock import VirtualClock
+    """Return a clock that advances only when the test advances it."""
+    from cordwood.testing.virtual_clock import VirtualClock
 
     return VirtualClock()
 
 
 @pytest.fixture
 def memory_files(virtual_clock: "VirtualClock") -> "MemoryFiles":
-    """An empty file system in memory, on the test's clock, which forgets what was not synced."""
-    from cordwood.testing.files import MemoryFiles
+    """Return an empty file system in memory on the test's clock; a crash drops unsynced data."""
+    from cordwood.testing.memory_files import MemoryFiles
 
     return MemoryFiles(virtual_clock)
 
 
 @pytest.fixture
 def kafka_broker(request: pytest.FixtureRequest) -> "Iterator[Callable[..., Kafka]]":
-    """Start brokers for this test, each by a call with the options of the mark `kafka`."""
-    from cordwood.testing.kafka import Kafka, KafkaOptions
+    """Yield a function that starts a broker; its options are those of the mark `kafka`."""
+    from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
 
     with ExitStack() as running:
 
@@ -73,14 +73,14 @@ def kafka_broker(request: pytest.FixtureRequest) -> "Iterator[Callable[..., Kafk
 
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest, kafka_broker: "Callable[..., Kafka]") -> "Kafka":
-    """A broker of this test's own, on a socket; the mark `kafka` says what it is like."""
+    """Return this test's own broker on a socket, configured by the mark `kafka`."""
     mark = request.node.get_closest_marker("kafka")
     return kafka_broker(**(mark.kwargs if mark else {}))
 
 
 @pytest.fixture(scope="session")
 def cordwood_spark() -> "Iterator[SparkSession]":
-    """The session that `spark_kafka` gives, one for all tests: the one there is, or a new one."""
+    """Yield the session of `spark_kafka`, one for all tests: the active one, or a new one."""
     from cordwood.testing.spark_kafka import spark_for_tests
 
     with spark_for_tests() as spark:
@@ -89,7 +89,7 @@ def cordwood_spark() -> "Iterator[SparkSession]":
 
 @pytest.fixture
 def spark_kafka(cordwood_spark: "SparkSession", kafka: "Kafka") -> "SparkKafka":
-    """A session of Spark that knows the source, and a broker of this test's own, as `kafka`."""
+    """Return a Spark session with the Cordwood source, and this test's own broker, as `kafka`."""
     from cordwood.testing.spark_kafka import SparkKafka
 
     return SparkKafka(cordwood_spark, kafka)

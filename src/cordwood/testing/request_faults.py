@@ -1,22 +1,22 @@
-"""What may go wrong with one request: it is late, refused, or ends without an answer.
+"""Faults of one request: a delay, an error response, or no response.
 
-    delayed   handled after a while of real time
-    refused   answered with an error's code, wherever the answer has one; nothing is done
-    dropped   never answered, as when the network loses it: what the peer sends behind it waits too
-    closed    the connection ends instead of an answer
+    delayed   handled after a pause of real time
+    refused   answered with an error code in every place that has one; not handled
+    dropped   never answered, like a lost packet: later requests of the connection wait too
+    closed    the connection is closed instead of a response
 
-The last two may come after the request has been handled: then only the answer is lost.
+With `handled`, the last two handle the request first: only the response is lost.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Final, NamedTuple, TypeAlias
 
-from cordwood.broker.connection import Handle
-from cordwood.broker.network import Network
-from cordwood.broker.request import RequestContext
-from cordwood.broker.writer import release
+from cordwood.broker.network.connection import Handle
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.network.response_writer import release
 from cordwood.core.errors import FetchSessionIdNotFoundError, KafkaError
+from cordwood.core.ports import Clock, Scheduler
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -24,103 +24,106 @@ from cordwood.protocol.messages.metadata import MetadataRequest
 from cordwood.protocol.messages.produce import ProduceRequest
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request
-from cordwood.testing.refusal import refusal, refuse_all
+from cordwood.testing.error_responses import error_response, set_errors
 
-Answer: TypeAlias = list[Chunk] | None
+ResponseChunks: TypeAlias = list[Chunk] | None
 
 
-class Asked(NamedTuple):
-    """A request on its way to the broker, and what would answer it there."""
+class PendingRequest(NamedTuple):
+    """A request on its way to the broker, and the broker's handler."""
 
     context: RequestContext
     body: memoryview
     handle: Handle
 
-    async def answer(self) -> Answer:
-        """Let the broker answer."""
+    async def respond(self) -> ResponseChunks:
+        """Let the broker handle the request, and return its response."""
         return await self.handle(self.context, self.body)
 
-    async def do_unanswered(self) -> None:
-        """Let the broker answer, and nobody get it."""
-        release(await self.answer() or ())
+    async def handle_without_response(self) -> None:
+        """Let the broker handle the request, and drop its response."""
+        release(await self.respond() or ())
 
     def read(self) -> Request:
-        """Return what is asked; BytesError where that is nothing."""
+        """Decode the request; BytesError if it is invalid."""
         return decode(api_of(self.context.api_key).request(), self.body, self.context.api_version)
 
 
-Act: TypeAlias = Callable[[Asked], Coroutine[object, object, Answer]]
-"""What becomes of a request, instead of its answer alone."""
+FaultAction: TypeAlias = Callable[[PendingRequest], Coroutine[object, object, ResponseChunks]]
+"""Replacement for the handling of a request."""
 
 _NO_ACKS: Final = 0
 
 
-def delayed(ms: float, network: Network) -> Act:
-    """Handle a request so much later, or at once if the connection ends meanwhile."""
+def delayed(ms: float, *, clock: Clock, scheduler: Scheduler) -> FaultAction:
+    """Handle a request after a pause, or at once if the connection is closed meanwhile."""
 
-    async def act(asked: Asked) -> Answer:
+    async def act(pending: PendingRequest) -> ResponseChunks:
         late = asyncio.Event()
-        timer = network.scheduler.call_at(network.clock.monotonic_ms() + ms, late.set)
-        await _until(late, asked.context)
+        timer = scheduler.call_at(clock.monotonic_ms() + ms, late.set)
+        await _until(late, pending.context)
         timer.cancel()
-        return await asked.answer()
+        return await pending.respond()
 
     return act
 
 
-def refused(error: KafkaError) -> Act:
-    """Answer with the error. Metadata still tell of the brokers, or no client would ask again."""
+def refused(error: KafkaError) -> FaultAction:
+    """Respond with the error.
 
-    async def act(asked: Asked) -> Answer:
-        request, version = asked.read(), asked.context.api_version
+    Metadata responses still list the brokers, or no client would retry.
+    """
+
+    async def act(pending: PendingRequest) -> ResponseChunks:
+        request, version = pending.read(), pending.context.api_version
         if isinstance(request, ProduceRequest) and request.acks == _NO_ACKS:
-            raise ConnectionResetError(str(error))  # as Kafka tells those who want no answer
+            raise ConnectionResetError(str(error))  # Kafka's only error signal for acks=0
         if not isinstance(request, MetadataRequest):
-            return encode(refusal(request, error), version)
-        answer = memoryview(joined(await asked.answer() or ()))
-        told = decode(api_of(asked.context.api_key).response(), answer, version)
-        refuse_all(told, error)
-        return encode(told, version)
+            return encode(error_response(request, error), version)
+        chunks = memoryview(joined(await pending.respond() or ()))
+        response = decode(api_of(pending.context.api_key).response(), chunks, version)
+        set_errors(response, error)
+        return encode(response, version)
 
     return act
 
 
-def dropped(*, handled: bool) -> Act:
-    """Answer nothing until the peer has enough of it."""
+def dropped(*, handled: bool) -> FaultAction:
+    """Send no response until the client closes the connection."""
 
-    async def act(asked: Asked) -> Answer:
+    async def act(pending: PendingRequest) -> ResponseChunks:
         if handled:
-            await asked.do_unanswered()
-        await _until(asyncio.Event(), asked.context)
+            await pending.handle_without_response()
+        await _until(asyncio.Event(), pending.context)
         return None
 
     return act
 
 
-def closed(*, handled: bool) -> Act:
-    """End the connection."""
+def closed(*, handled: bool) -> FaultAction:
+    """Close the connection."""
 
-    async def act(asked: Asked) -> Answer:
+    async def act(pending: PendingRequest) -> ResponseChunks:
         if handled:
-            await asked.do_unanswered()
+            await pending.handle_without_response()
         raise ConnectionResetError("closed by a planned fault")
 
     return act
 
 
-async def forget_session(asked: Asked) -> Answer:
-    """Say that the session of a fetch is not known, so that the reader asks for everything anew."""
-    answer = FetchResponse(error_code=FetchSessionIdNotFoundError.code, responses=[])
-    return encode(answer, asked.context.api_version)
+async def forget_session(pending: PendingRequest) -> ResponseChunks:
+    """Respond that the fetch session is unknown, so that the client requests all partitions."""
+    response = FetchResponse(error_code=FetchSessionIdNotFoundError.code, responses=[])
+    return encode(response, pending.context.api_version)
 
 
 def is_incremental(request: Request) -> bool:
-    """Whether a fetch goes by what its session knows, and names only what has changed."""
+    """Return whether a fetch relies on its session, and lists only changed partitions."""
     return isinstance(request, FetchRequest) and request.session_epoch > 0
 
 
 async def _until(event: asyncio.Event, context: RequestContext) -> None:
-    """Wait for an event, and no longer than for the end of the connection."""
+    """Wait for an event, at most until the connection is closed."""
     stopping = context.connection.stopping
     stopping.watch(event.set)
     try:

@@ -1,21 +1,21 @@
-"""Virtual time that runs: real time carries it along, and a test lets it jump, stop and run again.
+"""Virtual time that runs with real time, and can be advanced, frozen and resumed by a test.
 
-    running   as late as real time, and by as much later as it has jumped
-    frozen    at one moment; what would fall due waits until time is let pass, or run again
+    running   real time plus everything that was advanced
+    frozen    constant; due calls wait until time is advanced, or runs again
 
-It belongs to the thread of its scheduler, which wakes it when the next call is due; any thread may
-ask what time it is.
+The clock belongs to the thread of its scheduler, which wakes it at the next due call. Any thread
+may read it.
 """
 
 from cordwood.core.ports import Clock, Scheduler, Timer
 from cordwood.core.types import TimestampMs
-from cordwood.testing.clock import VirtualClock, VirtualTimer
+from cordwood.testing.virtual_clock import VirtualClock, VirtualTimer
 
 
 class RunningClock(VirtualClock):
-    """The Clock and the Scheduler port in one, over those of real time. It begins at its present.
+    """The Clock and the Scheduler port in one, on top of the real ones; it starts at the real time.
 
-    What it jumps over is called on the way, as by the virtual clock.
+    Calls that an advance passes over run on the way, as with the virtual clock.
     """
 
     def __init__(self, real: Clock, alarms: Scheduler) -> None:
@@ -23,12 +23,12 @@ class RunningClock(VirtualClock):
         self._real = real
         self._alarms = alarms
         self._alarm: Timer | None = None
-        #: Time is this, and while it runs what real time says on top: one value, read in one go.
+        #: Base time, and whether real time is added: one tuple, so that other threads read both.
         self._reading = (-real.monotonic_ms(), True)
 
     @property
     def is_running(self) -> bool:
-        """Whether real time carries it along."""
+        """Whether real time is added."""
         return self._reading[1]
 
     def monotonic_ms(self) -> float:
@@ -36,12 +36,12 @@ class RunningClock(VirtualClock):
         return reading_ms + self._real.monotonic_ms() if is_running else reading_ms
 
     def freeze(self) -> None:
-        """Let time stand still where it is."""
+        """Stop time at its present value."""
         self._reading = (self.monotonic_ms(), False)
         self._set_alarm()
 
     def run(self) -> None:
-        """Let time go on from where it is."""
+        """Resume time from its present value."""
         self._reading = (self.monotonic_ms() - self._real.monotonic_ms(), True)
         self._set_alarm()
 
@@ -52,10 +52,10 @@ class RunningClock(VirtualClock):
             self._set_alarm()
 
     def jump_to(self, now_ms: TimestampMs) -> None:
-        """Set the wall clock, as an operator does; no call falls due by it."""
+        """Set the wall clock, as an operator does; this makes no call due."""
         self.jump_wall(now_ms - self.now_ms())
 
-    def _go_on_to(self, when_ms: float) -> None:
+    def _set_elapsed(self, when_ms: float) -> None:
         reading_ms, is_running = self._reading
         self._reading = (reading_ms + max(0.0, when_ms - self.monotonic_ms()), is_running)
 
@@ -66,7 +66,7 @@ class RunningClock(VirtualClock):
         return pushed
 
     def _set_alarm(self) -> None:
-        """Be woken when the next call is due, and at no other time."""
+        """Set one real timer for the next due call."""
         if self._alarm is not None:
             self._alarm.cancel()
         next_ms = self.next_call_ms()

@@ -1,13 +1,13 @@
-"""Makes a log directory of ours one that Apache Kafka 4 starts on, alone, and serves from.
+"""Conversion of a log directory of Cordwood for a single Apache Kafka 4 node.
 
-    partition.metadata     the topic's id, the same in all its partitions; made where there is none
-    meta.properties        cluster, node and directory id; made where there is none
-    bootstrap.checkpoint   topics, partitions and settings, from which Kafka begins its metadata
+    partition.metadata     the topic id, the same in all partitions; created if missing
+    meta.properties        cluster, node and directory id; created if missing
+    bootstrap.checkpoint   topics, partitions and settings: Kafka's initial metadata
 
-Topics and brokers are configured as `cordwood.metadata` has it, where that is there, but for what
-the owner says of topics. Logs, indexes and checkpoints are Kafka's already. All is checked before
-anything is written, and the checkpoint comes last: what dies before it can be done again. The lock
-is held meanwhile.
+Settings of topics and brokers are those in `cordwood.metadata`, if that file exists, unless the
+options override them. Logs, indexes and checkpoints already have Kafka's formats. Everything is
+checked before anything is written, and the checkpoint is written last, so an interrupted run can be
+repeated. The lock of the log directory is held.
 """
 
 import json
@@ -15,37 +15,37 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from cordwood.core.errors import LogDirectoryError, SettingError
-from cordwood.core.ids import Uuid, format_uuid, make_uuid
-from cordwood.core.metadata_nodes import ALL_BROKERS, BROKER, TOPIC
-from cordwood.core.ports import Files, Random
-from cordwood.storage.atomic import write_atomically
-from cordwood.storage.checkpoints import LEADER_EPOCHS, read_epoch_checkpoint
-from cordwood.storage.meta_properties import (
+from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC
+from cordwood.core.ports import Files, Ports, Random
+from cordwood.core.uuids import Uuid, format_uuid, make_uuid
+from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
+from cordwood.storage.checkpoints.meta_properties import (
     MetaProperties,
     make_directory_id,
     read_meta_properties,
     write_meta_properties,
 )
-from cordwood.storage.names import ensure_topic_name
-from cordwood.storage.partition_metadata import (
+from cordwood.storage.checkpoints.partition_metadata_file import (
     ensure_same_topic,
     read_partition_metadata,
     write_partition_metadata,
 )
-from cordwood.storage.reader_place import partition_of, partition_paths
+from cordwood.storage.files.atomic_write import write_atomically
+from cordwood.storage.files.file_names import ensure_topic_name
+from cordwood.storage.metadata.bootstrap_checkpoint import BootstrapTopic, bootstrap_checkpoint
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, DirectoryMetadata, find_metadata
+from cordwood.storage.reader.path_resolution import partition_of, partition_paths
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
-from cordwood.workbench.locked import locked
-from cordwood.workbench.metadata_found import METADATA_LOG, FoundMetadata, find_metadata
-from cordwood.workbench.metadata_written import TopicToTell, bootstrap_checkpoint
+from cordwood.workbench.exclusive_log import lock_directory
 
 BOOTSTRAP = "bootstrap.checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose directory it is to be, and settings of its topics that are to be others than they were.
+class AdoptOptions:
+    """The broker that will start on the directory, and overridden settings of its topics.
 
-    Without a cluster id one is made.
+    Without a cluster id a random one is created.
     """
 
     node_id: int = 1
@@ -55,7 +55,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptReport:
-    """What Kafka is told: the number of partitions by topic; `missing` are those without a log."""
+    """The number of partitions by topic; `missing` are the partitions without a log."""
 
     path: str
     cluster_id: str
@@ -64,40 +64,41 @@ class AdoptReport:
     missing: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return the same as a JSON object."""
+        """Return the fields as a JSON object."""
         return json.dumps(asdict(self))
 
 
-def adopt(files: Files, path: str, *, owner: Owner, random: Random, now_ms: int) -> AdoptReport:
-    """Write what Kafka needs into a log directory.
+def adopt(ports: Ports, path: str, *, options: AdoptOptions) -> AdoptReport:
+    """Write the files that Kafka needs into a log directory.
 
-    LogDirectoryError if it is in use, or has metadata of Kafka's; InconsistentTopicIdError if the
-    partitions of a topic have several ids, InvalidTopicError if one has a name that no topic may
-    have; SettingError for a setting that no topic has.
+    LogDirectoryError if a broker uses the directory, or it contains metadata of Kafka;
+    InconsistentTopicIdError if the partitions of a topic have several ids. InvalidTopicError for
+    an invalid topic name. SettingError for an unknown topic or setting.
     """
+    files, random = ports.files, ports.random
     found = _partitions(files, path)
-    _refuse_unknown(owner, found)
-    with locked(files, path):
-        _refuse_metadata(files, path)
+    _validate_configs(options, found)
+    with lock_directory(files, path):
+        _ensure_no_metadata(files, path)
         kept = find_metadata(files, path)
         topics = [
-            _topic(files, name, paths, _configs(name, kept, owner), random)
+            _topic(files, name, paths, _configs(name, kept, options), random)
             for name, paths in found.items()
         ]
-        meta = _meta(files, path, owner, random)
-        assert meta.directory_id is not None, "it has been given one"
-        assert meta.node_id is not None, "it has been given one"
-        assert meta.cluster_id is not None, "it has been given one"
+        meta = _meta(files, path, options, random)
+        assert meta.directory_id is not None, "_meta sets it"
+        assert meta.node_id is not None, "_meta sets it"
+        assert meta.cluster_id is not None, "_meta sets it"
         for topic in topics:
             for each in found[topic.name].values():
                 write_partition_metadata(files, each, topic_id=topic.topic_id)
         write_meta_properties(files, path, meta=meta)
         data = bootstrap_checkpoint(
             topics,
-            _of_brokers(kept, meta.node_id),
+            _broker_configs(kept, meta.node_id),
             node_id=meta.node_id,
             directory_id=meta.directory_id,
-            now_ms=now_ms,
+            now_ms=ports.clock.now_ms(),
         )
         write_atomically(files, f"{path}/{BOOTSTRAP}", data=data)
     return AdoptReport(
@@ -119,53 +120,57 @@ def _partitions(files: Files, path: str) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {}
     for each in partition_paths(files, path):
         partition = partition_of(each)
-        assert partition is not None, "partitions have been parsed"
+        assert partition is not None, "partition_paths returns only partitions"
         ensure_topic_name(partition.topic)
         found.setdefault(partition.topic, {})[partition.partition] = each
     return found
 
 
-def _refuse_unknown(owner: Owner, found: Mapping[str, object]) -> None:
-    for topic, configs in owner.configs.items():
+def _validate_configs(options: AdoptOptions, found: Mapping[str, object]) -> None:
+    for topic, configs in options.configs.items():
         if topic not in found:
             raise SettingError(
-                f"there is no topic {topic}", key=topic, remedy=f"there are {', '.join(found)}"
+                f"topic {topic}: has no partition in the log directory",
+                key=topic,
+                remedy=f"choose from {', '.join(found)}",
             )
         for key, value in configs.items():
             TOPIC_SETTINGS.refuse_unknown([key])
             if not any(setting.name == key for setting in TOPIC_SETTINGS):
                 raise SettingError(
-                    f"setting {key} is a broker's", key=key, remedy="put it in server.properties"
+                    f"{key}: is a broker setting", key=key, remedy="put it in server.properties"
                 )
             TOPIC_SETTINGS[key].parse(value)
 
 
-def _refuse_metadata(files: Files, path: str) -> None:
+def _ensure_no_metadata(files: Files, path: str) -> None:
     for name in (METADATA_LOG, BOOTSTRAP):
         if name in files.list(path):
             raise LogDirectoryError(
-                f"has Kafka's {name} in it already",
+                f"already contains {name} of Kafka",
                 path=path,
-                remedy="start Kafka on it as it is, or move that away to begin a cluster anew",
+                remedy="start Kafka on it as it is, or move that away to create a new cluster",
             )
 
 
-def _configs(topic: str, kept: FoundMetadata | None, owner: Owner) -> Mapping[str, str]:
-    """Return how a topic is configured: as our own metadata have it, and as the owner says."""
+def _configs(
+    topic: str, kept: DirectoryMetadata | None, options: AdoptOptions
+) -> Mapping[str, str]:
+    """Return the settings of a topic in our metadata, overridden by the options."""
     configured = {} if kept is None else kept.config_of(TOPIC, topic)
-    return {**configured, **owner.configs.get(topic, {})}
+    return {**configured, **options.configs.get(topic, {})}
 
 
-def _of_brokers(kept: FoundMetadata | None, node_id: int) -> dict[str, Mapping[str, str]]:
-    """Return what our own metadata have that was set while brokers ran: of all, and of this one."""
+def _broker_configs(kept: DirectoryMetadata | None, node_id: int) -> dict[str, Mapping[str, str]]:
+    """Return the dynamic settings of all brokers, and of this one, in our metadata."""
     names = (ALL_BROKERS, str(node_id))
     return {} if kept is None else {name: kept.config_of(BROKER, name) for name in names}
 
 
 def _topic(
     files: Files, name: str, paths: Mapping[int, str], configs: Mapping[str, str], random: Random
-) -> TopicToTell:
-    """Return what is told of a topic; partitions without a log count, up to the last."""
+) -> BootstrapTopic:
+    """Return the topic's record; partitions without a log are included, up to the last one."""
     topic_id: Uuid | None = None
     for each in paths.values():
         found = read_partition_metadata(files, each)
@@ -176,15 +181,15 @@ def _topic(
     for number, each in paths.items():
         entries = read_epoch_checkpoint(files, f"{each}/{LEADER_EPOCHS}")
         epochs[number] = max([0, *(entry.epoch for entry in entries)])
-    return TopicToTell(name, topic_id or make_uuid(random), epochs, configs)
+    return BootstrapTopic(name, topic_id or make_uuid(random), epochs, configs)
 
 
-def _meta(files: Files, path: str, owner: Owner, random: Random) -> MetaProperties:
-    """Return what the directory says of itself, completed."""
-    said = read_meta_properties(files, path) or MetaProperties(version=0)
+def _meta(files: Files, path: str, options: AdoptOptions, random: Random) -> MetaProperties:
+    """Return the existing `meta.properties` with missing ids filled in."""
+    found = read_meta_properties(files, path) or MetaProperties(version=0)
     return MetaProperties(
         version=1,
-        cluster_id=said.cluster_id or owner.cluster_id or format_uuid(make_uuid(random)),
-        node_id=owner.node_id if said.node_id is None else said.node_id,
-        directory_id=said.directory_id or make_directory_id(random),
+        cluster_id=found.cluster_id or options.cluster_id or format_uuid(make_uuid(random)),
+        node_id=options.node_id if found.node_id is None else found.node_id,
+        directory_id=found.directory_id or make_directory_id(random),
     )

@@ -1,79 +1,69 @@
-"""One partition compacted where it lies, while no broker has its directory.
+"""Offline compaction of one partition, in place, while no broker uses its directory.
 
-    look     bounds, settings, what holds segments back; nothing is written: a dry run ends here
-    refuse   a topic that is not said to be compacted; keys to be erased where no pass comes to
-    pass     the runner's, into .cleaned files beside what is there
-    swap     group by group, under the storage's own protocol: a crash leaves the old or the new
-    tell     how far the log is clean, where a broker's checkpoint is; the certificate
+    plan     read bounds, settings and holds; nothing is written, and a dry run ends here
+    check    reject a topic that is not known to be compacted, and keys to erase beyond the pass
+    pass     write `.cleaned` files next to the segments
+    swap     group by group, with the storage's protocol: a crash leaves the old or the new segments
+    finish   write the cleaner's checkpoint, and return the certificate
 
-It is the broker's own engine and the broker's own rules, but for one: whether a log is dirty enough
-is not asked, for somebody wants it now.
+The engine and the rules are the broker's, with one exception: the dirty ratio is not checked, since
+the caller wants the log compacted now.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.choosing import Assessment, assess, holds_of
-from cordwood.compaction.directory_facts import look, plan_of
-from cordwood.compaction.erasing import SALT_BYTES, seals_of
-from cordwood.compaction.job import CleanerRunner, Cleaning, CleaningJob, PassControl, Verify
+from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult, Verify
 from cordwood.compaction.key_hash import SEEDS
-from cordwood.compaction.plan import CleaningPlan, SourceSegment
-from cordwood.compaction.planning import NO_WISHES, Wishes
+from cordwood.compaction.passes.key_erasure import SALT_BYTES, seal_keys
+from cordwood.compaction.plan.candidates import LogToClean, assess, find_uncleanable_reasons
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
+from cordwood.compaction.plan.directory_facts import plan_directory, read_directory_facts
+from cordwood.compaction.plan.plan_builder import DEFAULT_PASS_OPTIONS, PassOptions
 from cordwood.core.errors import SettingError
-from cordwood.core.ports import Clock, Files, Random
+from cordwood.core.ports import Files, Ports
 from cordwood.core.types import Offset
-from cordwood.records.chunk import Decoder
-from cordwood.storage.atomic import directory_of
-from cordwood.storage.checkpoints import (
+from cordwood.records.decoder import Decoder
+from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     read_offset_checkpoint,
     write_offset_checkpoint,
 )
-from cordwood.storage.log import Log
-from cordwood.storage.reader_place import open_reader, partition_paths, read_high_watermark
-from cordwood.storage.replacing import Replacement
-from cordwood.workbench.keys_found import offsets_of_keys
-from cordwood.workbench.owned import named_partition, owned
-from cordwood.workbench.places import is_log_directory
-from cordwood.workbench.settings_found import GIVEN, FoundSettings, SettingsFinder
+from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.segment_swap import SegmentReplacement
+from cordwood.storage.reader.path_resolution import (
+    open_reader,
+    partition_paths,
+    read_high_watermark,
+)
+from cordwood.workbench.exclusive_log import open_exclusively, partition_named_by
+from cordwood.workbench.key_lookup import find_key_offsets
+from cordwood.workbench.partition_paths import is_log_directory
+from cordwood.workbench.topic_settings_lookup import GIVEN, FoundSettings, SettingsFinder
 
 _IO_BUFFER_BYTES: Final = 4 << 20
 _OFFSETS_SHOWN: Final = 3
-_UNTIL: Final = ("it is not wanted",)
+_NOT_REQUESTED: Final = ("it is at or above the requested end",)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerTools:
-    """What a log's owner works with; the decoder finds keys that are to be erased."""
-
-    files: Files
-    clock: Clock
-    random: Random
-    decoder: Decoder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactTools(OwnerTools):
-    """And who makes the passes."""
-
-    runner: CleanerRunner
-    control: PassControl
+#: Runs a cleaning pass.
+RunPass: TypeAlias = Callable[[CleaningJob], CleaningResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactOrder:
-    """What is wanted. `is_rolled`: the active segment is closed first, so that it can be cleaned.
+    """Options of a compaction.
 
-    `is_newer_left`: keys are erased though records of them stay where no pass comes to. `seed` is
-    that of a pass to be repeated; None: one that nobody can foresee.
+    With `is_rolled` the active segment is rolled first, so that it can be cleaned. With
+    `is_newer_left` keys are erased even if records of them stay beyond the pass. `seed` repeats the
+    verification sample of an earlier pass; None draws a new seed.
     """
 
-    wishes: Wishes = NO_WISHES
+    pass_options: PassOptions = DEFAULT_PASS_OPTIONS
     memory_bytes: int = 128 << 20
     verify: Verify = Verify.SAMPLE
     seed: int | None = None
@@ -81,16 +71,16 @@ class CompactOrder:
     is_newer_left: bool = False
 
 
-class PlaceToCompact(NamedTuple):
-    """A partition's directory, and its settings."""
+class CompactTarget(NamedTuple):
+    """The directory of a partition to compact, and its settings."""
 
     path: str
     found: FoundSettings
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentHeld:
-    """A segment that is not touched, and what holds it back."""
+class HeldSegment:
+    """A segment that is not cleaned, and the reasons."""
 
     base_offset: int
     size: int
@@ -99,10 +89,10 @@ class SegmentHeld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What was to be done, and, unless it was a dry run, what has been.
+    """The plan of a compaction, and its certificate unless it was a dry run.
 
-    `groups` are the base offsets of the segments that become one. Without a group there was nothing
-    to do. `newer` are offsets of records of erased keys that stay.
+    A group contains the base offsets of the segments that are rewritten into one; without groups
+    there is nothing to do. `newer` contains the offsets of records of erased keys that stay.
     """
 
     path: str
@@ -114,178 +104,190 @@ class CompactReport:
     dirty_ratio: float
     size: int
     groups: tuple[tuple[int, ...], ...]
-    held: tuple[SegmentHeld, ...]
+    held: tuple[HeldSegment, ...]
     warning: str | None = None
     newer: tuple[int, ...] = ()
     certificate: Certificate | None = None
 
     def to_json(self) -> str:
-        """Return the same as a JSON object."""
-        fields = asdict(self)
-        told = self.certificate
-        return json.dumps({**fields, "certificate": told and json.loads(told.to_json())})
+        """Return the fields as a JSON object."""
+        certificate = self.certificate and json.loads(self.certificate.to_json())
+        return json.dumps({**asdict(self), "certificate": certificate})
 
 
-def places_to_compact(
+def find_compact_targets(
     files: Files, paths: Iterable[str], *, settings: SettingsFinder
-) -> list[PlaceToCompact]:
-    """Return the partitions at some paths; of a log directory those that metadata call compacted.
+) -> list[CompactTarget]:
+    """Return the partitions at some paths; in a log directory, those of compacted topics.
 
-    SettingError where there is none, or where it is given: that would be said of every topic.
+    SettingError if the metadata of a log directory contain no compacted topic. SettingError also if
+    `cleanup.policy` is given for a log directory, since it would apply to all of its topics.
     """
     found = []
     for path in paths:
         if not is_log_directory(files, path):
-            found.append(_place_to_compact(path, settings))
+            found.append(_target(path, settings))
             continue
-        inside = [_place_to_compact(each, settings) for each in partition_paths(files, path)]
+        inside = [_target(each, settings) for each in partition_paths(files, path)]
         if any(each.found.cleanup.source == GIVEN for each in inside):
-            why = "cleanup.policy is given for all topics of"
-            raise _refusal(why, path, "give the directories of the partitions that are meant")
+            raise _policy_error(
+                path,
+                "cleanup.policy is given for all topics of the log directory",
+                "give the directories of single partitions",
+            )
         compacted = [each for each in inside if each.found.cleanup.is_compacted]
         if not compacted:
-            why = "no metadata say of a topic that it is compacted in"
-            raise _refusal(
-                why, path, "give partitions' own, and say --config cleanup.policy=compact"
+            raise _policy_error(
+                path,
+                "the metadata contain no compacted topic",
+                "give directories of partitions, and --config cleanup.policy=compact",
             )
         found += compacted
     return found
 
 
 def compact(
-    tools: CompactTools, path: str, *, found: FoundSettings, order: CompactOrder
+    ports: Ports,
+    path: str,
+    *,
+    found: FoundSettings,
+    order: CompactOrder,
+    decoder: Decoder,
+    run: RunPass,
 ) -> CompactReport:
-    """Compact a partition that nobody uses.
+    """Compact a partition that no broker uses.
 
-    LogDirectoryError if it is in use or is none; SettingError if its topic is not compacted, or
-    erased keys would stay; CleaningFailedError, CleaningStoppedError: nothing has been changed.
+    LogDirectoryError if a broker uses the directory, or it does not exist; SettingError if the
+    topic is not compacted, or records of erased keys would stay. After these, and after
+    CleaningFailedError and CleaningStoppedError, the log is unchanged.
     """
     _ensure_compacted(path, found)
-    with owned(
-        tools.files, path, config=found.config, clock=tools.clock, random=tools.random
-    ) as log:
-        begun = begin(tools, log, found=found, order=order)
-        if begun.job is None:
-            return begun.report
-        return swap_in(tools, log, begun=begun, cleaning=tools.runner.run(begun.job, tools.control))
+    with open_exclusively(ports, path, config=found.config) as log:
+        prepared = prepare_pass(ports, log, found=found, order=order, decoder=decoder)
+        if prepared.job is None:
+            return prepared.report
+        return swap_in(ports, log, prepared=prepared, cleaning=run(prepared.job))
 
 
-class Begun(NamedTuple):
-    """What there is to do for a log, if anything, and how far it is clean already."""
+class PreparedPass(NamedTuple):
+    """The job for a log, None if there is nothing to do, and the end of its clean part."""
 
     report: CompactReport
     job: CleaningJob | None
     clean_to: int
 
 
-def begin(tools: OwnerTools, log: Log, *, found: FoundSettings, order: CompactOrder) -> Begun:
-    """Return what is to be done for a log that nobody uses; SettingError as `compact`."""
+def prepare_pass(
+    ports: Ports, log: Log, *, found: FoundSettings, order: CompactOrder, decoder: Decoder
+) -> PreparedPass:
+    """Return the pass for a log that is open exclusively; SettingError as from `compact`."""
     _ensure_compacted(log.directory, found)
-    if order.is_rolled and log.each_segment[-1].size:
+    if order.is_rolled and log.segments[-1].size:
         log.roll()
-    planned = _plan(tools, log.directory, found, order)
+    planned = _plan(ports, log.directory, found=found, order=order, decoder=decoder)
     if planned.plan is None:
-        return Begun(planned.report, None, planned.clean_to)
+        return PreparedPass(planned.report, None, planned.clean_to)
     job = CleaningJob(
         directory=log.directory,
         plan=planned.plan,
         memory_bytes=order.memory_bytes,
         io_buffer_bytes=_IO_BUFFER_BYTES,
         verify=order.verify,
-        seed=tools.random.below(SEEDS) if order.seed is None else order.seed,
+        seed=ports.random.below(SEEDS) if order.seed is None else order.seed,
     )
-    return Begun(planned.report, job, planned.clean_to)
+    return PreparedPass(planned.report, job, planned.clean_to)
 
 
-def swap_in(tools: OwnerTools, log: Log, *, begun: Begun, cleaning: Cleaning) -> CompactReport:
-    """Let what a pass has made take the place of the old, and return what was done."""
-    assert begun.job is not None, "there was something to do"
+def swap_in(
+    ports: Ports, log: Log, *, prepared: PreparedPass, cleaning: CleaningResult
+) -> CompactReport:
+    """Replace the segments by the output of the pass, and return the report."""
+    assert prepared.job is not None, "there was a pass to run"
     for replaced, cleaned in cleaning.groups:
         bases = tuple(each.base_offset for each in cleaned)
-        log.begin_replacing(Replacement(replaced, bases, log.bounds.cuts)).finish()
-    _tell_clean(tools.files, log, max(cleaning.end, begun.clean_to))
-    salt = tools.random.token(SALT_BYTES)
-    seals = seals_of(begun.job.plan.erased_keys, salt=salt)
+        log.begin_swap(SegmentReplacement(replaced, bases, log.bounds.truncations)).finish()
+    _checkpoint_clean(ports.files, log, max(cleaning.end, prepared.clean_to))
+    salt = ports.random.token(SALT_BYTES)
+    seals = seal_keys(prepared.job.plan.erased_keys, salt=salt)
     certificate = replace(cleaning.certificate, erased_keys=seals)
-    return replace(begun.report, certificate=certificate)
+    return replace(prepared.report, certificate=certificate)
 
 
 def plan_compaction(
-    tools: OwnerTools, path: str, *, found: FoundSettings, order: CompactOrder
+    ports: Ports, path: str, *, found: FoundSettings, order: CompactOrder, decoder: Decoder
 ) -> CompactReport:
-    """Return what `compact` would do; nothing is written, and the directory may be in use."""
+    """Return the plan of `compact`; nothing is written, and a broker may use the directory."""
     _ensure_compacted(path, found)
-    return _plan(tools, path, found, order).report
+    return _plan(ports, path, found=found, order=order, decoder=decoder).report
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
+class _PlannedCompaction:
     plan: CleaningPlan | None
     report: CompactReport
     clean_to: int
 
 
-def _plan(tools: OwnerTools, path: str, found: FoundSettings, order: CompactOrder) -> _Planned:
-    now_ms, partition = tools.clock.now_ms(), named_partition(path)
-    with closing(open_reader(tools.files, path)) as reader:
-        seen = look(
+def _plan(
+    ports: Ports, path: str, *, found: FoundSettings, order: CompactOrder, decoder: Decoder
+) -> _PlannedCompaction:
+    now_ms, partition = ports.clock.now_ms(), partition_named_by(path)
+    with closing(open_reader(ports.files, path)) as reader:
+        seen = read_directory_facts(
             reader,
             partition=partition,
             config=found.config,
-            high_watermark=read_high_watermark(tools.files, path),
+            high_watermark=read_high_watermark(ports.files, path),
         )
         assessment = assess(seen.facts, now_ms)
-        plan = plan_of(seen, assessment, now_ms=now_ms, wishes=order.wishes)
+        plan = plan_directory(seen, assessment, now_ms=now_ms, options=order.pass_options)
         end = seen.facts.segments[0].base_offset if plan is None else plan.end
-        keys = order.wishes.erased_keys
-        newer = offsets_of_keys(reader, keys, start=end, decoder=tools.decoder) if keys else ()
+        keys = order.pass_options.erased_keys
+        newer = find_key_offsets(reader, keys, start=end, decoder=decoder) if keys else ()
     if newer and not order.is_newer_left:
-        _refuse_newer(path, newer, end)
+        _reject_newer(path, newer, end)
     report = _report(path, assessment, plan, end=end, now_ms=now_ms)
-    return _Planned(plan, replace(report, newer=newer), assessment.first_dirty.offset)
+    return _PlannedCompaction(plan, replace(report, newer=newer), assessment.first_dirty.offset)
 
 
-def _refusal(why: str, path: str, remedy: str) -> SettingError:
-    return SettingError(f"{why} {path}", key="cleanup.policy", remedy=remedy)
+def _policy_error(path: str, problem: str, remedy: str) -> SettingError:
+    return SettingError(f"{path}: {problem}", key="cleanup.policy", remedy=remedy)
 
 
-def _place_to_compact(path: str, settings: SettingsFinder) -> PlaceToCompact:
-    return PlaceToCompact(path, settings.of(directory_of(path), named_partition(path).topic))
+def _target(path: str, settings: SettingsFinder) -> CompactTarget:
+    return CompactTarget(path, settings.find(directory_of(path), partition_named_by(path).topic))
 
 
 def _ensure_compacted(path: str, found: FoundSettings) -> None:
-    """Refuse what would lose records that nobody said may go."""
+    """Raise SettingError unless the topic is compacted: a pass would lose its records."""
     cleanup = found.cleanup
     if cleanup.is_compacted:
         return
-    why = "nobody says that its topic is compacted"
+    problem = "the cleanup policy of its topic is unknown"
     if cleanup.is_compacted is not None:
-        why = f"its topic is not compacted, says {cleanup.source}"
-    raise SettingError(
-        f"{path}: {why}",
-        key="cleanup.policy",
-        remedy="if it is to be, say --config cleanup.policy=compact",
-    )
+        problem = f"its topic is not compacted (source: {cleanup.source})"
+    raise _policy_error(path, problem, "to compact it anyway, give --config cleanup.policy=compact")
 
 
-def _refuse_newer(path: str, newer: tuple[int, ...], end: int) -> None:
+def _reject_newer(path: str, newer: tuple[int, ...], end: int) -> None:
     shown = ", ".join(map(str, newer[:_OFFSETS_SHOWN]))
     more = f" and {len(newer) - _OFFSETS_SHOWN} more" if len(newer) > _OFFSETS_SHOWN else ""
     raise SettingError(
-        f"{path}: keys to be erased stand at offsets {shown}{more}, where no pass comes to: it "
-        f"ends at {end}",
+        f"{path}: keys to erase occur at offsets {shown}{more}, behind the end of the pass ({end})",
         key="erase-key",
-        remedy="with --roll the active segment is compacted too; --leave-newer erases the others",
+        remedy="use --roll to compact the active segment too, or --leave-newer to keep these",
     )
 
 
 def _report(
-    path: str, assessment: Assessment, plan: CleaningPlan | None, *, end: int, now_ms: int
+    path: str, assessment: LogToClean, plan: CleaningPlan | None, *, end: int, now_ms: int
 ) -> CompactReport:
     facts = assessment.facts
-    holds = holds_of(facts, now_ms)
+    holds = find_uncleanable_reasons(facts, now_ms)
     held = tuple(
-        SegmentHeld(each.base_offset, each.size, tuple(hold.value for hold in reasons) or _UNTIL)
+        HeldSegment(
+            each.base_offset, each.size, tuple(hold.value for hold in reasons) or _NOT_REQUESTED
+        )
         for each, reasons in zip(facts.segments, holds, strict=True)
         if each.base_offset >= end
     )
@@ -305,11 +307,11 @@ def _report(
     )
 
 
-def _tell_clean(files: Files, log: Log, offset: int) -> None:
-    """Let the checkpoint say how far the log is clean.
+def _checkpoint_clean(files: Files, log: Log, offset: int) -> None:
+    """Write the end of the clean part of the log to the cleaner's checkpoint.
 
-    Beside a copy of one partition there is none yet; without it, whole batches that were taken
-    would look as if they were lost.
+    The directory of a copied partition has no checkpoint yet. It is needed there too: without it,
+    a verification would report the offsets that the cleaner removed as lost.
     """
     path = f"{directory_of(log.directory)}/{CLEANER_OFFSETS}"
     known = read_offset_checkpoint(files, path)

@@ -1,10 +1,11 @@
-"""The batches of one segment's file, in stretches as large as a window, past what is damaged.
+"""Walk over the batches of one segment file, in ranges of at most a window, past damage.
 
-    stretch   whole batches that follow each other, with positions in the file
-    break     where no sound batch is, and where the next one begins: at the end without one
+    swept range    consecutive whole batches, with their positions in the file
+    broken range   no valid batch, up to the next one or to the end of the file
 
-After a break the next batch is where the broken one says that it ends, if one is there, or the
-first one found whose checksum is right. Old messages are found in the first of these ways only.
+Behind a broken range, the next batch is where the broken batch claims to end, if one is there.
+Otherwise it is the first one found with a valid checksum; a search does not find v0 and v1
+messages.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,36 +13,36 @@ from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.core.ports import SegmentSource
-from cordwood.records.batch import HEADER_SIZE, MAGIC
-from cordwood.records.header import LARGEST_HEADER, BatchHeader, read_header
-from cordwood.records.stream import batch_at
-from cordwood.records.sweep import Swept
-from cordwood.storage.reader_listing import SegmentChangedError
+from cordwood.records.batch_checks import CheckedBatches
+from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, read_header
+from cordwood.records.batch_stream import batch_at
+from cordwood.records.record_batch import HEADER_SIZE, MAGIC
+from cordwood.storage.reader.segment_listing import SegmentChangedError
 
-#: Large enough that a pass costs little beside it.
+#: Large enough that the cost of a call is small.
 WINDOW_BYTES: Final = 2 << 20
-#: How much is looked through at a time for a batch behind damage.
+#: Bytes read at a time in the search for a batch behind damage.
 SEARCH_BYTES: Final = 4 << 20
 _MAGIC_AT: Final = 16
 _MAGIC_BYTE: Final = bytes([MAGIC])
 
-#: Pass over a buffer that begins with a batch.
-Pass: TypeAlias = Callable[[memoryview], Swept]
+#: Checks or counts the batches of a buffer that begins with a batch.
+SweepFunction: TypeAlias = Callable[[memoryview], CheckedBatches]
 
 
-class Stretch(NamedTuple):
-    """Whole batches from `position` to `end`. `data` lasts until the next one is asked for."""
+class SweptRange(NamedTuple):
+    """Whole batches from `position` to `end`. `data` is valid until the next range is read."""
 
     position: int
     end: int
     data: memoryview
-    swept: Swept
+    swept: CheckedBatches
 
 
-class Break(NamedTuple):
-    """No sound batch from `position` to `end`; `fault` is None where one is cut off.
+class BrokenRange(NamedTuple):
+    """A range without a valid batch; `fault` is None if a batch is cut off there.
 
-    `header` is what stands at the position, if it can be a header.
+    `header` is parsed at the position, if the bytes can be a header.
     """
 
     position: int
@@ -50,48 +51,48 @@ class Break(NamedTuple):
     header: BatchHeader | None
 
 
-class SegmentFile(NamedTuple):
-    """The first `size` bytes of a segment's log; `tell` hears of every byte read."""
+class SegmentLogFile(NamedTuple):
+    """The first `size` bytes of a `.log` file; `on_bytes` receives the number of bytes walked."""
 
     source: SegmentSource
     name: str
     size: int
-    tell: Callable[[int], object]
+    on_bytes: Callable[[int], object]
 
     @property
     def path(self) -> str:
         return f"{self.source.path}/{self.name}"
 
     def read(self, length: int, position: int) -> bytes:
-        """Return bytes that are there; fewer only at the end."""
+        """Return bytes of the file; fewer only at its end."""
         return self.source.read(self.name, min(length, self.size - position), position)
 
 
-def walk(file: SegmentFile, sweep: Pass) -> Iterator[Stretch | Break]:
-    """Yield all of the file, in order; SegmentChangedError if it was cut meanwhile."""
+def walk_segment(file: SegmentLogFile, sweep: SweepFunction) -> Iterator[SweptRange | BrokenRange]:
+    """Yield the ranges of the file in order; SegmentChangedError if it shrank meanwhile."""
     window = memoryview(bytearray(min(WINDOW_BYTES, max(file.size, 1))))
     position = 0
     while position < file.size:
         data = window[: min(len(window), file.size - position)]
         if file.source.read_into(file.name, data, position) < len(data):
-            raise SegmentChangedError(f"{file.path} has been cut")
+            raise SegmentChangedError(f"{file.path} was truncated")
         swept = sweep(data)
         end = position + swept.end
         if swept.end:
-            file.tell(swept.end)
-            yield Stretch(position, end, data[: swept.end], swept)
+            file.on_bytes(swept.end)
+            yield SweptRange(position, end, data[: swept.end], swept)
         elif swept.fault is None and len(data) < swept.needed <= file.size - position:
             window = memoryview(bytearray(swept.needed))
             continue
         position = end
         if swept.fault is not None or not swept.end:
-            broken = _break_at(file, position, swept.fault)
-            file.tell(broken.end - position)
+            broken = _broken_at(file, position, swept.fault)
+            file.on_bytes(broken.end - position)
             yield broken
             position = broken.end
 
 
-def _break_at(file: SegmentFile, position: int, fault: BadRecordsError | None) -> Break:
+def _broken_at(file: SegmentLogFile, position: int, fault: BadRecordsError | None) -> BrokenRange:
     header = _header(file.read(LARGEST_HEADER, position), 0, position)
     next_offset = 0 if header is None else header.base_offset
     if header is not None and header.end <= file.size:
@@ -99,17 +100,17 @@ def _break_at(file: SegmentFile, position: int, fault: BadRecordsError | None) -
         behind = None if is_end else header_at(file, header.end)
         is_next = behind is not None and behind.base_offset > next_offset
         if is_end or (is_next and behind is not None and _is_whole(file, behind)):
-            return Break(position, header.end, fault, header)
-    return Break(position, _search(file, position + 1), fault, header)
+            return BrokenRange(position, header.end, fault, header)
+    return BrokenRange(position, _search(file, position + 1), fault, header)
 
 
-def header_at(file: SegmentFile, position: int) -> BatchHeader | None:
-    """Return the header of the batch that begins there, if one can."""
+def header_at(file: SegmentLogFile, position: int) -> BatchHeader | None:
+    """Return the header at a position, None if the bytes cannot be one."""
     return _header(file.read(LARGEST_HEADER, position), 0, position)
 
 
-def _search(file: SegmentFile, position: int) -> int:
-    """Return where the first whole batch begins at or behind a position; the end without one."""
+def _search(file: SegmentLogFile, position: int) -> int:
+    """Return the position of the first whole batch from a position on, or the end of the file."""
     while file.size - position >= HEADER_SIZE:
         data = file.read(SEARCH_BYTES, position)
         found = data.find(_MAGIC_BYTE, _MAGIC_AT)
@@ -129,8 +130,8 @@ def _header(data: bytes, at: int, position: int) -> BatchHeader | None:
         return None
 
 
-def _is_whole(file: SegmentFile, header: BatchHeader) -> bool:
-    """Whether a header is that of a batch whose checksum is right."""
+def _is_whole(file: SegmentLogFile, header: BatchHeader) -> bool:
+    """Return whether a header belongs to a batch with a valid checksum."""
     if header.end > file.size or not 0 <= header.base_offset <= header.last_offset:
         return False
     data = file.read(header.size, header.position)

@@ -1,19 +1,19 @@
-"""What is in logs, in numbers: from headers alone, or from every record too.
+"""Statistics of logs, from batch headers alone or from every record.
 
-Headers are believed, checksums are not looked at: that is what a verification is for. What cannot
-be a batch is counted in bytes, and passed over. Records inside wrappers of the old formats are
-counted only when these are opened, which deep statistics do.
+Checksums are not verified; `verify` does that. Bytes that cannot be a batch are counted and
+skipped. Records inside v0 and v1 wrappers are counted only by deep statistics, which decompress
+them.
 """
 
 from collections.abc import Callable, Iterable
 from functools import partial
 
 from cordwood.core.ports import Files
-from cordwood.records.sweep import PlainSweeper, Sweeper, Swept
-from cordwood.storage.names import LOG
-from cordwood.workbench.log_sums import LogCounting, LogStat, stat_of
-from cordwood.workbench.places import Place, places_at
-from cordwood.workbench.segment_walk import Break, SegmentFile, walk
+from cordwood.records.batch_checks import BatchChecker, CheckedBatches, PlainBatchChecker
+from cordwood.storage.files.file_names import LOG
+from cordwood.workbench.log_statistics import LogCounter, LogStat, build_stat
+from cordwood.workbench.partition_paths import PartitionTarget, find_targets
+from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, walk_segment
 
 
 def stat(
@@ -21,41 +21,44 @@ def stat(
     paths: Iterable[str],
     *,
     is_deep: bool = False,
-    sweeper: Sweeper | None = None,
-    tell: Callable[[int], object] = lambda _size: None,
+    checker: BatchChecker | None = None,
+    on_bytes: Callable[[int], object] = lambda _size: None,
 ) -> LogStat:
-    """Return the numbers of what is at some paths; LogDirectoryError where there is no log."""
+    """Return the statistics of the logs at some paths; LogDirectoryError if there is no log."""
     counted = []
-    for place in (each for path in paths for each in places_at(files, path)):
+    for target in (each for path in paths for each in find_targets(files, path)):
 
-        def look(place: Place = place) -> LogCounting:
-            counting = LogCounting(is_deep=is_deep)
-            _count(place, counting, sweeper or PlainSweeper(), tell)
-            return counting
+        def count(target: PartitionTarget = target) -> LogCounter:
+            counter = LogCounter(is_deep=is_deep)
+            _count(target, counter, checker or PlainBatchChecker(), on_bytes)
+            return counter
 
-        counted.append((place.reader.source.path, place.reader.patiently(look)))
-        place.reader.close()
-    return stat_of(counted, is_deep=is_deep)
+        counted.append((target.reader.source.path, target.reader.retry_on_change(count)))
+        target.reader.close()
+    return build_stat(counted, is_deep=is_deep)
 
 
 def _count(
-    place: Place, counting: LogCounting, sweeper: Sweeper, tell: Callable[[int], object]
+    target: PartitionTarget,
+    counter: LogCounter,
+    checker: BatchChecker,
+    on_bytes: Callable[[int], object],
 ) -> None:
-    reader = place.reader
-    survey = partial(sweeper.survey, survey=counting.survey, is_deep=counting.is_deep)
+    reader = target.reader
+    survey = partial(checker.survey, survey=counter.survey, is_deep=counter.is_deep)
 
-    def sweep(data: memoryview) -> Swept:
+    def sweep(data: memoryview) -> CheckedBatches:
         return survey(data)
 
-    for listed in reader.listed():
-        if place.only not in (None, listed.base_offset):
+    for listed in reader.list_segments():
+        if target.only not in (None, listed.base_offset):
             continue
         name = listed.name(LOG)
-        file = SegmentFile(reader.source, name, reader.source.stat(name).size, tell)
-        counting.segments += 1
-        counting.size += file.size
-        for part in walk(file, sweep):
-            if isinstance(part, Break):
-                counting.skipped += part.end - part.position
+        file = SegmentLogFile(reader.source, name, reader.source.stat(name).size, on_bytes)
+        counter.segments += 1
+        counter.size += file.size
+        for part in walk_segment(file, sweep):
+            if isinstance(part, BrokenRange):
+                counter.skipped += part.end - part.position
             else:
-                counting.add(part, file.path)
+                counter.add(part, file.path)

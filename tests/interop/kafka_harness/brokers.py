@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from cordwood.core.ids import format_uuid, make_uuid
 from cordwood.core.system import SystemRandom
+from cordwood.core.uuids import format_uuid, make_uuid
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.patience import PATIENCE_S
@@ -45,7 +45,7 @@ log.initial.task.delay.ms=100
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on just now."""
+    """Return a loopback port that is free at present."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -80,7 +80,7 @@ class Server:
         self.process = None
 
     def kill(self) -> None:
-        """End it as a lack of power would, as far as a process can tell."""
+        """Kill the process, as a power loss would."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(PATIENCE_S)

@@ -1,9 +1,9 @@
-"""What a cleaner has left in a directory, as values that two of them can be compared by.
+"""Content of a cleaned directory, as values that can be compared between two cleaners.
 
-Of a batch everything is told but its size, its checksum and its base timestamp: these follow from
-how records are written again. Of a segment its name, its time, and its transaction index; of the
-log its epochs and what it knows of producers. What lies below the log's start is let be, for nobody
-reads it: Kafka does not know there what was aborted. `docs/formats/compaction.md` explains both.
+A batch has all fields but its size, its checksum and its base timestamp, which depend on the
+encoding of records. A segment has its name, its time, and its transaction index; the log has its
+epochs and its producer state. Data below the log's start are ignored, because no reader sees them:
+Kafka does not know the aborted ones there. `docs/formats/compaction.md` explains both.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from cordwood.storage.index import ABORTED_ENTRY_SIZE, AbortedEntry, HeldEntries, TransactionIndex
+from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.transaction_index import (
+    ABORTED_TXN_SIZE,
+    AbortedTxn,
+    TransactionIndex,
+)
 from tests.interop.kafka_harness.log_twins import files_of
 from tests.interop.kafka_harness.ours import read_ours
 from tests.interop.kafka_harness.spec import SeenBatch
@@ -23,7 +28,7 @@ class CleanedSegment(NamedTuple):
     """A segment: its batches by their base offsets, and when its file was last written to."""
 
     batches: dict[int, SeenBatch]
-    aborted: tuple[AbortedEntry, ...]
+    aborted: tuple[AbortedTxn, ...]
     modified_ms: int
 
 
@@ -68,10 +73,10 @@ def _between(where: str, ours: CleanedSegment, theirs: CleanedSegment) -> Iterat
             yield f"{where}, batch {offset}:\n  ours   {our}\n  theirs {their}"
 
 
-def _aborted(log: Path) -> Iterator[AbortedEntry]:
+def _aborted(log: Path) -> Iterator[AbortedTxn]:
     path = log.with_suffix(".txnindex")
     data = path.read_bytes() if path.exists() else b""
-    return TransactionIndex(int(log.stem), HeldEntries(data, ABORTED_ENTRY_SIZE)).read()
+    return TransactionIndex(int(log.stem), InMemoryEntries(data, ABORTED_TXN_SIZE)).read()
 
 
 def _files_of(directory: Path) -> dict[str, object]:

@@ -1,8 +1,8 @@
-"""One log that lives on while two cleaners, Kafka's and ours, each clean a copy of it.
+"""One log of which two cleaners, Kafka's and ours, each clean a copy.
 
 live     Kafka appends to it, rolls it, closes it
-clean    of two copies one is cleaned by either, at the same time, within the same bounds
-go on    with the copy of one or the other in turns, so that each meets what the other has left
+clean    each cleaner takes one of two copies, at the same time, within the same bounds
+go on    with the two copies in turns, so that each cleaner meets the other's output
 """
 
 import os
@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cordwood.compaction.engine import Engine
+from cordwood.compaction.engine.engine import Engine
 from cordwood.workbench.compact import CompactReport
 from tests.interop.kafka_harness import our_cleaning
 from tests.interop.kafka_harness.cleaned_logs import differences
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TwinPass(NamedTuple):
-    """What both did to the same log, and where they did not leave the same."""
+    """The passes of both cleaners over the same log, and their differences."""
 
     theirs: KafkaPass
     ours: CompactReport | None

@@ -1,7 +1,7 @@
-"""What is asked of every unmodified client, in one set of words: a driver translates.
+"""Interface to every unmodified client, in one vocabulary: a driver translates.
 
-A call that the client does not have at all raises CannotError, and one that the broker refused
-raises RefusedError with Kafka's code. Everything else that goes wrong is what it is.
+A call that the client lacks raises CannotError; a rejection by the broker raises RefusedError with
+Kafka's code. Other errors are passed through.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class CannotError(Exception):
 
 
 class RefusedError(Exception):
-    """The broker said no; `code` is Kafka's, or None when the client does not tell."""
+    """The broker rejected the request; `code` is Kafka's, or None if the client hides it."""
 
     def __init__(self, code: int | None, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -42,7 +42,7 @@ PLAIN: Final = Sending()
 
 
 class Client:
-    """One client, told where the broker is. What a driver does not define, its client cannot do."""
+    """One client with the address of the broker. It cannot do the calls that its driver lacks."""
 
     #: A sender chooses the times of its records.
     has_times: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class Client:
         raise CannotError("does not produce")
 
     def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
-        """So many records from an offset on, by assignment and without a group."""
+        """Consume N records from an offset on, by assignment and without a group."""
         raise CannotError("does not consume by assignment")
 
     def offset(self, topic: str, timestamp: int) -> int:

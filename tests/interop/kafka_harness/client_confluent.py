@@ -52,7 +52,7 @@ class ConfluentClient(Client):
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
         self._settings: dict[str, object] = {"bootstrap.servers": bootstrap, "log_level": 3}
-        # It cannot be closed, and would tell of the broker's end.
+        # It cannot be closed, and would log the broker's end.
         self._admin = AdminClient(self._settings | {"log_level": 0})
 
     def version(self) -> str:

@@ -1,4 +1,4 @@
-"""kafka-python: the protocol written anew in Python."""
+"""Driver of kafka-python, an implementation of the protocol in Python."""
 
 import re
 from collections.abc import Iterator

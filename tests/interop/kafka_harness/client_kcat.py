@@ -35,7 +35,7 @@ class BrokerSeen(TypedDict):
 
 
 class Metadata(TypedDict):
-    """What kcat prints of a cluster."""
+    """The metadata that kcat prints."""
 
     brokers: list[BrokerSeen]
     topics: list[TopicSeen]

@@ -129,7 +129,7 @@ class ToolsClient(Client):
         }
 
     def run(self, main_class: str, *arguments: str, words: bytes = b"") -> str:
-        """What a class prints, with words at its standard input."""
+        """Return the output of a class, with text at its standard input."""
         ran = subprocess.run(
             self._jars.command(main_class, "--bootstrap-server", self.bootstrap, *arguments),
             input=words,

@@ -1,6 +1,6 @@
-"""The clients by the names that the conformance page calls them by, and how each is made.
+"""The clients by their names on the conformance page, and their construction.
 
-What a client needs (a wheel, a command, a toolchain) is looked for only when it is made.
+The needs of a client (a wheel, a command, a toolchain) are checked only when it is made.
 """
 
 import shutil
@@ -22,7 +22,7 @@ from tests.interop.kafka_harness.spark import spark_program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """What clients are made of: Kafka's jars, and programs, each running once for all brokers."""
+    """Shared parts of clients: Kafka's jars, and programs, each running once for all brokers."""
 
     kafka43_jars: Jars
     kafka43: Oracle

@@ -1,16 +1,17 @@
-"""Random lives of a compacted log: keys that come again, tombstones, records without a key or with
-headers, every codec and format, gaps, and producers whose transactions end one way or the other.
+"""Random lives of a compacted log: repeated keys, tombstones, records without a key or with
+headers.
 
-A life has stages. At the end of one nearly all transactions are decided, all that was written can
-be seen, for Kafka forgets of what cannot that it is decided, and the log is closed; time passes;
-then the cleaner comes, whose pass is no step of the life.
+They have every codec and format, gaps, and producers with committed and aborted transactions. A
+life has stages. At the end of one nearly all transactions are completed and all records are below
+the high watermark, because Kafka forgets the outcome of others. Then the log is closed, time
+passes, and the cleaner runs; its pass is not a step of the life.
 """
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final, NamedTuple
 
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
 from tests.interop.kafka_harness.log_runs import Life, Step
@@ -23,10 +24,10 @@ _PAUSES_MS: Final = (0, RETENTION_MS // 2, RETENTION_MS + 5_000, 10 * RETENTION_
 
 
 class Kind(NamedTuple):
-    """What is in a life besides: the formats of old at its beginning; deleted records.
+    """Optional parts of a life: old formats at its beginning; deleted records.
 
-    Where records are deleted no transaction is aborted: below a log's start Kafka takes what was
-    aborted for committed, and so keeps later markers of the producer for longer.
+    With deleted records no transaction is aborted: below a log's start Kafka takes aborted data for
+    committed, and so keeps later markers of the producer for longer.
     """
 
     has_legacy: bool = False
@@ -60,7 +61,7 @@ class CompactedLife(Life):
 
     @property
     def bounds(self) -> dict[str, int]:
-        """What a log is opened with."""
+        """The offsets that a log is opened with."""
         bounds = self._bounds
         return {
             "log_start": bounds.log_start,

@@ -19,15 +19,15 @@ Unmodified clients against `cordwood serve`, on real files and a real socket. A 
 `tests/interop/test_clients.py` writes this page into `build/conformance.md` and holds this copy of
 it against what ran; `make soak` puts the same clients through the same against Apache Kafka 4.3.
 
-A feature counts when the client has done it and Kafka's own client sees the same from outside; what
-speaks of batches (codecs, the idempotent producer) is read from the broker's disk by Kafka's own
+A feature counts when the client has done it and Kafka's own client sees the same from outside.
+Features of batches (codecs, the idempotent producer) are read from the broker's disk by Kafka's own
 classes. A dash: the client has no such call; below the table is why.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a feature: neither reason nor error when all is well."""
+    """The outcome of a feature: neither reason nor error on success."""
 
     cannot: str | None = None
     error: Exception | None = None
@@ -67,7 +67,7 @@ class Conformance:
             feature.check(client, place)
         except CannotError as error:
             return Outcome(cannot=str(error))
-        except Exception as error:  # noqa: BLE001 - kept for whoever asks, and raised there
+        except Exception as error:  # noqa: BLE001 - stored, and raised by the test
             return Outcome(error=error)
         return Outcome()
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, cast
 from zipfile import ZipFile
 
-from cordwood.core.ids import NO_UUID, parse_uuid
-from cordwood.protocol.schema import Field, Kind, ListOf, Message, Struct, default_of
-from cordwood.protocol.wire import Fixed, Sized
+from cordwood.core.uuids import NO_UUID, parse_uuid
+from cordwood.protocol.schema import Field, ListOf, Message, Struct, WireKind, default_of
+from cordwood.protocol.wire_types import FixedSizeType, LengthPrefixedType
 from tests.interop.kafka_harness.jars import Jars
 
 Json: TypeAlias = Mapping[str, object]
@@ -21,14 +21,14 @@ Json: TypeAlias = Mapping[str, object]
 STRUCT_OF_DEFAULTS: Final = "a struct of defaults"
 
 GIVEN: Final = "always given"
-"""What we say of a default that is never used."""
+"""The value of an unused default."""
 
 
 class Shape(NamedTuple):
-    """One field in one version; those of its struct come behind it, with its name in front.
+    """One field in one version; the fields of its struct follow, with its name in front.
 
-    Whether it is ignorable matters only where a version that we speak has its struct and lacks it;
-    its default matters only there, or where whoever makes an object may leave the field out.
+    The ignorable flag matters only if a supported version has its struct and lacks the field. The
+    default matters only there, or where a caller may omit the field.
     """
 
     name: str
@@ -70,7 +70,7 @@ def spoken(kind: type[Message]) -> range:
 
 
 def kafkas_shapes(definition: Json, version: int, kind: type[Message]) -> tuple[Shape, ...]:
-    """What Kafka's definition of a message says of a version."""
+    """Return the fields of a version in Kafka's definition of a message."""
     return tuple(_KafkasShapes(definition, version).of(_fields(definition), spoken(kind)))
 
 
@@ -135,7 +135,7 @@ _SCALARS: Mapping[str, tuple[object, Callable[[str], object]]] = {
 
 
 def our_shapes(kind: type[Message], version: int) -> tuple[Shape, ...]:
-    """What our declaration says of a version."""
+    """Return the fields of a version in our declaration."""
     is_flexible = kind.__schema__.is_flexible_in(version)
     return tuple(_OurShapes(version, is_flexible=is_flexible).of(kind, spoken(kind)))
 
@@ -177,7 +177,7 @@ class _OurShapes:
         )
 
 
-def _type(kind: Kind) -> str:
-    if isinstance(kind, Fixed | Sized):
+def _type(kind: WireKind) -> str:
+    if isinstance(kind, FixedSizeType | LengthPrefixedType):
         return kind.name
     return f"[]{_type(kind.element)}" if isinstance(kind, ListOf) else "struct"

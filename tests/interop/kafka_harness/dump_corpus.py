@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from cordwood.core.binary import crc32c
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import (
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.control_records import (
     Control,
     Endpoint,
     EndTransaction,

@@ -8,10 +8,10 @@ from typing import IO, Final, NamedTuple
 
 from cordwood.core.errors import CordwoodError
 from cordwood.core.system import SystemFiles
-from cordwood.records.inspect import Inspector
-from cordwood.records.lines import LineWriter
-from cordwood.workbench.dump import dump
-from cordwood.workbench.dump_options import DumpOptions, Tools
+from cordwood.records.record_checks import Inspector
+from cordwood.records.record_lines import LineWriter
+from cordwood.workbench.dump.dump_log_segments import dump
+from cordwood.workbench.dump.dump_options import DumpOptions, DumpRun
 from tests.interop.kafka_harness.jars import INTEROP, Jars
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
@@ -19,7 +19,7 @@ PROGRAM: Final = INTEROP / "java" / "Dumper.java"
 
 
 class Dumped(NamedTuple):
-    """What a dump wrote to either stream, and whether it ended before its end."""
+    """The output of a dump on both streams, and whether it was truncated."""
 
     out: bytes
     err: bytes
@@ -65,8 +65,8 @@ class Dumper:
 def our_dump(
     options: DumpOptions, paths: Sequence[str], *, writer: LineWriter, inspector: Inspector
 ) -> Dumped:
-    """What ours writes."""
-    tools = Tools(files=SystemFiles(), options=options, writer=writer, inspector=inspector)
+    """Return our dump's output."""
+    tools = DumpRun(files=SystemFiles(), options=options, writer=writer, inspector=inspector)
     streams: tuple[list[bytes], list[bytes]] = ([], [])
     has_failed = False
     try:

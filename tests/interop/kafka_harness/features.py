@@ -1,7 +1,7 @@
-"""What every client is put through: one function a feature, and the table of them.
+"""Features of the conformance test: one function per feature, and their table.
 
-A feature acts through the client under test and looks at what became of it with another: Kafka's
-own client of the target, and Kafka's classes over the bytes on the target's disk.
+A feature acts through the client under test and checks the result with another: Kafka's own client
+of the target, and Kafka's classes over the bytes on the target's disk.
 """
 
 import random
@@ -35,7 +35,7 @@ LOOKS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The broker under test, and a topic's name that nobody else uses there."""
+    """The broker under test, and a topic name that is unique there."""
 
     broker: Broker
     topic: str
@@ -45,11 +45,11 @@ class Place:
         self.broker.create_topics({self.topic: configs})
 
     def witness(self) -> Records:
-        """What Kafka's own consumer sees."""
+        """Return the records that Kafka's own consumer reads."""
         return self.broker.oracle.consume(self.broker.bootstrap, self.topic, "read_uncommitted")
 
     def batches(self) -> list[SeenBatch]:
-        """What Kafka's own classes see on the broker's disk."""
+        """Return the batches that Kafka's own classes read from the broker's disk."""
         return self.broker.oracle.read(self.broker.segment(self.topic))
 
     def fill(self, count: int) -> Records:
@@ -62,7 +62,7 @@ class Place:
 
 
 class Check(Protocol):
-    """What is done with a client at a place; it fails when the broker is not as Kafka is."""
+    """A check of a client at a place; it fails when the broker differs from Kafka."""
 
     def __call__(self, client: Client, place: Place) -> None: ...
 
@@ -89,7 +89,7 @@ def _texts(count: int, *, value: str = "value") -> Records:
 
 
 def _told(client: Client, records: Records) -> Records:
-    """What can be compared: some clients do not choose the times."""
+    """Return the comparable fields: some clients do not choose the timestamps."""
     if client.has_times:
         return records
     return tuple(replace(record, timestamp=0) for record in records)
@@ -318,15 +318,15 @@ FEATURES: Final = (
     Feature(title="keys and values of any bytes, or null", check=_bytes_and_nulls),
     Feature(title="headers of any bytes, or null", check=_null_headers),
     Feature(title="a message of 1 MB", check=_large),
-    Feature(title="a message too large, refused", check=_too_large),
+    Feature(title="a message too large, rejected", check=_too_large),
     Feature(title="several partitions", check=_partitions),
     Feature(title="consume from an offset", check=_seek),
     Feature(title="offsets: earliest, latest, by time", check=_offsets),
     Feature(title="topics created on first use", check=_auto_creation, creates_topics=True),
     Feature(title="create, describe, delete a topic", check=_topics),
-    Feature(title="a topic that exists, refused", check=_topic_twice),
-    Feature(title="a bad setting, refused", check=_bad_config),
-    Feature(title="a topic that nobody made, refused", check=_unknown_topic),
+    Feature(title="an existing topic, rejected", check=_topic_twice),
+    Feature(title="a bad setting, rejected", check=_bad_config),
+    Feature(title="a missing topic, rejected", check=_unknown_topic),
     Feature(title="more partitions", check=_more_partitions),
     Feature(title="settings shown and changed", check=_configs),
     Feature(title="delete records", check=_delete_records),

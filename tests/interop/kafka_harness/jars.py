@@ -1,7 +1,9 @@
-"""Kafka's jars are fetched once a version with Maven, our Java program is compiled once beside
-them; both lie under build/, each with a stamp of what it was made from.
+"""Kafka's jars, fetched once per version with Maven, and our Java program, compiled against them.
+
+Both are under build/, each with a stamp of its sources.
 """
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -23,7 +25,7 @@ MAVEN_PATIENCE_S: Final = 200
 
 
 class MissingToolError(Exception):
-    """What these tests need is not on this machine, or Maven could not fetch it."""
+    """A tool of these tests is missing on this machine, or Maven could not fetch it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +63,19 @@ def fetch(version: str) -> Jars:
 
 
 def make_once(folder: Path, made_from: bytes, make: Callable[[Path], None]) -> None:
-    """Make a folder unless its stamp says that it was made from the same thing."""
+    """Make a folder unless its stamp has the same sources."""
     stamp = folder / "made-from.sha256"
     digest = hashlib.sha256(made_from).hexdigest()
-    if stamp.is_file() and stamp.read_text() == digest:
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    make(folder)
-    stamp.write_text(digest)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Another worker of the same run may make it meanwhile: the lock lets it finish first.
+    with folder.with_name(f"{folder.name}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.is_file() and stamp.read_text() == digest:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        make(folder)
+        stamp.write_text(digest)
 
 
 def copy_jars(pom: Path, target: Path) -> None:

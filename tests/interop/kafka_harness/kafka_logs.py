@@ -19,7 +19,9 @@ _CLEANER: Final[dict[str, Json]] = {"map_bytes": 1 << 20, "io_bytes": 1 << 20}
 
 
 class Answer(NamedTuple):
-    """What a call came to: Kafka's error code, where records went, and where the log stands."""
+    """The result of a call: Kafka's error code, the offsets of the records, and the bounds of the
+    log.
+    """
 
     code: int
     first_offset: int
@@ -31,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class KafkaPass(NamedTuple):
-    """What Kafka decided of a cleaning, and did; `end` is where the next one begins."""
+    """Kafka's decisions and results of a cleaning; `end` is the start of the next one."""
 
     first_dirty: int
     first_uncleanable: int
@@ -47,7 +49,7 @@ class KafkaPass(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a pass would be about; the groups of its segments, by their base offsets."""
+    """The range of a pass, and its segment groups by base offsets."""
 
     first_dirty: int
     first_uncleanable: int

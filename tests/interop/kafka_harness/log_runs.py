@@ -1,7 +1,7 @@
-"""Random lives of a log, told step by step: appends of all kinds, rolls, cuts, stops and crashes.
+"""Random lives of a log, step by step: appends of all kinds, rolls, truncations, stops and crashes.
 
-The same seed tells the same life to whoever answers alike. A step is a question as `kafka_logs` and
-`our_logs` take it; what a step's answer was decides which ones can follow.
+The same seed produces the same life for logs with the same answers. A step is a question as
+`kafka_logs` and `our_logs` take it; its answer decides the possible next steps.
 """
 
 import random
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.control_records import EndTransaction, control_batch
 from tests.interop.kafka_harness.kafka_logs import Answer
 from tests.interop.kafka_harness.spec import Json
 
@@ -69,7 +69,7 @@ class Life:
         self._waiting: list[Step] = [self._open(is_clean=True)]
 
     def next_step(self) -> Step:
-        """What is asked next."""
+        """Return the next question."""
         if not self._waiting:
             self._now_ms += self._chance.randrange(1500)
             (kind,) = self._chance.choices(list(self._weights), list(self._weights.values()))
@@ -82,7 +82,7 @@ class Life:
         return "close", {"now_ms": self._now_ms}
 
     def learn(self, asked: str, answer: Answer) -> None:
-        """What came of it."""
+        """Process the answer."""
         if asked == "flush":
             self._recovery_point = answer.log_end
         if asked in {"truncate", "truncate_fully", "open"}:
@@ -111,7 +111,7 @@ class Life:
         return [("abandon", {}), self._open(is_clean=False)]
 
     def _forget_producers(self) -> None:
-        """What a log knows of producers is unsure now: they come with a new epoch."""
+        """Use new epochs, since the log's producer state is uncertain now."""
         for producer in self._producers.values():
             producer.epoch += 1
             producer.sequence = 0

@@ -1,19 +1,18 @@
-"""One log of Kafka's and one of ours that live the same life, and have to be the same after each
-step: the same answers, and the same files with the same bytes.
+"""A log of Kafka's and one of ours with the same life, equal after each step.
 
-What is let be, and why:
+Equal means the same answers, and the same files with the same bytes. Exceptions, with reasons:
 
-- indexes that are still written to, until the log is closed: Kafka makes them sooner, and leaves in
-  them what it has cut off
-- the file of epochs as long as there are none: Kafka makes it earlier
+- indexes that are still written to, until the log is closed: Kafka creates them earlier, and leaves
+  truncated entries in them
+- the file of epochs as long as there are none: Kafka creates it earlier
 - files that wait for their removal
 - the order of a snapshot's entries, and with it its checksum
-- the last stable offset where a log starts inside an open transaction: there Kafka says where the
-  batch begins that holds the start, or the next one
+- the last stable offset where a log starts inside an ongoing transaction: there Kafka returns the
+  base of the batch that holds the start, or of the next one
 - the last stable offset after a truncation, up to the next high watermark: until then Kafka takes
-  decided transactions for undecided
-- the last stable offset after a crash: Kafka forgets decided transactions whose markers are not
-  replicated yet, and may say more
+  completed transactions for ongoing
+- the last stable offset after a crash: Kafka forgets completed transactions with unreplicated
+  markers, and may return more
 """
 
 import struct
@@ -43,7 +42,7 @@ class Twins:
         self._is_settled = True
 
     def step(self, asked: str, question: dict[str, Json], name: str) -> Answer:
-        """Ask both, compare, and return what Kafka says."""
+        """Ask both, compare, and return Kafka's answer."""
         theirs = self._kafka_logs.ask(asked, self.theirs, question)
         ours = self._our_logs.ask(asked, self.ours, question)
         self._has_crashed = self._has_crashed or asked == "abandon"
@@ -72,7 +71,7 @@ class Twins:
 
 
 def files_of(directory: Path, *, is_closed: bool) -> dict[str, object]:
-    """What is in each file; of a snapshot what it says."""
+    """Return the content of each file; of a snapshot the decoded entries."""
     active = max(path.name for path in directory.glob("*.log")).removesuffix(".log")
     found: dict[str, object] = {}
     for path in directory.iterdir():

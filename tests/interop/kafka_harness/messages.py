@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final, cast
 
-from cordwood.core.ids import Uuid, format_uuid
+from cordwood.core.uuids import Uuid, format_uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.messages import internal
-from cordwood.protocol.schema import Data, Field, Kind, ListOf, Message, Struct, default_of
-from cordwood.protocol.wire import Fixed
+from cordwood.protocol.schema import Data, Field, ListOf, Message, Struct, WireKind, default_of
+from cordwood.protocol.wire_types import FixedSizeType
 from tests.interop.kafka_harness.spec import Json, text
 
 VALUES: Final[dict[str, object]] = {
@@ -55,7 +55,7 @@ class Samples:
             return None
         return self._of_kind(field.kind)
 
-    def _of_kind(self, kind: Kind) -> object:
+    def _of_kind(self, kind: WireKind) -> object:
         if isinstance(kind, ListOf):
             return [self._of_kind(kind.element)]
         if isinstance(kind, type):
@@ -69,7 +69,7 @@ def sample(kind: type[Message], version: int, *, with_nulls: bool) -> Message:
 
 
 def as_json(struct: Struct, version: int) -> dict[str, Json]:
-    """What Kafka's converter reads in place of a struct; an absent tag is left out."""
+    """Return the JSON of a struct for Kafka's converter; an absent tag is omitted."""
     found: dict[str, Json] = {}
     for field in type(struct).__schema__.fields:
         value = getattr(struct, field.name)
@@ -81,14 +81,14 @@ def as_json(struct: Struct, version: int) -> dict[str, Json]:
     return found
 
 
-def _json(kind: Kind, value: object, version: int) -> Json:
+def _json(kind: WireKind, value: object, version: int) -> Json:
     if isinstance(value, list):
         assert isinstance(kind, ListOf)
         return [_json(kind.element, each, version) for each in value]
     if isinstance(value, Struct):
         return as_json(value, version)
     if isinstance(value, bytes):
-        is_uuid = isinstance(kind, Fixed)
+        is_uuid = isinstance(kind, FixedSizeType)
         return format_uuid(Uuid(value)) if is_uuid else text(value)
     assert value is None or isinstance(value, str | int | float)
     return value

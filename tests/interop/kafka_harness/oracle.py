@@ -1,6 +1,6 @@
-"""Kafka's own classes answer here: one long-lived Java process, a JSON line each way.
+"""Oracle with Kafka's own classes: one long-lived Java process, a JSON line each way.
 
-What the process says besides goes to a file of its own, whose end is quoted when it dies.
+Other output of the process goes to a file, whose end is quoted when it dies.
 """
 
 import dataclasses
@@ -141,22 +141,22 @@ class Oracle(Program):
     def compress(
         self, codec: str, data: bytes, *, level: int | None = None, magic: int = 2
     ) -> bytes:
-        """What Kafka's compressors make of data, outside any batch."""
+        """Return data compressed by Kafka, outside any batch."""
         question: dict[str, Json] = {"codec": codec, "level": level, "magic": magic}
         return self.ask_bytes("compress", {**question, "bytes": text(data)})
 
     def decompress(self, codec: str, data: bytes, *, magic: int = 2) -> bytes:
-        """What Kafka's decompressors make of data, outside any batch."""
+        """Return data decompressed by Kafka, outside any batch."""
         question: dict[str, Json] = {"codec": codec, "magic": magic, "bytes": text(data)}
         return self.ask_bytes("decompress", question)
 
     def message(self, java_class: str, version: int, fields: dict[str, Json]) -> bytes:
-        """What one of Kafka's generated classes writes."""
+        """Return the bytes of one of Kafka's generated classes."""
         question: dict[str, Json] = {"class": java_class, "version": version, "fields": fields}
         return self.ask_bytes("message", question)
 
     def read(self, data: bytes | bytearray | memoryview) -> list[SeenBatch]:
-        """What Kafka sees in bytes; the first thing it objects to is raised."""
+        """Return Kafka's reading of bytes; its first error is raised."""
         answer = self.raw_read(data)
         _refuse(answer)
         return [_seen_batch(batch) for batch in cast("list[dict[str, Json]]", answer["batches"])]
@@ -181,7 +181,7 @@ class Oracle(Program):
         self.ask("create_topics", {"bootstrap": bootstrap, "topics": wanted})
 
     def describe_configs(self, bootstrap: str, *, kind: str, name: str) -> list[ConfigAnswer]:
-        """What a topic or a broker is configured with."""
+        """Return the configuration of a topic or a broker."""
         question: dict[str, Json] = {"bootstrap": bootstrap, "type": kind, "name": name}
         return cast("list[ConfigAnswer]", self.ask("describe_configs", question))
 

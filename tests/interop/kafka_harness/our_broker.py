@@ -24,7 +24,9 @@ log.dirs={folder / "logs"}
 
 
 def cordwood_over(logs: Path, oracle: Oracle) -> Broker:
-    """Our broker without settings over a log directory that is there; its words go beside that."""
+    """Start our broker with defaults over an existing log directory; its output goes next to
+    that.
+    """
     port = free_port()
     arguments = ["--data", str(logs), "--listen", f"127.0.0.1:{port}"]
     return _broker(oracle, logs, arguments, port=port, words=logs.parent)

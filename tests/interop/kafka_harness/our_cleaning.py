@@ -1,36 +1,37 @@
-"""Our cleaning of a log at a given time, as `cordwood compact` does it: with a broker's checkpoints
-beside the directory.
+"""Our cleaning of a log at a given time, as `cordwood compact` does it.
+
+A broker's checkpoints are next to the directory.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.job import Verify
-from cordwood.compaction.passes import InlineRunner
-from cordwood.core.ports import Worker
+from cordwood.compaction.cleaning_job import Verify
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.passes.cleaning_pass import InlineRunner
+from cordwood.core.ports import Ports, Worker
 from cordwood.core.system import SystemFiles, SystemRandom
 from cordwood.core.types import Offset
-from cordwood.records.plain import PlainDecoder
-from cordwood.storage.checkpoints import (
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.storage.checkpoints.checkpoint_files import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
     write_offset_checkpoint,
 )
-from cordwood.storage.clean_shutdown import write_clean_shutdown
-from cordwood.workbench.compact import CompactOrder, CompactReport, CompactTools, compact
-from cordwood.workbench.owned import named_partition
-from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.storage.checkpoints.clean_shutdown_file import write_clean_shutdown
+from cordwood.workbench.compact import CompactOrder, CompactReport, compact
+from cordwood.workbench.exclusive_log import partition_named_by
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.interop.kafka_harness.our_logs import StandingClock
 
 PROVEN: Final = CompactOrder(verify=Verify.ALWAYS)
 
 
-class Unhindered:
-    """A pass that nobody stops or slows down."""
+class IdlePassControl:
+    """A control that never stops a pass or slows it down."""
 
     def is_stopped(self) -> bool:
         return False
@@ -43,7 +44,7 @@ class Unhindered:
 
 
 def place_beside(directory: Path, *, bounds: Mapping[str, int], cleaned_to: int) -> None:
-    """Write what a broker that was stopped in order leaves beside a partition's directory."""
+    """Write the files of a cleanly stopped broker next to a partition's directory."""
     files, log_directory = SystemFiles(), str(directory.parent)
     said = {
         LOG_START_OFFSETS: bounds["log_start"],
@@ -52,7 +53,7 @@ def place_beside(directory: Path, *, bounds: Mapping[str, int], cleaned_to: int)
     }
     if cleaned_to >= 0:
         said[CLEANER_OFFSETS] = cleaned_to
-    partition = named_partition(str(directory))
+    partition = partition_named_by(str(directory))
     for name, offset in said.items():
         path = f"{log_directory}/{name}"
         write_offset_checkpoint(files, path, offsets={partition: Offset(offset)})
@@ -68,16 +69,16 @@ def clean(
     order: CompactOrder = PROVEN,
     worker: Worker | None = None,
 ) -> CompactReport:
-    """Clean a log that nobody uses."""
+    """Clean an unused log."""
     files, clock = SystemFiles(), StandingClock()
     clock.ms = now_ms
-    tools = CompactTools(
-        files=files,
-        clock=clock,
-        random=SystemRandom(),
-        runner=InlineRunner(files, engine, worker),
-        control=Unhindered(),
+    found = SettingsFinder(files, given=config).find(str(directory.parent), "t")
+    runner = InlineRunner(files, engine, worker)
+    return compact(
+        Ports(files=files, clock=clock, random=SystemRandom()),
+        str(directory),
+        found=found,
+        order=order,
         decoder=PlainDecoder(),
+        run=lambda job: runner.run(job, IdlePassControl()),
     )
-    found = SettingsFinder(files, given=config).of(str(directory.parent), "t")
-    return compact(tools, str(directory), found=found, order=order)

@@ -6,30 +6,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from cordwood.compaction.choosing import LogFacts, assess
-from cordwood.compaction.grouping import group_segments
-from cordwood.compaction.log_facts import facts_of, sources_of
+from cordwood.compaction.plan.candidates import LogFacts, assess
+from cordwood.compaction.plan.log_facts import read_log_facts, source_segments
+from cordwood.compaction.plan.segment_groups import group_segments
 from cordwood.core.errors import KafkaError
-from cordwood.core.settings import Source
+from cordwood.core.ports import Ports
+from cordwood.core.settings import SettingSource
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import PartitionId, TimestampMs, TopicName, TopicPartition
-from cordwood.records.inspect import PlainInspector
-from cordwood.storage.appending import NOTHING, AppendResult, Sender
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_append import NOTHING, AppendContext, AppendResult
+from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.origin import Origin
-from cordwood.storage.producers import ProducerSettings
+from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
 from cordwood.storage.topic_settings import TOPIC_SETTINGS, config_from
-from cordwood.testing.random import SeededRandom
+from cordwood.testing.seeded_random import SeededRandom
 from tests.interop.kafka_harness.kafka_logs import Answer, Choice
 from tests.interop.kafka_harness.spec import Json
 
 
 def config_of(texts: Mapping[str, str]) -> LogConfig:
     """A topic's settings, as Kafka would read them."""
-    return config_from(TOPIC_SETTINGS.resolve([Source("the test", texts)]))
+    return config_from(TOPIC_SETTINGS.resolve([SettingSource("the test", texts)]))
 
 
 class _KeptDeletions:
@@ -85,16 +86,16 @@ class OurLogs:
         """Return what we would clean of an open log."""
         numbers = cast("dict[str, int]", question)
         log, checkpoint = self._logs[directory], numbers["checkpoint"]
-        facts = facts_of(log, checkpoint=None if checkpoint < 0 else checkpoint)
+        facts = read_log_facts(log, checkpoint=None if checkpoint < 0 else checkpoint)
         found = assess(facts, numbers["now_ms"])
-        # Kafka says of a log that is dirty from beyond there that nothing of it may be cleaned.
+        # Kafka reports a log with a later first dirty offset as not cleanable.
         end = found.end if found.cleanable_bytes else _base_of(facts, found.first_dirty.offset)
         limits = replace(
             log.config,
             segment_bytes=numbers["segment_bytes"],
             segment_index_bytes=numbers["index_bytes"],
         )
-        groups = group_segments(sources_of(log, end), limits)
+        groups = group_segments(source_segments(log, end), limits)
         return Choice(
             found.first_dirty.offset,
             end,
@@ -114,11 +115,11 @@ class OurLogs:
             recovery_point=numbers["recovery_point"],
             log_start=numbers["log_start"],
             high_watermark=numbers["high_watermark"],
-            producers=ProducerSettings(is_verifying_transactions=False),
+            producers=ProducerStateManagerConfig(is_verifying_transactions=False),
         )
-        table = FileTable(SystemFiles(), 8)
-        tools = LogTools(table=table, random=SeededRandom(1), deletions=_KeptDeletions())
-        return Log.open(place, tools, clock=self._clock)
+        files = SystemFiles()
+        ports = Ports(files=files, clock=self._clock, random=SeededRandom(1))
+        return Log.open(place, ports, table=OpenFileCache(files, 8), deletions=_KeptDeletions())
 
 
 def _base_of(facts: LogFacts, offset: int) -> int:
@@ -133,8 +134,8 @@ def _act(log: Log, asked: str, question: dict[str, Json]) -> AppendResult | None
             _bytes(question),
             leader_epoch=numbers["epoch"],
             inspector=PlainInspector(),
-            sender=Sender(
-                Origin[str(question["origin"])],
+            context=AppendContext(
+                AppendOrigin[str(question["origin"])],
                 is_strict_on_markers=numbers["transactions"] == 2,
             ),
         )

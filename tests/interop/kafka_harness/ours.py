@@ -1,16 +1,16 @@
 """Our own readers and writers, speaking the same values as Kafka's in `oracle`."""
 
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import AnyBatch, batches
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.records.record import Record
-from cordwood.records.stream import AnyBatch, batches
+from cordwood.records.record_batch import RecordBatch
 from tests.interop.kafka_harness.spec import LOG_APPEND_TIME, SeenBatch, Spec, SpecRecord
 
 
 def read_ours(data: bytes | bytearray | memoryview) -> list[SeenBatch]:
-    """What we see in bytes, checksums verified, up to a batch that is cut off."""
+    """Return our reading of bytes, checksums verified, up to an incomplete batch."""
     return [_seen_batch(batch) for batch in batches(data)]
 
 

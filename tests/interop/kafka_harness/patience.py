@@ -1,6 +1,6 @@
-"""How long another process may take to come up, to answer or to end, on a machine that is busy.
+"""Time limits for another process to start, to answer or to end, on a busy machine.
 
-Nothing waits for as long as that unless something is wrong, so it costs nothing to be generous.
+A wait reaches its limit only on an error, so generous limits cost nothing.
 """
 
 from typing import Final

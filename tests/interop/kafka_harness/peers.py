@@ -1,7 +1,7 @@
-"""Two other implementations of the protocol in Python: each reads our bytes and writes them anew.
+"""Two other implementations of the protocol in Python: each reads our bytes and writes them again.
 
-Neither shares code with Kafka or with us, though both have made theirs from Kafka's definitions.
-What one does not know, an API or a version, is a None.
+Neither shares code with Kafka or with us; both derive from Kafka's definitions. An API or a version
+that a peer lacks is None.
 """
 
 import io
@@ -17,7 +17,7 @@ Rewrite = Callable[[bytes], bytes]
 
 
 class KafkaPythonMessage(Protocol):
-    """What we use of kafka-python's messages."""
+    """The used interface of kafka-python's messages."""
 
     max_version: ClassVar[int]
     _header: object

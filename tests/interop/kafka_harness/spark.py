@@ -12,7 +12,7 @@ VERSION: Final = "4.0.0"
 PROGRAM: Final = INTEROP / "spark" / "connector.py"
 LOCK: Final = INTEROP.parents[1] / "requirements" / "spark-connector.txt"
 POM: Final = INTEROP / "maven" / f"spark-sql-kafka-{VERSION}" / "pom.xml"
-#: What Spark itself does not bring.
+#: Jars that Spark itself does not ship.
 OWN_JARS: Final = ("*kafka*.jar", "commons-pool2-*.jar")
 PATIENCE_S: Final = 500
 

@@ -1,4 +1,4 @@
-"""What a batch shall hold and what a reader saw in one, as values that neither side owns."""
+"""Expected content of a batch, and a reader's result, as values that neither side owns."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable

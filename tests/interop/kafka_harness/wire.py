@@ -1,6 +1,6 @@
-"""Requests to a real broker without any client: what it gets is exactly what we say.
+"""Requests to a real broker without any client, byte for byte.
 
-`ask` sends a message of ours. `produce_raw` writes one Produce request of version 7 by hand: after
+`ask` sends a message of ours. `produce_raw` writes one Produce request of version 7 by hand. After
 the i32 size come i16 key 0, i16 version, i32 correlation id, client id, transactional id, i16 acks,
 i32 timeout, then one topic with one partition and its record bytes.
 """

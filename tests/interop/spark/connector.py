@@ -1,8 +1,8 @@
-"""Spark's own Kafka connector, asked as the Java program is: a JSON line in, a JSON line out.
+"""Spark's Kafka connector as a program: a JSON line in, a JSON line out.
 
-    connector.py JARS        JARS are the connector's, as spark.jars wants them
+    connector.py JARS        JARS are the connector's, as for `spark.jars`
 
-Runs in a virtual environment with pyspark and nothing else.
+It runs in a virtual environment that contains only pyspark.
 """
 
 import json
@@ -22,7 +22,7 @@ Verb = Callable[[SparkSession, "Question"], object]
 
 
 class Record(TypedDict):
-    """One record as it travels in JSON: bytes are base64."""
+    """A record as JSON: bytes are base64."""
 
     offset: int
     timestamp: int
@@ -32,7 +32,7 @@ class Record(TypedDict):
 
 
 class Question(TypedDict, total=False):
-    """What is asked, with what that question needs."""
+    """A request with its arguments."""
 
     ask: str
     bootstrap: str
@@ -65,7 +65,7 @@ def main() -> None:
         question = json.loads(line)
         try:
             answer: dict[str, object] = {"answer": verbs[question["ask"]](spark, question)}
-        except Exception as error:  # noqa: BLE001 - whoever asked is told, whatever it is
+        except Exception as error:  # noqa: BLE001 - the caller receives any error
             code = TOO_LARGE if "RecordTooLargeException" in str(error) else None
             answer = {"failed": str(error)[:2000], "kind": type(error).__name__, "code": code}
         print(json.dumps(answer), file=answers, flush=True)
@@ -90,18 +90,18 @@ def produce(spark: SparkSession, question: Question) -> None:
 
 def consume(spark: SparkSession, question: Question) -> list[Record]:
     frame = spark.read.format("kafka").options(**_place(question)).load()
-    return _told(frame.collect())
+    return _records(frame.collect())
 
 
 def rows(spark: SparkSession, question: Question) -> list[list[object]]:
-    """Rows as the options have them; the columns are expressions of SQL that JSON can carry."""
+    """Return rows; the columns are SQL expressions with JSON types."""
     options = {**question["options"], "kafka.bootstrap.servers": question["bootstrap"]}
     frame = spark.read.format("kafka").options(**options).load()
     return [list(row) for row in frame.selectExpr(*question["columns"]).collect()]
 
 
 def stream(spark: SparkSession, question: Question) -> list[Record]:
-    """All that is there, by a streaming query that ends when it has caught up."""
+    """Return all records, with a streaming query that ends at the current end."""
     seen: list[Row] = []
 
     def keep(batch: DataFrame, _number: int) -> None:
@@ -117,7 +117,7 @@ def stream(spark: SparkSession, question: Question) -> list[Record]:
             .start()
         )
         query.awaitTermination()
-    return _told(seen)
+    return _records(seen)
 
 
 def _place(question: Question) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _place(question: Question) -> dict[str, str]:
     }
 
 
-def _told(rows: list[Row]) -> list[Record]:
+def _records(rows: list[Row]) -> list[Record]:
     return [
         Record(
             offset=row.offset,

@@ -1,42 +1,45 @@
-"""Brokers for tests: over memory files and in virtual time, with topics, and no socket."""
+"""Brokers for tests, over memory files and in virtual time, without sockets."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.configs import BrokerConfigs
-from cordwood.broker.configuring import ConfigChanges
-from cordwood.broker.features import Features
-from cordwood.broker.fetch_sessions import FetchSessions
-from cordwood.broker.hosting import HostingTools
-from cordwood.broker.metadata import Metadata
-from cordwood.broker.metadata_writer import MetadataWriter
-from cordwood.broker.network import Network
-from cordwood.broker.partition import Partition, PartitionTools
-from cordwood.broker.partitions import Partitions
-from cordwood.broker.producer_ids import ProducerIds, block_after, format_block
-from cordwood.broker.request import ConnectionInfo, RequestContext
-from cordwood.broker.topic_nodes import folders
-from cordwood.broker.topics import Topics, TopicTools
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_writer import MetadataWriter
+from cordwood.broker.metadata.producer_id_manager import (
+    ProducerIdManager,
+    block_after,
+    format_block,
+)
+from cordwood.broker.metadata.topic_znodes import folders
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
+from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.services import BrokerFeatures, BrokerServices
+from cordwood.broker.topics.config_changes import ConfigChanges
+from cordwood.broker.topics.topic_hosting import TopicHosting
+from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.ports import Worker
-from cordwood.core.settings import Source
-from cordwood.records.inspect import PlainInspector
-from cordwood.storage.flusher import Flusher
+from cordwood.core.settings import SettingSource
+from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.metadata import MemoryMetadata
-from cordwood.testing.random import SeededRandom
+from cordwood.storage.manager import log_creation
+from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.testing.memory_metadata import MemoryMetadata
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.image_samples import cluster
-from tests.unit.storage.manager_samples import ORDERS_ID, House, partition
+from tests.unit.storage.manager_samples import ORDERS_ID, LogManagerHarness, partition
 
 T = TypeVar("T")
 
 ORDERS = "orders"
 
 
-class Blocks:
-    """Where the last block of producer ids is kept."""
+class BlockAllocator:
+    """An allocator of producer id blocks in memory."""
 
     def __init__(self) -> None:
         self.latest: bytes | None = None
@@ -47,8 +50,8 @@ class Blocks:
         return block
 
 
-class Hall:
-    """A broker's logs on a clock of their own, and the network on another."""
+class BrokerHarness:
+    """The services of a broker; its logs and its network have separate virtual clocks."""
 
     def __init__(
         self,
@@ -58,44 +61,50 @@ class Hall:
         given: dict[str, str] | None = None,
         slots: int = 1000,
     ) -> None:
-        self.house = House(config=config or LogConfig())
-        self.manager = self.house.load(worker)
-        self.flusher = Flusher(self.manager)
+        self.storage = LogManagerHarness(config=config or LogConfig())
+        self.manager = self.storage.load(worker)
+        self.flusher = LogFlusher(self.manager)
         self.time = VirtualClock()
         self.store = MemoryMetadata()
         self.store.multi(folders())
-        self.configs = BrokerConfigs(1, [Source("server.properties", given or {})])
-        self.metadata = Metadata(cluster())
-        self.broker = self._broker(FetchSessions(SeededRandom(1), slots))
+        self.configs = BrokerConfigs(1, [SettingSource("server.properties", given or {})])
+        self.metadata = MetadataCache(cluster())
+        self.broker = self._broker(FetchSessionCache(SeededRandom(1), slots))
         self.connection = ConnectionInfo(
             id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False
         )
 
-    def _broker(self, sessions: FetchSessions) -> Broker:
-        configs, metadata, events = self.configs, self.metadata, self.house.events
-        partitions = Partitions(PartitionTools(self.manager, self.flusher, PlainInspector))
-        self.hosting = HostingTools(self.manager, partitions, events.append)
-        writer = MetadataWriter(self.store, self.manager.tools.worker)
-        topics = TopicTools(writer, configs, metadata, self.hosting, SeededRandom(2))
-        return Broker(
-            network=Network(self.time, self.time),
-            features=Features(),
+    def _broker(self, sessions: FetchSessionCache) -> BrokerServices:
+        configs, metadata, events = self.configs, self.metadata, self.storage.events
+        partitions = HostedPartitions(self.manager, self.flusher, inspector=PlainInspector)
+        self.hosting = TopicHosting(self.manager, partitions, events.append)
+        writer = MetadataWriter(self.store, self.manager.ports.worker)
+        return BrokerServices(
+            clock=self.time,
+            scheduler=self.time,
+            features=BrokerFeatures(),
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata),
             metadata=metadata,
-            topics=Topics(topics),
+            topics=TopicManager(
+                writer,
+                configs=configs,
+                metadata=metadata,
+                hosting=self.hosting,
+                random=SeededRandom(2),
+            ),
             logs=self.manager,
             partitions=partitions,
             sessions=sessions,
-            producer_ids=ProducerIds(Blocks().take),
+            producer_ids=ProducerIdManager(BlockAllocator().take),
         )
 
     def host(self, *epochs: int, topic: str = ORDERS) -> Partition:
-        """Make a topic with a partition for each leader epoch, and return its first one."""
+        """Create a topic with a partition for each leader epoch; return the first partition."""
         epochs = epochs or (0,)
         topic_id = ORDERS_ID if topic == ORDERS else type(ORDERS_ID)(topic.encode().ljust(16))
         for index in range(len(epochs)):
-            self.manager.create(partition(index, topic), topic_id=topic_id)
+            log_creation.create(self.manager, partition(index, topic), topic_id=topic_id)
         self.broker.partitions.host(topic, topic_id=topic_id, leader_epochs=epochs)
         return self.broker.partitions.get(topic, 0)
 
@@ -104,12 +113,12 @@ class Hall:
 
 
 def run(scene: Coroutine[object, object, T]) -> T:
-    """Return what a scene comes to."""
+    """Return the result of a coroutine."""
     return asyncio.run(scene)
 
 
 async def turns(count: int = 3) -> None:
-    """Let every task go on as far as it can."""
+    """Let every task run as far as it can."""
     loop = asyncio.get_running_loop()
     for _ in range(count):
         passed = loop.create_future()
@@ -120,7 +129,7 @@ async def turns(count: int = 3) -> None:
 async def meanwhile(
     scene: Coroutine[object, object, T], *steps: Callable[[], object]
 ) -> tuple[list[bool], T]:
-    """Run a scene beside steps; return whether it was over before each of them, and its result."""
+    """Run a coroutine with steps; return whether it was done before each step, and its result."""
     over = []
     async with asyncio.TaskGroup() as group:
         task = group.create_task(scene)

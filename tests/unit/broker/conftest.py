@@ -1,4 +1,4 @@
-"""What the tests of a broker's sockets share."""
+"""Fixtures of the broker's tests."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ __all__ = ["run"]
 
 
 class Identity(NamedTuple):
-    """A private key and a certificate for 127.0.0.1 that it signed itself."""
+    """A private key with a self-signed certificate for 127.0.0.1."""
 
     key: str
     certificate: str
@@ -20,7 +20,7 @@ class Identity(NamedTuple):
 
 @pytest.fixture(scope="session")
 def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
-    """Made for this run."""
+    """Return a key and a certificate made for this test run."""
     folder = tmp_path_factory.mktemp("tls")
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     command = [

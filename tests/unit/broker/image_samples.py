@@ -1,8 +1,13 @@
-"""Images of clusters for tests."""
+"""Cluster images for tests."""
 
-from cordwood.broker.image import BrokerImage, ClusterImage, PartitionImage, TopicImage
-from cordwood.broker.listeners import Endpoint
-from cordwood.core.ids import Uuid
+from cordwood.broker.config.listeners import ListenerEndpoint
+from cordwood.broker.metadata.metadata_image import (
+    BrokerImage,
+    ClusterImage,
+    PartitionImage,
+    TopicImage,
+)
+from cordwood.core.uuids import Uuid
 
 
 def topic_id(name: str) -> Uuid:
@@ -14,7 +19,9 @@ def topic(name: str, partitions: int = 1, *, replicas: tuple[int, ...] = (1,)) -
 
 
 def broker(node_id: int = 1, rack: str | None = None) -> BrokerImage:
-    return BrokerImage(node_id, {"PLAINTEXT": Endpoint("PLAINTEXT", "h", 9090 + node_id)}, rack)
+    return BrokerImage(
+        node_id, {"PLAINTEXT": ListenerEndpoint("PLAINTEXT", "h", 9090 + node_id)}, rack
+    )
 
 
 def cluster(*topics: TopicImage, brokers: int = 1) -> ClusterImage:

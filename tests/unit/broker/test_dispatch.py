@@ -1,4 +1,4 @@
-"""Requests find their handlers, and what is not served finds a refusal."""
+"""Tests of request dispatch."""
 
 import asyncio
 import sys
@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from cordwood.broker.dispatch import ROUTES, Dispatch, Route
-from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.broker.dispatch import ROUTES, Dispatch, HandlerRoute
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import (
     BytesError,
@@ -29,7 +29,7 @@ from cordwood.protocol.messages.produce import (
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request
 from cordwood.storage.log_config import LogConfig
-from tests.unit.broker.broker_samples import Hall
+from tests.unit.broker.broker_samples import BrokerHarness
 from tests.unit.broker.server_samples import Run, serving, turn
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.manager_samples import HeldWorker
@@ -38,8 +38,10 @@ CONNECTION = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_s
 KEY = API_VERSIONS.key
 
 
-def dispatch(routes: Mapping[int, Route] = ROUTES, *, metrics: Metrics | None = None) -> Dispatch:
-    return Dispatch(Hall().broker, metrics or Metrics(), routes=routes)
+def dispatch(
+    routes: Mapping[int, HandlerRoute] = ROUTES, *, metrics: Metrics | None = None
+) -> Dispatch:
+    return Dispatch(BrokerHarness().broker, metrics or Metrics(), routes=routes)
 
 
 def ask(asked: Dispatch, version: int, body: bytes = b"", *, key: int = KEY) -> list[Chunk] | None:
@@ -49,13 +51,13 @@ def ask(asked: Dispatch, version: int, body: bytes = b"", *, key: int = KEY) -> 
 
 @pytest.fixture
 def handlers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A module of handlers, to be filled."""
+    """Return an empty handler module."""
     module = ModuleType("cordwood.broker.handlers.sample")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return module
 
 
-SAMPLE = {KEY: Route("sample", "answer")}
+SAMPLE = {KEY: HandlerRoute("sample", "answer")}
 
 
 def test_request_is_answered_by_its_handler() -> None:
@@ -93,7 +95,7 @@ def test_newer_version_of_api_versions_is_answered_as_version_0() -> None:
     assert answer == [b"\0\x23\0\0\0\x01\0\x12\0\0\0\x04"]
 
 
-def test_body_that_is_none_is_refused() -> None:
+def test_invalid_body_is_rejected() -> None:
     with pytest.raises(BytesError):
         ask(dispatch(), 3, b"\xff\xff\xff")
 
@@ -102,11 +104,13 @@ def test_error_of_a_handler_becomes_an_answer_when_its_module_has_one(handlers: 
     async def answer(*_: object) -> None:
         raise InvalidRequestError
 
-    def refused(_: ApiVersionsRequest, error: KafkaError, *, version: int) -> ApiVersionsResponse:
+    def error_response(
+        _: ApiVersionsRequest, error: KafkaError, *, version: int
+    ) -> ApiVersionsResponse:
         return ApiVersionsResponse(error_code=error.code + version, api_keys=[])
 
     handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
-    handlers.refused = refused  # type: ignore[attr-defined]  # as above
+    handlers.error_response = error_response  # type: ignore[attr-defined]  # as above
 
     assert ask(dispatch(SAMPLE), 0) == [b"\0\x2a\0\0\0\0"]
 
@@ -164,7 +168,7 @@ def test_route_leads_to_a_handler(key: int) -> None:
 
 
 def frame(asked: Request, version: int, *, correlation_id: int) -> bytes:
-    """Return a request as it comes over a connection."""
+    """Return the frame of a request."""
     key = type(asked).__schema__.api_key
     assert key is not None
     out = bytearray()
@@ -183,16 +187,16 @@ def test_quirk_16_answers_keep_the_order_of_requests_though_the_first_has_to_wai
     run: Run,
 ) -> None:
     worker = HeldWorker()
-    hall = Hall(LogConfig(flush_messages=1), worker=worker)
-    hall.host()
+    harness = BrokerHarness(LogConfig(flush_messages=1), worker=worker)
+    harness.host()
     data = [PartitionProduceData(index=0, records=bytes(batch()))]
     topics = [TopicProduceData(name="orders", partitions=data)]
     produce = ProduceRequest(acks=-1, timeout_ms=1000, topics=topics)
     versions = ApiVersionsRequest(client_software_name="", client_software_version="")
 
     async def scene() -> list[int]:
-        async with serving(Dispatch(hall.broker, Metrics()).handle) as house:
-            peer = await house.connect()
+        async with serving(Dispatch(harness.broker, Metrics()).handle) as server:
+            peer = await server.connect()
             peer.send(frame(produce, 9, correlation_id=1), frame(versions, 0, correlation_id=2))
             while not worker.held:
                 await turn()

@@ -1,4 +1,4 @@
-"""What the tests of commands share: a broker over files in memory, and a way to give commands."""
+"""Fixtures of the command tests: a broker with files in memory, and a function to run commands."""
 
 import io
 import sys
@@ -9,15 +9,13 @@ from typing import NamedTuple
 import pytest
 
 from cordwood import cli
-from cordwood.broker.network import Network
 from cordwood.client.loop_thread import LoopThread
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
-from cordwood.node import Machine, Node
-from cordwood.testing.cleaning import cleaning_here
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.node import Node
+from cordwood.testing.inline_runtime import inline_runtime
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
 
 GIVEN = {
     "log.dirs": "/logs",
@@ -26,19 +24,19 @@ GIVEN = {
 }
 
 
-class Said(NamedTuple):
-    """How a command ended, and what it printed."""
+class CommandResult(NamedTuple):
+    """Exit code and output of a command."""
 
     code: int
     out: str
     err: str
 
 
-Command = Callable[..., Said]
+Command = Callable[..., CommandResult]
 
 
-class Piped(io.TextIOWrapper):
-    """A standard input of these bytes."""
+class PipedInput(io.TextIOWrapper):
+    """A standard input with the given bytes."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -46,25 +44,17 @@ class Piped(io.TextIOWrapper):
 
 @contextmanager
 def running_broker() -> Iterator[str]:
-    """Yield where a broker is reached."""
+    """Yield the address of a running broker."""
     thread = LoopThread("broker")
 
     async def start() -> Node:
-        import asyncio  # noqa: PLC0415  # the loop of this thread is wanted
+        import asyncio  # noqa: PLC0415  # only for the loop of this thread
 
         clock = SystemClock()
         scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
         files = MemoryFiles()
-        machine = Machine(
-            files=files,
-            clock=clock,
-            scheduler=scheduler,
-            worker=InlineWorker(),
-            random=SeededRandom(1),
-            network=Network(clock, scheduler),
-            cleaning=cleaning_here(files),
-        )
-        node = Node([Source("test", GIVEN)], machine)
+        runtime = inline_runtime(files, clock=clock, scheduler=scheduler, random=SeededRandom(1))
+        node = Node([SettingSource("test", GIVEN)], runtime)
         await node.start()
         return node
 
@@ -82,10 +72,10 @@ def run(
     capfd: pytest.CaptureFixture[str],
     *,
     stdin: bytes = b"",
-) -> Said:
-    """Give a command, and return what became of it."""
+) -> CommandResult:
+    """Run a command and return its result."""
     monkeypatch.setattr("sys.argv", ["cordwood", *arguments])
-    monkeypatch.setattr(sys, "stdin", Piped(stdin))
-    with pytest.raises(SystemExit) as left:
+    monkeypatch.setattr(sys, "stdin", PipedInput(stdin))
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    return Said(int(left.value.code or 0), *capfd.readouterr())
+    return CommandResult(int(exited.value.code or 0), *capfd.readouterr())

@@ -1,15 +1,15 @@
-"""A broker for a test, and commands that are given to it."""
+"""Fixtures: a broker, and a function that runs commands with its address."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.cli.commands import Command, Said, run, running_broker
+from tests.unit.cli.commands import Command, CommandResult, run, running_broker
 
 
 @pytest.fixture
 def bootstrap() -> Iterator[str]:
-    """Where a broker of the test's own is reached."""
+    """Return the address of a broker of this test."""
     with running_broker() as address:
         yield address
 
@@ -18,9 +18,9 @@ def bootstrap() -> Iterator[str]:
 def command(
     bootstrap: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Command:
-    """Give a command to that broker: its words, and what it reads."""
+    """Return a function that runs a command with the address of that broker."""
 
-    def give(*arguments: str, stdin: bytes = b"") -> Said:
+    def give(*arguments: str, stdin: bytes = b"") -> CommandResult:
         words = (*arguments, "--bootstrap-server", bootstrap)
         return run(words, monkeypatch, capfd, stdin=stdin)
 

@@ -1,4 +1,4 @@
-"""What is not there, not meant or not allowed ends a command with one line, and no traceback."""
+"""Bad paths: each ends a command with one line and an exit code, without a traceback."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from cordwood import cli
-from cordwood.cli.endings import UNREACHABLE, USAGE
+from cordwood.cli.exit_codes import UNREACHABLE, USAGE
 from cordwood.core.system import SystemFiles
 from tests.unit.workbench.salvage_samples import batch
 
@@ -33,34 +33,34 @@ def arguments(verb: str, path: Path) -> list[str]:
     return [verb, *more.get(verb, [str(path)])]
 
 
-def refused(
+def rejected(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], verb: str, path: Path
 ) -> int:
-    """Run a command and return its code; it says one line that has the path and a remedy."""
+    """Run a command and return its exit code; it must print one line with path and remedy."""
     monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments(verb, path)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("cordwood: ")
     assert str(path) in line
     assert "; " in line
-    return int(left.value.code or 0)
+    return int(exited.value.code or 0)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_path_that_is_not_there_is_out_of_reach(
+def test_missing_path_is_unreachable(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+    assert rejected(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_file_is_no_directory(
+def test_file_is_not_a_directory(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t-0").write_text("text")
 
-    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+    assert rejected(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -69,23 +69,23 @@ def test_empty_directory_has_no_log(
 ) -> None:
     (tmp_path / "t-0").mkdir()
 
-    assert refused(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
+    assert rejected(monkeypatch, capfd, verb, tmp_path / "t-0") == UNREACHABLE
 
 
 @pytest.mark.parametrize("verb", ("verify", "stat", "explain", "reindex", "salvage", "adopt"))
 def test_empty_path_is_wrong_usage(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that is not set leaves one; the directory that one is in is not meant."""
+    """An unset shell variable produces one; it must not mean the working directory."""
     more = {"salvage": ["--out", "out"], "adopt": ["--to-kafka"]}.get(verb, [])
     monkeypatch.setattr("sys.argv", ["cordwood", "log", verb, "", *more])
 
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
 
-    assert left.value.code == USAGE
+    assert exited.value.code == USAGE
 
 
 @pytest.mark.parametrize("verb", ("dump", "verify", "stat"))
-def test_pipe_is_refused_and_not_waited_for(
+def test_pipe_is_rejected_without_waiting(
     verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pipe = logs / "t-0" / "00000000000000000001.log"
@@ -100,7 +100,7 @@ def test_pipe_is_refused_and_not_waited_for(
 
 
 @pytest.mark.parametrize("verb", OF_PARTITIONS)
-def test_what_is_no_file_is_passed_over(
+def test_other_things_than_files_are_skipped(
     verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(logs / "t-0" / "00000000000000000001.log")
@@ -114,23 +114,23 @@ def test_what_is_no_file_is_passed_over(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has every right")
 @pytest.mark.parametrize("verb", VERBS)
-def test_directory_without_rights_is_out_of_reach(
+def test_directory_without_permission_is_unreachable(
     verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = logs if verb == "adopt" else logs / "t-0"
     path.chmod(0)
 
-    code = refused(monkeypatch, capfd, verb, path)
+    code = rejected(monkeypatch, capfd, verb, path)
     path.chmod(0o700)
 
     assert code == UNREACHABLE
 
 
 @pytest.mark.parametrize("verb", OF_PARTITIONS)
-def test_log_directory_is_no_partition(
+def test_log_directory_is_not_a_partition(
     verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert refused(monkeypatch, capfd, verb, logs) == UNREACHABLE
+    assert rejected(monkeypatch, capfd, verb, logs) == UNREACHABLE
 
 
 @pytest.mark.parametrize(("verb", "place"), (("reindex", "t-0"), ("adopt", "")))
@@ -144,11 +144,11 @@ def test_locked_directory_is_left_alone(
     lock = SystemFiles().lock(f"{logs}/.lock")
     try:
         monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments(verb, logs / place)])
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exited:
             cli.main()
     finally:
         lock.release()
 
-    assert left.value.code == UNREACHABLE
+    assert exited.value.code == UNREACHABLE
     assert capfd.readouterr().err.startswith(f"cordwood: {logs}: is in use by a broker; stop it")
     assert [each.name for each in (logs / "t-0").iterdir()] == [LOG]

@@ -16,38 +16,38 @@ def _topic(command: Command) -> None:
 def test_produce_is_measured_and_all_of_it_arrives(command: Command, rate: tuple[str, ...]) -> None:
     load = ("--topic=a", "--num-records=20", "--record-size=10")
 
-    told = json.loads(command("bench", "produce", *load, *rate, "--json").out)
+    parsed = json.loads(command("bench", "produce", *load, *rate, "--json").out)
 
-    assert (told["records"], told["bytes"]) == (20, 200)
-    assert told["latency_ms"]["50%"] <= told["latency_ms"]["longest"]
+    assert (parsed["records"], parsed["bytes"]) == (20, 200)
+    assert parsed["latency_ms"]["50%"] <= parsed["latency_ms"]["longest"]
 
 
 @pytest.mark.parametrize("columns", ((), ("--columns",)))
 def test_consume_is_measured(command: Command, columns: tuple[str, ...]) -> None:
     command("bench", "produce", "--topic=a", "--num-records=20", "--record-size=10")
 
-    told = json.loads(
+    parsed = json.loads(
         command("bench", "consume", "--topic=a", "--num-records=20", *columns, "--json").out
     )
 
-    assert told["records"] == 20
-    assert told["bytes"] >= 200
-    assert told["latency_ms"] is None
+    assert parsed["records"] == 20
+    assert parsed["bytes"] >= 200
+    assert parsed["latency_ms"] is None
 
 
-def test_consume_ends_when_nothing_comes(command: Command) -> None:
-    said = command("bench", "consume", "--topic=a", "--timeout-ms=1")
+def test_consume_stops_at_the_timeout(command: Command) -> None:
+    result = command("bench", "consume", "--topic=a", "--timeout-ms=1")
 
-    assert said.out.startswith("0 records, 0 bytes in ")
+    assert result.out.startswith("0 records, 0 bytes in ")
 
 
 def test_latency_is_measured_one_by_one(command: Command) -> None:
-    said = command("bench", "latency", "--topic=a", "--num-records=3", "--acks=1")
+    result = command("bench", "latency", "--topic=a", "--num-records=3", "--acks=1")
 
-    assert said.out.startswith("3 records, 300 bytes in ")
-    assert "\nlatency in ms: average " in said.out
+    assert result.out.startswith("3 records, 300 bytes in ")
+    assert "\nlatency in ms: average " in result.out
 
 
 @pytest.mark.parametrize("verb", ("consume", "latency"))
-def test_bench_refuses_a_topic_that_there_is_not(command: Command, verb: str) -> None:
+def test_bench_rejects_a_missing_topic(command: Command, verb: str) -> None:
     assert command("bench", verb, "--topic=b").code == 1

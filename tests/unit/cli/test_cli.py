@@ -1,4 +1,4 @@
-"""The command line answers at once, and says how each command is used."""
+"""Help is fast, and every command has an example."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cordwood import __version__, cli
-from cordwood.cli.endings import FOUND_WRONG
+from cordwood.cli.exit_codes import FOUND_WRONG
 from tests.unit.workbench.salvage_samples import batch, harmed
 
 HEAVY = (
@@ -46,7 +46,7 @@ print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
         ["bench", "produce", "--help"],
     ),
 )
-def test_help_imports_nothing_of_weight(arguments: list[str]) -> None:
+def test_help_imports_no_heavy_module(arguments: list[str]) -> None:
     code = HELP.format(arguments=arguments, heavy=HEAVY)
 
     done = subprocess.run(
@@ -56,7 +56,7 @@ def test_help_imports_nothing_of_weight(arguments: list[str]) -> None:
     assert done.stderr.strip() == "[]"
 
 
-def test_reader_that_has_enough_does_not_change_how_a_command_ends(tmp_path: Path) -> None:
+def test_closed_pipe_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(harmed(batch(0), 70))
     arguments = ["", "log", "verify", str(tmp_path)]
@@ -73,19 +73,19 @@ def test_reader_that_has_enough_does_not_change_how_a_command_ends(tmp_path: Pat
 
 
 @pytest.mark.parametrize("arguments", ([], ["log", "dump"]))
-def test_help_has_an_example_and_ends_well(
+def test_help_has_an_example_and_exits_with_0(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["cordwood", *arguments, "--help"])
 
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
 
-    assert left.value.code == 0
+    assert exited.value.code == 0
     assert "Example: cordwood log dump" in capsys.readouterr().out
 
 
-def test_package_can_be_run_as_the_command() -> None:
+def test_package_runs_as_the_command() -> None:
     done = subprocess.run(
         (sys.executable, "-m", "cordwood", "--version"), capture_output=True, text=True, check=True
     )
@@ -93,12 +93,12 @@ def test_package_can_be_run_as_the_command() -> None:
     assert done.stdout == f"cordwood {__version__}\n"
 
 
-def test_version_is_told(
+def test_version_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["cordwood", "--version"])
 
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
 
-    assert (left.value.code, capsys.readouterr().out) == (0, f"cordwood {__version__}\n")
+    assert (exited.value.code, capsys.readouterr().out) == (0, f"cordwood {__version__}\n")

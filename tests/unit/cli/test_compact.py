@@ -1,4 +1,4 @@
-"""`cordwood compact` as it is called: what is asked for reaches the work, or is refused."""
+"""`cordwood compact`: its options reach the work, or are rejected."""
 
 import json
 from collections.abc import Callable
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.commands import Said, run
+from tests.unit.cli.commands import CommandResult, run
 from tests.unit.compaction.compaction_samples import batch
 
-Compact = Callable[..., Said]
+Compact = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -24,32 +24,32 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def compact(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Compact:
-    """Compact what is given, of a topic that is compacted."""
+    """Run `cordwood compact` with the policy compact."""
 
-    def give(*words: object) -> Said:
+    def give(*arguments: object) -> CommandResult:
         settings = ("--config", "cleanup.policy=compact")
-        return run(("compact", *map(str, words), *settings), monkeypatch, capfd)
+        return run(("compact", *map(str, arguments), *settings), monkeypatch, capfd)
 
     return give
 
 
-def test_dry_run_tells_what_would_be_done_and_does_not(compact: Compact, logs: Path) -> None:
-    said = compact(logs / "t-0", "--dry-run")
+def test_dry_run_prints_the_plan_and_changes_nothing(compact: Compact, logs: Path) -> None:
+    result = compact(logs / "t-0", "--dry-run")
 
-    assert said.out.splitlines() == [
+    assert result.out.splitlines() == [
         f"{logs}/t-0: offsets 0 to 3, clean up to 0, dirty ratio 1.00",
-        "segments 0, 2: rewritten as one",
-        "segment 3: 70 bytes stay: the active segment is never cleaned",
+        "segments 0, 2: rewritten into one",
+        "segment 3: 70 bytes kept: the active segment is never cleaned",
     ]
     assert len(list((logs / "t-0").glob("*.log"))) == 3
 
 
-def test_partition_is_compacted_and_told_of(compact: Compact, logs: Path) -> None:
-    said = compact(logs / "t-0", "--seed", 7)
+def test_partition_is_compacted_and_reported(compact: Compact, logs: Path) -> None:
+    result = compact(logs / "t-0", "--seed", 7)
 
-    assert said.code == 0
-    assert said.out.splitlines()[-1] == (
-        "compacted up to 3: 2 of 3 records and 140 of 149 bytes stay; "
+    assert result.code == 0
+    assert result.out.splitlines()[-1] == (
+        "compacted up to 3: kept 2 of 3 records and 140 of 149 bytes; "
         "verified: a sample of the keys, seed 7"
     )
     assert sorted(path.name for path in (logs / "t-0").glob("*.log")) == [
@@ -61,16 +61,16 @@ def test_keys_of_a_file_are_erased_and_certified(compact: Compact, logs: Path) -
     (logs / "keys").write_text("61\n")
     erased = ("--erase-key", logs / "keys", "--key-format", "hex", "--verify", "always")
 
-    said = compact(logs / "t-0", *erased, "--certificate", logs / "certificates", "--json")
+    result = compact(logs / "t-0", *erased, "--certificate", logs / "certificates", "--json")
 
-    certificate = json.loads(said.out)["certificate"]
+    certificate = json.loads(result.out)["certificate"]
     assert json.loads((logs / "certificates").read_text()) == certificate
     assert certificate["counts"]["records_kept"] == len(certificate["erased_keys"]) == 1
     assert b"a2" not in (logs / "t-0" / f"{0:020}.log").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("options", "message"),
     (
         (("--dry-run", "--roll"), "choose one of them"),
         (("--until", "-1"), "greater than or equal to 0"),
@@ -80,22 +80,22 @@ def test_keys_of_a_file_are_erased_and_certified(compact: Compact, logs: Path) -
         (("--certificate", "nowhere/certificates"), "nowhere/certificates"),
     ),
 )
-def test_what_cannot_be_meant_is_refused(
-    compact: Compact, logs: Path, words: tuple[str, ...], told: str
+def test_unusable_options_are_rejected(
+    compact: Compact, logs: Path, options: tuple[str, ...], message: str
 ) -> None:
-    said = compact(logs / "t-0", *words)
+    result = compact(logs / "t-0", *options)
 
-    assert said.code in {2, 3}
-    assert told in said.err
+    assert result.code in {2, 3}
+    assert message in result.err
 
 
-def test_an_offset_is_refused_for_several_partitions(compact: Compact, logs: Path) -> None:
-    said = compact(logs / "t-0", logs / "t-0", "--until", "3")
+def test_until_is_rejected_for_several_partitions(compact: Compact, logs: Path) -> None:
+    result = compact(logs / "t-0", logs / "t-0", "--until", "3")
 
-    assert (said.code, "of one partition" in said.err) == (2, True)
+    assert (result.code, "of one partition" in result.err) == (2, True)
 
 
 def test_roll_compacts_the_active_segment_too(compact: Compact, logs: Path) -> None:
-    said = compact(logs / "t-0", "--roll", "--until", "4")
+    result = compact(logs / "t-0", "--roll", "--until", "4")
 
-    assert "compacted up to 4: 3 of 4 records" in said.out
+    assert "compacted up to 4: kept 3 of 4 records" in result.out

@@ -1,15 +1,15 @@
-"""The options of `cordwood consume` are heard."""
+"""Options of `cordwood consume` take effect."""
 
 import pytest
 
 from tests.unit.cli.commands import Command
 
 
-def test_group_is_refused_with_what_to_do(command: Command) -> None:
-    said = command("consume", "a", "--group", "g")
+def test_group_is_rejected_with_a_remedy(command: Command) -> None:
+    result = command("consume", "a", "--group", "g")
 
-    assert (said.code, said.out) == (2, "")
-    assert "no consumer groups yet" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "consumer groups are not supported yet" in result.err
 
 
 @pytest.mark.parametrize("level", ("read_committed", "read_uncommitted"))

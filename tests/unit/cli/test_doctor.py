@@ -5,31 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.cli import checkup
-from cordwood.cli.checkup import BAD, GOOD, Finding
+from cordwood.cli import doctor_checks
+from cordwood.cli.doctor_checks import BAD, GOOD, CheckResult
 from tests.unit.cli.commands import run
 
 
-def test_doctor_says_what_it_found(
+def test_doctor_prints_its_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    said = run(("doctor", "--data", str(tmp_path)), monkeypatch, capfd)
+    result = run(("doctor", "--data", str(tmp_path)), monkeypatch, capfd)
 
-    assert said.code == 0
-    assert "good: Python: 3." in said.out
+    assert result.code == 0
+    assert "good: Python: 3." in result.out
 
 
 @pytest.mark.parametrize(("state", "code"), ((GOOD, 0), (BAD, 1)))
-def test_doctor_ends_with_1_when_something_has_to_be_done(
+def test_doctor_ends_with_1_when_a_check_is_bad(
     state: str,
     code: int,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(checkup, "look", lambda _data: [Finding("numpy", state, "?")])
+    monkeypatch.setattr(
+        doctor_checks, "run_checks", lambda _data: [CheckResult("numpy", state, "?")]
+    )
 
-    said = run(("doctor", "--json"), monkeypatch, capfd)
+    result = run(("doctor", "--json"), monkeypatch, capfd)
 
     expected = {"subject": "numpy", "state": state, "found": "?", "remedy": ""}
-    assert said.code == code
-    assert json.loads(said.out) == {"findings": [expected]}
+    assert result.code == code
+    assert json.loads(result.out) == {"findings": [expected]}

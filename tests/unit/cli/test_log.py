@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from cordwood import cli
-from cordwood.cli.log import range_in, split_files
+from cordwood.cli.log import parse_range, split_files
 from tests.unit.workbench.dump_samples import LOG, batch
 
 
@@ -21,9 +21,9 @@ def segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", "dump", *arguments])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
@@ -38,7 +38,7 @@ def test_dump_prints_kafkas_lines(
 
 
 @pytest.mark.parametrize("arguments", (("--format", "arrow"), ("--format", "json"), ()))
-def test_dump_writes_the_format_that_was_asked_for(
+def test_dump_writes_the_selected_format(
     segment: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
@@ -51,7 +51,7 @@ def test_dump_writes_the_format_that_was_asked_for(
     assert capfdbinary.readouterr().out.startswith(expected)
 
 
-def test_time_index_is_held_against_its_log(
+def test_time_index_is_compared_with_its_log(
     segment: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     segment.with_suffix(".index").write_bytes(b"")
@@ -62,7 +62,7 @@ def test_time_index_is_held_against_its_log(
     assert capfdbinary.readouterr().out.endswith(b"timestamp: 1001 offset: 1\n")
 
 
-def test_dump_reads_no_faster_than_it_may(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dump_accepts_a_rate(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, "--files", LOG, "--bytes-per-second", "1000000") == 0
 
 
@@ -97,16 +97,16 @@ def test_file_that_is_not_there_ends_with_3(segment: Path, monkeypatch: pytest.M
 
 
 def test_range_may_be_open_at_either_end() -> None:
-    assert range_in("3:4") == (3, 4)
-    assert range_in(":-4") == (None, -4)
-    assert range_in("3:") == (3, None)
-    assert range_in(None) == (None, None)
+    assert parse_range("3:4") == (3, 4)
+    assert parse_range(":-4") == (None, -4)
+    assert parse_range("3:") == (3, None)
+    assert parse_range(None) == (None, None)
 
 
 @pytest.mark.parametrize("text", ("3", "a:4", "1:2:3", "5:1", ":9223372036854775808"))
-def test_text_that_is_no_range_is_refused(text: str) -> None:
+def test_text_that_is_not_a_range_is_rejected(text: str) -> None:
     with pytest.raises(typer.BadParameter):
-        range_in(text)
+        parse_range(text)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from cordwood import cli
-from cordwood.cli.log_adopt import configs_in
+from cordwood.cli.log_adopt import parse_topic_configs
 from tests.unit.workbench.salvage_samples import batch
 
 
@@ -21,13 +21,13 @@ def directory(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", "adopt", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
-def test_adopt_tells_what_kafka_will_serve(
+def test_adopt_prints_the_topics_that_kafka_will_serve(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, directory, "--to-kafka", "--cluster-id", "c", "--node-id", "3") == 0
@@ -35,7 +35,7 @@ def test_adopt_tells_what_kafka_will_serve(
     assert capsys.readouterr().out.splitlines() == [
         f"{directory}: cluster c, node 3",
         "t: 2 partitions",
-        "note: t-0 has no log here; Kafka begins an empty one",
+        "note: t-0 has no log here; Kafka creates an empty one",
     ]
     assert (directory / "bootstrap.checkpoint").exists()
 
@@ -48,14 +48,12 @@ def test_adopt_prints_json(
     assert json.loads(capsys.readouterr().out)["topics"] == {"t": 2}
 
 
-def test_adopt_has_to_be_told_whom_it_is_for(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_adopt_requires_its_target(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, directory) == 2
 
 
 def test_configs_are_of_topics() -> None:
-    assert configs_in(["a:b=c:d", "a:e=f"]) == {"a": {"b": "c:d", "e": "f"}}
+    assert parse_topic_configs(["a:b=c:d", "a:e=f"]) == {"a": {"b": "c:d", "e": "f"}}
     for text in ("a", "a:b"):
         with pytest.raises(typer.BadParameter):
-            configs_in([text])
+            parse_topic_configs([text])

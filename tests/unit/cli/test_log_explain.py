@@ -9,18 +9,18 @@ import pytest
 
 from cordwood import cli
 from cordwood.cli import log_explain
-from cordwood.workbench import explain_cleaning
-from cordwood.workbench.explain_cleaning import (
+from cordwood.workbench.explain import cleaning_outlook
+from cordwood.workbench.explain.cleaning_outlook import (
     CleaningOutlook,
     Horizon,
+    OpenTransaction,
     SegmentOutlook,
-    Undecided,
 )
 from tests.unit.workbench.salvage_samples import batch
 
 FIRST = "1970-01-01T00:00:00+00:00"
-LATER = f"or with a record later than {FIRST}"
-STAYS = "stays: cleanup.policy does not delete"
+LATER = f"or at a record later than {FIRST}"
+KEPT = "kept: cleanup.policy does not delete"
 ACTIVE = "the active segment is never cleaned; it rolls after 1073741707 more bytes"
 OUTLOOK = CleaningOutlook(
     first_dirty=10,
@@ -51,13 +51,13 @@ def directory(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", "explain", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
-def test_explain_tells_settings_and_segments(
+def test_explain_prints_settings_and_segments(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broker = directory.parent / "server.properties"
@@ -69,45 +69,45 @@ def test_explain_tells_settings_and_segments(
     assert lines[0] == f"{directory}: offsets 0 to 7, high watermark 8"
     assert f"retention.bytes = 999 ({broker})" in lines
     assert lines[-1] == (
-        "segment 4: 117 bytes up to offset 7: stays: not older than retention.ms; within "
-        "retention.bytes; goes by size after 999 more bytes"
+        "segment 4: 117 bytes up to offset 7: kept: not older than retention.ms; within "
+        "retention.bytes; deleted by size after 999 more bytes"
     )
 
 
-def test_explain_tells_what_goes(
+def test_explain_prints_deleted_segments(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, directory, "--config", "retention.ms=5000") == 0
 
     lines = capsys.readouterr().out.splitlines()[-4:]
     assert lines == [
-        "all of it goes: an empty segment is begun first",
-        "the log starts at 8 after that",
-        "segment 0: 117 bytes up to offset 3: goes now, older than retention.ms",
-        "segment 4: 117 bytes up to offset 7: goes now, older than retention.ms",
+        "all segments are deleted: the log first rolls to an empty segment",
+        "the log start offset is 8 after that",
+        "segment 0: 117 bytes up to offset 3: deleted now, older than retention.ms",
+        "segment 4: 117 bytes up to offset 7: deleted now, older than retention.ms",
     ]
 
 
 @pytest.mark.parametrize(
-    ("retention_ms", "words"),
+    ("retention_ms", "text"),
     (
-        ("253402300790000", "goes by age at 9999-12-31T23:59:51+00:00"),
-        ("253402300799999", "goes by age at 253402300801003 ms"),
+        ("253402300790000", "deleted by age at 9999-12-31T23:59:51+00:00"),
+        ("253402300799999", "deleted by age at 253402300801003 ms"),
     ),
 )
-def test_explain_tells_when_a_segment_goes(
+def test_explain_prints_when_a_segment_is_deleted(
     directory: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     retention_ms: str,
-    words: str,
+    text: str,
 ) -> None:
     run(monkeypatch, directory, "--config", f"retention.ms={retention_ms}")
 
-    assert capsys.readouterr().out.splitlines()[-1].endswith(words)
+    assert capsys.readouterr().out.splitlines()[-1].endswith(text)
 
 
-def test_explain_tells_of_a_compacted_log_when_it_is_cleaned(
+def test_explain_prints_when_a_compacted_log_is_cleaned(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     give = ("--config", "cleanup.policy=compact", "--config", "segment.ms=9223372036854775807")
@@ -115,59 +115,59 @@ def test_explain_tells_of_a_compacted_log_when_it_is_cleaned(
     assert run(monkeypatch, directory, *give) == 0
 
     assert capsys.readouterr().out.splitlines()[-5:] == [
-        "dirty from 0 on: 117 of the 117 bytes below 4, 100.0%; more than 50.0% have to be",
-        "cleaned when the cleaner has its next turn",
+        "dirty from offset 0: 117 of the 117 bytes below offset 4, 100.0%; cleaned above 50.0%",
+        "cleaned in the cleaner's next run",
         "a pass now would free 0 bytes",
-        f"segment 0: 117 bytes up to offset 3: {STAYS}; dirty, may be cleaned",
-        f"segment 4: 117 bytes up to offset 7: {STAYS}; dirty, not cleaned: {ACTIVE}",
+        f"segment 0: 117 bytes up to offset 3: {KEPT}; dirty, can be cleaned",
+        f"segment 4: 117 bytes up to offset 7: {KEPT}; dirty, cannot be cleaned: {ACTIVE}",
     ]
 
 
 @pytest.mark.parametrize(
-    ("due_ms", "missing", "words"),
+    ("due_ms", "missing", "text"),
     (
-        (None, 201, "once 201 more bytes are dirty and may be cleaned"),
-        (0, 201, f"at {FIRST}, or once 201 more bytes are dirty and may be "),
+        (None, 201, "once 201 more dirty bytes can be cleaned"),
+        (0, 201, f"at {FIRST}, or once 201 more dirty bytes can be "),
         (0, None, f"at {FIRST}"),
-        (None, None, "never by its ratio"),
+        (None, None, "never by its dirty ratio"),
     ),
 )
-def test_explain_tells_when_a_log_that_is_not_due_will_be(
-    due_ms: int | None, missing: int | None, words: str
+def test_explain_prints_when_a_log_becomes_due(
+    due_ms: int | None, missing: int | None, text: str
 ) -> None:
-    told = replace(OUTLOOK, due_ms=due_ms, missing_bytes=missing)
+    outlook = replace(OUTLOOK, due_ms=due_ms, missing_bytes=missing)
 
-    assert log_explain.lines_of_cleaning(told)[-2].startswith(f"cleaned {words}")
+    assert log_explain.cleaning_lines(outlook)[-2].startswith(f"cleaned {text}")
 
 
 @pytest.mark.parametrize(
-    ("freed", "words"), ((None, "at most 400 bytes: --deep counts them"), (7, "7 bytes"))
+    ("freed", "text"), ((None, "at most 400 bytes; --deep counts them"), (7, "7 bytes"))
 )
-def test_explain_tells_how_much_a_pass_frees(freed: int | None, words: str) -> None:
-    told = replace(OUTLOOK, freed_bytes=freed)
+def test_explain_prints_how_much_a_pass_frees(freed: int | None, text: str) -> None:
+    outlook = replace(OUTLOOK, freed_bytes=freed)
 
-    assert log_explain.lines_of_cleaning(told)[-1] == f"a pass now would free {words}"
+    assert log_explain.cleaning_lines(outlook)[-1] == f"a pass now would free {text}"
 
 
-def test_explain_tells_of_wrong_checkpoints_and_of_undecided_transactions() -> None:
-    told = replace(
-        OUTLOOK, warning="a wrong one", undecided=Undecided(producer_id=7, first_offset=8)
+def test_explain_prints_warnings_and_open_transactions() -> None:
+    outlook = replace(
+        OUTLOOK, warning="a wrong one", undecided=OpenTransaction(producer_id=7, first_offset=8)
     )
 
-    lines = log_explain.lines_of_cleaning(told)
+    lines = log_explain.cleaning_lines(outlook)
 
     assert lines[0] == "a wrong one"
-    assert lines[2] == "producer 7 has not decided what it began at 8"
+    assert lines[2] == "producer 7 has an open transaction since offset 8"
 
 
 @pytest.mark.parametrize(
-    ("outlook", "words"),
+    ("outlook", "text"),
     (
         (SegmentOutlook(base_offset=0, is_clean=True, holds=("active",)), "clean"),
-        (SegmentOutlook(base_offset=0, is_clean=False), "dirty, may be cleaned"),
+        (SegmentOutlook(base_offset=0, is_clean=False), "dirty, can be cleaned"),
         (
             SegmentOutlook(base_offset=0, is_clean=False, holds=("too young",), until_ms=0),
-            f"dirty, not cleaned: too young; not before {FIRST}",
+            f"dirty, cannot be cleaned: too young; not before {FIRST}",
         ),
         (
             SegmentOutlook(
@@ -177,16 +177,16 @@ def test_explain_tells_of_wrong_checkpoints_and_of_undecided_transactions() -> N
                 rolls_after_bytes=5,
                 rolls_after_ms=0,
             ),
-            f"dirty, not cleaned: active; it rolls after 5 more bytes, {LATER}",
+            f"dirty, cannot be cleaned: active; it rolls after 5 more bytes, {LATER}",
         ),
     ),
 )
-def test_explain_tells_what_becomes_of_a_segment(outlook: SegmentOutlook, words: str) -> None:
-    assert log_explain.outlook_of(outlook) == words
+def test_explain_prints_the_outlook_of_a_segment(outlook: SegmentOutlook, text: str) -> None:
+    assert log_explain.outlook_text(outlook) == text
 
 
-@pytest.mark.parametrize(("is_control", "words"), ((True, "marker goes"), (False, "tombstones go")))
-def test_explain_tells_horizons_of_batches(*, is_control: bool, words: str) -> None:
+@pytest.mark.parametrize(("is_control", "text"), ((True, "its marker"), (False, "its tombstones")))
+def test_explain_prints_horizons_of_batches(*, is_control: bool, text: str) -> None:
     horizon = Horizon(
         path="/d/t-0/0.log",
         position=99,
@@ -196,29 +196,29 @@ def test_explain_tells_horizons_of_batches(*, is_control: bool, words: str) -> N
         horizon_ms=0,
     )
 
-    assert log_explain.line_of_horizon(horizon) == (
-        f"offsets 1 to 2: {words} with a pass from {FIRST} on (/d/t-0/0.log, position 99)"
+    assert log_explain.horizon_line(horizon) == (
+        f"offsets 1 to 2: {text} can be deleted from {FIRST} on (/d/t-0/0.log, position 99)"
     )
 
 
-def test_explain_counts_what_is_large_when_it_is_asked_to(
+def test_explain_counts_a_large_log_only_with_deep(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(explain_cleaning, "CHEAP_BYTES", 1)
-    words = []
+    monkeypatch.setattr(cleaning_outlook, "CHEAP_BYTES", 1)
+    text = []
 
     for deep in ((), ("--deep",)):
         run(monkeypatch, directory, "--config", "cleanup.policy=compact", *deep)
-        words.append(capsys.readouterr().out.splitlines()[-3])
+        text.append(capsys.readouterr().out.splitlines()[-3])
 
-    assert words == [
-        "a pass now would free at most 117 bytes: --deep counts them",
+    assert text == [
+        "a pass now would free at most 117 bytes; --deep counts them",
         "a pass now would free 0 bytes",
     ]
 
 
 @pytest.mark.parametrize("is_path", (False, True))
-def test_explain_takes_a_topic_for_its_partitions(
+def test_explain_accepts_a_topic(
     directory: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -19,13 +19,13 @@ def directory(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", "reindex", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
-def test_reindex_makes_the_indexes(
+def test_reindex_writes_the_indexes(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (directory / "leader-epoch-checkpoint").write_text("x")
@@ -34,7 +34,7 @@ def test_reindex_makes_the_indexes(
 
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"{directory}: 1 segments, 2 batches, offsets up to 7"
-    assert second.startswith("note: written anew")
+    assert second.startswith("note: rebuilt")
     assert (directory / "00000000000000000000.index").stat().st_size == 8
 
 

@@ -19,9 +19,9 @@ def source(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", "salvage", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
@@ -35,28 +35,28 @@ def test_salvage_of_a_whole_log_ends_with_0(
     assert capsys.readouterr().out == f"{out}/t-0: offsets 0 to 7, 2 batches, 234 bytes\n"
 
 
-def test_salvage_lists_what_is_lost_and_ends_with_1(
+def test_salvage_lists_lost_offsets_and_ends_with_1(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = source / "00000000000000000000.log"
     path.write_bytes(batch(0) + harmed(batch(4), 61, 62) + b"\1" * 80)
-    beside = source.parent / "replication-offset-checkpoint"
-    beside.write_text("0\n1\nt 0 9\n")
+    checkpoint = source.parent / "replication-offset-checkpoint"
+    checkpoint.write_text("0\n1\nt 0 9\n")
 
     assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        f"lost: offset 4: records that cannot be read ({path}, position 117)",
+        f"lost: offset 4: unreadable records ({path}, position 117)",
         f"lost: offset 8: {lines[2].split(': ', 2)[2]}",
         (
-            "doubtful: offsets 5 to 7: read from a batch whose checksum is wrong "
+            "doubtful: offsets 5 to 7: read from a batch with a wrong checksum "
             f"({path}, position 117)"
         ),
     ]
 
 
-def test_salvage_prints_json_and_takes_a_partitions_name(
+def test_salvage_prints_json_and_accepts_a_partition_name(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     moved = source.rename(source.parent / "broken")
@@ -67,7 +67,7 @@ def test_salvage_prints_json_and_takes_a_partitions_name(
     assert json.loads(capsys.readouterr().out)["path"] == f"{out}/u-3"
 
 
-def test_salvage_without_a_source_is_refused(
+def test_missing_source_is_rejected(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, source.parent / "nothing-0", "--out", source.parent / "out") == 3
@@ -75,7 +75,7 @@ def test_salvage_without_a_source_is_refused(
     assert "give the directory of a partition" in capsys.readouterr().err
 
 
-def test_loss_without_a_known_end_says_so(
+def test_loss_without_a_known_end_is_open(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (source / "00000000000000000000.log").write_bytes(batch(0) + b"\1" * 80)
@@ -86,7 +86,7 @@ def test_loss_without_a_known_end_says_so(
 
 
 @pytest.mark.parametrize("name", ("x", "x-99999999999", "x-01", "ü-0"))
-def test_salvage_refuses_a_name_that_no_partition_has(
+def test_salvage_rejects_an_invalid_partition_name(
     name: str, source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, source, "--out", source.parent / "out", "--partition", name) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cordwood import cli
-from cordwood.records.kernels.sweep import KernelSweeper
+from cordwood.records.kernels.batch_checks import KernelBatchChecker
 from tests.unit.storage.log_samples import batch
 from tests.unit.storage.segment_samples import v2
 
@@ -16,7 +16,7 @@ LOG = f"{0:020}.log"
 @pytest.fixture
 def partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cordwood.records.kernels.sweeper", KernelSweeper)
+    monkeypatch.setattr("cordwood.records.kernels.batch_checker", KernelBatchChecker)
     folder = tmp_path / "t-0"
     folder.mkdir()
     (folder / LOG).write_bytes(v2(0, 3) + v2(4))
@@ -25,9 +25,9 @@ def partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr("sys.argv", ["cordwood", "log", *arguments])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
-    code = left.value.code
+    code = exited.value.code
     return code if isinstance(code, int) else 0
 
 
@@ -51,7 +51,7 @@ def test_verify_ends_with_1_where_something_is_wrong(
 
 
 @pytest.mark.parametrize(("policy", "code"), (("delete", 1), ("compact", 0), ("keep", 2)))
-def test_verify_judges_missing_offsets_by_the_policy_that_is_given(
+def test_verify_checks_missing_offsets_by_the_given_policy(
     partition: Path, monkeypatch: pytest.MonkeyPatch, *, policy: str, code: int
 ) -> None:
     (partition / LOG).write_bytes(bytes(batch(1)) + bytes(batch(1, at=5)))
@@ -60,7 +60,7 @@ def test_verify_judges_missing_offsets_by_the_policy_that_is_given(
     assert run(monkeypatch, "verify", "t-0", "--config", f"cleanup.policy={policy}") == code
 
 
-def test_verify_of_nothing_says_so(
+def test_verify_of_nothing_is_an_error(
     partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "verify", "missing") == 3

@@ -1,12 +1,12 @@
-"""The list of commands has all of them, and each can be run from there."""
+"""The typer application lists every command, and can run each."""
 
 import pytest
 
-from cordwood.cli import serving
+from cordwood.cli import serve_run
 from cordwood.cli.program import app
 
 
-def test_list_has_serve_among_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_contains_serve(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         app(["--help"])
 
@@ -14,11 +14,11 @@ def test_list_has_serve_among_the_others(capsys: pytest.CaptureFixture[str]) -> 
     assert all(each in listed for each in ("serve", "topics", "compact", "doctor"))
 
 
-def test_program_serves_as_the_command_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[object] = []
-    monkeypatch.setattr(serving, "serve", lambda *said: heard.extend(said))
+def test_application_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(serve_run, "serve", lambda *args: calls.extend(args))
 
     with pytest.raises(SystemExit):
         app(["serve", "--set", "log.dirs=x", "a.properties"])
 
-    assert heard == ["a.properties", ["log.dirs=x"]]
+    assert calls == ["a.properties", ["log.dirs=x"]]

@@ -1,15 +1,15 @@
-"""Progress is shown where words go to a terminal."""
+"""Progress is shown if the standard error is a terminal."""
 
 import io
 import sys
 
 import pytest
 
-from cordwood.cli.progress import Bar, progress
+from cordwood.cli.progress import ByteProgress, show_progress
 
 
 class Terminal(io.StringIO):
-    """What somebody looks at."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -20,11 +20,11 @@ def shown(
     stream: io.StringIO,
     *,
     total: int | None = 100,
-    **asked: bool,
+    **options: bool,
 ) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress(total, **asked) as tell:
-        tell(50)
+    with show_progress(total, **options) as advance:
+        advance(50)
     return stream.getvalue()
 
 
@@ -32,17 +32,17 @@ def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "reading" in shown(monkeypatch, Terminal())
 
 
-def test_progress_is_not_shown_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_not_shown_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, io.StringIO()) == ""
 
 
-def test_progress_is_not_shown_among_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_not_shown_if_lines_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, Terminal(), is_shown=False) == ""
 
 
-def test_bar_goes_by_what_is_expected_by_now() -> None:
+def test_expected_total_may_change() -> None:
     shown = list[tuple[int, int | None]]()
-    bar = Bar(None, lambda *seen: shown.append(seen))
+    bar = ByteProgress(None, lambda *seen: shown.append(seen))
 
     bar(10)
     for more in (100, -20):

@@ -1,4 +1,4 @@
-"""The command's options become settings, the plain ones stronger than `--set`."""
+"""Options of `cordwood serve` become settings; named options override `--set`."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cordwood import cli
-from cordwood.cli import serving
+from cordwood.cli import serve_run
 
 LIGHT = """
 import sys
@@ -14,23 +14,23 @@ from cordwood.cli import main
 sys.argv = ["cordwood", "serve", "--listen", "nowhere"]
 try:
     main()
-except SystemExit as left:
-    print(left.code, [name for name in ("typer", "pydantic") if name in sys.modules])
+except SystemExit as exited:
+    print(exited.code, [name for name in ("typer", "pydantic") if name in sys.modules])
 """
 
 
-def test_serve_hands_on_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[object] = []
-    monkeypatch.setattr(serving, "serve", lambda *said: heard.extend(said))
+def test_serve_passes_its_arguments_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(serve_run, "serve", lambda *args: calls.extend(args))
     arguments = ["a.properties", "--set", "log.dirs=x", "--data", "/d", "--listen", "h:1"]
     monkeypatch.setattr("sys.argv", ["cordwood", "serve", *arguments])
 
     cli.main()
 
-    assert heard == ["a.properties", ["log.dirs=x", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
+    assert calls == ["a.properties", ["log.dirs=x", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
 
 
-def test_serve_does_without_what_the_other_commands_are_read_by() -> None:
+def test_serve_does_not_import_typer() -> None:
     done = subprocess.run(
         (sys.executable, "-c", LIGHT), capture_output=True, text=True, check=True, timeout=30
     )
@@ -39,24 +39,24 @@ def test_serve_does_without_what_the_other_commands_are_read_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "text"),
     (
         (("--help",), 0, "Example: cordwood serve --data logs"),
         (("--lis", "h:1"), 2, "unrecognized arguments: --lis"),
     ),
 )
-def test_serve_tells_how_it_is_used(
+def test_serve_prints_its_usage(
     arguments: tuple[str, ...],
     code: int,
-    words: str,
+    text: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("sys.argv", ["cordwood", "serve", *arguments])
 
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main()
 
-    said = capsys.readouterr()
-    assert left.value.code == code
-    assert words in (said.err if code else said.out)
+    result = capsys.readouterr()
+    assert exited.value.code == code
+    assert text in (result.err if code else result.out)

@@ -1,4 +1,4 @@
-"""What the tests of the clients share with those of the broker."""
+"""Fixtures that the tests of the clients share with those of the broker."""
 
 from tests.unit.broker.conftest import identity
 

@@ -1,5 +1,6 @@
-"""A broker for tests: it leads every partition, keeps what it is given in memory, and answers by a
-script where a test wants something else. Whatever it was asked is in `asked`.
+"""Fake broker for tests: it leads every partition and keeps appended batches in memory.
+
+A test may script its responses. All requests are recorded in `asked`.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from cordwood.client.loop_thread import LoopThread
 from cordwood.core.binary import Buffer
-from cordwood.core.ids import Uuid
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.apis import API_VERSIONS, APIS, Api, api_of
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.header import ResponseHeader, append_response_header, read_request_header
@@ -53,7 +54,7 @@ from cordwood.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from cordwood.protocol.schema import Request, Response
-from cordwood.records.batch import RecordBatch
+from cordwood.records.record_batch import RecordBatch
 
 Q = TypeVar("Q", bound=Request)
 T = TypeVar("T")
@@ -63,8 +64,8 @@ NODE = 1
 UNKNOWN_TOPIC = 3
 
 
-class Hangup(Exception):  # noqa: N818 - no error: what a script raises to end the connection
-    """The connection ends without an answer."""
+class Hangup(Exception):  # noqa: N818 - a signal of a script, not an error
+    """Raised by a script to close the connection without a response."""
 
 
 def topic_id(name: str) -> Uuid:
@@ -72,9 +73,9 @@ def topic_id(name: str) -> Uuid:
 
 
 def partition_answer(index: int = 0, *, error_code: int = 0, **more: object) -> Response:
-    """What the leader of one partition of topic t says of a batch."""
-    told = PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, **more)  # type: ignore[arg-type]  # by name
-    topic = TopicProduceResponse(name="t", topic_id=topic_id("t"), partitions=[told])
+    """Return a produce response of the leader of one partition of topic t."""
+    response = PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, **more)  # type: ignore[arg-type]  # by name
+    topic = TopicProduceResponse(name="t", topic_id=topic_id("t"), partitions=[response])
     return ProduceResponse(responses=[topic])
 
 
@@ -93,14 +94,14 @@ class FakeBroker:
         self._connections: set[asyncio.Task[None]] = set()
 
     def script(self, kind: type[Q], *answers: Callable[[Q], Response | None]) -> None:
-        """Answer the next requests of a kind so."""
+        """Answer the next requests of a class with these functions."""
         self._scripts[kind].extend(cast("tuple[Answer, ...]", answers))
 
     def requests(self, kind: type[Q]) -> list[Q]:
         return [each for each in self.asked if isinstance(each, kind)]
 
     def append(self, topic: str, data: bytes | bytearray, partition: int = 0) -> int:
-        """Put a batch at the end of a log and return its first offset."""
+        """Append a batch to a log and return its first offset."""
         end = self.ends[topic, partition]
         batch = RecordBatch(bytearray(data))
         batch.set_base_offset(end)
@@ -130,8 +131,8 @@ class FakeBroker:
         if made is None:
             return None
         out = bytearray()
-        told = ResponseHeader(correlation_id=header.correlation_id)
-        append_response_header(out, told, api=api, version=version)
+        response = ResponseHeader(correlation_id=header.correlation_id)
+        append_response_header(out, response, api=api, version=version)
         return bytes(out) + joined(encode(made, _version_of(made, api, version)))
 
     async def _made(self, request: Request) -> Response | None:
@@ -182,9 +183,9 @@ class FakeBroker:
         responses = []
         for topic in request.topics:
             name = self._name(topic.name, topic.topic_id)
-            told = [self._produce(name, each) for each in topic.partitions]
+            response = [self._produce(name, each) for each in topic.partitions]
             responses.append(
-                TopicProduceResponse(name=name, topic_id=topic.topic_id, partitions=told)
+                TopicProduceResponse(name=name, topic_id=topic.topic_id, partitions=response)
             )
         return ProduceResponse(responses=responses) if request.acks else None
 
@@ -196,7 +197,7 @@ class FakeBroker:
         return PartitionProduceResponse(index=data.index, error_code=0, base_offset=offset)
 
     def _follows(self, batch: RecordBatch, partition: tuple[str, int]) -> bool:
-        """Whether a batch is the next one of its producer, as a leader checks it."""
+        """Return whether a batch is the next one of its producer, as a leader checks it."""
         key = (*partition, batch.producer_id, batch.producer_epoch)
         if batch.has_producer_id and batch.base_sequence != self._sequences[key]:
             return False
@@ -207,9 +208,9 @@ class FakeBroker:
         topics = []
         for topic in request.topics:
             name = self._name(topic.topic, topic.topic_id)
-            told = [self._read(name, each) for each in topic.partitions]
+            response = [self._read(name, each) for each in topic.partitions]
             topics.append(
-                FetchableTopicResponse(topic=name, topic_id=topic.topic_id, partitions=told)
+                FetchableTopicResponse(topic=name, topic_id=topic.topic_id, partitions=response)
             )
         if not any(each.records for topic in topics for each in topic.partitions):
             loop = asyncio.get_running_loop()
@@ -254,7 +255,7 @@ class FakeBroker:
 
 
 def versions(**only: tuple[int, int]) -> ApiVersionsResponse:
-    """What a broker says of its versions: all of ours, or only those named, by API."""
+    """Return an ApiVersions response: all of our versions, or other ones for the named APIs."""
     ranges = {api.name: (api.first, api.last) for api in APIS.values()} | only
     return ApiVersionsResponse(
         error_code=0,
@@ -267,14 +268,14 @@ def versions(**only: tuple[int, int]) -> ApiVersionsResponse:
 
 
 def _version_of(made: Response, api: Api, version: int) -> int:
-    """A refusal of a version is said in version 0."""
+    """Return the version of a response: 0 for a rejected ApiVersions request."""
     is_refusal = api is API_VERSIONS and getattr(made, "error_code", 0) == 35
     return 0 if is_refusal else version
 
 
 @asynccontextmanager
 async def broker(**topics: int) -> AsyncIterator[FakeBroker]:
-    """A broker with topics of so many partitions; nothing of it is left afterwards."""
+    """Yield a broker with topics of these partition counts; clean up afterwards."""
     fake = FakeBroker(topics)
     server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
@@ -285,7 +286,7 @@ async def broker(**topics: int) -> AsyncIterator[FakeBroker]:
 
 
 async def _until_quiet() -> None:
-    """Let connections see that their peers have gone."""
+    """Let connections detect that their peers are closed."""
     loop = asyncio.get_running_loop()
     while len(asyncio.all_tasks()) > 1:
         turn = loop.create_future()
@@ -294,13 +295,13 @@ async def _until_quiet() -> None:
 
 
 def run(scene: Coroutine[object, object, T]) -> T:
-    """Run a scene on a loop of its own."""
+    """Run a coroutine on its own loop."""
     return asyncio.run(scene)
 
 
 @contextmanager
 def served(**topics: int) -> Iterator[FakeBroker]:
-    """A broker on a thread of its own."""
+    """Yield a broker on its own thread."""
     thread = LoopThread("broker")
     serving = broker(**topics)
     try:
@@ -311,7 +312,7 @@ def served(**topics: int) -> Iterator[FakeBroker]:
 
 
 async def _closed(serving: object) -> None:
-    await serving.__aexit__(None, None, None)  # type: ignore[attr-defined]  # a context
+    await serving.__aexit__(None, None, None)  # type: ignore[attr-defined]  # a context manager
 
 
 async def _nothing() -> None:

@@ -1,14 +1,14 @@
-"""What the tests of the clients share."""
+"""Helpers of the client tests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cordwood.client.consumer import Consumer
-from cordwood.client.machine import this_machine
-from cordwood.client.router import Router
+from cordwood.client.consumer.consumer import Consumer
+from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.network.runtime import system_runtime
 from cordwood.client.settings import ClientOptions, ClientSettings
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.control_records import EndTransaction, control_batch
 from tests.unit.client.fake_broker import FakeBroker
 
 T0 = ("t", 0)
@@ -16,13 +16,13 @@ LONG_MS = 60_000
 
 
 @asynccontextmanager
-async def routed(*servers: str, **options: int) -> AsyncIterator[Router]:
+async def routed(*servers: str, **options: int) -> AsyncIterator[NetworkClient]:
     given: ClientOptions = {"bootstrap_servers": servers, "retry_backoff_ms": 1, **options}  # type: ignore[typeddict-item]  # by name
-    router = Router(ClientSettings(**given), this_machine(), None)
+    client = NetworkClient(ClientSettings(**given), system_runtime(), None)
     try:
-        yield router
+        yield client
     finally:
-        await router.close()
+        await client.close()
 
 
 def batch(*values: bytes) -> bytes:
@@ -50,7 +50,7 @@ def marker(offset: int, producer_id: int, *, is_commit: bool) -> bytes:
 
 
 def consumer(fake: FakeBroker, **options: object) -> Consumer[bytes, bytes]:
-    """A consumer of topic t's first partition."""
+    """Return a consumer of topic t's first partition."""
     quick = {"fetch_max_wait_ms": 5, "auto_offset_reset": "earliest", "retry_backoff_ms": 1}
     made: Consumer[bytes, bytes] = Consumer(fake.address, **{**quick, **options})  # type: ignore[arg-type]  # by name
     made.assign([T0])

@@ -1,4 +1,4 @@
-"""What threads see of the clients."""
+"""The blocking clients on threads."""
 
 import gc
 import subprocess
@@ -9,9 +9,9 @@ from itertools import islice
 import pytest
 
 import cordwood
-from cordwood.client.fate import DeliveryReport
+from cordwood.client.producer.batch_result import DeliveryReport
 from cordwood.core.errors import InvalidRequestError, SettingError
-from cordwood.records.batch import RecordBatch
+from cordwood.records.record_batch import RecordBatch
 from tests.unit.client.fake_broker import served
 from tests.unit.records.encode_samples import encoded
 
@@ -108,7 +108,7 @@ def test_admin_lists_topics() -> None:
         assert len(admin.describe_topics(["u"])[0].partitions) == 2
 
 
-def test_closed_client_leaves_no_thread_and_says_that_it_is_closed() -> None:
+def test_closed_client_leaves_no_thread_and_raises() -> None:
     with served(t=1) as fake:
         producer = cordwood.Producer(fake.address, client_id="leaver")
         producer.close()
@@ -126,7 +126,7 @@ def test_client_that_cannot_start_leaves_no_thread() -> None:
     assert "cordwood-stillborn" not in threads()
 
 
-def test_client_that_nobody_holds_ends_by_itself() -> None:
+def test_unreferenced_client_is_closed() -> None:
     with served(t=1) as fake:
         cordwood.Admin(fake.address, client_id="lost")
         gc.collect()

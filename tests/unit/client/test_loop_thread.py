@@ -1,4 +1,4 @@
-"""A loop in a thread of its own ends as it should."""
+"""Ends of a loop thread."""
 
 import asyncio
 import threading
@@ -24,7 +24,8 @@ async def _name() -> str:
 def test_work_is_done_on_the_loops_thread() -> None:
     thread = LoopThread("mine")
 
-    assert (thread.run(_seven()), thread.run(_name())) == (7, "mine")
+    assert thread.run(_seven()) == 7
+    assert thread.run(_name()) == "mine"
     assert thread.call(lambda: 8) == 8
     thread.end(_nothing)
 

@@ -1,4 +1,4 @@
-"""Values become bytes, and bytes values."""
+"""Serializers and deserializers."""
 
 from typing import cast
 
@@ -35,4 +35,5 @@ def test_json_goes_there_and_back() -> None:
 
 
 def test_text_and_bytes_are_read_as_they_are() -> None:
-    assert (text(b"\xc3\xa4"), as_is(b"\xff")) == ("ä", b"\xff")
+    assert text(b"\xc3\xa4") == "ä"
+    assert as_is(b"\xff") == b"\xff"

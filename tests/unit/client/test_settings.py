@@ -1,4 +1,4 @@
-"""An option and Kafka's name for it are one setting."""
+"""Client settings: keyword options and Kafka's names."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -33,16 +33,16 @@ def test_options_repeat_the_settings(settings: type[ClientSettings], options: ty
 
 
 @pytest.mark.parametrize(
-    ("misspelt", "told"),
+    ("misspelt", "response"),
     (
         ("linger", r"'linger'; did you mean linger_ms\?$"),
         ("serializer", r"'serializer'; did you mean serializers\?$"),
         ("xyz", "'xyz'$"),
     ),
 )
-def test_keyword_that_is_none_is_refused_with_the_nearest(misspelt: str, told: str) -> None:
-    with pytest.raises(TypeError, match=told):
-        settings_of(ProducerSettings, {misspelt: 1}, beside=("serializers",))
+def test_keyword_that_is_none_is_refused_with_the_nearest(misspelt: str, response: str) -> None:
+    with pytest.raises(TypeError, match=response):
+        settings_of(ProducerSettings, {misspelt: 1}, other_options=("serializers",))
 
 
 def test_kafkas_names_give_the_same_settings() -> None:
@@ -56,9 +56,9 @@ def test_kafkas_names_give_the_same_settings() -> None:
 
 
 def test_options_of_one_kind_are_left_out_for_another() -> None:
-    told = {"bootstrap.servers": "a:1", "request.timeout.ms": "5"}
+    response = {"bootstrap.servers": "a:1", "request.timeout.ms": "5"}
 
-    assert shared_options({**told, "acks": "all", "fetch.min.bytes": "7"}) == told
+    assert shared_options({**response, "acks": "all", "fetch.min.bytes": "7"}) == response
 
 
 def test_unknown_name_is_refused_with_the_nearest() -> None:

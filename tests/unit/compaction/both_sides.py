@@ -1,44 +1,41 @@
-"""A partition's directory in the middle of a pass, written by hand: segments before and after."""
+"""A handwritten partition directory in the middle of a pass: the segments before and after it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.engine import Counts
-from cordwood.compaction.job import CleanedGroup, CleanedSegment, Cleaning
-from cordwood.compaction.kernels.kernel_judge import KernelJudge
-from cordwood.compaction.plan import CleaningPlan, SourceSegment
-from cordwood.compaction.verify import Verified, verify, verify_alone
-from cordwood.compaction.verify_keys import Scope
-from cordwood.compaction.verify_reading import Reading
-from cordwood.compaction.verify_records import plain_judge
+from cordwood.compaction.certificate import Certificate, PassCounts
+from cordwood.compaction.cleaning_job import CleanedGroup, CleanedSegment, CleaningResult
+from cordwood.compaction.kernels.kernel_record_verifier import KernelRecordVerifier
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
+from cordwood.compaction.proof.batch_reader import ReadOptions
+from cordwood.compaction.proof.key_checks import KeyScope
+from cordwood.compaction.proof.record_checks import plain_record_verifier
+from cordwood.compaction.proof.verifier import VerificationResult, verify, verify_alone
 from cordwood.core.types import Offset, TimestampMs
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.header import BatchHeader
-from cordwood.storage import names
-from cordwood.storage.index import (
-    ABORTED_ENTRY_SIZE,
-    OFFSET_ENTRY_SIZE,
-    TIME_ENTRY_SIZE,
-    AbortedEntry,
-    HeldEntries,
-    OffsetIndex,
-    TimeIndex,
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_header import BatchHeader
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files import file_names
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.files.file_names import CLEANED, LOG, segment_name
+from cordwood.storage.files.header_scan import headers
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.segment.index_builder import IndexBuilder
+from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeIndex
+from cordwood.storage.segment.transaction_index import (
+    ABORTED_TXN_SIZE,
+    AbortedTxn,
     TransactionIndex,
 )
-from cordwood.storage.index_growth import IndexGrowth
-from cordwood.storage.log_config import LogConfig
-from cordwood.storage.names import CLEANED, LOG, segment_name
-from cordwood.storage.scan import headers
-from cordwood.storage.source import DirectorySource
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.compaction.compaction_samples import NOW, PARTITION, RETENTION
 
 DIRECTORY: Final = "/t-0"
 MODIFIED: Final = 500
-ALL_KEYS: Final = Scope()
+ALL_KEYS: Final = KeyScope()
 #: Batches by the base offset of the segment that holds them.
 Segments = Mapping[int, Sequence[bytes]]
 
@@ -46,7 +43,7 @@ _CERTIFICATE: Final = "the certificate's"
 
 
 class BothSides:
-    """The files, and the plan; what tests change in them is seen by `verified`."""
+    """The files and the plan; `verified` reads them as a test has changed them."""
 
     def __init__(
         self,
@@ -54,7 +51,7 @@ class BothSides:
         after: Segments,
         *,
         end: int,
-        aborted: Sequence[AbortedEntry] = (),
+        aborted: Sequence[AbortedTxn] = (),
         groups: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.files = MemoryFiles()
@@ -96,35 +93,35 @@ class BothSides:
         batches: Sequence[bytes],
         *,
         suffix: str = "",
-        aborted: Iterable[AbortedEntry] = (),
+        aborted: Iterable[AbortedTxn] = (),
     ) -> None:
-        """Write a segment with its indexes, in place of one that is there."""
+        """Write a segment with its indexes, and replace an existing one."""
         data = b"".join(batches)
         found = list(headers(lambda length, at: data[at : at + length], 0, len(data)))
         offsets, times = indexes_of(base, found)
         lasts = {header.last_offset for header in found}
         entries = b"".join(
-            TransactionIndex(base, HeldEntries(b"", ABORTED_ENTRY_SIZE)).encode(entry)
+            TransactionIndex(base, InMemoryEntries(b"", ABORTED_TXN_SIZE)).encode(entry)
             for entry in aborted
             if entry.last_offset in lasts
         )
         contents = {
             LOG: data,
-            names.INDEX: offsets,
-            names.TIME_INDEX: times,
-            names.TXN_INDEX: entries,
+            file_names.INDEX: offsets,
+            file_names.TIME_INDEX: times,
+            file_names.TXN_INDEX: entries,
         }
         for extension, content in contents.items():
             self.put(base, extension, content, suffix=suffix)
 
     def write_log(self, base: int, batches: Sequence[bytes]) -> None:
-        """Write what no index could be made for."""
-        for extension in (names.INDEX, names.TIME_INDEX):
+        """Write a log file without indexes, for data that cannot be indexed."""
+        for extension in (file_names.INDEX, file_names.TIME_INDEX):
             self.put(base, extension, b"")
         self.put(base, LOG, b"".join(batches))
 
     def put(self, base: int, extension: str, content: bytes, *, suffix: str = CLEANED) -> None:
-        """Write a file in place of one that is there."""
+        """Write a file, and replace an existing one."""
         name = segment_name(Offset(base), extension, suffix=suffix)
         if name in self.files.list(DIRECTORY):
             self.files.remove(f"{DIRECTORY}/{name}")
@@ -132,14 +129,14 @@ class BothSides:
         self.files.set_modified(f"{DIRECTORY}/{name}", TimestampMs(MODIFIED))
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         return self.reading_of(64)
 
-    def reading_of(self, io_bytes: int) -> Reading:
-        return Reading(DirectorySource(self.files, DIRECTORY), io_bytes, lambda _: None)
+    def reading_of(self, io_bytes: int) -> ReadOptions:
+        return ReadOptions(DirectorySource(self.files, DIRECTORY), io_bytes, lambda _: None)
 
-    def cleaning(self) -> Cleaning:
-        """Return what a runner would say of the files."""
+    def cleaning(self) -> CleaningResult:
+        """Return the result that a runner would report of the files."""
         bases = [segment.base_offset for group in self.plan.groups for segment in group[:1]]
         groups = []
         for number, group in enumerate(self.plan.groups):
@@ -154,15 +151,15 @@ class BothSides:
                     ),
                 )
             )
-        return Cleaning(tuple(groups), self.plan.end, certificate())
+        return CleaningResult(tuple(groups), self.plan.end, certificate())
 
     def verified(
         self,
         *,
-        scope: Scope = ALL_KEYS,
+        scope: KeyScope = ALL_KEYS,
         memory_bytes: int = 1 << 20,
-        cleaning: Cleaning | None = None,
-    ) -> Verified:
+        cleaning: CleaningResult | None = None,
+    ) -> VerificationResult:
         return verify(
             self.reading,
             cleaning or self.cleaning(),
@@ -172,7 +169,7 @@ class BothSides:
         )
 
     def verified_alone(self) -> list[str]:
-        """Return what is wrong with the segments before the pass, by themselves."""
+        """Return the violations of the segments before the pass, verified alone."""
         plain, by_kernels = (
             verify_alone(
                 self.reading_of(io_bytes),
@@ -181,32 +178,32 @@ class BothSides:
                 memory_bytes=1 << 20,
                 judges=judges,
             )
-            for io_bytes, judges in ((64, plain_judge), (1 << 16, KernelJudge))
+            for io_bytes, judges in ((64, plain_record_verifier), (1 << 16, KernelRecordVerifier))
         )
         assert plain == by_kernels
         return [violation.what for violation in plain.violations]
 
-    def wrongs(self, *, scope: Scope = ALL_KEYS, memory_bytes: int = 1 << 20) -> list[str]:
-        """Return what is wrong, in words; the certificate, which is of nothing, aside."""
+    def wrongs(self, *, scope: KeyScope = ALL_KEYS, memory_bytes: int = 1 << 20) -> list[str]:
+        """Return the violations as text, except for those of the empty certificate."""
         found = self.verified(scope=scope, memory_bytes=memory_bytes)
         words = [violation.what for violation in found.violations]
         assert words == self._wrongs_by_kernels(scope, memory_bytes)
         return [each for each in words if not each.startswith(_CERTIFICATE)]
 
-    def _wrongs_by_kernels(self, scope: Scope, memory_bytes: int) -> list[str]:
-        """Return the same as the kernels say, who see many batches at a time."""
+    def _wrongs_by_kernels(self, scope: KeyScope, memory_bytes: int) -> list[str]:
+        """Return the violations that the kernels find; they process many batches at a time."""
         found = verify(
             self.reading_of(1 << 16),
             self.cleaning(),
             plan=self.plan,
             scope=scope,
             memory_bytes=memory_bytes,
-            judges=KernelJudge,
+            judges=KernelRecordVerifier,
         )
         return [violation.what for violation in found.violations]
 
 
-def certificate(counts: Counts | None = None) -> Certificate:
+def certificate(counts: PassCounts | None = None) -> Certificate:
     return Certificate(
         partition=str(PARTITION),
         first_dirty=0,
@@ -216,19 +213,19 @@ def certificate(counts: Counts | None = None) -> Certificate:
         segments_after=0,
         keys=0,
         ranges=0,
-        counts=counts or Counts(),
+        counts=counts or PassCounts(),
     )
 
 
 def indexes_of(base: int, found: Iterable[BatchHeader]) -> tuple[bytes, bytes]:
-    growth = IndexGrowth(
-        OffsetIndex(base, HeldEntries(b"", OFFSET_ENTRY_SIZE)),
-        TimeIndex(base, HeldEntries(b"", TIME_ENTRY_SIZE)),
+    growth = IndexBuilder(
+        OffsetIndex(base, InMemoryEntries(b"", OFFSET_ENTRY_SIZE)),
+        TimeIndex(base, InMemoryEntries(b"", TIME_ENTRY_SIZE)),
         interval_bytes=0,
     )
     for header in found:
         growth.add(header, header.position)
-    times = TimeIndex(base, HeldEntries(bytes(growth.time_bytes), TIME_ENTRY_SIZE))
+    times = TimeIndex(base, InMemoryEntries(bytes(growth.time_bytes), TIME_ENTRY_SIZE))
     forced = times.encode(*growth.latest)
     return bytes(growth.offset_bytes), bytes(growth.time_bytes) + (forced or b"")
 

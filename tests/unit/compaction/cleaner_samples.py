@@ -1,35 +1,34 @@
-"""A cleaner over logs in memory, whose passes leave of each group its last batch."""
+"""A cleaner over logs in memory; its passes retain only the last batch of each group."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.choosing import assess
-from cordwood.compaction.cleaner import Cleaned, CleanerTools, LogCleaner
-from cordwood.compaction.cleaner_settings import CleanerSettings
-from cordwood.compaction.engine import Counts
-from cordwood.compaction.job import (
+from cordwood.compaction.certificate import Certificate, PassCounts
+from cordwood.compaction.cleaner_config import CleanerConfig
+from cordwood.compaction.cleaning_failures import CleaningFailure
+from cordwood.compaction.cleaning_job import (
     CleanedGroup,
     CleanedSegment,
-    Cleaning,
     CleaningJob,
+    CleaningResult,
     CleaningStoppedError,
     PassControl,
 )
-from cordwood.compaction.log_facts import facts_of, plan_of
-from cordwood.compaction.plan import SourceSegment
-from cordwood.compaction.setbacks import Setback
+from cordwood.compaction.log_cleaner import CompletedPass, LogCleaner
+from cordwood.compaction.plan.candidates import assess
+from cordwood.compaction.plan.cleaning_plan import SourceSegment
+from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
 from cordwood.core.ports import Worker
 from cordwood.core.types import TopicPartition
-from cordwood.storage.log import Log
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
-from cordwood.storage.stock import ManagerSettings
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.worker import InlineWorker
+from cordwood.storage.manager.log_manager import ManagerSettings
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.cleaned_samples import write_cleaned
 from tests.unit.storage.log_samples import filled, headers_of
-from tests.unit.storage.manager_samples import HeldWorker, House, made, partition
+from tests.unit.storage.manager_samples import HeldWorker, LogManagerHarness, create_logs, partition
 
 COMPACTED = LogConfig(
     cleanup_policy=frozenset({COMPACT}), segment_index_bytes=1200, index_interval_bytes=0
@@ -38,7 +37,7 @@ BACKOFF_MS = 15_000
 
 
 class LastBatches:
-    """A runner that makes a pass where it is called; `jobs` are those that it was given."""
+    """A runner in the caller's thread; `jobs` are the jobs that it has run."""
 
     def __init__(self, files: MemoryFiles) -> None:
         self.files = files
@@ -48,7 +47,7 @@ class LastBatches:
         self.bytes_per_second = 0.0
         self.is_closed = False
 
-    def run(self, job: CleaningJob, control: PassControl) -> Cleaning:
+    def run(self, job: CleaningJob, control: PassControl) -> CleaningResult:
         self.jobs.append(job)
         groups = tuple(self._cleaned(job, group) for group in job.plan.groups)
         control.on_bytes(1)
@@ -57,8 +56,8 @@ class LastBatches:
         if self.errors:
             raise self.errors.pop(0)
         if control.is_stopped():
-            raise CleaningStoppedError("it was told to stop")
-        return Cleaning(groups, job.plan.end, certificate_of(job))
+            raise CleaningStoppedError("the control has stopped it")
+        return CleaningResult(groups, job.plan.end, certificate_of(job))
 
     def _cleaned(self, job: CleaningJob, group: tuple[SourceSegment, ...]) -> CleanedGroup:
         base = group[0].base_offset
@@ -91,36 +90,37 @@ def certificate_of(job: CleaningJob) -> Certificate:
         segments_after=len(plan.groups),
         keys=1,
         ranges=1,
-        counts=Counts(bytes_read=300, bytes_kept=100),
+        counts=PassCounts(bytes_read=300, bytes_kept=100),
     )
 
 
-class Home:
-    """A house with a cleaner, and what that has told."""
+class CleanerHarness:
+    """A log manager with a cleaner, and the reports of the cleaner."""
 
     def __init__(
         self,
         *,
         worker: Worker | None = None,
         config: LogConfig = COMPACTED,
-        settings: CleanerSettings = CleanerSettings(),  # noqa: B008 - a value that cannot change
+        settings: CleanerConfig = CleanerConfig(),  # noqa: B008 - an immutable value
     ) -> None:
-        self.house = House("/a", config=config)
+        self.house = LogManagerHarness("/a", config=config)
         self.manager = self.house.load()
         self.runner = LastBatches(self.house.files)
-        self.cleaned = list[Cleaned]()
-        self.failed = list[tuple[TopicPartition, Setback]]()
-        tools = CleanerTools(
+        self.cleaned = list[CompletedPass]()
+        self.failed = list[tuple[TopicPartition, CleaningFailure]]()
+        self.cleaner = LogCleaner(
+            self.manager,
+            settings,
             runner=self.runner,
             worker=worker or InlineWorker(),
-            cleaned=self.cleaned.append,
-            failed=lambda where, setback: self.failed.append((where, setback)),
+            on_completed=self.cleaned.append,
+            on_failed=lambda where, failure: self.failed.append((where, failure)),
         )
-        self.cleaner = LogCleaner(self.manager, tools, settings)
 
     def log(self, number: int = 0, *, segments: int = 3) -> Log:
-        """Return a log of so many closed segments of two batches each, and an active one."""
-        log = made(self.manager, number)[0]
+        """Return a log of closed segments with two batches each, and an active one."""
+        log = create_logs(self.manager, number)[0]
         for _ in range(segments):
             filled(log, 2).roll()
         return filled(log, 1)
@@ -129,21 +129,21 @@ class Home:
         self.house.clock.advance(ms=ms)
 
     def configure(self, **changes: object) -> None:
-        """Let the topic live by other settings."""
-        config = replace(self.house.config, **changes)  # type: ignore[arg-type]  # by the test's word
-        self.manager.adopt(ManagerSettings(config_for=lambda _: config))
+        """Apply other settings to the topic."""
+        config = replace(self.house.config, **changes)  # type: ignore[arg-type]  # names from the test
+        self.manager.settings = ManagerSettings(config_for=lambda _: config)
         for log in self.manager.logs_of(partition().topic):
-            self.manager.renew(log)
+            self.manager.reconfigure(log)
 
 
-def held() -> tuple[Home, HeldWorker]:
-    """Return a home whose passes wait to be told to go on."""
+def held() -> tuple[CleanerHarness, HeldWorker]:
+    """Return a harness whose passes wait until the test releases them."""
     worker = HeldWorker()
-    return Home(worker=worker), worker
+    return CleanerHarness(worker=worker), worker
 
 
 class Control:
-    """Lets a pass run, until it is to stop."""
+    """A control that lets a pass run until `stop` is set."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
@@ -152,16 +152,16 @@ class Control:
         return self.stop.is_set()
 
     def expect(self, count: int) -> None:
-        """Nothing is counted here."""
+        """Ignore the bytes."""
 
     def on_bytes(self, count: int) -> None:
-        """Nothing is counted here."""
+        """Ignore the bytes."""
 
 
-def job_of(home: Home) -> CleaningJob:
+def job_of(harness: CleanerHarness) -> CleaningJob:
     """Return a pass over a log of three closed segments."""
-    log, now_ms = home.log(), home.house.clock.now_ms()
-    plan = plan_of(log, assess(facts_of(log, checkpoint=None), now_ms), now_ms=now_ms)
+    log, now_ms = harness.log(), harness.house.clock.now_ms()
+    plan = plan_log(log, assess(read_log_facts(log, checkpoint=None), now_ms), now_ms=now_ms)
     assert plan is not None
     return CleaningJob(
         directory=log.directory, plan=plan, memory_bytes=1 << 20, io_buffer_bytes=1 << 16

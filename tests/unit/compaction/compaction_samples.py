@@ -1,4 +1,4 @@
-"""What compaction works on, for tests: records written as text, in batches, chunks and plans.
+"""Inputs of compaction for tests: records written as text, in batches, chunks and plans.
 
 A word is a record: a key of one letter, then its value; `a-` is a tombstone, `-1` has no key.
 """
@@ -6,17 +6,17 @@ A word is a record: a key of one letter, then its value; `a-` is a tombstone, `-
 from array import array
 from collections.abc import Mapping
 
-from cordwood.compaction.engine import Chunk
-from cordwood.compaction.fates import Fate
-from cordwood.compaction.marks import Marks, set_bit
-from cordwood.compaction.plan import CleaningPlan, LastBatch, SourceSegment
+from cordwood.compaction.engine.batch_retention import BatchRetention
+from cordwood.compaction.engine.record_marks import Marks, set_bit
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan, LastRecord, SourceSegment
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import NO_FIELDS, BatchBuilder, BatchFields, emptied
+from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields, emptied
+from cordwood.records.batch_stream import AnyBatch, batches
 from cordwood.records.compression import Codec
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
-from cordwood.records.stream import AnyBatch, batches
+from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.log_config import LogConfig
 
 PARTITION = TopicPartition(TopicName("t"), PartitionId(0))
@@ -52,7 +52,7 @@ def sent(
     sequence: int = 0,
     is_transactional: bool = True,
 ) -> bytes:
-    """Return a batch of a producer, as a part of a transaction if it is not said otherwise."""
+    """Return a batch of a producer; by default it is transactional."""
     fields = BatchFields(
         producer_id=producer,
         producer_epoch=0,
@@ -84,7 +84,7 @@ def empty(data: bytes) -> bytes:
 
 
 def old(at: int, text: str, *, magic: LegacyMagic = 1, codec: Codec = Codec.NONE) -> bytes:
-    """Return messages of an old format, or the wrapper over them."""
+    """Return messages of an old format, or their compressed wrapper."""
     builder = LegacyBuilder(magic, base_offset=at, codec=codec)
     for step, (key, value) in enumerate(words(text)):
         builder.append(key, value, timestamp=NOW + step if magic else -1)
@@ -93,25 +93,25 @@ def old(at: int, text: str, *, magic: LegacyMagic = 1, codec: Codec = Codec.NONE
 
 def chunk(
     *parts: bytes,
-    fates: Mapping[int, Fate] | None = None,
+    retentions: Mapping[int, BatchRetention] | None = None,
     first_number: int = 0,
     modified_ms: int = 0,
-) -> Chunk:
-    """Return batches as a chunk; fates are given by the batch's number."""
+) -> SegmentChunk:
+    """Return batches as a chunk; retentions are given by the batch's number."""
     starts = [sum(map(len, parts[:number])) for number in range(len(parts))]
-    given = sorted((fates or {}).items())
-    return Chunk(
+    given = sorted((retentions or {}).items())
+    return SegmentChunk(
         b"".join(parts),
         0,
         first_number,
         array("q", [starts[number] for number, _ in given]),
-        array("b", [fate for _, fate in given]),
+        array("b", [retention for _, retention in given]),
         modified_ms,
     )
 
 
 def marks(text: str) -> Marks:
-    """Return marks: `x` goes, `o` stays, `t` is the latest and a tombstone."""
+    """Return marks: `x` is superseded, `o` is the latest, `t` is the latest and a tombstone."""
     found = Marks(len(text))
     for number, letter in enumerate(text):
         set_bit(found.latest, number, value=letter != "x")
@@ -133,7 +133,7 @@ def plan(
     first_dirty: int = 0,
     end: int = 1 << 40,
     now_ms: int = NOW,
-    last_batches: Mapping[int, LastBatch] | None = None,
+    last_records: Mapping[int, LastRecord] | None = None,
     legacy_horizon_ms: int = 0,
     groups: tuple[tuple[SourceSegment, ...], ...] = (),
 ) -> CleaningPlan:
@@ -145,14 +145,14 @@ def plan(
         now_ms=now_ms,
         legacy_horizon_ms=legacy_horizon_ms,
         config=LogConfig(delete_retention_ms=RETENTION),
-        last_batches=last_batches or {},
+        last_records=last_records or {},
     )
 
 
 def texts(data: bytes | bytearray | memoryview) -> list[str]:
     """Return the records of batches as words, each with its offset in front."""
     return [
-        f"{record.offset}:{(record.key or b'-').decode()}{_said(record.value)}"
+        f"{record.offset}:{(record.key or b'-').decode()}{_value_text(record.value)}"
         for each in batches(data)
         if not each.is_control
         for record in each.records()
@@ -160,11 +160,11 @@ def texts(data: bytes | bytearray | memoryview) -> list[str]:
 
 
 def only(data: bytes | bytearray | memoryview) -> AnyBatch:
-    """Return the one batch of what was written."""
+    """Return the only batch of the output."""
     (found,) = batches(data)
     found.ensure_valid()
     return found
 
 
-def _said(value: bytes | None) -> str:
+def _value_text(value: bytes | None) -> str:
     return "-" if value is None else value.decode()

@@ -1,7 +1,7 @@
-"""A twin of the map that Kafka's cleaner uses: keys are told apart by 16 bytes of MD5 alone.
+"""A twin of Kafka's `SkimpyOffsetMap`: it distinguishes keys by 16 bytes of MD5 alone.
 
-slot     24 bytes: the hash, then the offset; all zeros where there is none
-probes   4 bytes of the hash from its beginning on, a byte further each time, then one slot
+slot     24 bytes: the hash, then the offset; all zeros if it is free
+probes   4 bytes of the hash, from its start on, one byte further each time; then one slot
          further each time
 """
 
@@ -29,7 +29,7 @@ class SkimpyMap:
 
     @property
     def usable(self) -> int:
-        """How many keys are taken before the cleaner ends its pass."""
+        """The number of keys at which the cleaner ends its pass."""
         return int(self.slots * LOAD_FACTOR)
 
     def put(self, key: bytes, offset: int) -> None:
@@ -45,7 +45,7 @@ class SkimpyMap:
         return int.from_bytes(slot[HASH_SIZE:]) if any(slot) else -1
 
     def _find(self, hashed: bytes) -> int:
-        """Return where the slot of a hash begins, or the one that is free for it."""
+        """Return the position of a hash's slot, or of the free slot for it."""
         for attempt in range(self.slots + _LAST):
             start = min(attempt, _LAST)
             probe = int.from_bytes(hashed[start : start + 4], signed=True)
@@ -58,5 +58,5 @@ class SkimpyMap:
 
 
 def _wrapped(number: int) -> int:
-    """Return a number as 32 bits hold it."""
+    """Return a number wrapped to 32 signed bits."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -1,9 +1,8 @@
-"""A certificate as text."""
+"""The certificate as JSON."""
 
 import json
 
-from cordwood.compaction.certificate import Certificate
-from cordwood.compaction.engine import Counts
+from cordwood.compaction.certificate import Certificate, PassCounts
 
 
 def test_certificate_is_an_object_with_its_counts() -> None:
@@ -16,7 +15,7 @@ def test_certificate_is_an_object_with_its_counts() -> None:
         segments_after=1,
         keys=2,
         ranges=1,
-        counts=Counts(records_kept=2, stream=0xABC),
+        counts=PassCounts(records_kept=2, stream=0xABC),
     )
 
     told = json.loads(certificate.to_json())

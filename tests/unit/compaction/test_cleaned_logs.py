@@ -1,20 +1,20 @@
-"""What passes leave of a log: records, offsets, markers, and what the log knows of itself."""
+"""The output of passes: records, offsets, markers, and the state of the log."""
 
 from collections.abc import Mapping
 
 import pytest
 
-from cordwood.compaction.passes import run_pass
-from cordwood.compaction.plain import PLAIN
-from cordwood.compaction.plan import SourceSegment
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.passes.cleaning_pass import run_pass
+from cordwood.compaction.plan.cleaning_plan import SourceSegment
 from cordwood.core.binary import INT32_MAX
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
-from cordwood.records.stream import batches
-from cordwood.storage.index import AbortedEntry
-from cordwood.storage.names import CLEANED, DELETED, SWAP
-from tests.unit.compaction.cleaning import CONFIG, CleanedLog, Watched
+from cordwood.storage.files.file_names import CLEANED, DELETED, SWAP
+from cordwood.storage.segment.transaction_index import AbortedTxn
+from tests.unit.compaction.cleaned_log import CONFIG, CleanedLog, Watched
 from tests.unit.compaction.compaction_samples import batch, old, plan, texts
-from tests.unit.storage.log_samples import DIRECTORY, Place
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness
 
 LATER = CONFIG.delete_retention_ms
 
@@ -40,7 +40,7 @@ def test_records_that_have_a_later_one_of_their_key_go() -> None:
 
 
 def dead(new_suffixes: Mapping[str, str], *, are_originals_there: bool) -> CleanedLog:
-    """Return a log whose owner has died while files got these suffixes instead of `.cleaned`."""
+    """Return a log whose owner died while files with these suffixes replaced `.cleaned` ones."""
     cleaned = CleanedLog()
     for text in ("a1 b2", "a3 c4", "b5"):
         cleaned.put(batch(0, text), is_rolled=True)
@@ -71,7 +71,7 @@ def dead(new_suffixes: Mapping[str, str], *, are_originals_there: bool) -> Clean
 def test_log_is_the_old_or_the_new_when_it_is_opened_after_a_crash(
     new_suffixes: Mapping[str, str], expected: list[str], *, are_originals_there: bool
 ) -> None:
-    """The points at which Kafka's own test of its cleaner lets it die."""
+    """The crash points of Kafka's own cleaner test."""
     cleaned = dead(new_suffixes, are_originals_there=are_originals_there)
 
     cleaned.log = cleaned.place.open(CONFIG, is_clean=False, high_watermark=5)
@@ -149,7 +149,7 @@ def test_aborted_records_go_and_their_markers_and_entries_stay() -> None:
 
     assert cleaned.texts == ["3:c2", "8:b4"]
     assert cleaned.last_offsets == [3, 6, 7, 8, 9]
-    assert cleaned.place.aborted() == before == [AbortedEntry(1, 0, 6, 2)]
+    assert cleaned.place.aborted() == before == [AbortedTxn(1, 0, 6, 2)]
 
 
 def test_commit_marker_goes_a_retention_after_its_records_are_gone() -> None:
@@ -262,7 +262,7 @@ def test_transaction_that_goes_over_segments_is_dropped_in_all_of_them() -> None
 
 @pytest.mark.parametrize("is_rolled", (False, True))
 def test_aborted_records_go_where_the_index_of_transactions_is_lost(*, is_rolled: bool) -> None:
-    """With their marker in the pass, and behind it."""
+    """The marker is within the pass, or behind it."""
     cleaned = CleanedLog()
     cleaned.put(batch(0, "a1 b1"))
     cleaned.send("a2")
@@ -384,7 +384,7 @@ def test_log_is_the_same_after_it_was_opened_again() -> None:
 
 
 def test_segment_that_is_too_wide_becomes_several() -> None:
-    place, far = Place(), INT32_MAX + 5
+    place, far = LogHarness(), INT32_MAX + 5
     place.open().close()
     data = batch(0, "a1 b2") + batch(far, "a3")
     place.files.open(f"{DIRECTORY}/{0:020}.log", writable=True).append(data)

@@ -1,10 +1,10 @@
-"""Kafka's map takes keys of one hash for one key; ours compares their bytes."""
+"""Kafka's map confuses keys with equal hashes; ours compares their bytes."""
 
 import random
 
-from cordwood.compaction.engine import HASHES
-from cordwood.compaction.keymap import PlainKeyMap
-from cordwood.compaction.marks import Marks
+from cordwood.compaction.engine.engine import HASHES
+from cordwood.compaction.engine.plain_key_map import PlainKeyMap
+from cordwood.compaction.engine.record_marks import Marks
 from tests.unit.compaction.compaction_samples import batch, chunk, marked
 from tests.unit.compaction.skimpy_map import SkimpyMap
 
@@ -30,7 +30,7 @@ def test_kafkas_map_holds_what_was_put_last() -> None:
 
 
 def test_key_is_lost_to_a_collision_in_kafkas_map_and_kept_in_ours() -> None:
-    """Two keys, a before b, with one hash: Kafka's cleaner takes a for superseded by b."""
+    """Two keys, a before b, with one hash: Kafka's cleaner drops a as superseded by b."""
     data = batch(0, "a1 b2")
     twin = SkimpyMap(MEMORY, lambda _: bytes(15) + b"\1")
     marks = Marks(2)
@@ -38,9 +38,9 @@ def test_key_is_lost_to_a_collision_in_kafkas_map_and_kept_in_ours() -> None:
 
     twin.put(b"a", 0)
     twin.put(b"b", 1)
-    ours.begin(0)
+    ours.begin_range(0)
     ours.learn(chunk(data), first_offset=0)
 
     assert [offset for key, offset in ((b"a", 0), (b"b", 1)) if offset >= twin.get(key)] == [1]
-    assert ours.settle() == HASHES
+    assert ours.finish_range() == HASHES
     assert marked(marks) == "oo"

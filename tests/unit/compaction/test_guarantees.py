@@ -1,10 +1,10 @@
-"""The four things that compaction promises to consumers, whatever it removes."""
+"""The four guarantees of compaction for consumers."""
 
 import random
 from typing import TYPE_CHECKING
 
+from tests.unit.compaction.cleaned_log import CleanedLog
 from tests.unit.compaction.cleaner_samples import held
-from tests.unit.compaction.cleaning import CleanedLog
 from tests.unit.compaction.compaction_samples import batch
 from tests.unit.storage.cleaned_samples import batches_of
 from tests.unit.storage.log_samples import filled
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cordwood.records.record import Record
 
 
-class Compacted:
-    """A log of random records, as it was written and as a few passes have left it."""
+class CompactedLog:
+    """A log of random records, before and after a few passes."""
 
     def __init__(self, seed: int) -> None:
         chance, cleaned = random.Random(seed), CleanedLog()
@@ -30,11 +30,11 @@ class Compacted:
 
 
 def test_consumer_at_the_head_sees_every_message_while_the_log_is_cleaned() -> None:
-    """With consecutive offsets: what is written while a pass runs is not in it."""
-    home, worker = held()
-    log = home.log()
-    home.cleaner.start()
-    home.pass_time(0)
+    """With consecutive offsets: records that are written during a pass are not part of it."""
+    harness, worker = held()
+    log = harness.log()
+    harness.cleaner.start()
+    harness.pass_time(0)
     seen, offset = list[int](), log.bounds.log_end
 
     for _ in range(6):
@@ -48,7 +48,7 @@ def test_consumer_at_the_head_sees_every_message_while_the_log_is_cleaned() -> N
 
 def test_order_of_messages_never_changes() -> None:
     for seed in range(5):
-        log = Compacted(seed)
+        log = CompactedLog(seed)
 
         offsets = [record.offset for record in log.left]
 
@@ -58,7 +58,7 @@ def test_order_of_messages_never_changes() -> None:
 
 def test_offset_of_a_message_never_changes() -> None:
     for seed in range(5):
-        log = Compacted(seed)
+        log = CompactedLog(seed)
 
         written = {record.offset: record for record in log.written}
 
@@ -67,7 +67,7 @@ def test_offset_of_a_message_never_changes() -> None:
 
 def test_consumer_from_the_start_sees_at_least_the_last_value_of_each_key() -> None:
     for seed in range(5):
-        log = Compacted(seed)
+        log = CompactedLog(seed)
 
         final = {record.key: record for record in log.written}
 

@@ -1,4 +1,4 @@
-"""Hashes that are the same everywhere, and alike nowhere that is not meant."""
+"""Hashes are the same on every machine, and differ for different inputs."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Addresses are read and written alike."""
+"""Addresses: parsing and formatting."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_address_is_written_as_it_was_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ("", "host", "host:", ":9092", "host:0", "host:65536", "host:x"))
 def test_address_without_host_or_port_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match=r"k has .* give host:port"):
+    with pytest.raises(SettingError, match=r"k: invalid address .* give host:port"):
         Address.parse(text, key="k")
 
 

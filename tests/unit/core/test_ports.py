@@ -1,4 +1,4 @@
-"""Every port says what it promises: a docstring on each protocol and on each of its methods."""
+"""Every port and each of its methods has a docstring with its contract."""
 
 import inspect
 

@@ -1,6 +1,6 @@
-r"""Java's properties: what is read from each form of line, and that what is written is read again.
+"""Java properties: every form of line, and round trips.
 
-What the lines mean was asked of `java.util.Properties` itself.
+The expected values are those of `java.util.Properties`.
 """
 
 import pytest
@@ -35,7 +35,7 @@ def test_entry_has_the_number_of_the_line_that_it_begins_on() -> None:
 
 
 @pytest.mark.parametrize("comment", (b"# a=1", b"!a=1", b"  \t# a=1 \\", b"", b"   ", b"\f"))
-def test_line_says_nothing_when_blank_or_a_comment(comment: bytes) -> None:
+def test_blank_lines_and_comments_are_skipped(comment: bytes) -> None:
     assert parse_properties(comment + b"\nb=2\n") == {"b": "2"}
 
 

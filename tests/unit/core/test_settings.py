@@ -1,4 +1,4 @@
-"""How settings are read, which name and source wins, and what a refusal says."""
+"""Settings: parsing, precedence of names and sources, and error texts."""
 
 import re
 
@@ -8,11 +8,11 @@ from cordwood.core.errors import SettingError
 from cordwood.core.settings import (
     Password,
     Setting,
+    SettingSource,
+    SettingSynonym,
     SettingTable,
     SettingType,
     SettingValue,
-    Source,
-    Synonym,
     text_of,
     texts_of,
 )
@@ -29,9 +29,9 @@ RETENTION = Setting(
     doc="How long records stay.",
     at_least=-1,
     synonyms=(
-        Synonym("log.retention.ms"),
-        Synonym("log.retention.minutes", 60_000),
-        Synonym("log.retention.hours", 3_600_000),
+        SettingSynonym("log.retention.ms"),
+        SettingSynonym("log.retention.minutes", 60_000),
+        SettingSynonym("log.retention.hours", 3_600_000),
     ),
 )
 POLICY = Setting(
@@ -146,15 +146,16 @@ def test_password_is_never_shown() -> None:
     ),
 )
 def test_table_prefers_the_finer_name(texts: dict[str, str], value: int, key: str) -> None:
-    found = TABLE.resolve([Source("broker", texts)])["retention.ms"]
+    found = TABLE.resolve([SettingSource("broker", texts)])["retention.ms"]
 
-    assert (found.value, found.key) == (value, key)
+    assert found.value == value
+    assert found.key == key
 
 
-def test_table_prefers_the_stronger_source_and_says_which() -> None:
+def test_table_prefers_the_first_source_and_names_it() -> None:
     sources = [
-        Source("dynamic", {"log.retention.ms": "1"}),
-        Source("file", {"log.retention.ms": "2"}),
+        SettingSource("dynamic", {"log.retention.ms": "1"}),
+        SettingSource("file", {"log.retention.ms": "2"}),
     ]
 
     assert TABLE.resolve(sources)["retention.ms"].source == "dynamic"
@@ -205,7 +206,7 @@ def test_value_is_written_as_java_writes_it(value: SettingValue, text: str | Non
 
 
 @pytest.mark.parametrize(
-    ("setting", "text", "told"),
+    ("setting", "text", "kafka_message"),
     (
         (RETENTION, "x", "Invalid value x for configuration retention.ms: Not a number of type"),
         (RETENTION, "-2", "retention.ms: Value must be at least -1"),
@@ -217,12 +218,12 @@ def test_value_is_written_as_java_writes_it(value: SettingValue, text: str | Non
     ),
 )
 def test_refusal_has_the_words_that_kafka_s_clients_know(
-    setting: Setting, text: str, told: str
+    setting: Setting, text: str, kafka_message: str
 ) -> None:
     with pytest.raises(SettingError) as caught:
         setting.parse(text)
 
-    assert re.search(told, caught.value.told)
+    assert re.search(kafka_message, caught.value.kafka_message)
 
 
 def test_table_finds_a_setting_by_each_of_its_names() -> None:

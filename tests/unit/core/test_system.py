@@ -1,4 +1,4 @@
-"""What the operating-system versions do beyond their ports: group commit, early stops, errors."""
+"""Operating-system ports beyond their contracts: group commit, short reads, errors."""
 
 import asyncio
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.ports import Kind
+from cordwood.core.ports import FileKind
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, ThreadWorker
-from cordwood.testing.files import MemoryFile, MemoryFiles
+from cordwood.testing.memory_files import MemoryFile, MemoryFiles
 
 
 class _SlowFile(MemoryFile):
-    """A file whose first sync waits until the test lets it go on."""
+    """A file whose first sync blocks until the test releases it."""
 
     gate: threading.Event
     syncs: int
@@ -60,7 +60,7 @@ def test_worker_serves_the_others_when_one_gives_up() -> None:
 
 
 def _odd_things(place: Path) -> None:
-    """Put a pipe, a socket, and links to a file, to a directory, to nothing and to themselves."""
+    """Create a pipe, a socket, and links to a file, a directory, nothing and themselves."""
     os.mkfifo(place / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(place / "socket"))
@@ -76,14 +76,14 @@ def test_links_are_listed_as_what_they_lead_to_and_odd_things_not_at_all(tmp_pat
 
     _odd_things(tmp_path)
 
-    assert files.list(str(tmp_path), Kind.FILE) == ["file", "to-file"]
-    assert files.list(str(tmp_path), Kind.DIRECTORY) == ["folder", "to-folder"]
+    assert files.list(str(tmp_path), FileKind.FILE) == ["file", "to-file"]
+    assert files.list(str(tmp_path), FileKind.DIRECTORY) == ["folder", "to-folder"]
     assert len(files.list(str(tmp_path))) == 8
 
 
 @pytest.mark.parametrize("name", ("pipe", "socket"))
 @pytest.mark.parametrize("is_writable", (False, True))
-def test_what_is_no_file_is_refused_and_not_waited_for(
+def test_directory_and_pipe_are_rejected_without_waiting(
     tmp_path: Path, name: str, *, is_writable: bool
 ) -> None:
     _odd_things(tmp_path)
@@ -145,7 +145,7 @@ def test_closed_worker_refuses_every_sync() -> None:
             worker.sync(file)
 
 
-# As Java's FileChannel.tryLock does: a record lock over the whole file.
+# Java's FileChannel.tryLock: a record lock over the whole file.
 _TAKE_AS_JAVA_DOES = """
 import fcntl, sys
 with open(sys.argv[1], "r+") as file:
@@ -177,7 +177,8 @@ def test_lock_keeps_kafka_out(tmp_path: Path) -> None:
     with _java_like(tmp_path / ".lock") as admitted:
         taken, _ = admitted.communicate(timeout=10)
 
-    assert (words.strip(), taken.strip()) == ("locked", "taken")
+    assert words.strip() == "locked"
+    assert taken.strip() == "taken"
 
 
 def test_lock_is_refused_when_kafka_has_it(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_lock_stays_when_another_owner_in_the_process_was_refused(tmp_path: Path
     assert words.strip() == "locked"
 
 
-def test_lock_is_an_flock_where_there_is_no_other(
+def test_lock_is_an_flock_without_open_file_locks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("cordwood.core.system._LOCK_OF_OPEN_FILE", None)

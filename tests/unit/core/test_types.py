@@ -1,4 +1,4 @@
-"""The names for numbers cost nothing at run time, and none is -1."""
+"""Number types are plain values at run time, and their absent values are -1."""
 
 from cordwood.core import types
 

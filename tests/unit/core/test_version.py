@@ -1,4 +1,4 @@
-"""The version is told alike by the package and by whoever installs it."""
+"""The version is the same in the package and in the project file."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus's text format."""
+"""Tests of metrics in Prometheus's text format."""
 
 from cordwood.observability.exposition import expose
 from cordwood.observability.metrics import Metrics
@@ -10,7 +10,7 @@ def test_counter_has_help_type_and_a_line_for_its_labels() -> None:
     metrics.counter("cordwood_sent_bytes_total", "a").add()
 
     assert [*expose(metrics)] == [
-        "# HELP cordwood_sent_bytes_total Bytes of answers.\n",
+        "# HELP cordwood_sent_bytes_total Bytes of responses.\n",
         "# TYPE cordwood_sent_bytes_total counter\n",
         'cordwood_sent_bytes_total{listener="b"} 7\n',
         'cordwood_sent_bytes_total{listener="a"} 1\n',
@@ -40,5 +40,5 @@ def test_histogram_counts_everything_below_each_bound() -> None:
     ]
 
 
-def test_nothing_is_told_of_what_nobody_counted() -> None:
+def test_metrics_without_values_are_left_out() -> None:
     assert [*expose(Metrics())] == []

@@ -1,4 +1,4 @@
-"""Events as lines."""
+"""Tests of log events as lines."""
 
 import io
 import json
@@ -66,7 +66,7 @@ def test_json_has_the_same() -> None:
     }
 
 
-def test_error_is_told_with_its_trace() -> None:
+def test_error_is_logged_with_its_traceback() -> None:
     record = event()
     try:
         raise ValueError("wrong")  # noqa: TRY301 - the trace is what is tested
@@ -103,7 +103,7 @@ def test_level_of_a_logger_is_its_own_or_that_of_the_one_above() -> None:
 
 
 def test_level_that_there_is_not_is_refused() -> None:
-    with pytest.raises(SettingError, match="LOUD is no level; give one of TRACE, DEBUG"):
+    with pytest.raises(SettingError, match="LOUD is not a log level; give one of TRACE, DEBUG"):
         set_level(NAME, "LOUD")
 
 

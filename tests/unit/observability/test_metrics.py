@@ -1,4 +1,4 @@
-"""What is counted, and who gets which counter."""
+"""Tests of counters, gauges and histograms."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_gauge_goes_up_and_down() -> None:
     assert gauge.value == 3
 
 
-def test_histogram_counts_what_is_at_or_below_a_bound() -> None:
+def test_histogram_counts_values_up_to_a_bound() -> None:
     histogram = Histogram((1, 2))
 
     for value in (0.5, 1, 1.5, 3):
@@ -33,13 +33,13 @@ def test_histogram_counts_what_is_at_or_below_a_bound() -> None:
     assert (histogram.counts, histogram.sum) == ([2, 1, 1], 6)
 
 
-def test_gauge_that_is_read_is_asked_when_somebody_looks() -> None:
+def test_callback_of_a_gauge_is_called_at_each_collection() -> None:
     metrics, partitions = Metrics(), dict[tuple[str, ...], float]({(): 1})
     metrics.read("cordwood_partitions", lambda: partitions)
 
     partitions[()] = 2
 
-    assert [(metric.name, values) for metric, values in metrics.found()] == [
+    assert [(metric.name, values) for metric, values in metrics.collect()] == [
         ("cordwood_partitions", {(): 2})
     ]
 
@@ -51,7 +51,7 @@ def test_labels_that_are_forgotten_are_not_shown() -> None:
     metrics.forget("cordwood_produced_bytes_total", "orders")
     metrics.forget("cordwood_produced_bytes_total", "never")
 
-    assert [*metrics.found()] == []
+    assert [*metrics.collect()] == []
 
 
 def test_metric_of_another_kind_or_other_labels_is_a_mistake() -> None:

@@ -1,8 +1,8 @@
-"""Messages that Kafka does not have: one field of every kind, in every form it can take."""
+"""Messages for tests: one field of every type, in each of its forms."""
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Data, Request, Struct, field
-from cordwood.protocol.wire import (
+from cordwood.protocol.wire_types import (
     Bool,
     Bytes,
     Float64,
@@ -19,7 +19,7 @@ from cordwood.protocol.wire import (
 
 
 class Numbers(Data, versions=(0, 1), flexible_since=1):
-    """A field of every size that is known before."""
+    """A field of every fixed-size type."""
 
     tiny: Int8 = field(default=0)
     small: Int16 = field(default=0)
@@ -33,7 +33,7 @@ class Numbers(Data, versions=(0, 1), flexible_since=1):
 
 
 class Texts(Data, versions=(0, 1), flexible_since=1):
-    """Strings and bytes: as they are, nullable, and never compact."""
+    """Strings and bytes: plain, nullable, and never compact."""
 
     name: String = field(default="")
     alias: String | None = field(default=None)
@@ -43,14 +43,14 @@ class Texts(Data, versions=(0, 1), flexible_since=1):
 
 
 class Part(Struct):
-    """What a list is made of."""
+    """Element of a list."""
 
     index: Int32
     note: String = field(since=1, default="")
 
 
 class Lists(Data, versions=(0, 2), flexible_since=2):
-    """Arrays of numbers, of strings, of structs; nullable from version 1 on."""
+    """Arrays of numbers, of strings and of structs; nullable from version 1 on."""
 
     numbers: list[Int32] = field(default=[])
     names: list[String] = field(default=[])
@@ -59,14 +59,14 @@ class Lists(Data, versions=(0, 2), flexible_since=2):
 
 
 class Node(Struct):
-    """A struct in a struct."""
+    """A struct inside a struct."""
 
     node_id: Int32 = field(default=-1)
     rack: String | None = field(default=None)
 
 
 class Tagged(Request, api_key=900, versions=(0, 2), flexible_since=1):
-    """Tagged fields, one of which comes later."""
+    """Tagged fields, one of them since a later version."""
 
     index: Int32 = field(default=0)
     node: Node | None = field(default=None)
@@ -85,7 +85,7 @@ class Produced(Request, api_key=901, versions=(0, 1), flexible_since=1):
 
 
 class Later(Data, versions=(0, 2)):
-    """Fields that come, go, and may be lost."""
+    """Fields that are added, removed, or ignorable."""
 
     kept: Int32
     gone: Int32 = field(until=0, default=-1)

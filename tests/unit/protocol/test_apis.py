@@ -1,9 +1,14 @@
-"""The table of all APIs."""
+"""The table of all APIs: keys, versions and uses."""
+
+import ast
+from pathlib import Path
 
 import pytest
 
+from cordwood import client
+from cordwood.broker.dispatch import ROUTES
 from cordwood.core.errors import UnsupportedVersionError
-from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, api_of
+from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, ApiUse, api_of
 
 each_api = pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
 
@@ -13,7 +18,8 @@ def test_api_has_messages_of_its_key_and_versions(api: Api) -> None:
     for kind in (api.request(), api.response()):
         schema = kind.__schema__
         served = (3, 13) if api.name == "Produce" else (api.first, api.last)
-        assert (schema.api_key, schema.versions) == (api.key, served)
+        assert schema.api_key == api.key
+        assert schema.versions == served
         assert schema.flexible_since == api.flexible_since
 
 
@@ -26,7 +32,38 @@ def test_apis_between_brokers_are_those_that_kafka_4_dropped() -> None:
 
 
 def test_named_apis_are_what_they_say() -> None:
-    assert (API_VERSIONS.name, CONTROLLED_SHUTDOWN.name) == ("ApiVersions", "ControlledShutdown")
+    assert API_VERSIONS.name == "ApiVersions"
+    assert CONTROLLED_SHUTDOWN.name == "ControlledShutdown"
+
+
+def imported_by_clients() -> set[str]:
+    """Return the request classes that the modules of our clients import."""
+    folder = Path(client.__path__[0])
+    return {
+        alias.name
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("cordwood.protocol.messages.")
+        for alias in node.names
+        if alias.name.endswith("Request")
+    }
+
+
+def test_served_apis_are_those_that_the_broker_routes() -> None:
+    assert {key for key, api in APIS.items() if ApiUse.SERVED in api.use} == set(ROUTES)
+
+
+def test_client_apis_are_those_that_our_clients_send() -> None:
+    sent = {f"{api.name}Request" for api in APIS.values() if ApiUse.CLIENT in api.use}
+
+    assert sent == imported_by_clients()
+
+
+def test_reserved_apis_have_no_other_use() -> None:
+    reserved = [api for api in APIS.values() if api.use is ApiUse.RESERVED]
+
+    assert len(reserved) == len(APIS) - len(ROUTES)
 
 
 def test_module_is_the_name_in_lower_case_with_underscores() -> None:

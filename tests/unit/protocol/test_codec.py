@@ -1,10 +1,10 @@
-"""The door to the codecs."""
+"""Decoding and encoding by message and version."""
 
 import pytest
 
 from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.codec import decode, encode, joined, reader, size_of, writer
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.protocol.messages_of_tests import Later, Produced
 
 

@@ -1,4 +1,4 @@
-"""Which header stands in front of which message, byte for byte."""
+"""Header versions of requests and responses, byte for byte."""
 
 import pytest
 
@@ -40,9 +40,7 @@ def test_request_header_has_no_client_in_the_first_controlled_shutdown() -> None
 
 @pytest.mark.parametrize("client_id", (None, ""))
 @pytest.mark.parametrize("version", (8, 9))
-def test_request_header_keeps_a_client_id_that_says_nothing(
-    client_id: str | None, version: int
-) -> None:
+def test_request_header_keeps_an_empty_client_id(client_id: str | None, version: int) -> None:
     frame = memoryview(bytes.fromhex(request_header(3, version, client_id) + "ee"))
 
     header, body = read_request_header(frame)
@@ -51,13 +49,15 @@ def test_request_header_keeps_a_client_id_that_says_nothing(
     assert bytes(frame[body:]) == b"\xee"
 
 
-def test_request_header_is_read_when_nobody_serves_the_version() -> None:
+def test_request_header_of_an_unserved_version_is_read() -> None:
     header, body = read_request_header(memoryview(bytes.fromhex("0012 0063 00000007 ffff 00")))
 
-    assert (header.request_api_version, header.correlation_id, body) == (99, 7, 11)
+    assert header.request_api_version == 99
+    assert header.correlation_id == 7
+    assert body == 11
 
 
-def test_request_header_is_refused_when_there_is_no_such_api() -> None:
+def test_request_header_of_an_unknown_api_is_rejected() -> None:
     with pytest.raises(UnsupportedVersionError, match="no API 999"):
         read_request_header(memoryview(bytes.fromhex("03e7 0000 00000007 ffff")))
 

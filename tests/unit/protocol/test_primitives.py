@@ -1,4 +1,4 @@
-"""What generated code calls: long lengths, tags, refusals."""
+"""Helpers of generated code: long lengths, tagged fields, errors."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from cordwood.protocol import primitives
 
 
 def test_arrays_keep_the_layouts_of_short_ones() -> None:
-    arrays = primitives.Arrays("i")
+    arrays = primitives.ArrayLayouts("i")
 
     assert arrays[2].pack(1, 2) == bytes.fromhex("0000000100000002")
     assert arrays[1000].size == 4000
@@ -65,11 +65,11 @@ def test_records_stay_untouched_when_they_are_many() -> None:
 
 
 def test_refusals_say_what_is_wrong() -> None:
-    with pytest.raises(BytesError, match="null where none may be"):
+    with pytest.raises(BytesError, match="unexpected null"):
         primitives.refuse_length(3, -1, most=10)
     with pytest.raises(BytesError, match="uuid of another size"):
         primitives.refuse_uuid(b"short")
     with pytest.raises(BytesError, match="tagged field of another size"):
         primitives.refuse_tag_end(5, 6)
-    with pytest.raises(UnsupportedVersionError, match="Hi v3 has no place for name"):
+    with pytest.raises(UnsupportedVersionError, match="Hi v3 has no field for name"):
         primitives.refuse_field("name", "Hi v3")

@@ -1,22 +1,25 @@
-"""What a declaration makes of a class."""
+"""Classes made from message declarations."""
 
 import pytest
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Message, Struct, StructType, default_struct, field
-from cordwood.protocol.wire import Int32
+from cordwood.protocol.wire_types import Int32
 from tests.unit.protocol.messages_of_tests import Later, Lists, Node, Part, Tagged, Texts
 
 
 def test_message_takes_its_fields_by_keyword() -> None:
     made = Tagged(index=7, label="a", state=Node())
 
-    assert (made.index, made.label, made.leader, made.unknown_tags) == (7, "a", None, ())
+    assert made.index == 7
+    assert made.label == "a"
+    assert made.leader is None
+    assert made.unknown_tags == ()
 
 
-def test_message_asks_for_fields_without_a_default() -> None:
+def test_fields_without_a_default_are_required() -> None:
     with pytest.raises(TypeError, match="kept"):
-        Later()  # type: ignore[call-arg]  # the refusal is what is tested
+        Later()  # type: ignore[call-arg]  # the error is under test
 
 
 def test_message_has_lists_of_its_own() -> None:
@@ -38,7 +41,7 @@ def test_message_takes_its_fields_whatever_was_made_before() -> None:
 
 def test_message_has_no_room_for_other_names() -> None:
     with pytest.raises(AttributeError):
-        Node().port = 1  # type: ignore[attr-defined]  # the refusal is what is tested
+        Node().port = 1  # type: ignore[attr-defined]  # the error is under test
 
 
 def test_struct_equals_another_of_the_same_fields() -> None:
@@ -67,14 +70,14 @@ def test_repr_shows_what_had_to_be_given() -> None:
     assert repr(Part(index=0)) == "Part(index=0)"
 
 
-def test_schema_knows_in_which_versions_a_field_is_there() -> None:
+def test_schema_has_the_versions_of_a_field() -> None:
     fields = {each.name: each for each in Later.__schema__.fields}
 
     assert [version for version in range(3) if fields["gone"].is_in(version)] == [0]
     assert [version for version in range(3) if fields["come"].is_in(version)] == [1, 2]
 
 
-def test_schema_knows_which_versions_are_flexible() -> None:
+def test_schema_has_the_flexible_versions() -> None:
     assert [Tagged.__schema__.is_flexible_in(version) for version in range(3)] == [0, 1, 1]
     assert not Later.__schema__.is_flexible_in(2)
     assert Tagged.__schema__.api_key == 900
@@ -110,7 +113,7 @@ def test_default_struct_has_new_structs_inside() -> None:
 
 
 def test_declaration_is_refused_when_its_type_is_none_of_the_wire() -> None:
-    with pytest.raises(TypeError, match="no type of the wire"):
+    with pytest.raises(TypeError, match="not a wire type"):
         StructType("Wrong", (Struct,), {"__annotations__": {"number": int}})
 
 
@@ -126,5 +129,6 @@ def test_defaults_are_kafkas_where_none_is_given() -> None:
 
     made = default_struct(Zeroes)
 
-    assert (made.number, made.node) == (0, Node())
+    assert made.number == 0
+    assert made.node == Node()
     assert len(NO_UUID) == 16

@@ -1,4 +1,4 @@
-"""The newest version that both sides know."""
+"""Choice of the newest common version."""
 
 import pytest
 
@@ -21,5 +21,5 @@ def test_choice_is_refused_when_ranges_do_not_meet(theirs: tuple[int, int]) -> N
 
 
 def test_choice_is_refused_when_the_peer_does_not_have_the_api() -> None:
-    with pytest.raises(UnsupportedVersionError, match="does not have Fetch"):
+    with pytest.raises(UnsupportedVersionError, match="does not support Fetch"):
         choose_version(FETCH, ours=(4, 18), theirs=None)

@@ -4,10 +4,10 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, EncodedRecords
-from cordwood.records.encode import ByteColumn, HeaderColumn, PlainEncoder, RecordColumns
+from cordwood.records.batch_builder import BatchBuilder, EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
+from cordwood.records.record_batch import RecordBatch
+from cordwood.records.record_encoder import ByteColumn, HeaderColumn, PlainEncoder, RecordColumns
 
 
 class Row(NamedTuple):

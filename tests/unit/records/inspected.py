@@ -1,9 +1,9 @@
-"""Batches for whoever reads them through: what is sound, and what is not in one place each."""
+"""Batches for tests that read records through: valid ones, and ones with a single fault each."""
 
 from cordwood.core.binary import INT64_MAX
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_stream import AnyBatch, batch_at
 from cordwood.records.compression import Codec
-from cordwood.records.stream import AnyBatch, batch_at
 from tests.unit.records import segments
 
 #: A record is 7 bytes of overhead, a byte of key and a byte of value; the header before it is 61.
@@ -38,7 +38,7 @@ def keyed() -> bytes:
     return bytes(builder.build())
 
 
-#: Batches that nobody takes, by what is wrong with them.
+#: Rejected batches, by their fault.
 UNSOUND = {
     "negative base offset": segments.changed(keyed(), 0, b"\xff" * 8),
     "offsets beyond 64 bits": segments.changed(keyed(), 0, INT64_MAX.to_bytes(8)),

@@ -1,14 +1,14 @@
-"""Batches for the tests of whoever turns them into columns, and what a decoder makes of them."""
+"""Batches for tests of column readers, and their decoded rows."""
 
 import pytest
 
 from cordwood.core.binary import crc32, crc32c
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.builder import NO_FIELDS, BatchBuilder, BatchFields
-from cordwood.records.chunk import Decoder, Request
+from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec
-from cordwood.records.control import EndTransaction, control_batch
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.decoder import Decoder, ReadRequest
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 
 Values = list[bytes | None]
@@ -74,21 +74,21 @@ def changed(data: bytes, at: int, field: bytes) -> bytes:
 
 
 def broken(data: bytes) -> bytes:
-    """Return one batch whose last byte is not what its checksum says."""
+    """Return one batch with a wrong last byte."""
     return data[:-1] + bytes([data[-1] ^ 0xFF])
 
 
-def chunks(decoder: Decoder, data: bytes, request: Request | None = None) -> list[Values]:
+def chunks(decoder: Decoder, data: bytes, request: ReadRequest | None = None) -> list[Values]:
     """Return the values, chunk by chunk."""
     return [batch["value"].to_pylist() for batch in read_columns(data, decoder, request=request)]
 
 
-def values(decoder: Decoder, data: bytes, request: Request | None = None) -> Values:
+def values(decoder: Decoder, data: bytes, request: ReadRequest | None = None) -> Values:
     """Return all values."""
     return [value for chunk in chunks(decoder, data, request) for value in chunk]
 
 
-def rows(decoder: Decoder, data: bytes, request: Request) -> list[Row]:
+def rows(decoder: Decoder, data: bytes, request: ReadRequest) -> list[Row]:
     """Return all rows, timestamps as numbers."""
     found: list[Row] = []
     for batch in read_columns(data, decoder, request=request):
@@ -104,7 +104,7 @@ def rows(decoder: Decoder, data: bytes, request: Request) -> list[Row]:
 
 
 def refused(
-    decoder: Decoder, data: bytes, request: Request | None = None
+    decoder: Decoder, data: bytes, request: ReadRequest | None = None
 ) -> tuple[list[Values], BadRecordsError]:
     """Return the values of each chunk before an error, and that error."""
     seen: list[Values] = []

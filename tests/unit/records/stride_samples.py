@@ -1,10 +1,10 @@
 """Small batches to stride over."""
 
 from cordwood.core.binary import INT32_MAX
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.stride import Footing
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.tail_scan import ScanState
 
-FOOTING = Footing(0, INT32_MAX, 1 << 20, 0, -1, 0)
+FOOTING = ScanState(0, INT32_MAX, 1 << 20, 0, -1, 0)
 NOBODY = BatchFields(partition_leader_epoch=0)
 PRODUCER = NOBODY._replace(producer_id=7, producer_epoch=0, base_sequence=0)
 

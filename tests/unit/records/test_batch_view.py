@@ -1,12 +1,12 @@
-"""What batches of all formats have in common, seen on one of each."""
+"""The common view of batches, with one batch of each format."""
 
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
-from cordwood.records.builder import BatchBuilder
+from cordwood.records.batch_builder import BatchBuilder
+from cordwood.records.batch_stream import AnyBatch, batch_at
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_builder import LegacyBuilder
-from cordwood.records.stream import AnyBatch, batch_at
 
 
 def batch_of(magic: int) -> AnyBatch:

@@ -1,4 +1,4 @@
-"""The vendor's door: a failure of any kind is None, whatever the reason."""
+"""The door to the vendor: every failure returns None."""
 
 from collections.abc import Callable
 

@@ -8,10 +8,10 @@ import pytest
 
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import CorruptMessageError
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.chunk import COLUMNS, Chunk, Fixed, Request, Views
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.columns import read_columns, read_table, schema
-from cordwood.records.plain import PlainDecoder
+from cordwood.records.decoder import COLUMNS, ColumnChunk, FixedColumn, ReadRequest, ViewColumn
+from cordwood.records.plain_decoder import PlainDecoder
 from tests.unit.records import segments
 
 HEADER_KEY = pa.field("key", pa.string(), nullable=False)
@@ -24,10 +24,10 @@ FIELDS = BatchFields(
 class Decoded:
     """A decoder of nothing, which hands out what it has."""
 
-    def __init__(self, *chunks: Chunk) -> None:
+    def __init__(self, *chunks: ColumnChunk) -> None:
         self._chunks = chunks
 
-    def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
+    def decode(self, buffer: Buffer, request: ReadRequest) -> Iterator[ColumnChunk]:
         return iter(self._chunks)
 
 
@@ -40,7 +40,7 @@ def two_records(headers: Sequence[tuple[str, bytes | None]] = ()) -> bytes:
 
 def only(data: bytes, *columns: str) -> pa.RecordBatch:
     """Return the one record batch that is read."""
-    request = Request(columns=columns or COLUMNS)
+    request = ReadRequest(columns=columns or COLUMNS)
     (batch,) = read_columns(data, PlainDecoder(), request=request)
     batch.validate(full=True)
     return batch
@@ -137,7 +137,7 @@ def test_headers_keep_order_repeats_and_nulls() -> None:
 
 
 def test_views_are_made_when_the_decoder_makes_none() -> None:
-    request = Request(columns=("value",), is_view=True)
+    request = ReadRequest(columns=("value",), is_view=True)
     data = segments.v2(b"short", None, b"longer than twelve")
 
     (batch,) = read_columns(data, PlainDecoder(), request=request)
@@ -149,10 +149,10 @@ def test_views_are_made_when_the_decoder_makes_none() -> None:
 def test_views_point_into_the_bytes_of_the_chunk() -> None:
     place = np.frombuffer(b"..longer than twelve", np.uint8)
     laid = view_of(5, b"short") + view_of(0) + view_of(18, prefix=b"long", at=2)
-    views = Views(np.frombuffer(laid, np.uint8), (place,), np.array([0b101], np.uint8), 1)
-    request = Request(columns=("key",), is_view=True)
+    views = ViewColumn(np.frombuffer(laid, np.uint8), (place,), np.array([0b101], np.uint8), 1)
+    request = ReadRequest(columns=("key",), is_view=True)
 
-    (batch,) = read_columns(b"", Decoded(Chunk(3, {"key": views})), request=request)
+    (batch,) = read_columns(b"", Decoded(ColumnChunk(3, {"key": views})), request=request)
 
     batch.validate(full=True)
     assert batch["key"].to_pylist() == [b"short", None, b"longer than twelve"]
@@ -161,9 +161,11 @@ def test_views_point_into_the_bytes_of_the_chunk() -> None:
 
 def test_columns_lie_where_the_chunk_has_them() -> None:
     numbers = np.array([3, 4], np.int64)
-    request = Request(columns=("offset",))
+    request = ReadRequest(columns=("offset",))
 
-    (batch,) = read_columns(b"", Decoded(Chunk(2, {"offset": Fixed(numbers)})), request=request)
+    (batch,) = read_columns(
+        b"", Decoded(ColumnChunk(2, {"offset": FixedColumn(numbers)})), request=request
+    )
 
     assert batch["offset"].buffers()[1].address == numbers.ctypes.data
     assert batch["offset"].to_pylist() == [3, 4]
@@ -183,7 +185,7 @@ def test_columns_of_no_bytes_are_no_batches() -> None:
 def test_table_has_its_columns_when_it_has_no_rows() -> None:
     columns = ("key", "offset")
 
-    table = read_table(b"", PlainDecoder(), request=Request(columns=columns))
+    table = read_table(b"", PlainDecoder(), request=ReadRequest(columns=columns))
 
     assert (table.num_rows, table.schema) == (0, schema(columns))
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from cordwood.records.batch import RecordBatch
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.record_batch import RecordBatch
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "formats" / "records.md"
 

@@ -4,10 +4,10 @@ import pytest
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import InvalidRecordError, UnsupportedCompressionTypeError
+from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec, decompress
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
-from cordwood.records.message import message_size, read_message
-from cordwood.records.stream import batches
+from cordwood.records.legacy_message import message_size, read_message
 
 
 def inner_offsets(wrapper: bytearray, codec: Codec) -> list[int]:

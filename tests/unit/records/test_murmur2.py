@@ -5,7 +5,7 @@ import pytest
 from cordwood.records.murmur2 import murmur2, partition_of_key
 
 
-# What org.apache.kafka.common.utils.Utils.murmur2 returns, as its own tests have it.
+# The values of org.apache.kafka.common.utils.Utils.murmur2, from its own tests.
 @pytest.mark.parametrize(
     ("key", "digest"),
     (

@@ -1,4 +1,4 @@
-"""A record is compared by all that it says."""
+"""Equality of records covers all of their fields."""
 
 import pytest
 

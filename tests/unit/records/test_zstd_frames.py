@@ -1,4 +1,4 @@
-"""zstd frames: their headers say what they can hold before anything is decompressed."""
+"""zstd frames: their headers bound their content before any decompression."""
 
 import cramjam
 import pytest
@@ -76,7 +76,7 @@ def test_decompress_into_refuses_a_size_that_the_blocks_cannot_hold() -> None:
 
 
 def test_decompress_into_refuses_a_frame_that_holds_less_than_it_names() -> None:
-    """Headers cannot tell what a compressed block holds, and the vendor does not look."""
+    """Headers do not bound the content of a compressed block, and the vendor does not check it."""
     packed = zstd_frames.compress(memoryview(b"a line\n" * 100), 3)[10:]
     size = zstd_frames.BLOCK_MAX + 700
     raw = block(0, zstd_frames.BLOCK_MAX, bytes(zstd_frames.BLOCK_MAX), is_last=False)

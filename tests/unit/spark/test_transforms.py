@@ -1,4 +1,4 @@
-"""Steps from a DataFrame to a DataFrame, in a session of Spark."""
+"""DataFrame transformations, in a Spark session."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from cordwood.core.errors import SettingError
 from cordwood.spark.transforms import decode_avro, latest, unframed
-from tests.unit.spark.test_avro_decoding import ADA, FIRST, SECOND, framed
+from tests.unit.spark.avro.test_avro_decoder import ADA, FIRST, SECOND, framed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +27,7 @@ def log(spark: "SparkSession", *rows: tuple[int, int, bytes | None, bytes | None
     return spark.createDataFrame([("t", *row) for row in rows], COLUMNS)
 
 
-def test_latest_is_what_compaction_comes_to(spark: "SparkSession") -> None:
+def test_latest_keeps_the_records_that_compaction_keeps(spark: "SparkSession") -> None:
     frame = log(
         spark,
         (0, 1, b"a", b"1"),
@@ -58,7 +58,9 @@ def test_unframed_takes_the_schemas_id_off(spark: "SparkSession") -> None:
     assert found[2:] == [(None, None)] * 4
 
 
-def test_avro_is_decoded_and_what_is_not_avro_stays(spark: "SparkSession", tmp_path: Path) -> None:
+def test_avro_is_decoded_and_other_values_keep_their_rows(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
     for number, schema in ((1, FIRST), (2, SECOND)):
         (tmp_path / f"{number}.avsc").write_text(json.dumps(schema))
     values = [framed(1, FIRST, {"id": 1}), framed(2, SECOND, ADA), b"{}", None]
@@ -73,11 +75,11 @@ def test_avro_is_decoded_and_what_is_not_avro_stays(spark: "SparkSession", tmp_p
         None,
     ]
     assert [row.schema_id for row in rows] == [1, 2, None, None]
-    assert [row.error for row in rows] == [None, None, "begins with 7b7d", None]
+    assert [row.error for row in rows] == [None, None, "no schema id (begins with 7b7d)", None]
     assert [row.value and bytes(row.value) for row in rows] == values
 
 
-def test_record_is_what_the_named_reader_says(spark: "SparkSession") -> None:
+def test_record_has_the_schema_of_the_named_reader(spark: "SparkSession") -> None:
     schemas = {1: json.dumps(FIRST), 2: json.dumps(SECOND)}
     frame = log(spark, (0, 0, b"", framed(1, FIRST, {"id": 1})))
 
@@ -86,7 +88,7 @@ def test_record_is_what_the_named_reader_says(spark: "SparkSession") -> None:
     assert decoded.select("record.*").columns == ["id"]
 
 
-def test_reader_that_is_not_there_is_refused(spark: "SparkSession") -> None:
+def test_unknown_reader_schema_is_rejected(spark: "SparkSession") -> None:
     with pytest.raises(SettingError, match=r"schema 3 is not among \[1\]"):
         decode_avro(log(spark, (0, 0, b"", b"")), {1: json.dumps(FIRST)}, reader=3)
 
@@ -95,7 +97,7 @@ def test_reader_that_is_not_there_is_refused(spark: "SparkSession") -> None:
 def test_columns_of_the_frame_are_not_overwritten(spark: "SparkSession", taken: str) -> None:
     frame = log(spark, (0, 0, b"", b"")).withColumnRenamed("key", taken)
 
-    with pytest.raises(SettingError, match=f"there is a column {taken}"):
+    with pytest.raises(SettingError, match=f"column {taken} already exists"):
         unframed(frame)
 
 

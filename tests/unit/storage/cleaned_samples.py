@@ -1,27 +1,27 @@
-"""Segments as a cleaner leaves them, for logs in memory: chosen batches, synced, under .cleaned."""
+"""Segments as a cleaner writes them: chosen batches in memory files, synced, with .cleaned."""
 
 from collections.abc import Collection
 
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.log import Log
+from cordwood.storage.files.file_names import CLEANED
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_read import FetchIsolation
+from cordwood.storage.log.segment_swap import SegmentReplacement
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.names import CLEANED
-from cordwood.storage.reading import Isolation
-from cordwood.storage.replacing import Replacement
-from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentPath
-from cordwood.testing.files import MemoryFiles
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.segment_files import SegmentPath
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.log_samples import headers_of
 
 CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
 
 def batches_of(log: Log) -> dict[int, bytes]:
-    """Return what a follower reads from the log's start on, by base offset."""
+    """Return the batches that a follower reads from the log start on, by base offset."""
     found: dict[int, bytes] = {}
     offset: int = log.bounds.log_start
     while offset < log.bounds.log_end:
-        part = log.read(offset, max_bytes=1, isolation=Isolation.LOG_END, min_one=True)
+        part = log.read(offset, max_bytes=1, isolation=FetchIsolation.LOG_END, min_one=True)
         if part.slice is None:
             break
         data = bytes(part.slice.read())
@@ -33,23 +33,23 @@ def batches_of(log: Log) -> dict[int, bytes]:
 
 def write_cleaned(files: MemoryFiles, directory: str, base_offset: int, *batches: bytes) -> None:
     """Write a segment, durably."""
-    table = FileTable(files, 8)
+    table = OpenFileCache(files, 8)
     path = SegmentPath(directory, base_offset, CLEANED)
-    segment = Segment.create(table, path, config=CONFIG, now_ms=0)
+    segment = LogSegment.create(table, path, config=CONFIG, now_ms=0)
     for data in batches:
         segment.append(data, headers_of(data))
     segment.ensure_index_files()
     segment.become_inactive()
     for each in segment.paths():
-        table.opened(each, writable=True).sync()
+        table.open(each, writable=True).sync()
     table.close()
     files.sync_directory(directory)
 
 
 def cleaned(
     files: MemoryFiles, log: Log, replaced: tuple[int, ...], *, without: Collection[int]
-) -> Replacement:
-    """Write one segment in the place of these, of all their batches but some."""
+) -> SegmentReplacement:
+    """Write one segment that replaces these, with all their batches except some."""
     end = next((each for each in log.base_offsets if each > replaced[-1]), log.bounds.log_end)
     kept = [
         data
@@ -57,4 +57,4 @@ def cleaned(
         if replaced[0] <= base < end and base not in without
     ]
     write_cleaned(files, log.directory, replaced[0], *kept)
-    return Replacement(replaced, (replaced[0],), log.bounds.cuts)
+    return SegmentReplacement(replaced, (replaced[0],), log.bounds.truncations)

@@ -1,27 +1,33 @@
-"""Logs for tests: a place with files, a clock and chance, and the record sets that go into it."""
+"""Logs for tests: a harness with files, a clock and randomness, and record sets to append."""
 
 from collections.abc import Iterable
 
+from cordwood.core.ports import Ports
 from cordwood.core.types import Offset, PartitionId, TopicName, TopicPartition
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import EndTransaction, control_batch
-from cordwood.records.header import BatchHeader
-from cordwood.records.inspect import PlainInspector
-from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.appending import AppendResult, Sender
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.index import ABORTED_ENTRY_SIZE, AbortedEntry, HeldEntries, TransactionIndex
-from cordwood.storage.loading import LogPlace, LogTools
-from cordwood.storage.log import Log
-from cordwood.storage.log_config import LogConfig
-from cordwood.storage.names import TXN_INDEX, segment_name
-from cordwood.storage.origin import Origin
-from cordwood.storage.producers import ProducerSettings
-from cordwood.storage.reading import Isolation, LogRead
-from cordwood.storage.scan import headers
-from cordwood.testing.clock import DEFAULT_START_MS, VirtualClock
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_header import BatchHeader
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.record_checks import PlainInspector
+from cordwood.records.tail_scan import TailScanners, no_tail_scanner
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.files.file_names import TXN_INDEX, segment_name
+from cordwood.storage.files.header_scan import headers
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_append import AppendContext, AppendResult
+from cordwood.storage.log.log_loader import LogPlace, RecoveryOptions
+from cordwood.storage.log.log_read import FetchIsolation, LogRead
+from cordwood.storage.log_config import DELETE, LogConfig
+from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
+from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.transaction_index import (
+    ABORTED_TXN_SIZE,
+    AbortedTxn,
+    TransactionIndex,
+)
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import DEFAULT_START_MS, VirtualClock
 
 NOW = DEFAULT_START_MS
 DIRECTORY = "/d/t-0"
@@ -29,8 +35,25 @@ PARTITION = TopicPartition(TopicName("t"), PartitionId(0))
 SMALL = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
 
+def fives(
+    *,
+    retention_bytes: int = -1,
+    retention_ms: int = -1,
+    cleanup_policy: frozenset[str] = frozenset({DELETE}),
+) -> LogConfig:
+    """Return the config of a log with five records a segment."""
+    return LogConfig(
+        segment_bytes=5 * len(batch()),
+        segment_index_bytes=1200,
+        index_interval_bytes=0,
+        retention_bytes=retention_bytes,
+        retention_ms=retention_ms,
+        cleanup_policy=cleanup_policy,
+    )
+
+
 class KeptDeletions:
-    """Files that were given to be removed later; they stay."""
+    """Deletions that are recorded and never made."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
@@ -41,8 +64,8 @@ class KeptDeletions:
         self.delays_ms.append(delay_ms)
 
 
-class Place:
-    """A log directory in memory, its clock, and what was to be deleted."""
+class LogHarness:
+    """A log directory in memory, its clock, and the recorded deletions."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -51,15 +74,15 @@ class Place:
         self.files.sync_directory("/")
         self.deletions = KeptDeletions()
         self.random = SeededRandom(1)
-        self.producers = ProducerSettings(is_verifying_transactions=False)
-        self.striders: Striders = no_strider
+        self.producers = ProducerStateManagerConfig(is_verifying_transactions=False)
+        self.striders: TailScanners = no_tail_scanner
 
-    def tools(self) -> LogTools:
-        """Return new tools: no file is open."""
-        table = FileTable(self.files, 10)
-        return LogTools(
-            table=table, random=self.random, deletions=self.deletions, striders=self.striders
-        )
+    def ports(self) -> Ports:
+        return Ports(files=self.files, clock=self.clock, random=self.random)
+
+    def table(self) -> OpenFileCache:
+        """Return a new cache without open files."""
+        return OpenFileCache(self.files, 10)
 
     def open(
         self,
@@ -70,7 +93,7 @@ class Place:
         log_start: int = 0,
         high_watermark: int = 0,
     ) -> Log:
-        """Open the log of DIRECTORY, with what checkpoints say of it."""
+        """Open the log of DIRECTORY with these checkpointed offsets."""
         place = LogPlace(
             partition=PARTITION,
             directory=DIRECTORY,
@@ -81,19 +104,25 @@ class Place:
             high_watermark=high_watermark,
             producers=self.producers,
         )
-        return Log.open(place, self.tools(), clock=self.clock)
+        return Log.open(
+            place,
+            self.ports(),
+            table=self.table(),
+            deletions=self.deletions,
+            recovery=RecoveryOptions(striders=self.striders),
+        )
 
     def bytes_of(self, name: str) -> bytes:
-        """Return what is in a file of the log's directory; nothing of one that is not there."""
+        """Return the content of a file of the log's directory; empty if there is none."""
         if name not in self.files.list(DIRECTORY):
             return b""
         file = self.files.open(f"{DIRECTORY}/{name}")
         return file.pread(file.size, 0)
 
-    def aborted(self, base_offset: int = 0) -> list[AbortedEntry]:
+    def aborted(self, base_offset: int = 0) -> list[AbortedTxn]:
         """Return the entries of a segment's transaction index."""
         data = self.bytes_of(segment_name(Offset(base_offset), TXN_INDEX))
-        return list(TransactionIndex(base_offset, HeldEntries(data, ABORTED_ENTRY_SIZE)).read())
+        return list(TransactionIndex(base_offset, InMemoryEntries(data, ABORTED_TXN_SIZE)).read())
 
     def names(self, ending: str = "") -> list[str]:
         """Return the names in the log's directory, without leading zeros."""
@@ -102,8 +131,8 @@ class Place:
 
 
 def opened(config: LogConfig = SMALL) -> Log:
-    """Return a new log in a place of its own."""
-    return Place().open(config)
+    """Return a new log in a harness of its own."""
+    return LogHarness().open(config)
 
 
 def batch(
@@ -115,7 +144,7 @@ def batch(
     value: bytes = b"value",
     fields: BatchFields | None = None,
 ) -> bytearray:
-    """Return a batch of records that are all alike."""
+    """Return a batch of equal records."""
     fields = fields or BatchFields(base_offset=at, partition_leader_epoch=epoch)
     builder = BatchBuilder(fields)
     for _ in range(count):
@@ -163,9 +192,9 @@ def marker(
 
 
 def interleaved() -> list[bytearray]:
-    """Return the batches of four producers' transactions, and of nobody, up to offset 90.
+    """Return batches of four transactional producers and of none, up to offset 90.
 
-    Producers 1 and 2 abort theirs, at 29 and 74; 3 and 4 commit, at 58 and 89.
+    Producers 1 and 2 abort, at 29 and 74; 3 and 4 commit, at 58 and 89.
     """
     story: tuple[tuple[int, int | bool], ...] = (
         *((1, 5), (0, 3), (2, 2), (1, 4), (3, 3), (0, 2), (1, 10), (1, False)),
@@ -186,12 +215,15 @@ def interleaved() -> list[bytearray]:
 
 
 def lead(
-    log: Log, *sets: bytes | bytearray, epoch: int = 0, origin: Origin = Origin.CLIENT
+    log: Log, *sets: bytes | bytearray, epoch: int = 0, origin: AppendOrigin = AppendOrigin.CLIENT
 ) -> AppendResult:
-    """Append sets as a leader, each in a call of its own, and return the last result."""
+    """Append record sets as a leader, each in its own call; return the last result."""
     results = [
         log.append_as_leader(
-            bytearray(each), leader_epoch=epoch, inspector=PlainInspector(), sender=Sender(origin)
+            bytearray(each),
+            leader_epoch=epoch,
+            inspector=PlainInspector(),
+            context=AppendContext(origin),
         )
         for each in sets
     ]
@@ -199,12 +231,12 @@ def lead(
 
 
 def follow(log: Log, *batches: bytes | bytearray, epoch: int = 0) -> AppendResult:
-    """Append batches as a follower, all in one set."""
+    """Append batches as a follower, in one record set."""
     return log.append_as_follower(b"".join(batches), leader_epoch=epoch)
 
 
 def filled(log: Log, count: int, *, epoch: int = 0) -> Log:
-    """Append single records, let readers see them, and return the log."""
+    """Append single records, advance the high watermark, and return the log."""
     for _ in range(count):
         lead(log, batch(), epoch=epoch)
     log.set_high_watermark(log.bounds.log_end)
@@ -216,7 +248,7 @@ def read(
     offset: int,
     max_bytes: int = 1 << 20,
     *,
-    isolation: Isolation = Isolation.LOG_END,
+    isolation: FetchIsolation = FetchIsolation.LOG_END,
     min_one: bool = False,
 ) -> LogRead:
     return log.read(offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
@@ -227,7 +259,7 @@ def bytes_of(found: LogRead) -> bytes:
 
 
 def headers_of(data: bytes) -> list[BatchHeader]:
-    """Return the headers of the whole batches in it."""
+    """Return the headers of the whole batches in these bytes."""
     return list(headers(lambda length, at: data[at : at + length], 0, len(data)))
 
 
@@ -237,5 +269,5 @@ def offsets(found: LogRead) -> list[tuple[int, int]]:
 
 
 def bases(log: Log) -> list[int]:
-    """Return where the segments begin."""
+    """Return the base offsets of the segments."""
     return [segment.base_offset for segment in log.segments]

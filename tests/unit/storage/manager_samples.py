@@ -1,23 +1,27 @@
-"""Managers for tests: two directories of logs in memory, a clock, a worker, and what was said."""
+"""Log managers for tests: two log directories in memory, a clock, a worker, and the events."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from cordwood.core.ids import Uuid
-from cordwood.core.ports import OpenFile, Worker
+from cordwood.core.ports import LoopPorts, OpenFile, Worker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.records.stride import Striders, no_strider
-from cordwood.storage.directories import Owner, open_directories
-from cordwood.storage.file_table import FileTable
-from cordwood.storage.log import Log
+from cordwood.core.uuids import Uuid
+from cordwood.records.tail_scan import TailScanners, no_tail_scanner
+from cordwood.storage.checkpoints.partition_metadata_file import write_partition_metadata
+from cordwood.storage.files.file_names import future_directory_name
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.manager import LogManager
-from cordwood.storage.stock import ManagerSettings, ManagerTools
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.testing.worker import InlineWorker
+from cordwood.storage.manager import log_creation
+from cordwood.storage.manager.log_directories import DirectoryOwner, open_directories
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_manager import LogManager, ManagerOptions, ManagerSettings
+from cordwood.storage.manager.log_startup import load_logs
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
 
 T = TypeVar("T")
 
@@ -29,21 +33,21 @@ def partition(number: int = 0, topic: str = "orders") -> TopicPartition:
     return TopicPartition(TopicName(topic), PartitionId(number))
 
 
-class Held(Future[T]):
-    """A call that is made when somebody waits for it, if the worker has not gone on before."""
+class HeldCall(Future[T]):
+    """A call that runs when its result is awaited, or earlier with its worker."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         super().__init__()
         self._call: Callable[[], T] | None = call
 
     def run(self) -> None:
-        """Make the call, once."""
+        """Run the call, once."""
         call, self._call = self._call, None
         if call is None:
             return
         try:
             self.set_result(call())
-        except Exception as error:  # noqa: BLE001 - who waits gets it
+        except Exception as error:  # noqa: BLE001 - the future gets it
             self.set_exception(error)
 
     def result(self, timeout: float | None = None) -> T:
@@ -56,13 +60,13 @@ class Held(Future[T]):
 
 
 class HeldWorker:
-    """A worker that does its work when it is told to, or waited for."""
+    """A worker that runs its calls in `go_on`, or when a result is awaited."""
 
     def __init__(self) -> None:
         self.held: list[Callable[[], None]] = []
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        pending = Held(call)
+        pending = HeldCall(call)
         self.held.append(pending.run)
         return pending
 
@@ -70,7 +74,7 @@ class HeldWorker:
         return self.submit(file.sync)
 
     def go_on(self) -> None:
-        """Do what was handed in."""
+        """Run the submitted calls."""
         held, self.held = self.held, []
         for run in held:
             run()
@@ -79,8 +83,8 @@ class HeldWorker:
         self.go_on()
 
 
-class House:
-    """Two log directories; `events` are the words that were said."""
+class LogManagerHarness:
+    """Two log directories; `events` are the messages for the operator."""
 
     def __init__(self, *paths: str, config: LogConfig | None = None) -> None:
         self.paths = paths or ("/a", "/b")
@@ -89,37 +93,62 @@ class House:
         self.files = MemoryFiles(self.clock)
         self.random = SeededRandom(1)
         self.events: list[str] = []
-        self.striders: Striders = no_strider
+        self.striders: TailScanners = no_tail_scanner
 
     def open(self, worker: Worker | None = None) -> LogManager:
-        """Open the directories, and load nothing."""
-        owner = Owner(cluster_id="c", node_id=1, random=self.random, on_event=self.events.append)
-        tools = ManagerTools(
+        """Open the directories without loading logs."""
+        owner = DirectoryOwner(
+            cluster_id="c", node_id=1, random=self.random, on_event=self.events.append
+        )
+        ports = LoopPorts(
             files=self.files,
             clock=self.clock,
+            random=self.random,
             scheduler=self.clock,
             worker=worker or InlineWorker(),
-            random=self.random,
-            table=FileTable(self.files, 10),
+        )
+        options = ManagerOptions(
+            open_files=OpenFileCache(self.files, 10),
             call_soon=lambda call: call(),
             on_event=self.events.append,
             striders=self.striders,
         )
         settings = ManagerSettings(config_for=lambda _: self.config)
-        return LogManager(open_directories(self.files, self.paths, owner=owner), tools, settings)
+        return LogManager(
+            open_directories(self.files, self.paths, owner=owner), ports, settings, options
+        )
 
     def load(self, worker: Worker | None = None) -> LogManager:
-        """Open the directories and load what is in them."""
+        """Open the directories and load their logs."""
         manager = self.open(worker)
-        manager.load()
+        load_logs(manager)
         return manager
 
     def names(self, path: str, *, ending: str = "") -> list[str]:
-        """Return the names of partitions' directories."""
+        """Return the names of the partition directories."""
         found = (f"{path}/{name}" for name in self.files.list(path) if name.endswith(ending))
         return [each.rpartition("/")[2] for each in found if self.files.stat(each).is_directory]
 
 
-def made(manager: LogManager, *numbers: int) -> list[Log]:
-    """Make partitions of one topic."""
-    return [manager.create(partition(each), topic_id=ORDERS_ID) for each in numbers or (0,)]
+def create_future_log(
+    manager: LogManager, partition: TopicPartition, directory: LogDirectory
+) -> Log:
+    """Create an empty future log, as Kafka does when a log moves to another directory."""
+    name = future_directory_name(partition, manager.ports.random.token(16))
+    place = manager.place(partition, directory, name=name, is_new=True)
+    log = Log.open(
+        place, manager.ports, table=manager.options.open_files, deletions=manager.deletions
+    )
+    topic_id = manager.topic_id(partition)
+    if topic_id is not None:
+        write_partition_metadata(manager.ports.files, log.directory, topic_id=topic_id)
+    manager.future.put(log, directory)
+    return log
+
+
+def create_logs(manager: LogManager, *numbers: int) -> list[Log]:
+    """Create the logs of partitions of one topic."""
+    return [
+        log_creation.create(manager, partition(each), topic_id=ORDERS_ID)
+        for each in numbers or (0,)
+    ]

@@ -1,12 +1,12 @@
-"""Batches of producers as the tests of their states and snapshots need them."""
+"""Batches of producers for the tests of producer states and snapshots."""
 
-from cordwood.records.control import EndTransaction
-from cordwood.records.header import BatchHeader
-from cordwood.storage.origin import Origin
-from cordwood.storage.producer_append import Changes
-from cordwood.storage.producer_state import ProducedBatch
-from cordwood.storage.producers import ProducerStates
-from cordwood.storage.verification import VerificationGuard
+from cordwood.records.batch_header import BatchHeader
+from cordwood.records.control_records import EndTransaction
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.producers.producer_append_info import ProducerChanges
+from cordwood.storage.producers.producer_state_entry import ProducedBatch
+from cordwood.storage.producers.producer_state_manager import ProducerStateManager
+from cordwood.storage.producers.verification_guard import VerificationGuard
 
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
@@ -21,7 +21,7 @@ def header_at(
     timestamp: int = 1000,
     attributes: int = 0,
 ) -> BatchHeader:
-    """A header of `count` records; `producer` is an id and an epoch."""
+    """Return a header of `count` records; `producer` is an id and an epoch."""
     return BatchHeader(
         position=0,
         size=100,
@@ -49,7 +49,7 @@ def data(
     timestamp: int = 1000,
     is_transactional: bool = False,
 ) -> ProducedBatch:
-    """Records of an idempotent producer, or of a transaction of its."""
+    """Return a batch of an idempotent producer, which may be transactional."""
     return ProducedBatch(
         header_at(
             offset,
@@ -70,7 +70,7 @@ def end(
     coordinator_epoch: int = 0,
     timestamp: int = 1000,
 ) -> ProducedBatch:
-    """The marker of a transaction."""
+    """Return the batch with the marker of a transaction."""
     header = header_at(
         offset,
         producer=producer,
@@ -84,14 +84,14 @@ def end(
 
 
 def append(
-    states: ProducerStates,
+    states: ProducerStateManager,
     *batches: ProducedBatch,
-    origin: Origin = Origin.REPLICATION,
+    origin: AppendOrigin = AppendOrigin.REPLICATION,
     guard: VerificationGuard | None = None,
-) -> Changes:
-    """Append as a log does, and return what that has changed."""
+) -> ProducerChanges:
+    """Append as a log does, and return the changes."""
     changes = states.analyze(batches, origin, guard=guard)
-    assert isinstance(changes, Changes), changes
+    assert isinstance(changes, ProducerChanges), changes
     states.apply(changes)
     for completed in changes.completed:
         states.complete(completed)

@@ -1,17 +1,18 @@
-"""Directories for readers: files of chosen bytes in memory, and logs that a test may harm."""
+"""Directories for readers: memory files of chosen bytes, and logs that a test may damage."""
 
 from collections.abc import Iterable
 
-from cordwood.records.header import BatchHeader
-from cordwood.storage.index import OFFSET_ENTRY_SIZE, HeldEntries, OffsetIndex
-from cordwood.storage.log import Log
+from cordwood.records.batch_header import BatchHeader
+from cordwood.storage.files.directory_source import DirectorySource
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.reader import Beside, PartitionReader
-from cordwood.storage.reader_listing import ListedSegment
-from cordwood.storage.reader_segments import ReaderSegment, open_segment
-from cordwood.storage.source import DirectorySource
-from cordwood.testing.files import MemoryFiles
-from tests.unit.storage.log_samples import DIRECTORY, Place
+from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
+from cordwood.storage.reader.reader_segment import ReaderSegment, open_segment
+from cordwood.storage.reader.segment_listing import ListedSegment
+from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.testing.memory_files import MemoryFiles
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness
 
 #: Three single records a segment.
 THREES = LogConfig(segment_bytes=230, segment_index_bytes=1200, index_interval_bytes=0)
@@ -22,7 +23,7 @@ def name(base_offset: int, ending: str = ".log") -> str:
 
 
 def directory(**contents: bytes) -> MemoryFiles:
-    """Return files of one directory; `log_5` is the log that begins at 5."""
+    """Return files of one directory; `log_5` is the log file of base offset 5."""
     files = MemoryFiles()
     files.make_directory("/d")
     files.make_directory(DIRECTORY)
@@ -33,7 +34,7 @@ def directory(**contents: bytes) -> MemoryFiles:
 
 
 def put(files: MemoryFiles, file_name: str, data: bytes) -> None:
-    """Write a file, in place of one that there is."""
+    """Write or replace a file."""
     path = f"{DIRECTORY}/{file_name}"
     if file_name in files.list(DIRECTORY):
         files.remove(path)
@@ -54,22 +55,27 @@ def source(files: MemoryFiles) -> DirectorySource:
     return DirectorySource(files, DIRECTORY)
 
 
-def reader(files: MemoryFiles, beside: Beside = Beside()) -> PartitionReader:  # noqa: B008 - a value
-    return PartitionReader(source(files), lambda: beside)
+NO_CHECKPOINTS = PartitionCheckpoints()
+
+
+def reader(
+    files: MemoryFiles, checkpoints: PartitionCheckpoints = NO_CHECKPOINTS
+) -> PartitionReader:
+    return PartitionReader(source(files), lambda: checkpoints)
 
 
 def segment(files: MemoryFiles, base_offset: int = 0, *, is_last: bool = False) -> ReaderSegment:
     return open_segment(source(files), ListedSegment(base_offset), is_last=is_last)
 
 
-def logged(config: LogConfig = THREES) -> tuple[Place, Log]:
+def logged(config: LogConfig = THREES) -> tuple[LogHarness, Log]:
     """Return a place and its log."""
-    place = Place()
+    place = LogHarness()
     return place, place.open(config)
 
 
 def offset_entries(base_offset: int, *entries: tuple[int, int]) -> bytes:
-    index = OffsetIndex(base_offset, HeldEntries(b"", OFFSET_ENTRY_SIZE))
+    index = OffsetIndex(base_offset, InMemoryEntries(b"", OFFSET_ENTRY_SIZE))
     return b"".join(index.encode(*entry) for entry in entries)
 
 
@@ -81,5 +87,5 @@ def time_entries(base_offset: int, *entries: tuple[int, int]) -> bytes:
 
 
 def spans(headers: Iterable[BatchHeader]) -> list[tuple[int, int]]:
-    """Return the first and the last offset of each."""
+    """Return the first and the last offset of each header."""
     return [(each.base_offset, each.last_offset) for each in headers]

@@ -1,29 +1,29 @@
-"""Segments for tests: batches of chosen offsets, times and sizes in files in memory."""
+"""Segments for tests: batches of chosen offsets, timestamps and sizes in memory files."""
 
 from collections.abc import Iterable
 
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import EndTransaction, control_batch
-from cordwood.records.header import BatchHeader
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_header import BatchHeader
+from cordwood.records.control_records import EndTransaction, control_batch
 from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
-from cordwood.storage.file_table import FileTable
+from cordwood.storage.files.header_scan import headers
+from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.scan import headers
-from cordwood.storage.segment import Segment
-from cordwood.storage.segment_files import SegmentPath
-from cordwood.testing.files import MemoryFiles
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.segment_files import SegmentPath
+from cordwood.testing.memory_files import MemoryFiles
 
 DIRECTORY = "/t-0"
 NOW_MS = 5_000
 SMALL_INDEX = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
 
-def table(files: MemoryFiles | None = None, *, capacity: int = 8) -> FileTable:
-    """Return a table over files in memory in which the partition's directory is there."""
+def table(files: MemoryFiles | None = None, *, capacity: int = 8) -> OpenFileCache:
+    """Return a cache over memory files in which the partition directory exists."""
     files = files or MemoryFiles()
     if DIRECTORY.removeprefix("/") not in files.list("/"):
         files.make_directory(DIRECTORY)
-    return FileTable(files, capacity)
+    return OpenFileCache(files, capacity)
 
 
 def path(base_offset: int = 0, suffix: str = "") -> SegmentPath:
@@ -31,20 +31,20 @@ def path(base_offset: int = 0, suffix: str = "") -> SegmentPath:
 
 
 def created(
-    base_offset: int = 0, *, config: LogConfig = SMALL_INDEX, over: FileTable | None = None
-) -> Segment:
+    base_offset: int = 0, *, config: LogConfig = SMALL_INDEX, over: OpenFileCache | None = None
+) -> LogSegment:
     """Return a new segment."""
-    return Segment.create(over or table(), path(base_offset), config=config, now_ms=NOW_MS)
+    return LogSegment.create(over or table(), path(base_offset), config=config, now_ms=NOW_MS)
 
 
-def reopened(segment: Segment, *, config: LogConfig = SMALL_INDEX) -> Segment:
-    """Return the same files opened again, through the same table."""
+def reopened(segment: LogSegment, *, config: LogConfig = SMALL_INDEX) -> LogSegment:
+    """Return the same files opened again, through the same cache."""
     files = segment.files
-    return Segment.open(files.table, files.path, config=config, now_ms=NOW_MS)
+    return LogSegment.open(files.open_files, files.path, config=config, now_ms=NOW_MS)
 
 
 def v2(first: int, last: int | None = None, *, timestamp: int = 1000, size: int = 0) -> bytes:
-    """Return a batch of these offsets, all of one time; of one record, as large as it is told."""
+    """Return a batch of these offsets with one timestamp; one record has the given size."""
     builder = BatchBuilder(BatchFields(base_offset=first, partition_leader_epoch=4))
     lengths = 2 if size < 120 else 4
     for _ in range(first, (first if last is None else last) + 1):
@@ -53,7 +53,7 @@ def v2(first: int, last: int | None = None, *, timestamp: int = 1000, size: int 
 
 
 def times(first: int, *timestamps: int) -> bytes:
-    """Return a batch whose records have these times."""
+    """Return a batch whose records have these timestamps."""
     builder = BatchBuilder(BatchFields(base_offset=first))
     for timestamp in timestamps:
         builder.append(None, b"v", timestamp=timestamp)
@@ -93,21 +93,21 @@ def headers_of(data: bytes) -> list[BatchHeader]:
     return list(headers(lambda length, at: data[at : at + length], 0, len(data)))
 
 
-def append(segment: Segment, *batches: bytes) -> int:
-    """Append batches in one call, and return where they begin."""
+def append(segment: LogSegment, *batches: bytes) -> int:
+    """Append batches in one call, and return their position."""
     data = b"".join(batches)
     return segment.append(data, headers_of(data))
 
 
-def filled(segment: Segment, batches: Iterable[bytes]) -> Segment:
-    """Append batches, each in a call of its own, and return the segment."""
+def filled(segment: LogSegment, batches: Iterable[bytes]) -> LogSegment:
+    """Append each batch in its own call, and return the segment."""
     for data in batches:
         append(segment, data)
     return segment
 
 
-def read(segment: Segment, offset: int, max_size: int = 1 << 20) -> bytes | None:
-    """Return the bytes that a read gives; None when there is nothing from the offset on."""
+def read(segment: LogSegment, offset: int, max_size: int = 1 << 20) -> bytes | None:
+    """Return the bytes of a read; None if there are no batches from the offset on."""
     found = segment.read(offset, max_size)
     if found is None:
         return None

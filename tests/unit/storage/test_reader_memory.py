@@ -1,4 +1,4 @@
-"""A segment of 1 GB costs a reader its indexes and a few windows, whatever it asks."""
+"""A read of a 1 GB segment needs its indexes and a few windows."""
 
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -8,12 +8,13 @@ from typing import Final
 import pytest
 
 from cordwood.core.binary import crc32c
-from cordwood.core.ports import FileStat, Kind
+from cordwood.core.ports import FileKind, FileStat
 from cordwood.core.types import TimestampMs
-from cordwood.records.batch import RecordBatch
-from cordwood.storage.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
-from cordwood.storage.reader import RUN_BYTES, PartitionReader, ReaderOffsets
-from cordwood.storage.scan import WINDOW_SIZE
+from cordwood.records.record_batch import RecordBatch
+from cordwood.storage.files.header_scan import WINDOW_SIZE
+from cordwood.storage.reader.partition_reader import RUN_BYTES, PartitionReader, ReaderOffsets
+from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE
+from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE
 from tests.unit.storage.reader_samples import name
 from tests.unit.storage.segment_samples import v2
 
@@ -30,7 +31,7 @@ _TIME_ENTRY: Final = Struct(">qi")
 
 
 class EndlessPattern:
-    """A partition of one 1 GB segment, made up as it is read; it counts the bytes asked for."""
+    """A partition of one 1 GB segment, generated at each read; it counts the requested bytes."""
 
     path = "/d/t-0"
 
@@ -52,7 +53,7 @@ class EndlessPattern:
         return sorted(self._files)
 
     def stat(self, name: str) -> FileStat:
-        return FileStat(self._files[name][0], TimestampMs(0), Kind.FILE)
+        return FileStat(self._files[name][0], TimestampMs(0), FileKind.FILE)
 
     def read(self, name: str, length: int, position: int) -> bytes:
         data = bytearray(length)
@@ -71,7 +72,7 @@ class EndlessPattern:
         return length
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No file is open."""
 
     def _numbered(self, number: int) -> bytes:
         """Return the batch of one record that has the number for its offset and its time."""
@@ -112,7 +113,7 @@ def its_bounds(reader: PartitionReader) -> None:
 
 def its_segments(reader: PartitionReader) -> None:
     for _ in range(3):
-        assert [each.next_offset for each in reader.opened()] == [BATCHES]
+        assert [each.next_offset for each in reader.open_segments()] == [BATCHES]
 
 
 #: Each asks three times.
@@ -129,7 +130,7 @@ def test_pattern_is_a_log_of_1_gb() -> None:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_look_at_1_gb_asks_for_few_windows(look: Callable[[PartitionReader], None]) -> None:
+def test_lookup_in_1_gb_reads_few_windows(look: Callable[[PartitionReader], None]) -> None:
     source = EndlessPattern()
 
     look(PartitionReader(source))
@@ -138,7 +139,7 @@ def test_look_at_1_gb_asks_for_few_windows(look: Callable[[PartitionReader], Non
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_look_at_1_gb_that_grows_asks_for_no_more_than_its_indexes(
+def test_lookup_in_a_growing_1_gb_reads_only_its_indexes(
     look: Callable[[PartitionReader], None],
 ) -> None:
     source = EndlessPattern(PREALLOCATED)

@@ -1,6 +1,6 @@
-"""A topic's settings: defaults as in Kafka 4.3, what a broker hands down, and what is refused.
+"""Topic settings: Kafka 4.3 defaults, inheritance from the broker, and rejected values.
 
-The outcomes for brokers and topics were asked of Kafka 4.3 itself.
+The expected values for brokers and topics come from Kafka 4.3.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from cordwood.core.errors import SettingError
-from cordwood.core.settings import Resolved, Scope, Source
+from cordwood.core.settings import ResolvedSetting, SettingScope, SettingSource
 from cordwood.records.record import TimestampType
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.topic_settings import (
@@ -17,7 +17,7 @@ from cordwood.storage.topic_settings import (
     TOPIC_SETTINGS,
     broker_source,
     config_from,
-    refuse_contradictions,
+    ensure_consistent_settings,
 )
 
 HOUR_MS = 3_600_000
@@ -25,8 +25,11 @@ HOUR_MS = 3_600_000
 
 def resolved(
     topic: Mapping[str, str] | None = None, broker: Mapping[str, str] | None = None
-) -> dict[str, Resolved]:
-    sources = [Source("topic t", topic or {}), broker_source("server.properties", broker or {})]
+) -> dict[str, ResolvedSetting]:
+    sources = [
+        SettingSource("topic t", topic or {}),
+        broker_source("server.properties", broker or {}),
+    ]
     return TOPIC_SETTINGS.resolve(sources) | RETIRED_SETTINGS.resolve(sources)
 
 
@@ -42,9 +45,9 @@ def test_defaults_are_those_of_a_log() -> None:
     assert config_from(TOPIC_SETTINGS.resolve([])) == LogConfig()
 
 
-def test_every_setting_is_a_topic_s_and_is_explained() -> None:
+def test_every_setting_is_of_topics_and_has_a_description() -> None:
     for setting in (*TOPIC_SETTINGS, *RETIRED_SETTINGS):
-        assert setting.scope is Scope.TOPIC
+        assert setting.scope is SettingScope.TOPIC
         assert setting.doc.endswith(".")
 
 
@@ -106,27 +109,27 @@ def test_retention_time_is_inherited_from_the_broker(
 
 
 @pytest.mark.parametrize("key", ("log.retention.ms", "log.retention.minutes"))
-def test_retention_time_of_0_is_refused_from_a_broker(key: str) -> None:
-    with pytest.raises(SettingError, match=f"setting {key} has the value '0'.*only a topic may"):
+def test_retention_time_of_0_is_rejected_from_a_broker(key: str) -> None:
+    with pytest.raises(SettingError, match=f"setting {key}: the value '0'.*only a topic may"):
         broker_source("server.properties", {key: "0"})
 
 
-def test_retention_time_of_0_is_taken_from_a_topic() -> None:
+def test_retention_time_of_0_is_accepted_from_a_topic() -> None:
     assert topic_config(retention_ms="0").retention_ms == 0
 
 
-def test_retention_time_that_is_no_number_is_refused_as_any_setting() -> None:
+def test_retention_time_that_is_not_a_number_is_rejected() -> None:
     with pytest.raises(
         SettingError, match=r"log.retention.hours has the value 'x', .*of type long"
     ):
         broker_config(log_retention_hours="x")
 
 
-def test_topic_wins_over_its_broker_and_the_source_is_told() -> None:
+def test_topic_wins_over_its_broker_and_the_source_is_reported() -> None:
     found = resolved({"retention.ms": "5"}, {"log.retention.ms": "7", "log.roll.hours": "1"})
 
-    assert found["retention.ms"] == Resolved(5, "retention.ms", "topic t")
-    assert found["segment.ms"] == Resolved(HOUR_MS, "log.roll.hours", "server.properties")
+    assert found["retention.ms"] == ResolvedSetting(5, "retention.ms", "topic t")
+    assert found["segment.ms"] == ResolvedSetting(HOUR_MS, "log.roll.hours", "server.properties")
     assert found["flush.ms"].source == "default"
 
 
@@ -138,10 +141,12 @@ def test_other_times_are_inherited_in_kafka_s_order() -> None:
         log_flush_scheduler_interval_ms="7",
     )
 
-    assert (config.segment_ms, config.segment_jitter_ms, config.flush_ms) == (2 * HOUR_MS, 4, 7)
+    assert config.segment_ms == 2 * HOUR_MS
+    assert config.segment_jitter_ms == 4
+    assert config.flush_ms == 7
 
 
-def test_same_names_are_inherited_and_other_keys_of_a_broker_are_passed_over() -> None:
+def test_same_names_are_inherited_and_other_keys_of_a_broker_are_ignored() -> None:
     source = broker_source(
         "b", {"min.insync.replicas": "2", "segment.bytes": "1", "node.id": "1", "log.dirs": "/a"}
     )
@@ -169,7 +174,7 @@ def test_same_names_are_inherited_and_other_keys_of_a_broker_are_passed_over() -
         ("local.retention.ms", "-3"),
     ),
 )
-def test_value_is_refused_as_kafka_refuses_it(name: str, text: str) -> None:
+def test_value_is_rejected_as_by_kafka(name: str, text: str) -> None:
     with pytest.raises(SettingError, match=f"setting {name} has the value"):
         TOPIC_SETTINGS[name].parse(text)
 
@@ -186,7 +191,7 @@ def test_value_is_refused_as_kafka_refuses_it(name: str, text: str) -> None:
         (INTERNAL_SEGMENT_BYTES, "100", 100),
     ),
 )
-def test_value_is_taken_as_kafka_takes_it(name: str, text: str, value: object) -> None:
+def test_value_is_accepted_as_by_kafka(name: str, text: str, value: object) -> None:
     assert TOPIC_SETTINGS[name].parse(text) == value
 
 
@@ -212,7 +217,7 @@ def test_log_without_a_policy_keeps_everything() -> None:
         ),
     ),
 )
-def test_bound_of_an_old_topic_stands_in_for_those_not_given(
+def test_bound_of_an_old_topic_is_the_default_of_both_bounds(
     topic: dict[str, str], bounds: tuple[int, int]
 ) -> None:
     config = config_from(resolved(topic))
@@ -223,9 +228,9 @@ def test_bound_of_an_old_topic_stands_in_for_those_not_given(
     ) == bounds
 
 
-def test_lags_are_refused_when_the_shortest_is_above_the_longest() -> None:
+def test_lags_are_rejected_when_the_shortest_is_above_the_longest() -> None:
     lags = {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"}
 
-    refuse_contradictions(resolved())
-    with pytest.raises(SettingError, match=r"min.compaction.lag.ms is 5, above .*, 4"):
-        refuse_contradictions(resolved(lags))
+    ensure_consistent_settings(resolved())
+    with pytest.raises(SettingError, match=r"min.compaction.lag.ms .5. is above .* .4."):
+        ensure_consistent_settings(resolved(lags))

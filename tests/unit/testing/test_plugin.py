@@ -1,17 +1,17 @@
-"""The pytest entry point costs next to nothing, and its fixtures work where they are asked for."""
+"""The pytest plugin is cheap to load, and its fixtures work."""
 
 import subprocess
 import sys
 
 import pytest
 
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.virtual_clock import VirtualClock
 
 
 @pytest.fixture
 def loaded() -> set[str]:
-    """What the entry point brings into a process that had pytest already."""
+    """Return the modules that the plugin loads into a process with pytest."""
     code = (
         "import sys, pytest; before = set(sys.modules);"
         "import cordwood.testing.plugin; print(*(set(sys.modules) - before))"

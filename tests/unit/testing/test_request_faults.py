@@ -1,4 +1,4 @@
-"""What becomes of one request: late, refused, dropped or closed, before it is handled or after."""
+"""Faults of one request: late, rejected, dropped or closed, before or after its handling."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,23 +6,22 @@ from typing import TypeVar
 
 import pytest
 
-from cordwood.broker.network import Network
-from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.core.errors import KafkaStorageError
 from cordwood.protocol.codec import encode, joined
 from cordwood.protocol.messages.fetch import FetchRequest
 from cordwood.protocol.messages.produce import ProduceRequest
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles, MemorySlice
+from cordwood.testing.memory_files import MemoryFiles, MemorySlice
 from cordwood.testing.request_faults import (
-    Answer,
-    Asked,
+    PendingRequest,
+    ResponseChunks,
     closed,
     delayed,
     dropped,
     is_incremental,
     refused,
 )
+from cordwood.testing.virtual_clock import VirtualClock
 
 T = TypeVar("T")
 
@@ -39,17 +38,17 @@ def context_of(api_key: int = 0, version: int = 9) -> RequestContext:
     return RequestContext(api_key, version, 1, None, connection)
 
 
-async def handle(context: RequestContext, body: memoryview) -> Answer:
+async def handle(context: RequestContext, body: memoryview) -> ResponseChunks:
     return [b"handled"]
 
 
 def test_delayed_request_is_handled_when_its_time_has_come() -> None:
     clock, context = VirtualClock(), context_of()
 
-    async def scene() -> Answer:
-        act = delayed(50, Network(clock, clock))
+    async def scene() -> ResponseChunks:
+        act = delayed(50, clock=clock, scheduler=clock)
         asyncio.get_running_loop().call_soon(lambda: clock.advance(ms=50))
-        return await act(Asked(context, NO_BODY, handle))
+        return await act(PendingRequest(context, NO_BODY, handle))
 
     assert run(scene()) == [b"handled"]
 
@@ -57,9 +56,11 @@ def test_delayed_request_is_handled_when_its_time_has_come() -> None:
 def test_delayed_request_is_handled_at_once_when_its_connection_ends() -> None:
     clock, context = VirtualClock(), context_of()
 
-    async def scene() -> Answer:
-        asyncio.get_running_loop().call_soon(context.connection.stopping.begin)
-        return await delayed(50, Network(clock, clock))(Asked(context, NO_BODY, handle))
+    async def scene() -> ResponseChunks:
+        asyncio.get_running_loop().call_soon(context.connection.stopping.fire)
+        return await delayed(50, clock=clock, scheduler=clock)(
+            PendingRequest(context, NO_BODY, handle)
+        )
 
     assert run(scene()) == [b"handled"]
     assert clock.next_call_ms() is None
@@ -68,21 +69,21 @@ def test_delayed_request_is_handled_at_once_when_its_connection_ends() -> None:
 def test_dropped_request_ends_with_its_connection_and_without_an_answer() -> None:
     context = context_of()
 
-    async def scene() -> Answer:
-        asyncio.get_running_loop().call_soon(context.connection.stopping.begin)
-        return await dropped(handled=True)(Asked(context, NO_BODY, handle))
+    async def scene() -> ResponseChunks:
+        asyncio.get_running_loop().call_soon(context.connection.stopping.fire)
+        return await dropped(handled=True)(PendingRequest(context, NO_BODY, handle))
 
     assert run(scene()) is None
 
 
-def test_closed_request_lets_go_of_the_answer_that_nobody_gets() -> None:
+def test_closed_request_releases_its_response() -> None:
     part = MemorySlice(MemoryFiles().create("/log"), 0, 0)
 
-    async def read(context: RequestContext, body: memoryview) -> Answer:
+    async def read(context: RequestContext, body: memoryview) -> ResponseChunks:
         return [part]
 
     with pytest.raises(ConnectionResetError):
-        run(closed(handled=True)(Asked(context_of(), NO_BODY, read)))
+        run(closed(handled=True)(PendingRequest(context_of(), NO_BODY, read)))
     with pytest.raises(ValueError, match="released"):
         part.read()
 
@@ -92,7 +93,7 @@ def test_refused_request_without_an_answer_ends_its_connection() -> None:
     body = memoryview(joined(encode(request, 9)))
 
     with pytest.raises(ConnectionResetError):
-        run(refused(KafkaStorageError())(Asked(context_of(), body, handle)))
+        run(refused(KafkaStorageError())(PendingRequest(context_of(), body, handle)))
 
 
 @pytest.mark.parametrize(("epoch", "expected"), ((-1, False), (0, False), (1, True)))

@@ -1,15 +1,15 @@
-"""Time that runs is carried along by real time, and jumps, stops and goes on when told."""
+"""Running time: advance, freeze and resume."""
 
 import pytest
 
 from cordwood.core.types import TimestampMs
-from cordwood.testing.clock import VirtualClock
 from cordwood.testing.running_clock import RunningClock
+from cordwood.testing.virtual_clock import VirtualClock
 
 
 @pytest.fixture
 def real() -> VirtualClock:
-    """What stands for real time here."""
+    """Return the clock that stands for real time."""
     return VirtualClock(TimestampMs(1000))
 
 
@@ -21,7 +21,8 @@ def clock(real: VirtualClock) -> RunningClock:
 def test_running_clock_goes_as_real_time_does(clock: RunningClock, real: VirtualClock) -> None:
     real.advance(ms=7)
 
-    assert (clock.now_ms(), clock.monotonic_ms()) == (1007, 7)
+    assert clock.now_ms() == 1007
+    assert clock.monotonic_ms() == 7
 
 
 def test_running_clock_runs_on_from_where_it_has_jumped(
@@ -67,15 +68,17 @@ def test_frozen_clock_stands_still_until_it_runs(clock: RunningClock, real: Virt
     real.advance(ms=6)
     times.append(clock.monotonic_ms())
 
-    assert (times, seen) == ([0, 6], [5])
+    assert times == [0, 6]
+    assert seen == [5]
 
 
-def test_clock_says_whether_it_runs(clock: RunningClock) -> None:
+def test_clock_reports_whether_it_runs(clock: RunningClock) -> None:
     at_first = clock.is_running
 
     clock.freeze()
 
-    assert (at_first, clock.is_running) == (True, False)
+    assert at_first
+    assert not clock.is_running
 
 
 def test_frozen_clock_can_be_advanced(clock: RunningClock, real: VirtualClock) -> None:
@@ -85,7 +88,8 @@ def test_frozen_clock_can_be_advanced(clock: RunningClock, real: VirtualClock) -
     clock.freeze()
     clock.advance(ms=25)
 
-    assert (seen, clock.monotonic_ms()) == ([10, 20], 25)
+    assert seen == [10, 20]
+    assert clock.monotonic_ms() == 25
 
 
 def test_calls_go_on_after_one_has_failed(clock: RunningClock, real: VirtualClock) -> None:
@@ -110,4 +114,6 @@ def test_wall_clock_jumps_to_a_time_without_making_calls(clock: RunningClock) ->
 
     clock.jump_to(TimestampMs(500))
 
-    assert (clock.now_ms(), clock.monotonic_ms(), seen) == (500, 0, [])
+    assert clock.now_ms() == 500
+    assert clock.monotonic_ms() == 0
+    assert seen == []

@@ -1,8 +1,8 @@
-"""What a test of Spark gets; that it works with a session is shown in tests/spark."""
+"""The fixture `spark_kafka` without a session; `tests/spark` uses it with one."""
 
 from typing import TYPE_CHECKING, cast
 
-from cordwood.testing.kafka import Kafka
+from cordwood.testing.kafka_fixture import Kafka
 from cordwood.testing.spark_kafka import SparkKafka
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ import errno
 import os
 
 from cordwood.core.ports import Files
-from cordwood.testing.files import MemoryFile, MemoryFiles
+from cordwood.testing.memory_files import MemoryFile, MemoryFiles
 
 
 class BadFile(MemoryFile):
-    """A file of which some bytes cannot be read."""
+    """A file with unreadable bytes."""
 
     bad = range(0)
 
@@ -19,7 +19,7 @@ class BadFile(MemoryFile):
 
 
 class BadDisk(MemoryFiles):
-    """What is there, and which bytes of one file cannot be read."""
+    """Files in memory, one of which has unreadable bytes."""
 
     bad_path = ""
     bad = range(0)
@@ -32,7 +32,7 @@ class BadDisk(MemoryFiles):
 
 
 def on_bad_disk(files: Files, path: str, bad: range) -> BadDisk:
-    """Return a copy of all directories at the root, with a file that cannot be read there."""
+    """Return a copy of all directories, with unreadable bytes in one file."""
     disk = BadDisk()
     _copy(files, disk, "")
     disk.bad_path, disk.bad = path, bad

@@ -1,41 +1,42 @@
-"""A log directory in memory whose one partition is compacted, and what compacting works with."""
+"""A compacted partition in memory, and the order to compact it."""
 
 from copy import copy
 
-from cordwood.compaction.job import Verify
-from cordwood.compaction.passes import InlineRunner
-from cordwood.compaction.plain import PLAIN
-from cordwood.compaction.planning import Wishes
-from cordwood.records.plain import PlainDecoder
+from cordwood.compaction.cleaning_job import Verify
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.passes.cleaning_pass import InlineRunner
+from cordwood.compaction.plan.plan_builder import PassOptions
+from cordwood.core.ports import Ports
+from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.compact import CompactOrder, CompactTools
-from cordwood.workbench.settings_found import FoundSettings, SettingsFinder
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.compact import CompactOrder, CompactReport, compact, plan_compaction
+from cordwood.workbench.topic_settings_lookup import FoundSettings, SettingsFinder
 from tests.unit.compaction.compaction_samples import batch, texts
 from tests.unit.storage.cleaned_samples import batches_of
-from tests.unit.storage.log_samples import Place, lead
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, lead
 
 CONFIG = LogConfig(segment_index_bytes=1200, index_interval_bytes=0)
 
 
-class Unhindered:
-    """A pass that nobody stops or slows down."""
+class IdlePassControl:
+    """The control of a pass that is never stopped."""
 
     def is_stopped(self) -> bool:
         return False
 
     def expect(self, count: int) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def on_bytes(self, count: int) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
 
-class Shelf:
-    """Segments of these records, as `compaction_samples.words` has them; the last one is active."""
+class CompactedPartition:
+    """A partition with segments of the given records (see `compaction_samples.words`)."""
 
     def __init__(self, *segments: str) -> None:
-        self.place = Place()
+        self.place = LogHarness()
         log = self.place.open(CONFIG)
         for number, text in enumerate(segments):
             if number:
@@ -45,40 +46,52 @@ class Shelf:
         log.close()
 
     @property
-    def tools(self) -> CompactTools:
-        """What compacting works with."""
-        return CompactTools(
-            files=self.place.files,
-            clock=self.place.clock,
-            random=self.place.random,
-            runner=InlineRunner(self.place.files, PLAIN),
-            control=Unhindered(),
+    def ports(self) -> Ports:
+        place = self.place
+        return Ports(files=place.files, clock=place.clock, random=place.random)
+
+    def compact(self, order: CompactOrder, found: FoundSettings | None = None) -> CompactReport:
+        """Compact the partition."""
+        runner = InlineRunner(self.place.files, PLAIN)
+        return compact(
+            self.ports,
+            DIRECTORY,
+            found=found or self.settings(),
+            order=order,
             decoder=PlainDecoder(),
+            run=lambda job: runner.run(job, IdlePassControl()),
         )
 
-    def moved_to(self, files: MemoryFiles) -> "Shelf":
-        """Return the same with other files, as after a crash."""
+    def plan(self, order: CompactOrder, found: FoundSettings | None = None) -> CompactReport:
+        """Return the plan without compacting."""
+        found = found or self.settings()
+        return plan_compaction(
+            self.ports, DIRECTORY, found=found, order=order, decoder=PlainDecoder()
+        )
+
+    def moved_to(self, files: MemoryFiles) -> "CompactedPartition":
+        """Return the partition with other files, as after a crash."""
         moved = copy(self)
         moved.place = copy(self.place)
         moved.place.files = files
         return moved
 
     def settings(self, **texts: str) -> FoundSettings:
-        """Return what is given of the topic's settings: that it is compacted, unless it is said."""
+        """Return settings of the topic; by default it is compacted."""
         given = {"cleanup.policy": "compact", "segment.index.bytes": "1200"} | {
             key.replace("_", "."): text for key, text in texts.items()
         }
-        return SettingsFinder(self.place.files, given=given).of("/d", "t")
+        return SettingsFinder(self.place.files, given=given).find("/d", "t")
 
     def records(self) -> list[str]:
-        """Return what a broker that opens the log finds, as `compaction_samples.texts` does."""
+        """Return the records that a broker reads, as `compaction_samples.texts` formats them."""
         log = self.place.open(CONFIG, is_clean=False)
         found = texts(b"".join(batches_of(log).values()))
         log.close()
         return found
 
     def write(self, name: str, text: str) -> None:
-        """Put a file beside the partition."""
+        """Create a file in the log directory."""
         self.place.files.create(f"/d/{name}").append(text.encode())
 
     def read(self, name: str) -> str:
@@ -87,6 +100,6 @@ class Shelf:
 
 
 def order(*erased: bytes, until: int | None = None, **more: bool) -> CompactOrder:
-    """Return an order that has all keys verified."""
-    wishes = Wishes(until=until, erased_keys=frozenset(erased))
-    return CompactOrder(wishes=wishes, verify=Verify.ALWAYS, **more)
+    """Return an order that verifies all keys."""
+    pass_options = PassOptions(until=until, erased_keys=frozenset(erased))
+    return CompactOrder(pass_options=pass_options, verify=Verify.ALWAYS, **more)

@@ -1,20 +1,20 @@
-"""Files to dump, in memory, and what a dump of them says."""
+"""Files in memory to dump, and the output of a dump."""
 
 from collections.abc import Iterable
 
 from cordwood.core.errors import CordwoodError
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.dump_batches import DumpedBatch, batch_at
-from cordwood.workbench.dump_options import DumpOptions, Said, Tools
-from cordwood.workbench.windows import Window
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.dump.batch_lines import DumpedBatch, batch_at
+from cordwood.workbench.dump.dump_options import DumpOptions, DumpRun, OutputText
+from cordwood.workbench.file_window import FileWindow
 
 FOLDER = "/logs"
 LOG = "00000000000000000000.log"
 
 
 def batch(base_offset: int = 0, *, count: int = 2, timestamp: int = 1000) -> bytes:
-    """Return records k0, k1, ... a millisecond apart."""
+    """Return a batch of records k0, k1, ... a millisecond apart."""
     builder = BatchBuilder(BatchFields(base_offset=base_offset))
     for at in range(count):
         builder.append(b"k%d" % at, b"v%d" % at, timestamp=timestamp + at)
@@ -32,15 +32,15 @@ def files_of(contents: dict[str, bytes]) -> MemoryFiles:
     return files
 
 
-def tools_of(contents: dict[str, bytes], options: DumpOptions | None = None) -> Tools:
-    """Return the tools for dumping these files."""
-    return Tools(files=files_of(contents), options=options or DumpOptions(folder=FOLDER))
+def dump_of(contents: dict[str, bytes], options: DumpOptions | None = None) -> DumpRun:
+    """Return a dump of these files."""
+    return DumpRun(files=files_of(contents), options=options or DumpOptions(folder=FOLDER))
 
 
-def window_of(data: bytes, *, end: int | None = None) -> Window:
-    """Return a window on bytes."""
+def window_of(data: bytes, *, end: int | None = None) -> FileWindow:
+    """Return a window over bytes."""
     file = files_of({"data": data}).open(f"{FOLDER}/data")
-    return Window(file, len(data) if end is None else end)
+    return FileWindow(file, len(data) if end is None else end)
 
 
 def dumped(data: bytes) -> DumpedBatch:
@@ -50,11 +50,11 @@ def dumped(data: bytes) -> DumpedBatch:
     return found
 
 
-def outcome(said: Iterable[Said]) -> tuple[str, str, CordwoodError | None]:
-    """Return both streams, and the error that came behind them."""
+def outcome(output: Iterable[OutputText]) -> tuple[str, str, CordwoodError | None]:
+    """Return the text of both streams, and the error at the end."""
     streams: tuple[list[bytes], list[bytes]] = ([], [])
     try:
-        for text, is_error in said:
+        for text, is_error in output:
             streams[is_error].append(text)
     except CordwoodError as error:
         return b"".join(streams[0]).decode(), b"".join(streams[1]).decode(), error

@@ -1,7 +1,7 @@
 """Records of Kafka's metadata, byte by byte."""
 
-from cordwood.records.builder import BatchBuilder, BatchFields
-from cordwood.records.control import LeaderChange, control_batch
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.control_records import LeaderChange, control_batch
 
 TOPIC_ID = bytes(range(16))
 
@@ -24,7 +24,7 @@ def topic_gone(topic_id: bytes = TOPIC_ID) -> bytes:
 
 
 def partition(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) -> bytes:
-    """Return a partition, with a part of what follows its replicas."""
+    """Return a partition, with some of the fields behind its replicas."""
     return b"\x01\x03\x01" + _number(number) + topic_id + _array(replicas) + _array(replicas)
 
 
@@ -56,6 +56,6 @@ def metadata_batch(*values: bytes, at: int = 0) -> bytes:
 
 
 def leader_batch(at: int = 0) -> bytes:
-    """Return what the metadata log has and no metadata are: a control batch."""
+    """Return a control batch, which a metadata log contains too."""
     fields = BatchFields(base_offset=at, partition_leader_epoch=1)
     return bytes(control_batch(LeaderChange(1, (), ()), fields, timestamp=1))

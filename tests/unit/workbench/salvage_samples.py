@@ -1,16 +1,16 @@
-"""Damaged log files, and the directories they lie in."""
+"""Damaged log files, and partition directories with them."""
 
 from collections.abc import Sequence
 
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.core.ports import Ports
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.compression import Codec
-from cordwood.records.control import EndTransaction, control_batch
-from cordwood.records.header import BatchHeader, read_header
-from cordwood.testing.clock import VirtualClock
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.workbench.salvage import SalvageTools
-from cordwood.workbench.salvage_batches import Damage, Piece, pieces
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, scan_file
 from tests.unit.workbench.dump_samples import window_of
 
 SOURCE = "/logs/t-0"
@@ -33,7 +33,7 @@ def batch(
 
 
 def marker(base_offset: int) -> bytes:
-    """Return the end of a transaction."""
+    """Return the commit marker of a transaction."""
     fields = BatchFields(base_offset=base_offset, producer_id=7, producer_epoch=0)
     return bytes(
         control_batch(EndTransaction(is_commit=True, coordinator_epoch=0), fields, timestamp=1000)
@@ -41,7 +41,7 @@ def marker(base_offset: int) -> bytes:
 
 
 def harmed(data: bytes, *places: int, mask: int = 0x55) -> bytes:
-    """Return bytes of which some are wrong."""
+    """Return the bytes with some of them changed."""
     out = bytearray(data)
     for at in places:
         out[at] ^= mask
@@ -55,19 +55,21 @@ def headed(data: bytes) -> BatchHeader:
 
 
 def found_in(data: bytes) -> list[Piece]:
-    return list(pieces(window_of(data)))
+    return list(scan_file(window_of(data)))
 
 
 def offsets_of(found: Sequence[Piece]) -> list[tuple[int, int] | None]:
-    """Return the offsets of each batch; None of what is damaged."""
+    """Return the offsets of each batch, None for a damaged range."""
     return [
-        None if isinstance(piece, Damage) else (piece.header.base_offset, piece.header.last_offset)
+        None
+        if isinstance(piece, DamagedRange)
+        else (piece.header.base_offset, piece.header.last_offset)
         for piece in found
     ]
 
 
 def directory(contents: dict[str, bytes], *, beside: dict[str, bytes] | None = None) -> MemoryFiles:
-    """Return a partition's directory in its log directory."""
+    """Return the directory of a partition in a log directory."""
     files = MemoryFiles(VirtualClock())
     for path in ("/logs", SOURCE):
         files.make_directory(path)
@@ -77,5 +79,5 @@ def directory(contents: dict[str, bytes], *, beside: dict[str, bytes] | None = N
     return files
 
 
-def tools(files: MemoryFiles) -> SalvageTools:
-    return SalvageTools(files=files, clock=VirtualClock(), random=SeededRandom(1))
+def ports(files: MemoryFiles) -> Ports:
+    return Ports(files=files, clock=VirtualClock(), random=SeededRandom(1))

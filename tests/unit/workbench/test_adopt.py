@@ -1,4 +1,4 @@
-"""A log directory gets what Apache Kafka needs to start on it."""
+"""A log directory gets the files that Apache Kafka needs to start on it."""
 
 import json
 
@@ -10,19 +10,22 @@ from cordwood.core.errors import (
     LogDirectoryError,
     SettingError,
 )
-from cordwood.core.ids import Uuid
-from cordwood.core.metadata_nodes import BROKER, TOPIC, config_path, encode_texts
-from cordwood.core.nodes import Node
-from cordwood.storage.atomic import read_whole
-from cordwood.storage.meta_properties import read_meta_properties
-from cordwood.storage.metadata_lines import encode_line
-from cordwood.storage.partition_metadata import (
+from cordwood.core.metadata_paths import BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.ports import Ports
+from cordwood.core.types import TimestampMs
+from cordwood.core.uuids import Uuid
+from cordwood.core.znodes import ZNode
+from cordwood.storage.checkpoints.meta_properties import read_meta_properties
+from cordwood.storage.checkpoints.metadata_file_format import encode_line
+from cordwood.storage.checkpoints.partition_metadata_file import (
     read_partition_metadata,
     write_partition_metadata,
 )
-from cordwood.testing.files import MemoryFiles
-from cordwood.testing.random import SeededRandom
-from cordwood.workbench.adopt import BOOTSTRAP, AdoptReport, Owner, adopt
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.adopt import BOOTSTRAP, AdoptOptions, AdoptReport, adopt
 from tests.unit.workbench.salvage_samples import batch
 
 T = Uuid(b"t" * 16)
@@ -37,14 +40,17 @@ def directory(*partitions: str) -> MemoryFiles:
     return files
 
 
-def run(files: MemoryFiles, owner: Owner | None = None) -> AdoptReport:
-    return adopt(files, "/logs", owner=owner or Owner(), random=SeededRandom(1), now_ms=5)
+def run(files: MemoryFiles, options: AdoptOptions | None = None) -> AdoptReport:
+    ports = Ports(files=files, clock=VirtualClock(TimestampMs(5)), random=SeededRandom(1))
+    return adopt(ports, "/logs", options=options or AdoptOptions())
 
 
 def test_new_directory_gets_everything() -> None:
     files = directory("t-0", "t-1", "u-0")
 
-    report = run(files, Owner(node_id=4, cluster_id="c", configs={"t": {"retention.ms": "7"}}))
+    report = run(
+        files, AdoptOptions(node_id=4, cluster_id="c", configs={"t": {"retention.ms": "7"}})
+    )
 
     assert (report.topics, report.missing) == ({"t": 2, "u": 1}, ())
     meta = read_meta_properties(files, "/logs")
@@ -57,7 +63,7 @@ def test_new_directory_gets_everything() -> None:
     assert b"retention.ms\x027" in read_whole(files, f"/logs/{BOOTSTRAP}")
 
 
-def test_what_is_known_already_stays() -> None:
+def test_existing_ids_are_kept() -> None:
     files = directory("t-0", "t-1")
     write_partition_metadata(files, "/logs/t-1", topic_id=T)
     files.create("/logs/meta.properties").append(b"cluster.id=mine\nbroker.id=9\n")
@@ -70,37 +76,37 @@ def test_what_is_known_already_stays() -> None:
     assert bytes((0, 0, 0, 3)) in read_whole(files, f"/logs/{BOOTSTRAP}")
 
 
-def test_topic_is_configured_as_the_metadata_have_it_but_for_what_the_owner_says() -> None:
+def test_options_override_topic_settings_of_the_metadata() -> None:
     files = directory("t-0")
     kept = encode_texts({"retention.ms": "7", "segment.ms": "8"})
-    nodes = {config_path(TOPIC, "t"): Node(kept)}
+    nodes = {config_path(TOPIC, "t"): ZNode(kept)}
     files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
 
-    run(files, Owner(configs={"t": {"retention.ms": "9"}}))
+    run(files, AdoptOptions(configs={"t": {"retention.ms": "9"}}))
 
-    told = read_whole(files, f"/logs/{BOOTSTRAP}")
-    assert b"retention.ms\x029" in told
-    assert b"segment.ms\x028" in told
-    assert b"retention.ms\x027" not in told
+    data = read_whole(files, f"/logs/{BOOTSTRAP}")
+    assert b"retention.ms\x029" in data
+    assert b"segment.ms\x028" in data
+    assert b"retention.ms\x027" not in data
 
 
-def test_brokers_are_configured_as_the_metadata_have_it() -> None:
+def test_broker_settings_of_the_metadata_are_kept() -> None:
     files = directory("t-0")
     nodes = {
-        config_path(BROKER, name): Node(encode_texts({key: "7"}))
+        config_path(BROKER, name): ZNode(encode_texts({key: "7"}))
         for name, key in (("", "log.retention.ms"), ("1", "log.segment.bytes"), ("2", "not.ours"))
     }
     files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
 
-    run(files, Owner(node_id=1))
+    run(files, AdoptOptions(node_id=1))
 
-    told = read_whole(files, f"/logs/{BOOTSTRAP}")
-    assert b"\x04\x01\x11log.retention.ms\x027" in told
-    assert b"\x04\x021\x12log.segment.bytes\x027" in told
-    assert b"not.ours" not in told
+    data = read_whole(files, f"/logs/{BOOTSTRAP}")
+    assert b"\x04\x01\x11log.retention.ms\x027" in data
+    assert b"\x04\x021\x12log.segment.bytes\x027" in data
+    assert b"not.ours" not in data
 
 
-def test_partitions_without_a_log_are_told() -> None:
+def test_partitions_without_a_log_are_reported() -> None:
     assert run(directory("t-2")).missing == ("t-0", "t-1")
 
 
@@ -114,7 +120,7 @@ def test_partitions_of_one_topic_have_one_id() -> None:
 
 
 @pytest.mark.parametrize("name", ("__cluster_metadata-0", BOOTSTRAP))
-def test_directory_with_metadata_of_kafkas_is_refused(name: str) -> None:
+def test_directory_with_metadata_of_kafka_is_rejected(name: str) -> None:
     files = directory("t-0")
     make = files.create if name == BOOTSTRAP else files.make_directory
     make(f"/logs/{name}")
@@ -124,7 +130,7 @@ def test_directory_with_metadata_of_kafkas_is_refused(name: str) -> None:
     assert "meta.properties" not in files.list("/logs")
 
 
-def test_directory_in_use_is_refused() -> None:
+def test_directory_in_use_is_rejected() -> None:
     files = directory("t-0")
     files.lock("/logs/.lock")
 
@@ -141,12 +147,12 @@ def test_directory_in_use_is_refused() -> None:
         ("t", "retention.ms", "x"),
     ),
 )
-def test_setting_that_no_topic_has_is_refused(topic: str, key: str, value: str) -> None:
+def test_invalid_topic_setting_is_rejected(topic: str, key: str, value: str) -> None:
     with pytest.raises(SettingError):
-        run(directory("t-0"), Owner(configs={topic: {key: value}}))
+        run(directory("t-0"), AdoptOptions(configs={topic: {key: value}}))
 
 
-def test_topic_with_a_name_that_none_may_have_is_refused() -> None:
+def test_invalid_topic_name_is_rejected() -> None:
     files = directory("t-0", "ü-0")
 
     with pytest.raises(InvalidTopicError):

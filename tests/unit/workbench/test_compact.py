@@ -1,4 +1,4 @@
-"""A partition is compacted where it lies, or told what that would be, and nothing else happens."""
+"""A partition is compacted in place; a dry run returns the plan and changes nothing."""
 
 import json
 from contextlib import closing
@@ -6,214 +6,217 @@ from dataclasses import replace
 
 import pytest
 
-from cordwood.compaction.erasing import is_sealed
+from cordwood.compaction.passes.key_erasure import is_sealed
 from cordwood.core.errors import LogDirectoryError, SettingError
-from cordwood.core.metadata_nodes import TOPIC
-from cordwood.storage.reader_gaps import Gap
-from cordwood.storage.reader_place import open_reader
-from cordwood.workbench.compact import compact, places_to_compact, plan_compaction
-from cordwood.workbench.metadata_found import METADATA_LOG
-from cordwood.workbench.settings_found import SettingsFinder
+from cordwood.core.metadata_paths import TOPIC
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG
+from cordwood.storage.reader.offset_gaps import OffsetGap
+from cordwood.storage.reader.path_resolution import open_reader
+from cordwood.workbench.compact import find_compact_targets
+from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from tests.unit.storage.log_samples import DIRECTORY
-from tests.unit.workbench.compact_samples import Shelf, order
+from tests.unit.workbench.compact_samples import CompactedPartition, order
 from tests.unit.workbench.metadata_samples import config, metadata_batch, topic
 
 
-def test_compact_leaves_the_last_record_of_each_key_and_the_active_segment() -> None:
-    shelf = Shelf("a1 b1", "a2 c1", "b2")
+def test_compact_keeps_the_last_record_of_each_key_and_the_active_segment() -> None:
+    partition = CompactedPartition("a1 b1", "a2 c1", "b2")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    report = partition.compact(order())
 
-    assert shelf.records() == ["1:b1", "2:a2", "3:c1", "4:b2"]
+    assert partition.records() == ["1:b1", "2:a2", "3:c1", "4:b2"]
     assert report.certificate is not None
     assert (report.end, report.certificate.counts.superseded) == (4, 1)
     assert (report.groups, report.certificate.verified) == (((0, 2),), "all keys")
 
 
-def test_compact_has_another_seed_each_time_and_tells_it() -> None:
-    shelf, seeds = Shelf("a1", "a2", "a3"), set[int]()
+def test_each_compaction_draws_and_reports_a_new_seed() -> None:
+    partition, seeds = CompactedPartition("a1", "a2", "a3"), set[int]()
 
     for _ in range(2):
-        report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+        report = partition.compact(order())
         assert report.certificate is not None
         seeds.add(report.certificate.seed)
 
     assert len(seeds) == 2
 
 
-def test_compact_is_repeated_by_the_seed_that_was_told() -> None:
-    shelf, given = Shelf("a1", "a2", "a3"), replace(order(), seed=41)
+def test_given_seed_is_used() -> None:
+    partition, given = CompactedPartition("a1", "a2", "a3"), replace(order(), seed=41)
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=given)
+    report = partition.compact(given)
 
     assert report.certificate is not None
     assert report.certificate.seed == 41
 
 
-def test_compact_tells_the_checkpoint_that_is_there() -> None:
-    shelf = Shelf("a1", "a2", "a3")
-    shelf.write("cleaner-offset-checkpoint", "0\n1\nother 3 7\n")
+def test_existing_checkpoint_is_updated() -> None:
+    partition = CompactedPartition("a1", "a2", "a3")
+    partition.write("cleaner-offset-checkpoint", "0\n1\nother 3 7\n")
 
-    compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    partition.compact(order())
 
-    assert shelf.read("cleaner-offset-checkpoint") == "0\n2\nother 3 7\nt 0 2\n"
+    assert partition.read("cleaner-offset-checkpoint") == "0\n2\nother 3 7\nt 0 2\n"
 
 
-def test_compact_makes_the_checkpoint_that_a_copy_lacks() -> None:
-    """Batches that go whole leave nothing else by which anybody knows that they are not lost."""
-    shelf = Shelf("a1", "b1", "b2", "a2", "c1")
-    files = shelf.place.files
+def test_missing_checkpoint_is_created() -> None:
+    """Without it, a verification would report the offsets of removed batches as lost."""
+    partition = CompactedPartition("a1", "b1", "b2", "a2", "c1")
+    files = partition.place.files
 
-    compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    partition.compact(order())
 
     assert files.list("/d") == [".lock", "cleaner-offset-checkpoint", "t-0"]
-    assert not shelf.place.names(".deleted")
+    assert not partition.place.names(".deleted")
     with closing(open_reader(files, DIRECTORY)) as reader:
-        assert list(reader.gaps()) == [Gap(0, 2, is_compacted=True)]
+        assert list(reader.gaps()) == [OffsetGap(0, 2, is_compacted=True)]
 
 
-def test_compact_until_an_offset_does_not_forget_what_was_clean_behind_it() -> None:
-    shelf = Shelf("a1", "a2", "a3", "a4")
-    shelf.write("cleaner-offset-checkpoint", "0\n1\nt 0 2\n")
+def test_until_does_not_lower_the_checkpoint() -> None:
+    partition = CompactedPartition("a1", "a2", "a3", "a4")
+    partition.write("cleaner-offset-checkpoint", "0\n1\nt 0 2\n")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(until=1))
+    report = partition.compact(order(until=1))
 
     assert report.end == 1
-    assert report.held[0].holds == ("it is not wanted",)
-    assert shelf.read("cleaner-offset-checkpoint") == "0\n1\nt 0 2\n"
+    assert report.held[0].holds == ("it is at or above the requested end",)
+    assert partition.read("cleaner-offset-checkpoint") == "0\n1\nt 0 2\n"
 
 
-def test_compact_rolls_the_active_segment_when_it_is_wanted() -> None:
-    shelf = Shelf("a1", "a2 a3")
+def test_compact_rolls_the_active_segment_on_request() -> None:
+    partition = CompactedPartition("a1", "a2 a3")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(is_rolled=True))
+    report = partition.compact(order(is_rolled=True))
 
-    assert (report.end, shelf.records()) == (3, ["2:a3"])
+    assert (report.end, partition.records()) == (3, ["2:a3"])
 
 
-def test_compact_does_nothing_when_there_is_only_an_active_segment() -> None:
-    shelf = Shelf("a1 a2")
+def test_single_active_segment_is_not_compacted() -> None:
+    partition = CompactedPartition("a1 a2")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    report = partition.compact(order())
 
     assert (report.groups, report.certificate) == ((), None)
     assert report.held[0].holds == ("the active segment is never cleaned",)
 
 
 def test_compact_stays_below_the_high_watermark() -> None:
-    shelf = Shelf("a1", "a2", "a3")
-    shelf.write("replication-offset-checkpoint", "0\n1\nt 0 1\n")
+    partition = CompactedPartition("a1", "a2", "a3")
+    partition.write("replication-offset-checkpoint", "0\n1\nt 0 1\n")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    report = partition.compact(order())
 
-    assert (report.end, shelf.records()) == (1, ["0:a1", "1:a2", "2:a3"])
+    assert (report.end, partition.records()) == (1, ["0:a1", "1:a2", "2:a3"])
 
 
-def test_compact_takes_every_record_of_erased_keys() -> None:
-    shelf = Shelf("a1 b1", "a2 b-", "c1")
+def test_all_records_of_erased_keys_are_removed() -> None:
+    partition = CompactedPartition("a1 b1", "a2 b-", "c1")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(b"a", b"b"))
+    report = partition.compact(order(b"a", b"b"))
 
-    assert shelf.records() == ["4:c1"]
+    assert partition.records() == ["4:c1"]
     assert report.certificate is not None
     assert [is_sealed(b"a", each) for each in report.certificate.erased_keys].count(True) == 1
     assert len(report.certificate.erased_keys) == 2
 
 
-def test_compact_refuses_to_erase_what_stands_where_no_pass_comes() -> None:
-    shelf = Shelf("a1", "b1", "a2 a3 a4 a5")
+def test_erasing_keys_behind_the_pass_is_rejected() -> None:
+    partition = CompactedPartition("a1", "b1", "a2 a3 a4 a5")
 
-    message = "offsets 2, 3, 4 and 1 more, where no pass comes to: it ends at 2; with --roll"
+    message = r"offsets 2, 3, 4 and 1 more, behind the end of the pass \(2\); use --roll"
     with pytest.raises(SettingError, match=message):
-        compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order(b"a"))
+        partition.compact(order(b"a"))
 
-    assert shelf.records()[0] == "0:a1"
+    assert partition.records()[0] == "0:a1"
 
 
-def test_compact_erases_what_it_can_when_newer_records_may_stay() -> None:
-    shelf = Shelf("a1", "b1", "a2")
+def test_older_records_are_erased_if_newer_ones_may_stay() -> None:
+    partition = CompactedPartition("a1", "b1", "a2")
     wanted = order(b"a", is_newer_left=True)
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=wanted)
+    report = partition.compact(wanted)
 
-    assert (report.newer, shelf.records()) == ((2,), ["1:b1", "2:a2"])
-
-
-def test_compact_refuses_a_topic_that_is_not_compacted() -> None:
-    shelf = Shelf("a1", "a2")
-    deleted = shelf.settings(cleanup_policy="delete")
-
-    with pytest.raises(SettingError, match=r"not compacted, says --config; .*=compact"):
-        compact(shelf.tools, DIRECTORY, found=deleted, order=order())
+    assert (report.newer, partition.records()) == ((2,), ["1:b1", "2:a2"])
 
 
-def test_compact_refuses_a_topic_that_nobody_knows() -> None:
-    shelf = Shelf("a1", "a2")
-    unknown = SettingsFinder(shelf.place.files).of("/d", "t")
+def test_topic_that_is_not_compacted_is_rejected() -> None:
+    partition = CompactedPartition("a1", "a2")
+    deleted = partition.settings(cleanup_policy="delete")
 
-    with pytest.raises(SettingError, match="nobody says that its topic is compacted"):
-        plan_compaction(shelf.tools, DIRECTORY, found=unknown, order=order())
+    with pytest.raises(SettingError, match=r"not compacted \(source: --config\); .*=compact"):
+        partition.compact(order(), deleted)
 
 
-def test_compact_refuses_a_directory_that_is_in_use() -> None:
-    shelf = Shelf("a1", "a2")
-    shelf.place.files.lock("/d/.lock")
+def test_topic_of_unknown_policy_is_rejected() -> None:
+    partition = CompactedPartition("a1", "a2")
+    unknown = SettingsFinder(partition.place.files).find("/d", "t")
+
+    with pytest.raises(SettingError, match="the cleanup policy of its topic is unknown"):
+        partition.plan(order(), unknown)
+
+
+def test_directory_in_use_is_rejected() -> None:
+    partition = CompactedPartition("a1", "a2")
+    partition.place.files.lock("/d/.lock")
 
     with pytest.raises(LogDirectoryError, match="in use by a broker"):
-        compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+        partition.compact(order())
 
 
 def test_plan_changes_nothing_and_takes_no_lock() -> None:
-    shelf = Shelf("a1", "a2", "a3")
-    shelf.place.files.lock("/d/.lock")
-    before = shelf.place.files.pending()
+    partition = CompactedPartition("a1", "a2", "a3")
+    partition.place.files.lock("/d/.lock")
+    before = partition.place.files.pending()
 
-    report = plan_compaction(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    report = partition.plan(order())
 
-    assert shelf.place.files.pending() == before
+    assert partition.place.files.pending() == before
     assert (report.first_dirty, report.end, report.groups) == (0, 2, ((0, 1),))
 
 
-def test_report_is_told_as_json() -> None:
-    shelf = Shelf("a1", "a2", "a3")
+def test_report_as_json_contains_the_certificate() -> None:
+    partition = CompactedPartition("a1", "a2", "a3")
 
-    report = compact(shelf.tools, DIRECTORY, found=shelf.settings(), order=order())
+    report = partition.compact(order())
 
-    told = json.loads(report.to_json())
-    assert told["held"] == [{"base_offset": 2, "size": 70, "holds": list(report.held[0].holds)}]
-    assert told["certificate"]["counts"]["records_kept"] == 1
+    parsed = json.loads(report.to_json())
+    assert parsed["held"] == [{"base_offset": 2, "size": 70, "holds": list(report.held[0].holds)}]
+    assert parsed["certificate"]["counts"]["records_kept"] == 1
 
 
-def with_metadata(shelf: Shelf, policy: str) -> Shelf:
-    """Let Kafka's metadata say of the topic how it is cleaned up."""
-    files = shelf.place.files
+def with_metadata(partition: CompactedPartition, policy: str) -> CompactedPartition:
+    """Write metadata of Kafka with the cleanup policy of the topic."""
+    files = partition.place.files
     files.make_directory(f"/d/{METADATA_LOG}")
     data = metadata_batch(topic("t"), config(TOPIC, "t", "cleanup.policy", policy))
     files.create(f"/d/{METADATA_LOG}/{0:020}.log").append(data)
-    return shelf
+    return partition
 
 
-def places(shelf: Shelf, path: str, **given: str) -> list[str]:
-    settings = SettingsFinder(shelf.place.files, given=given)
-    found = places_to_compact(shelf.place.files, [path], settings=settings)
+def targets(partition: CompactedPartition, path: str, **given: str) -> list[str]:
+    settings = SettingsFinder(partition.place.files, given=given)
+    found = find_compact_targets(partition.place.files, [path], settings=settings)
     return [each.path for each in found]
 
 
-def test_places_of_a_log_directory_are_those_that_metadata_call_compacted() -> None:
-    shelf = with_metadata(Shelf("a1"), "compact")
+def test_log_directory_stands_for_its_compacted_partitions() -> None:
+    partition = with_metadata(CompactedPartition("a1"), "compact")
 
-    assert places(shelf, "/d") == places(shelf, DIRECTORY) == [DIRECTORY]
-
-
-def test_places_of_a_log_directory_are_refused_when_none_is_compacted() -> None:
-    shelf = with_metadata(Shelf("a1"), "delete")
-
-    with pytest.raises(SettingError, match="no metadata say of a topic that it is compacted in /d"):
-        places(shelf, "/d")
+    assert targets(partition, "/d") == targets(partition, DIRECTORY) == [DIRECTORY]
 
 
-def test_places_of_a_log_directory_are_refused_when_all_are_said_to_be_compacted() -> None:
-    shelf = with_metadata(Shelf("a1"), "delete")
+def test_log_directory_without_compacted_topics_is_rejected() -> None:
+    partition = with_metadata(CompactedPartition("a1"), "delete")
 
-    with pytest.raises(SettingError, match="is given for all topics of /d; give the directories"):
-        places(shelf, "/d", **{"cleanup.policy": "compact"})
+    with pytest.raises(SettingError, match="/d: the metadata contain no compacted topic"):
+        targets(partition, "/d")
+
+
+def test_policy_given_for_a_log_directory_is_rejected() -> None:
+    partition = with_metadata(CompactedPartition("a1"), "delete")
+
+    with pytest.raises(
+        SettingError,
+        match=r"/d: cleanup\.policy is given for all topics of the log directory; give",
+    ):
+        targets(partition, "/d", **{"cleanup.policy": "compact"})

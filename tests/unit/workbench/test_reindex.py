@@ -1,14 +1,14 @@
-"""Indexes and snapshots are written anew, and nothing else."""
+"""Indexes and snapshots are rebuilt, and no log is written."""
 
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.files import MemoryFiles
+from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.reindex import ReindexReport, reindex
 from tests.unit.storage.log_samples import (
     DIRECTORY,
-    Place,
+    LogHarness,
     filled,
     follow,
     interleaved,
@@ -20,9 +20,9 @@ from tests.unit.storage.reader_samples import THREES, got, harm, name, put
 ENDINGS = ("index", "timeindex", "snapshot")
 
 
-def closed(config: LogConfig = THREES) -> Place:
-    """Return a place with a log of ten records that was closed in order."""
-    place = Place()
+def closed(config: LogConfig = THREES) -> LogHarness:
+    """Return a cleanly closed log of ten records."""
+    place = LogHarness()
     log = filled(place.open(config), 10)
     log.close()
     return place
@@ -32,12 +32,12 @@ def run(files: MemoryFiles, config: LogConfig = THREES) -> ReindexReport:
     return reindex(files, DIRECTORY, config=config, now_ms=0)
 
 
-def contents(place: Place, *endings: str) -> dict[str, bytes]:
+def contents(place: LogHarness, *endings: str) -> dict[str, bytes]:
     names = [each for each in place.files.list(DIRECTORY) if each.endswith(endings or ("",))]
     return {each: got(place.files, each) for each in names}
 
 
-def test_reindex_writes_the_indexes_that_were_there() -> None:
+def test_rebuilt_indexes_equal_the_originals() -> None:
     place = closed()
     before = contents(place, "index")
 
@@ -48,7 +48,7 @@ def test_reindex_writes_the_indexes_that_were_there() -> None:
     assert report.snapshots == (3, 6, 9, 10)
 
 
-def test_reindex_heals_damaged_indexes_and_snapshots_and_touches_no_log() -> None:
+def test_damaged_indexes_and_snapshots_are_rebuilt_and_logs_are_kept() -> None:
     place = closed()
     logs, right = contents(place, ".log"), contents(place, "index")
     harm(place.files, name(3, ".index"), 0)
@@ -60,11 +60,11 @@ def test_reindex_heals_damaged_indexes_and_snapshots_and_touches_no_log() -> Non
 
     assert contents(place, "index") == right
     assert contents(place, ".log") == logs
-    assert not place.open(THREES).report.is_worth_telling
+    assert not place.open(THREES).report.is_noteworthy
 
 
-def test_aborted_transactions_are_in_their_index_again() -> None:
-    place = Place()
+def test_transaction_index_is_rebuilt() -> None:
+    place = LogHarness()
     log = place.open()
     follow(log, *interleaved())
     log.close()
@@ -77,8 +77,8 @@ def test_aborted_transactions_are_in_their_index_again() -> None:
     assert place.aborted() == right
 
 
-def test_snapshots_know_the_producers_that_the_log_has() -> None:
-    place = Place()
+def test_producer_snapshots_are_rebuilt() -> None:
+    place = LogHarness()
     log = place.open()
     lead(log, produced(0, 2), produced(2, 3, producer=(4, 1)))
     log.close()
@@ -89,14 +89,14 @@ def test_snapshots_know_the_producers_that_the_log_has() -> None:
     assert contents(place, ".snapshot") == before
 
 
-def test_epochs_that_cannot_be_read_are_learnt_from_the_log() -> None:
+def test_damaged_leader_epochs_are_rebuilt_from_the_log() -> None:
     place = closed()
     right = contents(place, "leader-epoch-checkpoint")
     put(place.files, "leader-epoch-checkpoint", b"x")
 
     (warning,) = run(place.files).warnings
 
-    assert warning.startswith("written anew: ")
+    assert warning.startswith("rebuilt: ")
     assert contents(place, "leader-epoch-checkpoint") == right
 
 
@@ -105,7 +105,7 @@ def test_epochs_that_cannot_be_read_are_learnt_from_the_log() -> None:
     (b"\xee" * 9, b"\0" * 4096),
     ids=("torn", "preallocated"),
 )
-def test_log_that_is_not_whole_is_refused_untouched(data: bytes) -> None:
+def test_damaged_log_is_rejected_unchanged(data: bytes) -> None:
     place = closed()
     last = name(9)
     put(place.files, last, got(place.files, last) + data)
@@ -117,16 +117,16 @@ def test_log_that_is_not_whole_is_refused_untouched(data: bytes) -> None:
     assert contents(place) == before
 
 
-def test_log_with_a_wrong_bit_is_refused() -> None:
+def test_log_with_a_wrong_bit_is_rejected() -> None:
     place = closed()
     harm(place.files, name(3), 70, bytes((got(place.files, name(3))[70] ^ 1,)))
 
-    with pytest.raises(CorruptMessageError, match="a wrong checksum or size"):
+    with pytest.raises(CorruptMessageError, match="wrong checksum or size"):
         run(place.files)
 
 
 @pytest.mark.parametrize(("base", "offset"), ((3, 1), (3, 6)))
-def test_log_whose_offsets_are_out_of_order_is_refused(base: int, offset: int) -> None:
+def test_log_with_offsets_out_of_order_is_rejected(base: int, offset: int) -> None:
     place = closed()
     harm(place.files, name(base), 0, offset.to_bytes(8))
 
@@ -134,7 +134,7 @@ def test_log_whose_offsets_are_out_of_order_is_refused(base: int, offset: int) -
         run(place.files)
 
 
-def test_directory_in_use_is_refused() -> None:
+def test_directory_in_use_is_rejected() -> None:
     place = closed()
     lock = place.files.lock("/d/.lock")
 
@@ -146,18 +146,18 @@ def test_directory_in_use_is_refused() -> None:
 
 
 @pytest.mark.parametrize("extra", (".log.swap", ".index.cleaned"))
-def test_directory_that_was_left_half_done_is_refused(extra: str) -> None:
+def test_directory_with_an_unfinished_swap_is_rejected(extra: str) -> None:
     place = closed()
     put(place.files, name(0, extra), b"")
 
-    with pytest.raises(LogDirectoryError, match="left in the middle"):
+    with pytest.raises(LogDirectoryError, match="unfinished compaction"):
         run(place.files)
 
 
-def test_what_is_no_partition_is_refused() -> None:
-    place = Place()
+def test_path_that_is_not_a_partition_is_rejected() -> None:
+    place = LogHarness()
 
-    with pytest.raises(LogDirectoryError, match="no directory"):
+    with pytest.raises(LogDirectoryError, match="not a directory"):
         run(place.files)
     place.files.make_directory(DIRECTORY)
     with pytest.raises(LogDirectoryError, match="no segment"):

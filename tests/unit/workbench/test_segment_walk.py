@@ -1,24 +1,24 @@
-"""A segment's file walked through, past what is damaged."""
+"""A walk over a segment file, past damage."""
 
 import pytest
 
-from cordwood.records.sweep import PlainSweeper
-from cordwood.storage.reader_listing import SegmentChangedError
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.segment_walk import Break, SegmentFile, header_at, walk
+from cordwood.records.batch_checks import PlainBatchChecker
+from cordwood.storage.reader.segment_listing import SegmentChangedError
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, header_at, walk_segment
 from tests.unit.storage.reader_samples import directory, name, source
 from tests.unit.storage.segment_samples import message, v2
 
 ONE = len(v2(0))
 
 
-def file_of(files: MemoryFiles, size: int) -> SegmentFile:
-    return SegmentFile(source(files), name(0), size, lambda _size: None)
+def file_of(files: MemoryFiles, size: int) -> SegmentLogFile:
+    return SegmentLogFile(source(files), name(0), size, lambda _size: None)
 
 
 def walked(data: bytes) -> list[tuple[str, int, int]]:
-    """Return what comes by: the kind, where it begins and where it ends."""
-    parts = walk(file_of(directory(log=data), len(data)), PlainSweeper().check)
+    """Return the type, start and end of each range."""
+    parts = walk_segment(file_of(directory(log=data), len(data)), PlainBatchChecker().check)
     return [(type(part).__name__, part.position, part.end) for part in parts]
 
 
@@ -26,58 +26,58 @@ def flipped(data: bytes) -> bytes:
     return data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
 
 
-def test_walk_of_sound_batches_is_one_stretch() -> None:
-    assert walked(v2(0) + v2(1)) == [("Stretch", 0, 2 * ONE)]
+def test_walk_of_valid_batches_is_one_range() -> None:
+    assert walked(v2(0) + v2(1)) == [("SweptRange", 0, 2 * ONE)]
     assert walked(b"") == []
 
 
-def test_walk_goes_on_where_a_broken_batch_ends() -> None:
+def test_walk_continues_at_the_end_of_a_broken_batch() -> None:
     assert walked(v2(0) + flipped(v2(1)) + v2(2)) == [
-        ("Stretch", 0, ONE),
-        ("Break", ONE, 2 * ONE),
-        ("Stretch", 2 * ONE, 3 * ONE),
+        ("SweptRange", 0, ONE),
+        ("BrokenRange", ONE, 2 * ONE),
+        ("SweptRange", 2 * ONE, 3 * ONE),
     ]
 
 
 def test_walk_searches_for_the_next_whole_batch() -> None:
     garbage = b"\x02\xee" * 50
 
-    assert walked(garbage + v2(0)) == [("Break", 0, 100), ("Stretch", 100, 100 + ONE)]
-    assert walked(garbage) == [("Break", 0, 100)]
+    assert walked(garbage + v2(0)) == [("BrokenRange", 0, 100), ("SweptRange", 100, 100 + ONE)]
+    assert walked(garbage) == [("BrokenRange", 0, 100)]
 
 
 def test_search_goes_from_window_to_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cordwood.workbench.segment_walk.SEARCH_BYTES", 70)
 
-    assert walked(b"\xee" * 333 + v2(0))[0] == ("Break", 0, 333)
+    assert walked(b"\xee" * 333 + v2(0))[0] == ("BrokenRange", 0, 333)
 
 
-def test_walk_goes_on_behind_a_broken_message() -> None:
+def test_walk_continues_behind_a_broken_message() -> None:
     one = len(message(0))
 
     assert walked(flipped(message(0)) + message(1)) == [
-        ("Break", 0, one),
-        ("Stretch", one, 2 * one),
+        ("BrokenRange", 0, one),
+        ("SweptRange", one, 2 * one),
     ]
 
 
-def test_batch_that_is_no_batch_is_not_taken_for_one() -> None:
+def test_bytes_that_look_like_a_batch_are_not_one() -> None:
     short = bytearray(v2(0))
     short[8:12] = (20).to_bytes(4)
 
-    assert walked(bytes(short))[0] == ("Break", 0, ONE)
+    assert walked(bytes(short))[0] == ("BrokenRange", 0, ONE)
 
 
 def test_break_that_is_cut_off_has_no_fault() -> None:
-    (part,) = walk(file_of(directory(log=v2(0)[:-1]), ONE - 1), PlainSweeper().check)
+    (part,) = walk_segment(file_of(directory(log=v2(0)[:-1]), ONE - 1), PlainBatchChecker().check)
 
-    assert isinstance(part, Break)
+    assert isinstance(part, BrokenRange)
     assert (part.fault, part.header is not None) == (None, True)
 
 
 def test_file_that_was_cut_has_changed() -> None:
     with pytest.raises(SegmentChangedError):
-        list(walk(file_of(directory(log=v2(0)), 999), PlainSweeper().check))
+        list(walk_segment(file_of(directory(log=v2(0)), 999), PlainBatchChecker().check))
 
 
 def test_header_is_none_where_none_can_be() -> None:

@@ -1,27 +1,27 @@
-"""Logs in numbers."""
+"""Statistics of logs."""
 
 import json
 
-from cordwood.records.builder import BatchFields, empty_batch
+from cordwood.records.batch_builder import BatchFields, empty_batch
 from cordwood.records.compression import Codec
-from cordwood.records.kernels.sweep import KernelSweeper
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.log_sums import LARGEST, LogSums
+from cordwood.records.kernels.batch_checks import KernelBatchChecker
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.log_statistics import LARGEST, LogStatistics
 from cordwood.workbench.stat import stat
 from tests.unit.records.segments import legacy
-from tests.unit.records.test_sweep import keyed
+from tests.unit.records.test_batch_checks import keyed
 from tests.unit.storage.log_samples import DIRECTORY, marker, produced
 from tests.unit.storage.reader_samples import directory, name
 from tests.unit.storage.segment_samples import v2
 from tests.unit.workbench.verified import healthy
 
 
-def sums(log: bytes, *, is_deep: bool = False) -> LogSums:
+def sums(log: bytes, *, is_deep: bool = False) -> LogStatistics:
     return stat(directory(log=log), [DIRECTORY], is_deep=is_deep).total
 
 
 def test_stat_counts_a_healthy_log() -> None:
-    found = stat(healthy(), [DIRECTORY], sweeper=KernelSweeper()).partitions[0]
+    found = stat(healthy(), [DIRECTORY], checker=KernelBatchChecker()).partitions[0]
 
     assert (found.segments, found.batches, found.records) == (8, 39, 110)
     assert (found.partition, found.formats, found.producers) == ("t-0", {"v2": 39}, 4)
@@ -34,7 +34,7 @@ def test_stat_counts_a_healthy_log() -> None:
     assert len(found.largest) == LARGEST
 
 
-def test_stat_tells_open_transactions() -> None:
+def test_stat_counts_open_transactions() -> None:
     log = b"".join(
         (
             produced(0, 1, is_transactional=True),
@@ -48,7 +48,7 @@ def test_stat_tells_open_transactions() -> None:
     assert (found.transactions_open, found.transactions_aborted, found.producers) == (1, 1, 2)
 
 
-def test_marker_that_is_none_ends_nothing() -> None:
+def test_batch_without_a_valid_marker_ends_no_transaction() -> None:
     torn = bytearray(marker(at=1))
     torn[-8:] = b"\xee" * 8
 
@@ -57,11 +57,11 @@ def test_marker_that_is_none_ends_nothing() -> None:
     assert (found.transactions_open, found.control_batches) == (1, 1)
 
 
-def test_stat_tells_what_is_no_batch() -> None:
+def test_stat_counts_bytes_that_are_not_batches() -> None:
     found = sums(v2(0) + bytes(7) + b"\xee" * 100)
 
     assert (found.batches, found.skipped_bytes) == (1, 107)
-    assert "no batches: 107 bytes" in str(found)
+    assert "not batches: 107 bytes" in str(found)
 
 
 def test_stat_opens_wrappers_when_it_is_deep() -> None:
@@ -90,7 +90,7 @@ def test_empty_log_has_no_times() -> None:
     assert "no times" in str(found)
 
 
-def test_stat_of_no_partition_says_so() -> None:
+def test_stat_without_partitions_is_one_line() -> None:
     files = MemoryFiles()
     files.make_directory("/logs")
     files.create("/logs/meta.properties")
@@ -117,7 +117,7 @@ def test_stat_is_json() -> None:
     assert total["largest"][0]["size"] == found.total.largest[0].size
 
 
-def test_control_batch_without_its_marker_ends_nothing() -> None:
+def test_control_batch_without_a_marker_ends_no_transaction() -> None:
     fields = BatchFields(producer_id=1, producer_epoch=0, is_control=True)
 
     found = sums(bytes(empty_batch(fields, last_offset=0, max_timestamp=1)))

@@ -1,10 +1,10 @@
-"""Partitions to verify, in memory: healthy logs, and bytes of one's own; and what is found."""
+"""Partitions in memory to verify, and functions that return the findings."""
 
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.files import MemoryFiles
-from cordwood.workbench.findings import Severity, VerifiedPartition
-from cordwood.workbench.verify import verify
-from tests.unit.storage.log_samples import DIRECTORY, Place, filled, follow, interleaved
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.verify.findings import Severity, VerifiedPartition
+from cordwood.workbench.verify.verify import verify
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, filled, follow, interleaved
 
 #: Segments of a few batches, with an entry a batch.
 FEW = LogConfig(segment_bytes=600, segment_index_bytes=1200, index_interval_bytes=0)
@@ -12,7 +12,7 @@ FEW = LogConfig(segment_bytes=600, segment_index_bytes=1200, index_interval_byte
 
 def healthy(config: LogConfig = FEW) -> MemoryFiles:
     """Return a closed log of transactions, and of single records from offset 90 to 109."""
-    place = Place()
+    place = LogHarness()
     log = place.open(config)
     for each in interleaved():
         follow(log, each)
@@ -26,15 +26,15 @@ def verified(files: MemoryFiles, path: str = DIRECTORY) -> VerifiedPartition:
 
 
 def damages(files: MemoryFiles, path: str = DIRECTORY) -> list[tuple[str, str]]:
-    """Return file and cause of everything that is wrong."""
-    return _told(verified(files, path), Severity.DAMAGE)
+    """Return file and cause of each damage."""
+    return _findings(verified(files, path), Severity.DAMAGE)
 
 
 def notes(files: MemoryFiles, path: str = DIRECTORY) -> list[tuple[str, str]]:
-    return _told(verified(files, path), Severity.NOTE)
+    return _findings(verified(files, path), Severity.NOTE)
 
 
-def _told(found: VerifiedPartition, severity: Severity) -> list[tuple[str, str]]:
+def _findings(found: VerifiedPartition, severity: Severity) -> list[tuple[str, str]]:
     return [
         (each.path.rpartition("/")[2].lstrip("0") or "0", each.cause)
         for each in found.findings

@@ -1,10 +1,10 @@
-"""Handlers: what a broker does when it is asked, an async function an API, by subject.
+"""Request handlers by subject, one async function an API (Kafka: `KafkaApis`).
 
-A handler answers errors where Kafka answers them, per partition, per topic or at the top, and
-decides nothing that a module of its own could decide. A module may also have
+A handler puts errors where Kafka puts them: per partition, per topic, or at the top level. Rules
+are in modules of their own, not in handlers. A handler module may also have
 
-    refused(request, error, *, version)   the answer to a request that raised a `KafkaError`
-    unsupported()                         the answer, as version 0, to a version that is not served
+    error_response(request, error, *, version)   the response to a request that raised a KafkaError
+    unsupported_version_response()               the response, in version 0, to other versions
 
-Modules are imported when they are first asked for, by `broker.dispatch`.
+`broker.dispatch` imports a module at the first request for it.
 """

@@ -1,20 +1,20 @@
-"""DescribeCluster and DescribeTopicPartitions: what Metadata tells, without topics or by pages."""
+"""DescribeCluster and DescribeTopicPartitions handlers: Metadata without topics, or in pages."""
 
 from typing import Final
 
-from cordwood.broker.answer_errors import words_of
-from cordwood.broker.broker import Broker
-from cordwood.broker.image import PartitionImage
-from cordwood.broker.operations import NOT_ASKED, OF_CLUSTER, OF_TOPIC
-from cordwood.broker.request import RequestContext
-from cordwood.broker.topic_pages import Part, Position, page_of
-from cordwood.broker.topic_rules import missing_topic
+from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER, OF_TOPIC
+from cordwood.broker.topics.topic_pages import TopicCursor, TopicPageEntry, page_of
+from cordwood.broker.topics.topic_validation import missing_topic
 from cordwood.core.errors import (
     KafkaError,
     MismatchedEndpointTypeError,
     UnsupportedEndpointTypeError,
+    error_message_of,
 )
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -35,9 +35,9 @@ _CONTROLLERS: Final = 2
 
 
 async def describe_cluster(
-    broker: Broker, context: RequestContext, request: DescribeClusterRequest
+    broker: BrokerServices, context: RequestContext, request: DescribeClusterRequest
 ) -> DescribeClusterResponse:
-    """Tell of the brokers."""
+    """Return the brokers, with their endpoints on the client's listener."""
     if request.endpoint_type == _CONTROLLERS:
         raise MismatchedEndpointTypeError(
             "The request was sent to an endpoint of type BROKER,"
@@ -46,7 +46,7 @@ async def describe_cluster(
     if request.endpoint_type != _BROKERS:
         raise UnsupportedEndpointTypeError(f"Unsupported endpoint type {request.endpoint_type}")
     image = broker.metadata.image
-    is_asked = request.include_cluster_authorized_operations
+    is_requested = request.include_cluster_authorized_operations
     return DescribeClusterResponse(
         error_code=0,
         cluster_id=image.cluster_id,
@@ -55,16 +55,16 @@ async def describe_cluster(
             DescribeClusterBroker(
                 broker_id=each.node_id, host=endpoint.host, port=endpoint.port, rack=each.rack
             )
-            for each, endpoint in image.reached_by(context.connection.listener)
+            for each, endpoint in image.endpoints_of(context.connection.listener)
         ],
-        cluster_authorized_operations=OF_CLUSTER if is_asked else NOT_ASKED,
+        cluster_authorized_operations=OF_CLUSTER if is_requested else NOT_REQUESTED,
     )
 
 
 async def describe_topic_partitions(
-    broker: Broker, _context: RequestContext, request: DescribeTopicPartitionsRequest
+    broker: BrokerServices, _context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    """Tell of topics, one page of them."""
+    """Return one page of topics."""
     limit = min(
         broker.configs.integer("max.request.partition.size.limit"),
         request.response_partition_limit,
@@ -73,27 +73,28 @@ async def describe_topic_partitions(
     page = page_of(
         broker.metadata.image.topics,
         [topic.name for topic in request.topics],
-        start=None if cursor is None else Position(cursor.topic_name, cursor.partition_index),
+        start=None if cursor is None else TopicCursor(cursor.topic_name, cursor.partition_index),
         limit=max(1, limit),
     )
-    then = page.then
+    following = page.next_cursor
     return DescribeTopicPartitionsResponse(
-        topics=[_topic(part) for part in page.parts],
-        next_cursor=then and Cursor(topic_name=then.topic, partition_index=then.partition),
+        topics=[_topic(entry) for entry in page.entries],
+        next_cursor=following
+        and Cursor(topic_name=following.topic, partition_index=following.partition),
     )
 
 
-def refused(request: Request, error: KafkaError, *, version: int) -> Response:  # noqa: ARG001 - alike in all
-    """Tell the asker of the error."""
+def error_response(request: Request, error: KafkaError, *, version: int) -> Response:  # noqa: ARG001 - one signature for all
+    """Return the response that carries the error."""
     if isinstance(request, DescribeClusterRequest):
         return DescribeClusterResponse(
             error_code=error.code,
-            error_message=words_of(error),
+            error_message=error_message_of(error),
             endpoint_type=request.endpoint_type,
             cluster_id="",
             brokers=[],
         )
-    assert isinstance(request, DescribeTopicPartitionsRequest), "there is no other one here"
+    assert isinstance(request, DescribeTopicPartitionsRequest), "this module has two APIs"
     return DescribeTopicPartitionsResponse(
         topics=[_failed(topic, error.code) for topic in request.topics]
     )
@@ -109,16 +110,16 @@ def _failed(topic: TopicRequest, code: int) -> DescribeTopicPartitionsResponseTo
     )
 
 
-def _topic(part: Part) -> DescribeTopicPartitionsResponseTopic:
-    if part.topic is None:
-        return _failed(TopicRequest(name=part.name), missing_topic(part.name).code)
-    partitions = part.topic.partitions
+def _topic(entry: TopicPageEntry) -> DescribeTopicPartitionsResponseTopic:
+    if entry.topic is None:
+        return _failed(TopicRequest(name=entry.name), missing_topic(entry.name).code)
+    partitions = entry.topic.partitions
     return DescribeTopicPartitionsResponseTopic(
         error_code=0,
-        name=part.name,
-        topic_id=part.topic.topic_id,
-        is_internal=part.topic.is_internal,
-        partitions=[_partition(index, partitions[index]) for index in part.partitions],
+        name=entry.name,
+        topic_id=entry.topic.topic_id,
+        is_internal=entry.topic.is_internal,
+        partitions=[_partition(index, partitions[index]) for index in entry.partitions],
         topic_authorized_operations=OF_TOPIC,
     )
 

@@ -1,8 +1,8 @@
-"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs and ListConfigResources.
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs and ListConfigResources handlers.
 
 Resources are topics, this broker, all brokers (a broker without a name) and the broker's loggers.
-Each is answered for itself; of a resource all is changed, or nothing. Whoever names one twice in a
-request to change it is refused.
+Each resource has its own result. All changes of a resource are made, or none. A resource that
+occurs twice in a request for changes is rejected.
 """
 
 from collections import Counter
@@ -10,16 +10,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from cordwood.broker.alterations import Alteration, Operation
-from cordwood.broker.answer_errors import code_of, words_of
-from cordwood.broker.broker import Broker
-from cordwood.broker.config_entries import ConfigEntry
-from cordwood.broker.config_resources import resource_asked_for
-from cordwood.broker.loggers import apply_levels, check_levels, describe_loggers
-from cordwood.broker.request import RequestContext
-from cordwood.broker.topic_rules import missing_topic
+from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
+from cordwood.broker.config.config_resources import resource_of_request
+from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.config.logger_levels import apply_levels, check_levels, describe_loggers
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.topic_validation import missing_topic
 from cordwood.core.config_codes import ResourceType
-from cordwood.core.errors import InvalidRequestError, KafkaError, UnsupportedVersionError
+from cordwood.core.errors import (
+    InvalidRequestError,
+    KafkaError,
+    UnsupportedVersionError,
+    error_code_of,
+    error_message_of,
+)
 from cordwood.protocol.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -54,39 +59,40 @@ R = TypeVar("R", ReplacedResource, AlteredResource)
 
 
 async def describe_configs(
-    broker: Broker, _context: RequestContext, request: DescribeConfigsRequest
+    broker: BrokerServices, _context: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    """Tell of settings."""
+    """Return the settings of resources."""
     return DescribeConfigsResponse(
-        results=[_described(broker, resource, request) for resource in request.resources]
+        results=[_describe(broker, resource, request) for resource in request.resources]
     )
 
 
 async def alter_configs(
-    broker: Broker, _context: RequestContext, request: AlterConfigsRequest
+    broker: BrokerServices, _context: RequestContext, request: AlterConfigsRequest
 ) -> AlterConfigsResponse:
-    """Give resources these settings and no others."""
+    """Replace the configurations of resources."""
     change = partial(_replace, broker, validate_only=request.validate_only)
-    return AlterConfigsResponse(responses=await _each_of(request.resources, change))
+    return AlterConfigsResponse(responses=await _change_each(request.resources, change))
 
 
 async def incremental_alter_configs(
-    broker: Broker, _context: RequestContext, request: IncrementalAlterConfigsRequest
+    broker: BrokerServices, _context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     """Change single settings of resources."""
     change = partial(_alter, broker, validate_only=request.validate_only)
-    return IncrementalAlterConfigsResponse(responses=await _each_of(request.resources, change))
+    return IncrementalAlterConfigsResponse(responses=await _change_each(request.resources, change))
 
 
 async def list_config_resources(
-    broker: Broker, context: RequestContext, request: ListConfigResourcesRequest
+    broker: BrokerServices, context: RequestContext, request: ListConfigResourcesRequest
 ) -> ListConfigResourcesResponse:
-    """Tell what has settings, by type."""
+    """Return the names of resources, by type."""
     known = {*ResourceType}
-    asked = {*request.resource_types} or known
+    requested = {*request.resource_types} or known
     if context.api_version < _FIRST_WITH_TYPES:
-        asked = set()
-    if not asked <= known:
+        # Version 0 lists client metrics alone, which do not exist here.
+        requested = set()
+    if not requested <= known:
         return ListConfigResourcesResponse(
             error_code=UnsupportedVersionError.code, config_resources=[]
         )
@@ -101,45 +107,47 @@ async def list_config_resources(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)
             for kind in names
-            if kind in asked
+            if kind in requested
             for name in names[kind]
         ],
     )
 
 
-# -- telling
+# -- descriptions
 
 
-def _described(
-    broker: Broker, asked: DescribeConfigsResource, request: DescribeConfigsRequest
+def _describe(
+    broker: BrokerServices, requested: DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> DescribeConfigsResult:
-    error, entries = None, list[ConfigEntry]()
+    error, entries = None, list[DescribedConfig]()
     try:
-        entries = _entries(broker, asked)
+        entries = _entries(broker, requested)
     except KafkaError as caught:
         error = caught
     return DescribeConfigsResult(
-        error_code=code_of(error),
-        error_message=words_of(error),
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
-        configs=[_told(entry, request) for entry in entries],
+        error_code=error_code_of(error),
+        error_message=error_message_of(error),
+        resource_type=requested.resource_type,
+        resource_name=requested.resource_name,
+        configs=[_config_result(entry, request) for entry in entries],
     )
 
 
-def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry]:
-    name, configs = asked.resource_name, broker.configs
-    is_topic = asked.resource_type == ResourceType.TOPIC
+def _entries(broker: BrokerServices, requested: DescribeConfigsResource) -> list[DescribedConfig]:
+    name, configs = requested.resource_name, broker.configs
+    is_topic = requested.resource_type == ResourceType.TOPIC
     if is_topic and name not in broker.metadata.image.topics:
         raise missing_topic(name)
-    resource = resource_asked_for(asked.resource_type, name, node_id=configs.node_id)
-    names = asked.configuration_keys or None
+    resource = resource_of_request(requested.resource_type, name, node_id=configs.node_id)
+    names = requested.configuration_keys or None
     if resource.type is ResourceType.BROKER_LOGGER:
         return describe_loggers(names)
     return configs.describe(resource, names)
 
 
-def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def _config_result(
+    entry: DescribedConfig, request: DescribeConfigsRequest
+) -> DescribeConfigsResourceResult:
     synonyms = entry.synonyms if request.include_synonyms else ()
     return DescribeConfigsResourceResult(
         name=entry.name,
@@ -156,27 +164,27 @@ def _told(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfig
     )
 
 
-# -- changing
+# -- changes
 
 
-async def _each_of(
+async def _change_each(
     resources: Sequence[R], change: Callable[[R], Awaitable[None]]
 ) -> list[AlterConfigsResourceResponse]:
-    """Change each resource, and tell how that went."""
-    said = Counter((each.resource_type, each.resource_name) for each in resources)
+    """Change each resource and return its result."""
+    counts = Counter((each.resource_type, each.resource_name) for each in resources)
     responses = []
     for each in resources:
         error: KafkaError | None = None
         try:
-            if said[each.resource_type, each.resource_name] > 1:
+            if counts[each.resource_type, each.resource_name] > 1:
                 raise InvalidRequestError("Each resource must appear at most once.")
             await change(each)
         except KafkaError as caught:
             error = caught
         responses.append(
             AlterConfigsResourceResponse(
-                error_code=code_of(error),
-                error_message=words_of(error),
+                error_code=error_code_of(error),
+                error_message=error_message_of(error),
                 resource_type=each.resource_type,
                 resource_name=each.resource_name,
             )
@@ -184,21 +192,25 @@ async def _each_of(
     return responses
 
 
-async def _replace(broker: Broker, said: ReplacedResource, *, validate_only: bool) -> None:
-    resource = resource_asked_for(
-        said.resource_type, said.resource_name, node_id=broker.configs.node_id
+async def _replace(
+    broker: BrokerServices, requested: ReplacedResource, *, validate_only: bool
+) -> None:
+    resource = resource_of_request(
+        requested.resource_type, requested.resource_name, node_id=broker.configs.node_id
     )
     if resource.type is ResourceType.BROKER_LOGGER:
-        raise InvalidRequestError(f"Unknown resource type {said.resource_type}")
-    given = [(each.name, each.value) for each in said.configs]
+        raise InvalidRequestError(f"Unknown resource type {requested.resource_type}")
+    given = [(each.name, each.value) for each in requested.configs]
     await broker.config_changes.replace(resource, given, validate_only=validate_only)
 
 
-async def _alter(broker: Broker, said: AlteredResource, *, validate_only: bool) -> None:
-    resource = resource_asked_for(
-        said.resource_type, said.resource_name, node_id=broker.configs.node_id
+async def _alter(
+    broker: BrokerServices, requested: AlteredResource, *, validate_only: bool
+) -> None:
+    resource = resource_of_request(
+        requested.resource_type, requested.resource_name, node_id=broker.configs.node_id
     )
-    alterations = [_alteration(each) for each in said.configs]
+    alterations = [_alteration(each) for each in requested.configs]
     if resource.type is ResourceType.BROKER_LOGGER:
         check_levels(alterations)
         if not validate_only:
@@ -207,7 +219,7 @@ async def _alter(broker: Broker, said: AlteredResource, *, validate_only: bool) 
         await broker.config_changes.alter(resource, alterations, validate_only=validate_only)
 
 
-def _alteration(config: AlterableConfig) -> Alteration:
-    if config.config_operation not in {*Operation}:
+def _alteration(config: AlterableConfig) -> ConfigAlteration:
+    if config.config_operation not in {*AlterOperation}:
         raise InvalidRequestError(f"Unknown operation type {config.config_operation}")
-    return Alteration(config.name, Operation(config.config_operation), config.value)
+    return ConfigAlteration(config.name, AlterOperation(config.config_operation), config.value)

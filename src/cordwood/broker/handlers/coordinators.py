@@ -1,14 +1,14 @@
-"""FindCoordinator: nobody looks after groups and transactions here, which is what everyone is told.
+"""FindCoordinator handler: there are no group or transaction coordinators on this broker.
 
-The API is served all the same: librdkafka compresses with LZ4 only where this API is told of, and
-its consumers, which always name a group, look for a coordinator even when they are assigned their
-partitions. Not available is what they bear; any other error is handed to the application.
+The API is served for librdkafka. It compresses with LZ4 only if a broker serves this API. Its
+consumers always have a group, so they look for a coordinator even with assigned partitions; they
+tolerate COORDINATOR_NOT_AVAILABLE and pass any other error to the application.
 """
 
 from typing import Final
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.request import RequestContext
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import CoordinatorNotAvailableError
 from cordwood.protocol.messages.find_coordinator import (
     Coordinator,
@@ -17,28 +17,28 @@ from cordwood.protocol.messages.find_coordinator import (
 )
 
 _WORDS: Final = "This broker serves neither groups nor transactions"
-_NOBODY: Final = -1
+_NO_NODE: Final = -1
 _FIRST_WITH_MANY: Final = 4
 
 
 async def find_coordinator(
-    _broker: Broker, context: RequestContext, request: FindCoordinatorRequest
+    _broker: BrokerServices, context: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
-    """Tell of every key that it has no coordinator."""
+    """Return COORDINATOR_NOT_AVAILABLE for every key."""
     if context.api_version < _FIRST_WITH_MANY:
         return FindCoordinatorResponse(
             error_code=CoordinatorNotAvailableError.code,
             error_message=_WORDS,
-            node_id=_NOBODY,
-            port=_NOBODY,
+            node_id=_NO_NODE,
+            port=_NO_NODE,
         )
     return FindCoordinatorResponse(
         coordinators=[
             Coordinator(
                 key=key,
-                node_id=_NOBODY,
+                node_id=_NO_NODE,
                 host="",
-                port=_NOBODY,
+                port=_NO_NODE,
                 error_code=CoordinatorNotAvailableError.code,
                 error_message=_WORDS,
             )

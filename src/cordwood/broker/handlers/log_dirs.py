@@ -1,16 +1,15 @@
-"""DescribeLogDirs: the log directories, and how large what lies in them is.
+"""DescribeLogDirs handler: log directories with the sizes of their logs and volumes.
 
-What a directory is on is asked of the system, off the loop; where that fails both sizes are -1. A
-copy that is on its way to another directory is told beside the log that it will replace, by how
-much it is behind.
+The sizes of a volume are read on the worker; both are -1 if that fails. A future log is listed in
+addition to the log that it will replace, with its offset lag.
 """
 
 from functools import partial
 from typing import Final
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.request import RequestContext
-from cordwood.broker.waiting import done
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.pending_results import wait_for
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Volume
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -21,24 +20,24 @@ from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from cordwood.storage.log import Log
-from cordwood.storage.log_directory import LogDirectory
-from cordwood.storage.manager import LogManager
+from cordwood.storage.log.log import Log
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_manager import LogManager
 
 _UNKNOWN: Final = Volume(-1, -1)
 
 
 async def describe_log_dirs(
-    broker: Broker, _context: RequestContext, request: DescribeLogDirsRequest
+    broker: BrokerServices, _context: RequestContext, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
-    """Tell of the directories, with those partitions that are asked for, or with all."""
+    """Return the directories, with the requested partitions or with all."""
     manager = broker.logs
     volumes = {each.path: await _volume(each, manager) for each in manager.directories}
-    asked = _asked(request)
-    told: dict[str, dict[str, list[DescribeLogDirsPartition]]] = {}
+    requested = _requested(request)
+    found: dict[str, dict[str, list[DescribeLogDirsPartition]]] = {}
     for log in manager.all_logs():
-        if asked is None or log.partition in asked:
-            topics = told.setdefault(manager.directory_of(log).path, {})
+        if requested is None or log.partition in requested:
+            topics = found.setdefault(manager.directory_of(log).path, {})
             topics.setdefault(log.partition.topic, []).append(_partition(log, manager))
     return DescribeLogDirsResponse(
         results=[
@@ -47,7 +46,7 @@ async def describe_log_dirs(
                 log_dir=directory.path,
                 topics=[
                     DescribeLogDirsTopic(name=topic, partitions=partitions)
-                    for topic, partitions in told.get(directory.path, {}).items()
+                    for topic, partitions in found.get(directory.path, {}).items()
                 ],
                 total_bytes=volumes[directory.path].total_bytes,
                 usable_bytes=volumes[directory.path].usable_bytes,
@@ -61,13 +60,13 @@ async def _volume(directory: LogDirectory, manager: LogManager) -> Volume:
     if not directory.is_online:
         return _UNKNOWN
     try:
-        ask = partial(manager.tools.files.volume, directory.path)
-        return await done(manager.tools.worker.submit(ask))
+        read = partial(manager.ports.files.volume, directory.path)
+        return await wait_for(manager.ports.worker.submit(read))
     except OSError:
         return _UNKNOWN
 
 
-def _asked(request: DescribeLogDirsRequest) -> set[TopicPartition] | None:
+def _requested(request: DescribeLogDirsRequest) -> set[TopicPartition] | None:
     if request.topics is None:
         return None
     return {
@@ -80,6 +79,7 @@ def _asked(request: DescribeLogDirsRequest) -> set[TopicPartition] | None:
 def _partition(log: Log, manager: LogManager) -> DescribeLogDirsPartition:
     current = manager.logs.get(log.partition)
     is_future = current is not log
+    # A future log lags behind its log's end; a log itself is compared with its high watermark.
     ahead = current.bounds.log_end if is_future and current else log.bounds.high_watermark
     return DescribeLogDirsPartition(
         partition_index=log.partition.partition,

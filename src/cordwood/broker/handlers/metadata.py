@@ -1,24 +1,25 @@
-"""Metadata: the brokers as the asked listener reaches them, and topics with their partitions.
+"""Metadata handler: brokers with their endpoints on the client's listener, and topics.
 
-Version 0 asks for all topics with an empty list; later ones with null, and an empty list asks for
-none. A topic that is not there is made if the client and the broker's settings allow it, and told
-of at once. What answers a request for all topics is encoded once and kept until something changes.
+Version 0 requests all topics with an empty list. Later versions request all with null, and none
+with an empty list. A missing topic is created if the client and the broker's settings allow it, and
+is in the same response. The encoded response to a request for all topics is cached until the image
+changes.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.image import ClusterImage, PartitionImage, TopicImage
-from cordwood.broker.operations import NOT_ASKED, OF_CLUSTER, OF_TOPIC
-from cordwood.broker.request import RequestContext
-from cordwood.broker.topic_rules import missing_topic
+from cordwood.broker.metadata.metadata_image import ClusterImage, PartitionImage, TopicImage
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER, OF_TOPIC
+from cordwood.broker.topics.topic_validation import missing_topic
 from cordwood.core.errors import (
     InvalidRequestError,
     KafkaError,
     UnknownTopicIdError,
 )
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.codec import encode, joined
 from cordwood.protocol.messages.metadata import (
     MetadataRequest,
@@ -34,26 +35,28 @@ _FIRST_WITH_IDS = 12
 
 
 async def metadata(
-    broker: Broker, context: RequestContext, request: MetadataRequest
+    broker: BrokerServices, context: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | list[Chunk]:
-    """Tell of the topics that are asked for, or of all."""
+    """Return the requested topics, or all of them."""
     if _is_for_all(request, context.api_version):
         make = partial(_all, request=request, context=context)
-        return [broker.metadata.made(_key(request, context), make)]
-    asked = request.topics or []
-    _refuse_what_the_version_lacks(asked, context.api_version)
-    if any(topic.topic_id != NO_UUID for topic in asked):
-        topics = [*_by_id(broker.metadata.image, asked, request)]
+        return [broker.metadata.derive(_key(request, context), make)]
+    requested = request.topics or []
+    _ensure_supported(requested, context.api_version)
+    if any(topic.topic_id != NO_UUID for topic in requested):
+        topics = [*_by_id(broker.metadata.image, requested, request)]
     else:
-        topics = await _by_name(broker, [topic.name or "" for topic in asked], request)
-    return _answer(broker.metadata.image, topics, request, listener=context.connection.listener)
+        topics = await _by_name(broker, [topic.name or "" for topic in requested], request)
+    return _response(broker.metadata.image, topics, request, listener=context.connection.listener)
 
 
-def refused(request: MetadataRequest, error: KafkaError, *, version: int) -> MetadataResponse:
-    """Tell every topic's asker of the error."""
-    instead = None if version >= _FIRST_WITH_IDS else ""
+def error_response(
+    request: MetadataRequest, error: KafkaError, *, version: int
+) -> MetadataResponse:
+    """Return the response that carries the error for every requested topic."""
+    missing_name = None if version >= _FIRST_WITH_IDS else ""
     topics = [
-        _failed(error.code, topic.name or instead, request=request)
+        _failed(error.code, topic.name or missing_name, request=request)
         for topic in request.topics or []
     ]
     return MetadataResponse(brokers=[], topics=topics, error_code=error.code)
@@ -74,35 +77,36 @@ def _key(request: MetadataRequest, context: RequestContext) -> tuple[object, ...
 
 
 def _all(image: ClusterImage, *, request: MetadataRequest, context: RequestContext) -> bytes:
-    topics = [_told(topic, request) for topic in image.topics.values()]
-    answer = _answer(image, topics, request, listener=context.connection.listener)
-    return joined(encode(answer, context.api_version))
+    topics = [_described(topic, request) for topic in image.topics.values()]
+    response = _response(image, topics, request, listener=context.connection.listener)
+    return joined(encode(response, context.api_version))
 
 
-def _answer(
+def _response(
     image: ClusterImage,
     topics: list[MetadataResponseTopic],
     request: MetadataRequest,
     *,
     listener: str,
 ) -> MetadataResponse:
-    is_asked = request.include_cluster_authorized_operations
+    is_requested = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(
                 node_id=each.node_id, host=endpoint.host, port=endpoint.port, rack=each.rack
             )
-            for each, endpoint in image.reached_by(listener)
+            for each, endpoint in image.endpoints_of(listener)
         ],
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         topics=topics,
-        cluster_authorized_operations=OF_CLUSTER if is_asked else NOT_ASKED,
+        cluster_authorized_operations=OF_CLUSTER if is_requested else NOT_REQUESTED,
     )
 
 
-def _refuse_what_the_version_lacks(asked: Sequence[MetadataRequestTopic], version: int) -> None:
-    for topic in asked if version < _FIRST_WITH_IDS else ():
+def _ensure_supported(requested: Sequence[MetadataRequestTopic], version: int) -> None:
+    """Raise for null names and ids in a version without them."""
+    for topic in requested if version < _FIRST_WITH_IDS else ():
         if topic.name is None:
             raise InvalidRequestError(f"Topic name can not be null for version {version}")
         if topic.topic_id != NO_UUID:
@@ -112,36 +116,34 @@ def _refuse_what_the_version_lacks(asked: Sequence[MetadataRequestTopic], versio
 
 
 def _by_id(
-    image: ClusterImage, asked: Sequence[MetadataRequestTopic], request: MetadataRequest
+    image: ClusterImage, requested: Sequence[MetadataRequestTopic], request: MetadataRequest
 ) -> Iterator[MetadataResponseTopic]:
-    for topic_id in dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != NO_UUID):
+    ids = (topic.topic_id for topic in requested if topic.topic_id != NO_UUID)
+    for topic_id in dict.fromkeys(ids):
         topic = image.topics_by_id.get(topic_id)
         if topic is None:
             yield _failed(UnknownTopicIdError.code, None, request=request, topic_id=topic_id)
         else:
-            yield _told(topic, request)
+            yield _described(topic, request)
 
 
 async def _by_name(
-    broker: Broker, asked: Sequence[str], request: MetadataRequest
+    broker: BrokerServices, requested: Sequence[str], request: MetadataRequest
 ) -> list[MetadataResponseTopic]:
-    names = list(dict.fromkeys(asked))
+    names = list(dict.fromkeys(requested))
     errors: dict[str, int] = {}
     missing = [name for name in names if name not in broker.metadata.image.topics]
-    if missing and request.allow_auto_topic_creation and _makes_topics(broker):
-        outcomes = zip(missing, await broker.topics.make_missing(missing), strict=True)
-        errors = {name: made.code for name, made in outcomes if isinstance(made, KafkaError)}
+    is_enabled = broker.configs.boolean("auto.create.topics.enable")
+    if missing and request.allow_auto_topic_creation and is_enabled:
+        outcomes = zip(missing, await broker.topics.create_missing(missing), strict=True)
+        errors = {name: each.code for name, each in outcomes if isinstance(each, KafkaError)}
     topics = broker.metadata.image.topics
     return [
-        _told(topics[name], request)
+        _described(topics[name], request)
         if name in topics
         else _failed(errors.get(name) or missing_topic(name).code, name, request=request)
         for name in names
     ]
-
-
-def _makes_topics(broker: Broker) -> bool:
-    return broker.configs.boolean("auto.create.topics.enable")
 
 
 def _failed(
@@ -156,7 +158,7 @@ def _failed(
     )
 
 
-def _told(topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
+def _described(topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
@@ -168,7 +170,7 @@ def _told(topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
 
 
 def _operations(request: MetadataRequest) -> int:
-    return OF_TOPIC if request.include_topic_authorized_operations else NOT_ASKED
+    return OF_TOPIC if request.include_topic_authorized_operations else NOT_REQUESTED
 
 
 def _partition(index: int, partition: PartitionImage) -> MetadataResponsePartition:

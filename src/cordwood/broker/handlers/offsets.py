@@ -1,14 +1,14 @@
-"""Offsets: which belongs to a time, where an epoch ended, and up to where records are to go."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords handlers."""
 
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.fetching import isolation_of
-from cordwood.broker.internal_topics import INTERNAL_TOPICS
-from cordwood.broker.request import RequestContext
+from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.partitions.delayed_fetch import isolation_of
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import (
     InvalidRequestError,
     InvalidTopicError,
@@ -36,19 +36,19 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-from cordwood.storage.reading import (
+from cordwood.storage.log.log_read import (
     EARLIEST,
     EARLIEST_LOCAL,
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
-    Isolation,
+    FetchIsolation,
 )
-from cordwood.storage.segment_reads import TimestampAndOffset
+from cordwood.storage.segment.segment_view import TimestampAndOffset
 
 _EARLIEST_PENDING_UPLOAD: Final = -6
-#: From which version on each place may be asked for.
-_PLACES: Final[Mapping[int, int]] = MappingProxyType(
+#: The first version in which each special timestamp may be requested.
+_SPECIAL_TIMESTAMPS: Final[Mapping[int, int]] = MappingProxyType(
     {
         LATEST: 1,
         EARLIEST: 1,
@@ -58,24 +58,24 @@ _PLACES: Final[Mapping[int, int]] = MappingProxyType(
         _EARLIEST_PENDING_UPLOAD: 11,
     }
 )
-_NOTHING_SO_LATE: Final = TimestampAndOffset(-1, -1)
+_NOT_FOUND: Final = TimestampAndOffset(-1, -1)
 _FIRST_WITH_EPOCH: Final = 4
 _CONSUMER: Final = -1
 _NONE: Final = -1
 
 
 async def list_offsets(
-    broker: Broker, context: RequestContext, request: ListOffsetsRequest
+    broker: BrokerServices, context: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
-    """Look up every time and place; whoever is no consumer sees up to the log's end."""
+    """Return the offset of every timestamp; a client with a replica id reads to the log end."""
     isolation = _isolation(request)
-    asked = Counter(
+    counts = Counter(
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
     )
 
     def look_up(topic: str, each: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         try:
-            _ensure_asked_once(asked, topic, index=each.partition_index)
+            _ensure_unique(counts, topic, index=each.partition_index)
             _ensure_known(each.timestamp, context.api_version)
             partition = broker.partitions.get(topic, each.partition_index)
             partition.ensure_epoch(each.current_leader_epoch)
@@ -84,7 +84,7 @@ async def list_offsets(
             return ListOffsetsPartitionResponse(
                 partition_index=each.partition_index, error_code=error.code
             )
-        timestamp, offset, leader_epoch = found or _NOTHING_SO_LATE
+        timestamp, offset, leader_epoch = found or _NOT_FOUND
         return ListOffsetsPartitionResponse(
             partition_index=each.partition_index,
             error_code=0,
@@ -104,16 +104,16 @@ async def list_offsets(
 
 
 async def delete_records(
-    broker: Broker,
+    broker: BrokerServices,
     _: RequestContext,
     request: DeleteRecordsRequest,
 ) -> DeleteRecordsResponse:
-    """Let logs start later, as far as their topics' policies let records go."""
+    """Advance log starts, for topics whose cleanup policy allows deletion."""
 
     def delete(topic: str, each: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
         try:
             if topic in INTERNAL_TOPICS:
-                raise InvalidTopicError(f"records of {topic} go by themselves")
+                raise InvalidTopicError(f"records of internal topic {topic} cannot be deleted")
             start = broker.partitions.get(topic, each.partition_index).delete_records(each.offset)
         except KafkaError as error:
             return DeleteRecordsPartitionResult(
@@ -134,17 +134,17 @@ async def delete_records(
 
 
 async def offset_for_leader_epoch(
-    broker: Broker,
+    broker: BrokerServices,
     _: RequestContext,
     request: OffsetForLeaderEpochRequest,
 ) -> OffsetForLeaderEpochResponse:
-    """Say where epochs ended."""
+    """Return the end offsets of leader epochs."""
 
     def look_up(topic: str, each: OffsetForLeaderPartition) -> EpochEndOffset:
         try:
             partition = broker.partitions.get(topic, each.partition)
             partition.ensure_epoch(each.current_leader_epoch)
-            end = partition.end_of_epoch(each.leader_epoch)
+            end = partition.last_offset_for_leader_epoch(each.leader_epoch)
         except KafkaError as error:
             return EpochEndOffset(error_code=error.code, partition=each.partition)
         return EpochEndOffset(
@@ -165,18 +165,20 @@ async def offset_for_leader_epoch(
     )
 
 
-def _isolation(request: ListOffsetsRequest) -> Isolation:
+def _isolation(request: ListOffsetsRequest) -> FetchIsolation:
     if request.replica_id != _CONSUMER:
-        return Isolation.LOG_END
+        return FetchIsolation.LOG_END
     return isolation_of(request.isolation_level)
 
 
-def _ensure_asked_once(asked: Counter[tuple[str, int]], topic: str, *, index: int) -> None:
-    if asked[topic, index] > 1:
-        raise InvalidRequestError(f"{topic}-{index} is asked for more than once")
+def _ensure_unique(counts: Counter[tuple[str, int]], topic: str, *, index: int) -> None:
+    if counts[topic, index] > 1:
+        raise InvalidRequestError(f"{topic}-{index} is requested more than once")
 
 
 def _ensure_known(timestamp: int, version: int) -> None:
-    """Refuse a place that has no meaning in this version; 0 and above are times."""
-    if timestamp < 0 and (timestamp not in _PLACES or version < _PLACES[timestamp]):
-        raise UnsupportedVersionError(f"{timestamp} is no place that version {version} knows")
+    """Raise for a special (negative) timestamp that the version does not have."""
+    if timestamp >= 0:
+        return
+    if timestamp not in _SPECIAL_TIMESTAMPS or version < _SPECIAL_TIMESTAMPS[timestamp]:
+        raise UnsupportedVersionError(f"version {version} has no timestamp {timestamp}")

@@ -1,22 +1,22 @@
-"""Produce: record sets into the logs of their partitions, each with an answer of its own.
+"""Produce handler: appends record sets to partitions, with a result for each.
 
-    acks  0   no answer; what is refused ends the connection, so that the producer hears of it
-    acks  1   an answer once this broker has the records
-    acks -1   an answer once all replicas in sync have them: this broker is all there are, and
-              `min.insync.replicas` asks for no more than there are
+    acks  0   no response; an error closes the connection, so that the producer notices it
+    acks  1   a response once this broker has the records
+    acks -1   a response once all in-sync replicas have them; this broker is the only replica, and
+              `min.insync.replicas` never requires more than there are
 
-All sets are written before any is waited for, so the partitions of a request share the wait for the
-disk. A batch that was sent before is answered with where it is. Without a coordinator no
-transaction is known, and a transactional batch is refused as part of none (INVALID_TXN_STATE).
+All record sets are appended before any fsync is waited for, so that the partitions of a request
+share the wait. A duplicate batch gets the offsets of its first append. There is no transaction
+coordinator, so a transactional batch gets INVALID_TXN_STATE.
 """
 
 from typing import Final
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.internal_topics import INTERNAL_TOPICS
-from cordwood.broker.partition import Appended
-from cordwood.broker.request import RequestContext
-from cordwood.broker.waiting import done
+from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.partitions.partition import PartitionAppendResult
+from cordwood.broker.pending_results import wait_for
+from cordwood.broker.services import BrokerServices
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import (
     InvalidRecordError,
@@ -35,23 +35,24 @@ from cordwood.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from cordwood.records.batch import MAGIC
+from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
-from cordwood.records.header import read_header
-from cordwood.storage.record_errors import RejectedRecordsError
+from cordwood.records.record_batch import MAGIC
+from cordwood.storage.validation.record_errors import RejectedRecordsError
 
-_NO_ANSWER: Final = 0
-_ACKS: Final = (-1, _NO_ANSWER, 1)
+_NO_RESPONSE: Final = 0
+_ACKS: Final = (-1, _NO_RESPONSE, 1)
 _FIRST_WITH_ZSTD: Final = 7
 _FIRST_BY_ID: Final = 13
+#: Kafka's own tools write to internal topics with this client id.
 _MAY_WRITE_INTERNAL: Final = "__admin_client"
 _NONE: Final = -1
 
 
 async def produce(
-    broker: Broker, context: RequestContext, request: ProduceRequest
+    broker: BrokerServices, context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | None:
-    """Write every set that may be written, and say where each is or why it is not."""
+    """Append the record sets; return the offsets or the error of each."""
     outcomes = [
         [
             _append(broker, context, acks=request.acks, topic=topic, data=each)
@@ -59,8 +60,8 @@ async def produce(
         ]
         for topic in request.topics
     ]
-    if request.acks == _NO_ANSWER:
-        _ensure_all_came(outcomes)
+    if request.acks == _NO_RESPONSE:
+        _raise_first_error(outcomes)
         return None
     return ProduceResponse(
         responses=[
@@ -68,8 +69,8 @@ async def produce(
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partitions=[
-                    await _answer(each.index, came)
-                    for each, came in zip(topic.partitions, of_topic, strict=True)
+                    await _partition_response(each.index, outcome)
+                    for each, outcome in zip(topic.partitions, of_topic, strict=True)
                 ],
             )
             for topic, of_topic in zip(request.topics, outcomes, strict=True)
@@ -78,13 +79,13 @@ async def produce(
 
 
 def _append(
-    broker: Broker,
+    broker: BrokerServices,
     context: RequestContext,
     *,
     acks: int,
     topic: TopicProduceData,
     data: PartitionProduceData,
-) -> Appended | KafkaError:
+) -> PartitionAppendResult | KafkaError:
     version = context.api_version
     try:
         if acks not in _ACKS:
@@ -100,14 +101,14 @@ def _append(
         records = _one_batch(data.records, version)
         appended = partition.append(records)
     except KafkaError as error:
-        partition.traffic.refused(error)
+        partition.metrics.record_rejection(error)
         return error
-    partition.traffic.took(appended.result, len(records))
+    partition.metrics.record_append(appended.result, len(records))
     return appended
 
 
 def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
-    """Return a record set that this version may carry: a whole batch of v2, and no other."""
+    """Return the record set; raise unless it is exactly one whole batch that the version allows."""
     view = records if isinstance(records, memoryview) else memoryview(b"")
     header = read_header(view)
     if header is None or header.end > len(view):
@@ -128,38 +129,40 @@ def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
     return view
 
 
-async def _answer(index: int, came: Appended | KafkaError) -> PartitionProduceResponse:
-    """Return a partition's answer, once what was written counts."""
-    if isinstance(came, Appended):
+async def _partition_response(
+    index: int, outcome: PartitionAppendResult | KafkaError
+) -> PartitionProduceResponse:
+    """Return a partition's result, after its fsync if it needs one."""
+    if isinstance(outcome, PartitionAppendResult):
         try:
-            if came.durable is not None:
-                await done(came.durable)
+            if outcome.durable is not None:
+                await wait_for(outcome.durable)
         except KafkaError as error:
-            came = error
+            outcome = error
         else:
             return PartitionProduceResponse(
                 index=index,
                 error_code=0,
-                base_offset=came.result.first_offset,
-                log_append_time_ms=came.result.log_append_time_ms,
-                log_start_offset=came.log_start,
+                base_offset=outcome.result.first_offset,
+                log_append_time_ms=outcome.result.log_append_time_ms,
+                log_start_offset=outcome.log_start,
             )
-    rejected = came.record_errors if isinstance(came, RejectedRecordsError) else ()
+    rejected = outcome.record_errors if isinstance(outcome, RejectedRecordsError) else ()
     return PartitionProduceResponse(
         index=index,
-        error_code=came.code,
+        error_code=outcome.code,
         base_offset=_NONE,
         record_errors=[
             BatchIndexAndErrorMessage(batch_index=each, batch_index_error_message=message)
             for each, message in rejected
         ],
-        error_message=str(came),
+        error_message=str(outcome),
     )
 
 
-def _ensure_all_came(outcomes: list[list[Appended | KafkaError]]) -> None:
-    """Raise for a producer that gets no answer, and would go on without knowing."""
+def _raise_first_error(outcomes: list[list[PartitionAppendResult | KafkaError]]) -> None:
+    """Raise an error if there is one; the connection's end is all that acks=0 can report."""
     for of_topic in outcomes:
-        for came in of_topic:
-            if isinstance(came, KafkaError):
-                raise came
+        for outcome in of_topic:
+            if isinstance(outcome, KafkaError):
+                raise outcome

@@ -1,14 +1,13 @@
-"""Producers: an id for each that asks, and what partitions remember of them.
+"""InitProducerId and DescribeProducers handlers.
 
-Transactions have no coordinator here yet. Clients look for one before they ask for the id of a
-transactional producer, and learn that nobody serves that; who asks all the same is told that there
-is none.
+There is no transaction coordinator yet. A transactional producer first looks for a coordinator and
+gets an error there; a direct request for its id gets COORDINATOR_NOT_AVAILABLE too.
 """
 
 from typing import Final
 
-from cordwood.broker.broker import Broker
-from cordwood.broker.request import RequestContext
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import CoordinatorNotAvailableError, InvalidRequestError, KafkaError
 from cordwood.core.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from cordwood.protocol.messages.describe_producers import (
@@ -27,13 +26,13 @@ _FIRST_EPOCH: Final = 0
 
 
 async def init_producer_id(
-    broker: Broker,
+    broker: BrokerServices,
     _: RequestContext,
     request: InitProducerIdRequest,
 ) -> InitProducerIdResponse:
-    """Give a new id to an idempotent producer, whatever id it had."""
+    """Return a new id to an idempotent producer, also if it has one already."""
     try:
-        _ensure_idempotent_alone(request)
+        _ensure_not_transactional(request)
         producer_id = await broker.producer_ids.next()
     except KafkaError as error:
         return InitProducerIdResponse(error_code=error.code, producer_epoch=NO_PRODUCER_EPOCH)
@@ -43,15 +42,15 @@ async def init_producer_id(
 
 
 async def describe_producers(
-    broker: Broker,
+    broker: BrokerServices,
     _: RequestContext,
     request: DescribeProducersRequest,
 ) -> DescribeProducersResponse:
-    """Tell of the producers that partitions remember."""
+    """Return the producer state of partitions."""
 
     def describe(topic: str, index: int) -> PartitionResponse:
         try:
-            known = broker.partitions.get(topic, index).log.producers.producers
+            producers = broker.partitions.get(topic, index).log.producers.producers
         except KafkaError as error:
             return PartitionResponse(
                 partition_index=index,
@@ -71,7 +70,7 @@ async def describe_producers(
                     coordinator_epoch=each.coordinator_epoch,
                     current_txn_start_offset=each.transaction_first_offset,
                 )
-                for each in known.values()
+                for each in producers.values()
             ],
         )
 
@@ -86,7 +85,7 @@ async def describe_producers(
     )
 
 
-def _ensure_idempotent_alone(request: InitProducerIdRequest) -> None:
+def _ensure_not_transactional(request: InitProducerIdRequest) -> None:
     has_id = request.producer_id != NO_PRODUCER_ID
     has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
     if has_id != has_epoch:

@@ -1,24 +1,26 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: what was asked for twice is refused, the rest done.
+"""CreateTopics, DeleteTopics and CreatePartitions handlers.
 
-An answer has each name once. What is made is durable when it is answered.
+A topic that occurs twice in a request is rejected, and the other topics are handled. A response has
+each name once. A change is durable when the response is sent.
 """
 
 from collections import Counter
 from typing import Final
 
-from cordwood.broker.answer_errors import code_of, words_of
-from cordwood.broker.broker import Broker
-from cordwood.broker.config_entries import ConfigEntry
-from cordwood.broker.request import RequestContext
-from cordwood.broker.topic_rules import NewTopic
-from cordwood.broker.topic_selection import Said, duplicate_name
-from cordwood.broker.topics import MorePartitions, PlannedTopic
+from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.topic_manager import NewPartitions, PlannedTopic
+from cordwood.broker.topics.topic_selection import TopicReference, duplicate_name
+from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import (
     InvalidRequestError,
     KafkaError,
     TopicDeletionDisabledError,
+    error_code_of,
+    error_message_of,
 )
-from cordwood.core.ids import Uuid
+from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -39,29 +41,29 @@ from cordwood.protocol.messages.delete_topics import (
 )
 from cordwood.protocol.schema import Request, Response
 
-#: Kafka keeps its own metadata under this name; it is nobody's to make.
+#: Kafka's metadata log has this name; clients must not create it.
 _CLUSTER_METADATA: Final = "__cluster_metadata"
 _FIRST_WITH_DELETION_DISABLED: Final = 3
 
 
 async def create_topics(
-    broker: Broker, _context: RequestContext, request: CreateTopicsRequest
+    broker: BrokerServices, _context: RequestContext, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
-    """Make topics."""
+    """Create topics."""
     names = Counter(topic.name for topic in request.topics)
-    asked = [
+    valid = [
         topic
         for topic in request.topics
         if names[topic.name] == 1 and topic.name != _CLUSTER_METADATA
     ]
     outcomes = await broker.topics.create(
-        [_new_topic(topic) for topic in asked], validate_only=request.validate_only
+        [_new_topic(topic) for topic in valid], validate_only=request.validate_only
     )
     results = [
         _not_created(topic.name, outcome)
         if isinstance(outcome, KafkaError)
         else _created(broker, outcome)
-        for topic, outcome in zip(asked, outcomes, strict=True)
+        for topic, outcome in zip(valid, outcomes, strict=True)
     ]
     results += [_not_created(name, duplicate_name()) for name, times in names.items() if times > 1]
     if names[_CLUSTER_METADATA] == 1:
@@ -71,50 +73,50 @@ async def create_topics(
 
 
 async def delete_topics(
-    broker: Broker, context: RequestContext, request: DeleteTopicsRequest
+    broker: BrokerServices, context: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse:
     """Delete topics, by name or by id."""
     if not broker.configs.boolean("delete.topic.enable"):
         if context.api_version < _FIRST_WITH_DELETION_DISABLED:
             raise InvalidRequestError("Topic deletion is disabled.")
         raise TopicDeletionDisabledError("Topic deletion is disabled.")
-    selection = await broker.topics.delete(_said(request))
-    results = [_deleted(Said(*each), None) for each in selection.meant.items()]
-    results += [_deleted(*each) for each in selection.refused]
+    selection = await broker.topics.delete(_references(request))
+    results = [_deleted(TopicReference(*each), None) for each in selection.topic_ids.items()]
+    results += [_deleted(*each) for each in selection.rejected]
     return DeleteTopicsResponse(responses=results)
 
 
 async def create_partitions(
-    broker: Broker, _context: RequestContext, request: CreatePartitionsRequest
+    broker: BrokerServices, _context: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
-    """Give topics more partitions."""
+    """Add partitions to topics."""
     names = Counter(topic.name for topic in request.topics)
-    asked = [topic for topic in request.topics if names[topic.name] == 1]
+    valid = [topic for topic in request.topics if names[topic.name] == 1]
     outcomes = await broker.topics.grow(
-        [_more_partitions(topic) for topic in asked], validate_only=request.validate_only
+        [_new_partitions(topic) for topic in valid], validate_only=request.validate_only
     )
     results = [
         _grown(topic.name, outcome if isinstance(outcome, KafkaError) else None)
-        for topic, outcome in zip(asked, outcomes, strict=True)
+        for topic, outcome in zip(valid, outcomes, strict=True)
     ]
     results += [_grown(name, duplicate_name()) for name, times in names.items() if times > 1]
     return CreatePartitionsResponse(results=results)
 
 
-def refused(request: Request, error: KafkaError, *, version: int) -> Response:  # noqa: ARG001 - the same for all
-    """Tell every topic's asker of the error."""
+def error_response(request: Request, error: KafkaError, *, version: int) -> Response:  # noqa: ARG001 - one signature for all
+    """Return the response that carries the error for every topic."""
     if isinstance(request, CreateTopicsRequest):
         topics = dict.fromkeys(topic.name for topic in request.topics)
         return CreateTopicsResponse(topics=[_not_created(name, error) for name in topics])
     if isinstance(request, CreatePartitionsRequest):
         topics = dict.fromkeys(topic.name for topic in request.topics)
         return CreatePartitionsResponse(results=[_grown(name, error) for name in topics])
-    assert isinstance(request, DeleteTopicsRequest), "there is no other one here"
-    said = dict.fromkeys(_said(request))
-    return DeleteTopicsResponse(responses=[_deleted(each, error) for each in said])
+    assert isinstance(request, DeleteTopicsRequest), "this module has three APIs"
+    references = dict.fromkeys(_references(request))
+    return DeleteTopicsResponse(responses=[_deleted(each, error) for each in references])
 
 
-# -- creating
+# -- creation
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
@@ -128,10 +130,12 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
 
 
 def _not_created(name: str, error: KafkaError) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=error.code, error_message=words_of(error))
+    return CreatableTopicResult(
+        name=name, error_code=error.code, error_message=error_message_of(error)
+    )
 
 
-def _created(broker: Broker, topic: PlannedTopic) -> CreatableTopicResult:
+def _created(broker: BrokerServices, topic: PlannedTopic) -> CreatableTopicResult:
     image = topic.image
     return CreatableTopicResult(
         name=image.name,
@@ -144,7 +148,7 @@ def _created(broker: Broker, topic: PlannedTopic) -> CreatableTopicResult:
     )
 
 
-def _config(entry: ConfigEntry) -> CreatableTopicConfigs:
+def _config(entry: DescribedConfig) -> CreatableTopicConfigs:
     return CreatableTopicConfigs(
         name=entry.name,
         value=entry.value,
@@ -154,9 +158,9 @@ def _config(entry: ConfigEntry) -> CreatableTopicConfigs:
     )
 
 
-def _more_partitions(topic: CreatePartitionsTopic) -> MorePartitions:
+def _new_partitions(topic: CreatePartitionsTopic) -> NewPartitions:
     assignments = topic.assignments
-    return MorePartitions(
+    return NewPartitions(
         topic.name,
         topic.count,
         None if assignments is None else [(*each.broker_ids,) for each in assignments],
@@ -166,23 +170,23 @@ def _more_partitions(topic: CreatePartitionsTopic) -> MorePartitions:
 def _grown(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:
     return CreatePartitionsTopicResult(
         name=name,
-        error_code=code_of(error),
-        error_message=words_of(error),
+        error_code=error_code_of(error),
+        error_message=error_message_of(error),
     )
 
 
-# -- deleting
+# -- deletion
 
 
-def _said(request: DeleteTopicsRequest) -> list[Said]:
-    by_name = [Said(name) for name in request.topic_names]
-    return [*by_name, *(Said(each.name, Uuid(each.topic_id)) for each in request.topics)]
+def _references(request: DeleteTopicsRequest) -> list[TopicReference]:
+    by_name = [TopicReference(name) for name in request.topic_names]
+    return [*by_name, *(TopicReference(each.name, Uuid(each.topic_id)) for each in request.topics)]
 
 
-def _deleted(said: Said, error: KafkaError | None) -> DeletableTopicResult:
+def _deleted(reference: TopicReference, error: KafkaError | None) -> DeletableTopicResult:
     return DeletableTopicResult(
-        name=said.name,
-        topic_id=said.topic_id,
-        error_code=code_of(error),
-        error_message=words_of(error),
+        name=reference.name,
+        topic_id=reference.topic_id,
+        error_code=error_code_of(error),
+        error_message=error_message_of(error),
     )

@@ -1,8 +1,8 @@
-"""Who may come in and what they may do: SASL, tokens, certificates, the authorizer."""
+"""Settings of authentication and authorization: SASL, tokens, certificates, the authorizer."""
 
 from typing import Final
 
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 ACCESS: Final = SettingTable(
     (
@@ -10,16 +10,16 @@ ACCESS: Final = SettingTable(
             name="sasl.enabled.mechanisms",
             type=SettingType.LIST,
             default=(),
-            doc="The mechanisms that listeners with SASL offer.",
-            scope=Scope.BROKER,
+            doc="The SASL mechanisms of the listeners.",
+            scope=SettingScope.BROKER,
             one_of=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
         ),
         Setting(
             name="sasl.mechanism.inter.broker.protocol",
             type=SettingType.STRING,
             default="SCRAM-SHA-512",
-            doc="The mechanism between brokers.",
-            scope=Scope.BROKER,
+            doc="The SASL mechanism between brokers.",
+            scope=SettingScope.BROKER,
             one_of=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
         ),
         Setting(
@@ -27,140 +27,143 @@ ACCESS: Final = SettingTable(
             type=SettingType.PASSWORD,
             default=None,
             doc=(
-                "The users of PLAIN, or what a broker logs in with, as a login module and its "
-                "options."
+                "The users of PLAIN, or the broker's own credentials, as a login module with "
+                "its options."
             ),
-            scope=Scope.BROKER,
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="sasl.server.max.receive.size",
             type=SettingType.INT,
             default=524_288,
-            doc="The largest message before somebody is authenticated.",
+            doc="The largest message before authentication.",
         ),
         Setting(
             name="connections.max.reauth.ms",
             type=SettingType.LONG,
             default=0,
-            doc="How long an authentication counts; 0 is as long as the connection.",
+            doc="The time after which a client has to authenticate again; 0 means never.",
         ),
         Setting(
             name="connection.failed.authentication.delay.ms",
             type=SettingType.INT,
             default=100,
-            doc="How long the answer to a failed authentication is held back.",
+            doc="The delay of the response to a failed authentication.",
             at_least=0,
         ),
         Setting(
             name="sasl.oauthbearer.jwks.endpoint.url",
             type=SettingType.STRING,
             default=None,
-            doc="Where the keys are that tokens are signed with.",
+            doc="The URL of the keys that tokens are verified with.",
         ),
         Setting(
             name="sasl.oauthbearer.jwks.endpoint.refresh.ms",
             type=SettingType.LONG,
             default=3_600_000,
-            doc="How often these are fetched anew.",
+            doc="The interval between refreshes of these keys.",
         ),
         Setting(
             name="sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
             type=SettingType.LONG,
             default=100,
-            doc="How long to wait before they are fetched again after a failure.",
+            doc="The backoff after a failed refresh.",
         ),
         Setting(
             name="sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
             type=SettingType.LONG,
             default=10_000,
-            doc="The longest such wait.",
+            doc="The longest such backoff.",
         ),
         Setting(
             name="sasl.oauthbearer.expected.audience",
             type=SettingType.LIST,
             default=(),
-            doc="Whom a token has to be meant for; any of these.",
+            doc="The accepted audiences of tokens.",
         ),
         Setting(
             name="sasl.oauthbearer.expected.issuer",
             type=SettingType.STRING,
             default=None,
-            doc="Who has to have issued a token.",
+            doc="The required issuer of tokens.",
         ),
         Setting(
             name="sasl.oauthbearer.clock.skew.seconds",
             type=SettingType.INT,
             default=30,
-            doc="How far the issuer's clock may be off.",
+            doc="The allowed difference to the issuer's clock.",
         ),
         Setting(
             name="sasl.oauthbearer.scope.claim.name",
             type=SettingType.STRING,
             default="scope",
-            doc="The claim that holds a token's scope.",
+            doc="The claim that contains a token's scope.",
         ),
         Setting(
             name="sasl.oauthbearer.sub.claim.name",
             type=SettingType.STRING,
             default="sub",
-            doc="The claim that holds a token's principal.",
+            doc="The claim that contains a token's principal.",
         ),
         Setting(
             name="delegation.token.secret.key",
             type=SettingType.PASSWORD,
             default=None,
-            doc="What delegation tokens are signed with, the same at all brokers; none, no tokens.",
+            doc=(
+                "The key that signs delegation tokens, the same on all brokers; without it "
+                "there are no tokens."
+            ),
         ),
         Setting(
             name="delegation.token.max.lifetime.ms",
             type=SettingType.LONG,
             default=604_800_000,
-            doc="How long a token lives at most, however often it is renewed.",
+            doc="The longest lifetime of a token, including renewals.",
             at_least=1,
         ),
         Setting(
             name="delegation.token.expiry.time.ms",
             type=SettingType.LONG,
             default=86_400_000,
-            doc="How long a token lives until it has to be renewed.",
+            doc="The lifetime of a token without a renewal.",
             at_least=1,
         ),
         Setting(
             name="delegation.token.expiry.check.interval.ms",
             type=SettingType.LONG,
             default=3_600_000,
-            doc="How often expired tokens are removed.",
+            doc="The interval between removals of expired tokens.",
             at_least=1,
         ),
         Setting(
             name="authorizer.class.name",
             type=SettingType.STRING,
             default="",
-            doc="The authorizer: empty for none, Kafka's name for the one that is built in.",
+            doc="The authorizer: empty for none, Kafka's class name for the built-in one.",
         ),
         Setting(
             name="super.users",
             type=SettingType.STRING,
             default="",
-            doc="Principals that may do everything, by semicolons.",
+            doc="The principals with all permissions, separated by semicolons.",
         ),
         Setting(
             name="allow.everyone.if.no.acl.found",
             type=SettingType.BOOLEAN,
             default=False,
-            doc="Whether what no rule speaks of is open to all.",
+            doc="Whether a resource without an ACL is open to all clients.",
         ),
         Setting(
             name="ssl.principal.mapping.rules",
             type=SettingType.STRING,
             default="DEFAULT",
-            doc="How the name in a certificate becomes a principal.",
+            doc="The rules that map a certificate's name to a principal.",
         ),
         Setting(
             name="ssl.allow.dn.changes",
             type=SettingType.BOOLEAN,
             default=False,
-            doc="Whether a new certificate may name another subject.",
+            doc="Whether a new certificate may have another subject.",
         ),
         Setting(
             name="ssl.allow.san.changes",

@@ -1,10 +1,10 @@
-"""All settings of a broker in one table, and what its keys may be.
+"""Table of all broker settings, and the grammar of their keys (Kafka: `KafkaConfig`).
 
     key         a setting's name or synonym
-              | listener.name.<listener>.<name>   of one listener, where the setting is a listener's
-              | one of the ignored
+              | listener.name.<listener>.<name>   a listener's own value, for settings of listeners
+              | an ignored name
 
-A listener's name is in lower case in a key.
+The listener's name is in lower case.
 """
 
 import re
@@ -17,7 +17,8 @@ from cordwood.broker.settings.access import ACCESS
 from cordwood.broker.settings.cleaner import CLEANER
 from cordwood.broker.settings.groups import GROUPS
 from cordwood.broker.settings.identity import IDENTITY
-from cordwood.broker.settings.ignored import why_ignored
+from cordwood.broker.settings.ignored import find_ignore_reason
+from cordwood.broker.settings.log_maintenance import LOG_MAINTENANCE
 from cordwood.broker.settings.operation import OPERATION
 from cordwood.broker.settings.quotas import QUOTAS
 from cordwood.broker.settings.replication import REPLICATION
@@ -26,30 +27,32 @@ from cordwood.broker.settings.tls import TLS
 from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
 from cordwood.broker.settings.topics import TOPICS
 from cordwood.broker.settings.transactions import TRANSACTIONS
-from cordwood.broker.settings.upkeep import UPKEEP
-from cordwood.core.settings import Setting, SettingTable, Synonym
+from cordwood.core.settings import Setting, SettingSynonym, SettingTable
 
 TABLES: Final = MappingProxyType(
     {
         "The broker": IDENTITY,
         "Sockets": SOCKETS,
         "Topics": TOPICS,
-        "What topics inherit": TOPIC_DEFAULTS,
-        "Upkeep of logs": UPKEEP,
+        "Topic defaults": TOPIC_DEFAULTS,
+        "Log maintenance": LOG_MAINTENANCE,
         "Compaction": CLEANER,
         "Replication": REPLICATION,
         "Consumer groups": GROUPS,
         "Transactions": TRANSACTIONS,
         "Quotas": QUOTAS,
         "TLS": TLS,
-        "Access": ACCESS,
+        "Access control": ACCESS,
         "Cordwood's own": OPERATION,
     }
 )
-# What these speak of is not there yet; whoever brings it takes its line out.
-TO_COME: Final = frozenset({"Replication", "Consumer groups", "Transactions", "Quotas", "Access"})
-# What internal topics are made by, and what logs know of transactions, counts before that.
-IN_USE_ALREADY: Final = frozenset(
+#: Tables of features that are not implemented yet; the change that adds a feature removes its
+#: title.
+NOT_IMPLEMENTED: Final = frozenset(
+    {"Replication", "Consumer groups", "Transactions", "Quotas", "Access control"}
+)
+#: Settings of these tables that have an effect: those of internal topics and of producer state.
+IMPLEMENTED: Final = frozenset(
     {
         "offsets.topic.num.partitions",
         "offsets.topic.replication.factor",
@@ -64,12 +67,12 @@ IN_USE_ALREADY: Final = frozenset(
 )
 BROKER_SETTINGS: Final = SettingTable(each for table in TABLES.values() for each in table)
 
-# Kafka has these for its tests and does not show them; here they are as good as any.
-UNSHOWN: Final = frozenset(
+# Internal settings in Kafka: they may be set, but DescribeConfigs does not return them.
+INTERNAL: Final = frozenset(
     {"log.initial.task.delay.ms", "producer.id.expiration.check.interval.ms"}
 )
-# Kafka changes these on listeners alone, where a new value is a new certificate to serve.
-ONLY_OF_LISTENERS: Final = frozenset(
+# Kafka allows dynamic changes of these only under a listener's prefix.
+LISTENER_ONLY: Final = frozenset(
     each.name
     for each in TLS
     if each.name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
@@ -77,12 +80,14 @@ ONLY_OF_LISTENERS: Final = frozenset(
 _OF_LISTENERS: Final = frozenset(
     {"connections.max.reauth.ms", "max.connections", "max.connection.creation.rate"}
 )
-_EARLY: Final = frozenset(each.name for title in TO_COME for each in TABLES[title]) - IN_USE_ALREADY
+_WITHOUT_EFFECT: Final = (
+    frozenset(each.name for title in NOT_IMPLEMENTED for each in TABLES[title]) - IMPLEMENTED
+)
 _LISTENER_KEY: Final = re.compile(r"(listener\.name\.[^.]+\.)(.+)")
 
 
-def declared(key: str) -> Setting | None:
-    """Return what declares a key; for a listener's key, a setting of that name of its own."""
+def find_setting(key: str) -> Setting | None:
+    """Return the setting of a key; a listener's key gets a setting with the key as its name."""
     setting = BROKER_SETTINGS.find(key)
     found = _LISTENER_KEY.fullmatch(key) if setting is None else None
     if found is None:
@@ -90,21 +95,21 @@ def declared(key: str) -> Setting | None:
     general = BROKER_SETTINGS.find(found[2])
     if general is None or not _is_of_listeners(general):
         return None
-    return replace(general, name=key, synonyms=(Synonym(general.name),))
+    return replace(general, name=key, synonyms=(SettingSynonym(general.name),))
 
 
-def why_without_effect(key: str) -> str | None:
-    """Return why a key that may be given changes nothing, None if it changes something."""
-    setting = declared(key)
-    if setting is not None and not _EARLY.isdisjoint(setting.names()):
-        return "what it speaks of is still to come"
-    return why_ignored(key)
+def find_no_effect_reason(key: str) -> str | None:
+    """Return the reason why a valid key has no effect, None if it has one."""
+    setting = find_setting(key)
+    if setting is not None and not _WITHOUT_EFFECT.isdisjoint(setting.names()):
+        return "its feature is not implemented yet"
+    return find_ignore_reason(key)
 
 
-def refuse_unknown(keys: Iterable[str]) -> None:
-    """Raise for the first key that is none, with the nearest that is one."""
+def ensure_known(keys: Iterable[str]) -> None:
+    """Raise SettingError for the first unknown key, with the most similar known one."""
     BROKER_SETTINGS.refuse_unknown(
-        key for key in keys if declared(key) is None and why_ignored(key) is None
+        key for key in keys if find_setting(key) is None and find_ignore_reason(key) is None
     )
 
 

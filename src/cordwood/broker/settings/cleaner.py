@@ -1,9 +1,9 @@
-"""Compaction: whether, how fast and with how much memory."""
+"""Settings of the log cleaner (Kafka: `CleanerConfig`)."""
 
 import sys
 from typing import Final
 
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 CLEANER: Final = SettingTable(
     (
@@ -11,37 +11,40 @@ CLEANER: Final = SettingTable(
             name="log.cleaner.enable",
             type=SettingType.BOOLEAN,
             default=True,
-            doc="Whether logs with the policy compact are compacted.",
+            doc="Whether logs with cleanup.policy=compact are cleaned.",
         ),
         Setting(
             name="log.cleaner.threads",
             type=SettingType.INT,
             default=1,
-            doc="How many logs are compacted at a time; for each a thread reads ahead, too.",
-            scope=Scope.CLUSTER,
+            doc=(
+                "The number of logs that are cleaned at a time; each has a read-ahead thread in "
+                "addition."
+            ),
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="log.cleaner.backoff.ms",
             type=SettingType.LONG,
             default=15_000,
-            doc="How long to wait when no log is worth compacting, and after the first failure.",
-            scope=Scope.CLUSTER,
+            doc="The wait when no log needs cleaning, and after a first failure.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="log.cleaner.dedupe.buffer.size",
             type=SettingType.LONG,
             default=134_217_728,
-            doc="The memory for keys, over all logs that are compacted at a time.",
-            scope=Scope.CLUSTER,
+            doc="The memory for keys, over all cleaner threads.",
+            scope=SettingScope.CLUSTER,
         ),
         Setting(
             name="log.cleaner.io.buffer.size",
             type=SettingType.INT,
             default=524_288,
-            doc="The memory for reading and writing, over all logs that are compacted at a time.",
-            scope=Scope.CLUSTER,
+            doc="The memory for reading and writing, over all cleaner threads.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
@@ -49,23 +52,25 @@ CLEANER: Final = SettingTable(
             type=SettingType.DOUBLE,
             default=0.9,
             doc="The share of the memory for keys that is used.",
-            scope=Scope.CLUSTER,
+            scope=SettingScope.CLUSTER,
         ),
         Setting(
             name="log.cleaner.io.max.bytes.per.second",
             type=SettingType.DOUBLE,
             default=sys.float_info.max,
-            doc="The most bytes a second that compaction reads and writes, over all logs.",
-            scope=Scope.CLUSTER,
+            doc="The highest rate of bytes that the cleaner reads and writes, over all logs.",
+            scope=SettingScope.CLUSTER,
         ),
         Setting(
             name="cordwood.compaction.verify",
             type=SettingType.STRING,
             default="sample",
-            doc="Whether each pass is proven right before it counts: all keys, a sample of them, "
-            "or not at all.",
+            doc=(
+                "Whether a cleaning pass is verified before it takes effect: with all keys "
+                "(always), with a sample of keys, or never."
+            ),
             one_of=("always", "sample", "never"),
-            scope=Scope.CLUSTER,
+            scope=SettingScope.CLUSTER,
         ),
     )
 )

@@ -1,9 +1,9 @@
-"""Consumer groups: sessions, sizes, and the topic that holds their offsets."""
+"""Settings of consumer groups and of the offsets topic (Kafka: `GroupCoordinatorConfig`)."""
 
 from typing import Final
 
 from cordwood.core.binary import INT32_MAX
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 GROUPS: Final = SettingTable(
     (
@@ -11,196 +11,199 @@ GROUPS: Final = SettingTable(
             name="group.min.session.timeout.ms",
             type=SettingType.INT,
             default=6000,
-            doc="The shortest session that a member may ask for.",
+            doc="The shortest session timeout that a member may request.",
         ),
         Setting(
             name="group.max.session.timeout.ms",
             type=SettingType.INT,
             default=1_800_000,
-            doc="The longest session that a member may ask for.",
+            doc="The longest session timeout that a member may request.",
         ),
         Setting(
             name="group.initial.rebalance.delay.ms",
             type=SettingType.INT,
             default=3000,
-            doc="How long the first rebalance of an empty group waits for more members.",
+            doc="The time that the first rebalance of an empty group waits for more members.",
         ),
         Setting(
             name="group.max.size",
             type=SettingType.INT,
             default=INT32_MAX,
-            doc="How many members a group may have.",
+            doc="The highest number of members of a group.",
             at_least=1,
         ),
         Setting(
             name="group.coordinator.rebalance.protocols",
             type=SettingType.LIST,
             default=("classic", "consumer"),
-            doc="Which kinds of groups are served.",
+            doc="The supported group protocols.",
             one_of=("classic", "consumer"),
         ),
         Setting(
             name="group.coordinator.append.linger.ms",
             type=SettingType.INT,
             default=-1,
-            doc="How long a coordinator gathers what it writes; -1 is as long as it is busy.",
+            doc=(
+                "The time that a coordinator collects writes; -1 means as long as a write is in "
+                "progress."
+            ),
             at_least=-1,
         ),
         Setting(
             name="group.coordinator.cached.buffer.max.bytes",
             type=SettingType.INT,
             default=1_048_588,
-            doc="The largest buffer that a coordinator keeps for the next write.",
-            scope=Scope.CLUSTER,
+            doc="The largest buffer that a coordinator keeps for its next write.",
+            scope=SettingScope.CLUSTER,
             at_least=524_288,
         ),
         Setting(
             name="group.consumer.session.timeout.ms",
             type=SettingType.INT,
             default=45_000,
-            doc="The session of groups with the consumer protocol, where they do not say.",
+            doc="The default session timeout of groups with the consumer protocol.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.min.session.timeout.ms",
             type=SettingType.INT,
             default=45_000,
-            doc="The shortest session that such a group may ask for.",
+            doc="The shortest session timeout that such a group may request.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.max.session.timeout.ms",
             type=SettingType.INT,
             default=60_000,
-            doc="The longest session that such a group may ask for.",
+            doc="The longest session timeout that such a group may request.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.heartbeat.interval.ms",
             type=SettingType.INT,
             default=5000,
-            doc="How often members of such a group are to report, where the group does not say.",
+            doc="The default heartbeat interval of members of such a group.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.min.heartbeat.interval.ms",
             type=SettingType.INT,
             default=5000,
-            doc="The shortest such interval that a group may ask for.",
+            doc="The shortest heartbeat interval that a group may request.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.max.heartbeat.interval.ms",
             type=SettingType.INT,
             default=15_000,
-            doc="The longest such interval that a group may ask for.",
+            doc="The longest heartbeat interval that a group may request.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.max.size",
             type=SettingType.INT,
             default=INT32_MAX,
-            doc="How many members such a group may have.",
+            doc="The highest number of members of such a group.",
             at_least=1,
         ),
         Setting(
             name="group.consumer.assignors",
             type=SettingType.LIST,
             default=("uniform", "range"),
-            doc="The broker's assignors, the first is taken where a group names none.",
+            doc="The server-side assignors; the first one is the default of groups.",
         ),
         Setting(
             name="group.consumer.migration.policy",
             type=SettingType.STRING,
             default="bidirectional",
-            doc="Which ways a group may change between the classic and the consumer protocol.",
+            doc="The allowed migrations of groups between the classic and the consumer protocol.",
             one_of=("disabled", "downgrade", "upgrade", "bidirectional"),
         ),
         Setting(
             name="group.consumer.assignment.interval.ms",
             type=SettingType.INT,
             default=1000,
-            doc=(
-                "How long after an assignment of such a group the next may come, where the group "
-                "does not say."
-            ),
-            scope=Scope.CLUSTER,
+            doc="The default for the shortest time between two assignments of such a group.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="group.consumer.min.assignment.interval.ms",
             type=SettingType.INT,
             default=0,
-            doc="The shortest such time that a group may ask for.",
+            doc="The shortest such time that a group may request.",
             at_least=0,
         ),
         Setting(
             name="group.consumer.max.assignment.interval.ms",
             type=SettingType.INT,
             default=15_000,
-            doc="The longest such time that a group may ask for.",
+            doc="The longest such time that a group may request.",
             at_least=0,
         ),
         Setting(
             name="offsets.retention.minutes",
             type=SettingType.INT,
             default=10_080,
-            doc="How long offsets outlive the last member of their group.",
+            doc="The time that offsets are kept after the last member has left the group.",
             at_least=1,
         ),
         Setting(
             name="offsets.retention.check.interval.ms",
             type=SettingType.LONG,
             default=600_000,
-            doc="How often old offsets are looked for.",
+            doc="The interval between removals of expired offsets.",
             at_least=1,
         ),
         Setting(
             name="offset.metadata.max.bytes",
             type=SettingType.INT,
             default=4096,
-            doc="The longest remark that may stand beside an offset.",
+            doc="The largest metadata text of a committed offset.",
         ),
         Setting(
             name="offsets.commit.timeout.ms",
             type=SettingType.INT,
             default=5000,
-            doc="How long a commit waits for the replicas.",
+            doc="The time that a commit waits for the replicas.",
             at_least=1,
         ),
         Setting(
             name="offsets.load.buffer.size",
             type=SettingType.INT,
             default=5_242_880,
-            doc="How many bytes are read at a time when offsets are loaded.",
+            doc="The bytes that one read loads from the offsets topic.",
             at_least=1,
         ),
         Setting(
             name="offsets.topic.num.partitions",
             type=SettingType.INT,
             default=50,
-            doc="How many partitions the topic of offsets is made with; keep it once it is made.",
+            doc=(
+                "The number of partitions of the offsets topic; do not change it after its "
+                "creation."
+            ),
             at_least=1,
         ),
         Setting(
             name="offsets.topic.replication.factor",
             type=SettingType.SHORT,
             default=3,
-            doc="How many replicas the topic of offsets is made with, as far as there are brokers.",
+            doc="The replication factor of the offsets topic, at most the number of brokers.",
             at_least=1,
         ),
         Setting(
             name="offsets.topic.segment.bytes",
             type=SettingType.INT,
             default=104_857_600,
-            doc="The segment size of the topic of offsets; small ones load fast.",
+            doc="The segment size of the offsets topic; small segments load fast.",
             at_least=1,
         ),
         Setting(
             name="offsets.topic.compression.codec",
             type=SettingType.INT,
             default=0,
-            doc="The codec of the topic of offsets, as its number in a batch; 0 is none.",
+            doc="The codec of the offsets topic, as its number in a batch; 0 is none.",
         ),
     )
 )

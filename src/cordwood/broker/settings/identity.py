@@ -1,8 +1,8 @@
-"""Who a broker is and where its logs lie."""
+"""Settings of a broker's identity and log directories."""
 
 from typing import Final
 
-from cordwood.core.settings import Setting, SettingTable, SettingType, Synonym
+from cordwood.core.settings import Setting, SettingSynonym, SettingTable, SettingType
 
 IDENTITY: Final = SettingTable(
     (
@@ -10,22 +10,22 @@ IDENTITY: Final = SettingTable(
             name="node.id",
             type=SettingType.INT,
             default=1,
-            doc="The broker's number, alone of its kind in the cluster.",
+            doc="The broker's id, unique in the cluster.",
             at_least=0,
-            synonyms=(Synonym("broker.id"),),
+            synonyms=(SettingSynonym("broker.id"),),
         ),
         Setting(
             name="broker.rack",
             type=SettingType.STRING,
             default=None,
-            doc="The rack, zone or room the broker stands in; replicas are spread over these.",
+            doc="The broker's rack or availability zone; replicas are spread over racks.",
         ),
         Setting(
             name="log.dirs",
             type=SettingType.LIST,
             default=(),
-            doc="The directories that hold the logs; log.dir is read where this is not given.",
-            synonyms=(Synonym("log.dir"),),
+            doc="The directories for logs. `log.dir` is used if this is not set.",
+            synonyms=(SettingSynonym("log.dir"),),
         ),
     )
 )

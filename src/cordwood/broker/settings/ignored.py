@@ -1,14 +1,14 @@
-"""Settings that Kafka knows and that mean nothing here: accepted, warned of, without effect.
+"""Kafka's settings without a meaning here: accepted with a warning, without effect.
 
-Whoever moves in with their `server.properties` shall not have to edit it. Each has its reason; what
-ends in a dot stands for everything that begins so.
+A `server.properties` of a Kafka broker must work without edits. Every setting has its reason. A
+name that ends in a dot is a prefix.
 """
 
 from types import MappingProxyType
 from typing import Final
 
 _BY_REASON: Final = {
-    "brokers keep no quorum of controllers": (
+    "there is no controller quorum": (
         "broker.heartbeat.interval.ms",
         "broker.session.timeout.ms",
         "controller.listener.names",
@@ -24,8 +24,8 @@ _BY_REASON: Final = {
         "server.max.startup.time.ms",
         "unclean.leader.election.interval.ms",
     ),
-    "one node keeps its own metadata": ("zookeeper.",),
-    "classes of the JVM are not loaded": (
+    "the broker stores its own metadata": ("zookeeper.",),
+    "JVM classes cannot be loaded": (
         "alter.config.policy.",
         "client.quota.callback.",
         "config.providers",
@@ -44,14 +44,14 @@ _BY_REASON: Final = {
         "ssl.secure.random.implementation",
         "ssl.trustmanager.algorithm",
     ),
-    "metrics are served at /metrics alone": (
+    "metrics are served at /metrics only": (
         "auto.include.jmx.reporter",
         "kafka.metrics.",
         "metric.reporters",
         "metrics.",
         "telemetry.max.bytes",
     ),
-    "one thread serves, and others do what blocks": (
+    "one thread handles requests, and a pool runs blocking calls": (
         "background.threads",
         "group.coordinator.background.threads",
         "group.coordinator.threads",
@@ -59,41 +59,41 @@ _BY_REASON: Final = {
         "num.network.threads",
         "queued.max.requests",
     ),
-    "a request that waits is woken by what it waits for": (
+    "waiting requests are completed by events, without a purgatory": (
         "delete.records.purgatory.purge.interval.requests",
         "fetch.purgatory.purge.interval.requests",
         "producer.purgatory.purge.interval.requests",
     ),
-    "Kerberos is not spoken": ("sasl.kerberos.",),
-    "brokers fetch no tokens to log in with": (
+    "Kerberos is not supported": ("sasl.kerberos.",),
+    "brokers do not log in with OAuth tokens": (
         "sasl.login.",
         "sasl.oauthbearer.assertion.",
         "sasl.oauthbearer.client.",
         "sasl.oauthbearer.scope",
         "sasl.oauthbearer.token.",
     ),
-    "remote storage is not served": (
+    "remote storage is not supported": (
         "follower.fetch.last.tiered.offset.enable",
         "remote.",
         "rlmm.config.",
         "rsm.config.",
     ),
-    "share groups are not served": (
+    "share groups are not supported": (
         "group.share.",
         "share.coordinator.",
         "share.fetch.purgatory.purge.interval.requests",
     ),
-    "streams groups are not served": ("group.streams.",),
-    "a connection to another broker has its request's time": (
+    "streams groups are not supported": ("group.streams.",),
+    "a connection to another broker has the timeout of its request": (
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
     ),
-    "every directory takes new partitions": ("cordoned.log.dirs",),
-    "a group's pattern is resolved whenever topics come or go": (
+    "every directory accepts new partitions": ("cordoned.log.dirs",),
+    "a group's pattern is resolved at every topic change": (
         "group.consumer.regex.refresh.interval.ms",
     ),
-    "every version that is served is stable": ("unstable.",),
-    "Kafka 4 does without": (
+    "all supported versions are stable": ("unstable.",),
+    "Kafka 4 has removed them": (
         "broker.id.generation.enable",
         "control.plane.listener.name",
         "inter.broker.protocol.version",
@@ -107,16 +107,16 @@ _BY_REASON: Final = {
 _REASONS: Final = MappingProxyType(
     {name: reason for reason, names in _BY_REASON.items() for name in names}
 )
-_BEGINNINGS: Final = tuple(name for name in _REASONS if name.endswith("."))
+_PREFIXES: Final = tuple(name for name in _REASONS if name.endswith("."))
 
 
-def why_ignored(key: str) -> str | None:
-    """Return why a key has no effect here, None if it may have one."""
+def find_ignore_reason(key: str) -> str | None:
+    """Return the reason why a key is ignored, None if it is not."""
     if key in _REASONS:
         return _REASONS[key]
-    return next((_REASONS[each] for each in _BEGINNINGS if key.startswith(each)), None)
+    return next((_REASONS[each] for each in _PREFIXES if key.startswith(each)), None)
 
 
-def ignored() -> list[tuple[str, tuple[str, ...]]]:
-    """Return the reasons, each with what it stands for, for a page that people read."""
+def ignored_by_reason() -> list[tuple[str, tuple[str, ...]]]:
+    """Return the reasons with the names that they are about, for the docs."""
     return list(_BY_REASON.items())

@@ -1,4 +1,4 @@
-"""What is Cordwood's own: how a broker is watched. No other broker knows these."""
+"""Settings of monitoring and logging; they are Cordwood's own."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ METRICS_LISTENER: Final = "cordwood.metrics.listener"
 
 
 def page_address(text: str) -> Address | None:
-    """Return where pages are served, None for nowhere; port 0 is any that is free."""
+    """Return the address of the status pages, None for no pages; port 0 is any free port."""
     return Address.parse(text, key=METRICS_LISTENER, lowest_port=0) if text else None
 
 
@@ -18,7 +18,7 @@ def _problem_of_listener(value: SettingValue) -> str:
     try:
         page_address(str(value))
     except SettingError:
-        return "is no host:port"
+        return "is not host:port"
     return ""
 
 
@@ -29,27 +29,27 @@ OPERATION: Final = SettingTable(
             type=SettingType.STRING,
             default="",
             check=_problem_of_listener,
-            doc="Where /metrics and /healthz are served, as host:port; empty for nowhere.",
+            doc="The address of /metrics and /healthz as host:port; empty for none.",
         ),
         Setting(
             name="cordwood.log.format",
             type=SettingType.STRING,
             default="logfmt",
-            doc="How a line of the broker's own log is written.",
+            doc="The format of the broker's log lines.",
             one_of=("logfmt", "json"),
         ),
         Setting(
             name="cordwood.log.level",
             type=SettingType.STRING,
             default="INFO",
-            doc="The least important event that the broker writes of.",
+            doc="The lowest level of logged events.",
             one_of=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
         ),
         Setting(
             name="cordwood.slow.call.ms",
             type=SettingType.INT,
             default=0,
-            doc="From what time on a call that holds up the broker is reported; 0 for never.",
+            doc="The duration from which a call that blocks the broker is reported; 0 means never.",
             at_least=0,
         ),
     )

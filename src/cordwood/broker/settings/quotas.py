@@ -1,9 +1,9 @@
-"""Quotas: over which time rates are taken, and the throttles of replicas."""
+"""Settings of quota windows and replication throttles (Kafka: `QuotaConfig`)."""
 
 from typing import Final
 
 from cordwood.core.binary import INT32_MAX, INT64_MAX
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 QUOTAS: Final = SettingTable(
     (
@@ -11,80 +11,83 @@ QUOTAS: Final = SettingTable(
             name="quota.window.num",
             type=SettingType.INT,
             default=11,
-            doc="Over how many windows a client's rate is taken.",
+            doc="The number of windows over which a client's rate is measured.",
             at_least=1,
         ),
         Setting(
             name="quota.window.size.seconds",
             type=SettingType.INT,
             default=1,
-            doc="How long such a window is.",
+            doc="The length of such a window.",
             at_least=1,
         ),
         Setting(
             name="replication.quota.window.num",
             type=SettingType.INT,
             default=11,
-            doc="Over how many windows the rate of replication is taken.",
+            doc="The number of windows over which the replication rate is measured.",
             at_least=1,
         ),
         Setting(
             name="replication.quota.window.size.seconds",
             type=SettingType.INT,
             default=1,
-            doc="How long such a window is.",
+            doc="The length of such a window.",
             at_least=1,
         ),
         Setting(
             name="controller.quota.window.num",
             type=SettingType.INT,
             default=11,
-            doc="Over how many windows the rate of changes to topics is taken.",
+            doc="The number of windows over which the rate of topic changes is measured.",
             at_least=1,
         ),
         Setting(
             name="controller.quota.window.size.seconds",
             type=SettingType.INT,
             default=1,
-            doc="How long such a window is.",
+            doc="The length of such a window.",
             at_least=1,
         ),
         Setting(
             name="alter.log.dirs.replication.quota.window.num",
             type=SettingType.INT,
             default=11,
-            doc="Over how many windows the rate of moves between directories is taken.",
+            doc=(
+                "The number of windows over which the rate of moves between directories is "
+                "measured."
+            ),
             at_least=1,
         ),
         Setting(
             name="alter.log.dirs.replication.quota.window.size.seconds",
             type=SettingType.INT,
             default=1,
-            doc="How long such a window is.",
+            doc="The length of such a window.",
             at_least=1,
         ),
         Setting(
             name="leader.replication.throttled.rate",
             type=SettingType.LONG,
             default=INT64_MAX,
-            doc="How many bytes a second leaders send to followers that are throttled.",
-            scope=Scope.CLUSTER,
+            doc="The bytes per second that leaders send to throttled followers.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="follower.replication.throttled.rate",
             type=SettingType.LONG,
             default=INT64_MAX,
-            doc="How many bytes a second followers that are throttled take.",
-            scope=Scope.CLUSTER,
+            doc="The bytes per second that throttled followers receive.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="replica.alter.log.dirs.io.max.bytes.per.second",
             type=SettingType.LONG,
             default=INT64_MAX,
-            doc="How many bytes a second logs move between directories.",
-            scope=Scope.CLUSTER,
+            doc="The bytes per second that logs move between directories.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
@@ -92,16 +95,16 @@ QUOTAS: Final = SettingTable(
             type=SettingType.INT,
             default=None,
             doc=(
-                "How many logs move between directories at a time; as many as directories where "
-                "not given."
+                "The number of logs that move between directories at a time; the number of "
+                "directories if not set."
             ),
         ),
         Setting(
             name="max.connection.creation.rate",
             type=SettingType.INT,
             default=INT32_MAX,
-            doc="How many connections a second are taken, over all listeners or on one.",
-            scope=Scope.CLUSTER,
+            doc="The new connections per second, over all listeners or on one listener.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
     )

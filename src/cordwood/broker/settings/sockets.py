@@ -1,10 +1,10 @@
-"""What a broker listens on, and how much it takes from those who connect."""
+"""Settings of listeners, sockets and connection limits (Kafka: `SocketServerConfigs`)."""
 
 import re
 from typing import Final
 
 from cordwood.core.binary import INT32_MAX
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType, SettingValue
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType, SettingValue
 
 _OVERRIDE: Final = re.compile(
     r"(?P<address>[0-9]+(?:\.[0-9]+){3}|\[[0-9a-fA-F:.]+\]|[0-9a-fA-F.]*(?::[0-9a-fA-F.]*)+)"
@@ -13,7 +13,7 @@ _OVERRIDE: Final = re.compile(
 
 
 def numbers_by_address(text: str) -> dict[str, int]:
-    """Return how many connections each address of `max.connections.per.ip.overrides` may have."""
+    """Return the limit of each address in `max.connections.per.ip.overrides`."""
     found = [_OVERRIDE.fullmatch(part) for part in _parts(text)]
     return {each["address"].strip("[]"): int(each["number"]) for each in found if each is not None}
 
@@ -21,7 +21,7 @@ def numbers_by_address(text: str) -> dict[str, int]:
 def _problem_of_overrides(value: SettingValue) -> str:
     parts = _parts(value) if isinstance(value, str) else []
     wrong = [part for part in parts if _OVERRIDE.fullmatch(part) is None]
-    return f"has {wrong[0]!r} where address:number belongs" if wrong else ""
+    return f"contains {wrong[0]!r}, which is not address:number" if wrong else ""
 
 
 def _parts(text: str) -> list[str]:
@@ -35,96 +35,96 @@ SOCKETS: Final = SettingTable(
             type=SettingType.LIST,
             default=("PLAINTEXT://:9092",),
             doc=(
-                "Where to listen: NAME://host:port, by commas. An empty host is every address, "
-                "port 0 a free one."
+                "The listeners as NAME://host:port, comma-separated. An empty host binds every "
+                "address, port 0 any free port."
             ),
         ),
         Setting(
             name="advertised.listeners",
             type=SettingType.LIST,
             default=None,
-            doc="What clients are told to connect to, where that differs from listeners.",
+            doc="The endpoints that clients connect to, if they differ from listeners.",
         ),
         Setting(
             name="listener.security.protocol.map",
             type=SettingType.STRING,
             default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-            doc="Which protocol each listener speaks: NAME:PROTOCOL, by commas.",
+            doc="The protocol of each listener as NAME:PROTOCOL, comma-separated.",
         ),
         Setting(
             name="inter.broker.listener.name",
             type=SettingType.STRING,
             default=None,
-            doc="The listener that other brokers use.",
+            doc="The listener for connections between brokers.",
         ),
         Setting(
             name="security.inter.broker.protocol",
             type=SettingType.STRING,
             default="PLAINTEXT",
-            doc="The protocol between brokers, where no listener is named for it.",
+            doc="The protocol between brokers if inter.broker.listener.name is not set.",
             one_of=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         ),
         Setting(
             name="socket.request.max.bytes",
             type=SettingType.INT,
             default=104_857_600,
-            doc="The largest request; who sends a larger one is cut off.",
+            doc="The largest request. A larger one closes the connection.",
             at_least=1,
         ),
         Setting(
             name="socket.listen.backlog.size",
             type=SettingType.INT,
             default=50,
-            doc="How many connections may wait to be taken.",
+            doc="The number of connections that may wait to be accepted.",
             at_least=1,
         ),
         Setting(
             name="socket.send.buffer.bytes",
             type=SettingType.INT,
             default=102_400,
-            doc="The size of the system's buffer for sending; -1 leaves it to the system.",
+            doc="The size of the socket's send buffer; -1 is the system's default.",
         ),
         Setting(
             name="socket.receive.buffer.bytes",
             type=SettingType.INT,
             default=102_400,
-            doc="The size of the system's buffer for receiving; -1 leaves it to the system.",
+            doc="The size of the socket's receive buffer; -1 is the system's default.",
         ),
         Setting(
             name="connections.max.idle.ms",
             type=SettingType.LONG,
             default=600_000,
-            doc="After what time without a request a connection is closed.",
+            doc="The time without a request after which a connection is closed.",
         ),
         Setting(
             name="max.connections",
             type=SettingType.INT,
             default=INT32_MAX,
-            doc="How many connections there may be, over all listeners or on one.",
-            scope=Scope.CLUSTER,
+            doc="The highest number of connections, over all listeners or on one listener.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="max.connections.per.ip",
             type=SettingType.INT,
             default=INT32_MAX,
-            doc="How many connections one address may have.",
-            scope=Scope.CLUSTER,
+            doc="The highest number of connections from one address.",
+            scope=SettingScope.CLUSTER,
             at_least=0,
         ),
         Setting(
             name="max.connections.per.ip.overrides",
             type=SettingType.STRING,
             default="",
-            doc="Other numbers for some addresses: address:number, by commas.",
-            scope=Scope.CLUSTER,
+            doc="Other limits for single addresses, as address:number, comma-separated.",
+            scope=SettingScope.CLUSTER,
             check=_problem_of_overrides,
         ),
         Setting(
             name="queued.max.request.bytes",
             type=SettingType.LONG,
             default=-1,
-            doc="How many bytes of requests may be in work at a time; -1 is 128 MiB.",
+            doc="The memory for requests that are received or handled; -1 is 128 MiB.",
         ),
     )
 )

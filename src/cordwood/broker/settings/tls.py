@@ -1,8 +1,10 @@
-"""TLS on listeners and between brokers. Keys and certificates are PEM, in files or in place."""
+"""Settings of TLS on listeners and between brokers; keys and certificates are PEM (Kafka:
+`SslConfigs`).
+"""
 
 from typing import Final
 
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 TLS: Final = SettingTable(
     (
@@ -10,8 +12,8 @@ TLS: Final = SettingTable(
             name="ssl.keystore.type",
             type=SettingType.STRING,
             default="PEM",
-            doc="The format of what identifies the broker.",
-            scope=Scope.BROKER,
+            doc="The format of the broker's key and certificates.",
+            scope=SettingScope.BROKER,
             one_of=("PEM",),
         ),
         Setting(
@@ -19,95 +21,95 @@ TLS: Final = SettingTable(
             type=SettingType.STRING,
             default=None,
             doc="The file with the broker's private key and its certificate chain.",
-            scope=Scope.BROKER,
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.keystore.password",
             type=SettingType.PASSWORD,
             default=None,
             doc="The file's password; a PEM file has none.",
-            scope=Scope.BROKER,
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.keystore.key",
             type=SettingType.PASSWORD,
             default=None,
-            doc="The broker's private key itself.",
-            scope=Scope.BROKER,
+            doc="The broker's private key, as text.",
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.keystore.certificate.chain",
             type=SettingType.PASSWORD,
             default=None,
-            doc="The broker's certificate chain itself.",
-            scope=Scope.BROKER,
+            doc="The broker's certificate chain, as text.",
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.key.password",
             type=SettingType.PASSWORD,
             default=None,
-            doc="The password that the private key is encrypted with.",
-            scope=Scope.BROKER,
+            doc="The password of the private key.",
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.truststore.type",
             type=SettingType.STRING,
             default="PEM",
-            doc="The format of what says whom to trust.",
-            scope=Scope.BROKER,
+            doc="The format of the trusted certificates.",
+            scope=SettingScope.BROKER,
             one_of=("PEM",),
         ),
         Setting(
             name="ssl.truststore.location",
             type=SettingType.STRING,
             default=None,
-            doc="The file with the certificates of whom to trust.",
-            scope=Scope.BROKER,
+            doc="The file with the trusted certificates.",
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.truststore.password",
             type=SettingType.PASSWORD,
             default=None,
             doc="The file's password; a PEM file has none.",
-            scope=Scope.BROKER,
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.truststore.certificates",
             type=SettingType.PASSWORD,
             default=None,
-            doc="The certificates of whom to trust themselves.",
-            scope=Scope.BROKER,
+            doc="The trusted certificates, as text.",
+            scope=SettingScope.BROKER,
         ),
         Setting(
             name="ssl.client.auth",
             type=SettingType.STRING,
             default="none",
-            doc="Whether clients have to show a certificate, are asked for one, or neither.",
-            scope=Scope.BROKER,
+            doc="Whether client certificates are required, requested or not used.",
+            scope=SettingScope.BROKER,
             one_of=("required", "requested", "none"),
         ),
         Setting(
             name="ssl.protocol",
             type=SettingType.STRING,
             default="TLSv1.3",
-            doc="The newest version of TLS that is spoken.",
-            scope=Scope.BROKER,
+            doc="The newest supported version of TLS.",
+            scope=SettingScope.BROKER,
             one_of=("TLSv1.2", "TLSv1.3"),
         ),
         Setting(
             name="ssl.enabled.protocols",
             type=SettingType.LIST,
             default=("TLSv1.2", "TLSv1.3"),
-            doc="The versions of TLS that are spoken.",
-            scope=Scope.BROKER,
+            doc="The supported versions of TLS.",
+            scope=SettingScope.BROKER,
             one_of=("TLSv1.2", "TLSv1.3"),
         ),
         Setting(
             name="ssl.cipher.suites",
             type=SettingType.LIST,
             default=(),
-            doc="The ciphers that are taken; none named are those of the system.",
-            scope=Scope.BROKER,
+            doc="The allowed cipher suites; by default the system's.",
+            scope=SettingScope.BROKER,
         ),
     )
 )

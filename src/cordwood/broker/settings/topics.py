@@ -1,4 +1,4 @@
-"""How topics come to be and go, and how much one request may read of them."""
+"""Settings of topic creation and deletion, and limits of requests about topics."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ TOPICS: Final = SettingTable(
             name="auto.create.topics.enable",
             type=SettingType.BOOLEAN,
             default=True,
-            doc="Whether a topic that somebody asks for is made.",
+            doc="Whether a missing topic is created when a client requests it.",
         ),
         Setting(
             name="delete.topic.enable",
@@ -22,34 +22,34 @@ TOPICS: Final = SettingTable(
             name="num.partitions",
             type=SettingType.INT,
             default=1,
-            doc="How many partitions a topic has, where its maker does not say.",
+            doc="The number of partitions of a topic that is created without one.",
             at_least=1,
         ),
         Setting(
             name="default.replication.factor",
             type=SettingType.INT,
             default=1,
-            doc="How many replicas a partition has, where its topic's maker does not say.",
+            doc="The replication factor of a topic that is created without one.",
         ),
         Setting(
             name="fetch.max.bytes",
             type=SettingType.INT,
             default=57_671_680,
-            doc="The most bytes that one fetch is answered with, one batch aside.",
+            doc="The largest fetch response; one batch may exceed it.",
             at_least=1024,
         ),
         Setting(
             name="max.incremental.fetch.session.cache.slots",
             type=SettingType.INT,
             default=1000,
-            doc="How many fetch sessions are kept at a time.",
+            doc="The highest number of incremental fetch sessions.",
             at_least=0,
         ),
         Setting(
             name="max.request.partition.size.limit",
             type=SettingType.INT,
             default=2000,
-            doc="The most partitions that one description of topics is answered with.",
+            doc="The highest number of partitions in one DescribeTopicPartitions response.",
             at_least=1,
         ),
     )

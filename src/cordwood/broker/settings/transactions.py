@@ -1,8 +1,8 @@
-"""Transactions: how long they may take, and the topic that holds their states."""
+"""Settings of transactions and of the transaction topic (Kafka: `TransactionLogConfig`)."""
 
 from typing import Final
 
-from cordwood.core.settings import Scope, Setting, SettingTable, SettingType
+from cordwood.core.settings import Setting, SettingScope, SettingTable, SettingType
 
 TRANSACTIONS: Final = SettingTable(
     (
@@ -10,55 +10,58 @@ TRANSACTIONS: Final = SettingTable(
             name="transaction.max.timeout.ms",
             type=SettingType.INT,
             default=900_000,
-            doc="The longest time that a producer may ask for a transaction.",
+            doc="The longest transaction timeout that a producer may request.",
             at_least=1,
         ),
         Setting(
             name="transaction.abort.timed.out.transaction.cleanup.interval.ms",
             type=SettingType.INT,
             default=10_000,
-            doc="How often transactions that took too long are looked for and aborted.",
+            doc="The interval between aborts of timed-out transactions.",
             at_least=1,
         ),
         Setting(
             name="transactional.id.expiration.ms",
             type=SettingType.INT,
             default=604_800_000,
-            doc="How long a transactional id that nobody uses is remembered.",
+            doc="The time after which an unused transactional id expires.",
             at_least=1,
         ),
         Setting(
             name="transaction.remove.expired.transaction.cleanup.interval.ms",
             type=SettingType.INT,
             default=3_600_000,
-            doc="How often forgotten transactional ids are looked for.",
+            doc="The interval between removals of expired transactional ids.",
             at_least=1,
         ),
         Setting(
             name="transaction.partition.verification.enable",
             type=SettingType.BOOLEAN,
             default=True,
-            doc="Whether a leader asks the coordinator before a transaction's first batch.",
-            scope=Scope.CLUSTER,
+            doc=(
+                "Whether a leader verifies a transaction with the coordinator before its first "
+                "batch."
+            ),
+            scope=SettingScope.CLUSTER,
         ),
         Setting(
             name="transaction.two.phase.commit.enable",
             type=SettingType.BOOLEAN,
             default=False,
-            doc="Whether a transaction may be prepared and decided by somebody outside.",
+            doc="Whether an external coordinator may decide a prepared transaction.",
         ),
         Setting(
             name="add.partitions.to.txn.retry.backoff.ms",
             type=SettingType.INT,
             default=20,
-            doc="How long a leader waits before it asks the coordinator again.",
+            doc="The backoff of a leader between verifications with the coordinator.",
             at_least=1,
         ),
         Setting(
             name="add.partitions.to.txn.retry.backoff.max.ms",
             type=SettingType.INT,
             default=100,
-            doc="For how long at most it asks again before the producer is told.",
+            doc="The total time of these retries before the producer gets an error.",
             at_least=0,
         ),
         Setting(
@@ -66,8 +69,8 @@ TRANSACTIONS: Final = SettingTable(
             type=SettingType.INT,
             default=50,
             doc=(
-                "How many partitions the topic of transactions is made with; keep it once it is "
-                "made."
+                "The number of partitions of the transaction topic; do not change it after its "
+                "creation."
             ),
             at_least=1,
         ),
@@ -75,28 +78,28 @@ TRANSACTIONS: Final = SettingTable(
             name="transaction.state.log.replication.factor",
             type=SettingType.SHORT,
             default=3,
-            doc="How many replicas the topic of transactions is made with.",
+            doc="The replication factor of the transaction topic.",
             at_least=1,
         ),
         Setting(
             name="transaction.state.log.min.isr",
             type=SettingType.INT,
             default=2,
-            doc="How many of these have to be in sync for a state to be written.",
+            doc="The in-sync replicas that a write to the transaction topic needs.",
             at_least=1,
         ),
         Setting(
             name="transaction.state.log.segment.bytes",
             type=SettingType.INT,
             default=104_857_600,
-            doc="The segment size of the topic of transactions; small ones load fast.",
+            doc="The segment size of the transaction topic; small segments load fast.",
             at_least=1,
         ),
         Setting(
             name="transaction.state.log.load.buffer.size",
             type=SettingType.INT,
             default=5_242_880,
-            doc="How many bytes are read at a time when transactions are loaded.",
+            doc="The bytes that one read loads from the transaction topic.",
             at_least=1,
         ),
     )

@@ -1,14 +1,14 @@
-"""`cordwood spark`: jobs over log directories, run by Spark.
+"""`cordwood spark`: Spark jobs over log directories.
 
-Each command is a function of `cordwood.spark.jobs`; `python -m cordwood` is what spark-submit takes
-a program for. What all commands share is in `cli.spark.running`.
+Each command calls one function of `cordwood.spark.jobs`. With spark-submit, the program to submit
+is `cordwood/__main__.py`. Shared options and the session are in `cli.spark.job_run`.
 """
 
 import typer
 
 from cordwood.cli.spark import audit, compact, convert, export, read, replay, verify
 
-app = typer.Typer(help="Jobs over logs, run by Spark.", no_args_is_help=True)
+app = typer.Typer(help="Run Spark jobs over logs.", no_args_is_help=True)
 read.add_to(app)
 verify.add_to(app)
 compact.add_to(app)
@@ -20,4 +20,4 @@ replay.add_to(app)
 
 @app.callback()
 def _family() -> None:
-    """Keep `spark` in front of its commands, be it only one."""
+    """Keep the name `spark` even if it has only one command."""

@@ -1,28 +1,28 @@
-"""`cordwood spark audit`: whether a table has each offset of its log exactly once."""
+"""`cordwood spark audit`: check that a table contains each offset of its log exactly once."""
 
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.endings import FOUND_WRONG
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
-from cordwood.cli.spark.running import AsJson, Conf, Master, running
-from cordwood.cli.spark.sources import (
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
+from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.spark.source_options import (
     BootstrapServer,
     Format,
     Option,
     Paths,
     Table,
     Topic,
-    options_of,
+    source_options,
 )
-from cordwood.cli.warming import log_bytes, warm_for
+from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood spark audit kafka-logs --of lake/orders --topic orders"
 
 Of = Annotated[
-    str, typer.Option("--of", metavar="DIR", help="The table's folder; of Iceberg the warehouse.")
+    str, typer.Option("--of", metavar="DIR", help="Folder of the table; for Iceberg the warehouse.")
 ]
 
 
@@ -39,21 +39,21 @@ def audit(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Prove that a table has each offset of a log exactly once; exit with 1 if it has not."""
+    """Check that a table contains each offset of a log exactly once; exit with 1 if not."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute(path) for path in paths or ()]
-    options = options_of(
+    places = [absolute_path(path) for path in paths or ()]
+    options = source_options(
         places, option, topics=topic, servers=bootstrap_server, format=format_, table=table
     )
-    with running("audit", master=master, conf=conf) as (spark, progress):
-        warm_for(log_bytes(places))
-        found = jobs.audit(spark, absolute(of), options=options, progress=progress)
-    say(found.to_json() if as_json else str(found))
+    with job_session("audit", master=master, conf=conf) as (spark, progress):
+        warm_kernels_for(count_log_bytes(places))
+        found = jobs.audit(spark, absolute_path(of), options=options, progress=progress)
+    print_output(found.to_json() if as_json else str(found))
     if not found.is_whole:
         raise typer.Exit(FOUND_WRONG)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command part of the family."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(audit)

@@ -1,30 +1,33 @@
-"""`cordwood spark export`: logs into tables of Parquet, Delta Lake or Iceberg."""
+"""`cordwood spark export`: export of logs to Parquet, Delta Lake or Iceberg tables."""
 
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.output import say
-from cordwood.cli.paths import absolute
-from cordwood.cli.spark.running import AsJson, Conf, Master, running
-from cordwood.cli.spark.sources import (
+from cordwood.cli.arguments import absolute_path
+from cordwood.cli.kernel_warmup import count_log_bytes, warm_kernels_for
+from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.spark.source_options import (
     BootstrapServer,
     Format,
     Option,
     Paths,
     Table,
     Topic,
-    options_of,
+    source_options,
 )
-from cordwood.cli.warming import log_bytes, warm_for
+from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood spark export kafka-logs --to lake/orders --topic orders"
 
 To = Annotated[
-    str, typer.Option("--to", metavar="DIR", help="The table's folder; of Iceberg the warehouse.")
+    str, typer.Option("--to", metavar="DIR", help="Folder of the table; for Iceberg the warehouse.")
 ]
 PartitionBy = Annotated[
-    str | None, typer.Option(metavar="COLUMNS", help="Of topic, partition, date, hour.")
+    str | None,
+    typer.Option(
+        metavar="COLUMNS", help="Partition the table by these: topic, partition, date, hour."
+    ),
 ]
 
 
@@ -42,11 +45,11 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Add to a table what the log has behind the table's end, each offset once."""
+    """Append the new records of a log to a table, each offset exactly once."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute(path) for path in paths or ()]
-    options = options_of(
+    places = [absolute_path(path) for path in paths or ()]
+    options = source_options(
         places,
         option,
         topics=topic,
@@ -55,12 +58,12 @@ def export(  # noqa: PLR0913  # tidy: allow[parameters] an option each
         table=table,
         partitionBy=partition_by,
     )
-    with running("export", master=master, conf=conf) as (spark, progress):
-        warm_for(log_bytes(places))
-        done = jobs.export(spark, absolute(to), options=options, progress=progress)
-    say(done.to_json() if as_json else str(done))
+    with job_session("export", master=master, conf=conf) as (spark, progress):
+        warm_kernels_for(count_log_bytes(places))
+        done = jobs.export(spark, absolute_path(to), options=options, progress=progress)
+    print_output(done.to_json() if as_json else str(done))
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command part of the family."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(export)

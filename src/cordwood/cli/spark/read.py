@@ -1,21 +1,21 @@
-"""`cordwood spark read`: the records of logs, printed as `cordwood consume` does, or counted."""
+"""`cordwood spark read`: records of logs, printed as `cordwood consume` does, or counted."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from cordwood.cli.arguments import absolute_path
 from cordwood.cli.consume import AsJson, MaxMessages, NullMarker, Separator
-from cordwood.cli.output import say, write
-from cordwood.cli.paths import absolute
-from cordwood.cli.spark.running import Conf, Master, running
-from cordwood.cli.spark.sources import BootstrapServer, Option, Paths, Topic, options_of
+from cordwood.cli.spark.job_run import Conf, Master, job_session
+from cordwood.cli.spark.source_options import BootstrapServer, Option, Paths, Topic, source_options
+from cordwood.cli.terminal import print_output, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cordwood.client.record_set import ConsumedRecord
-    from cordwood.spark.session import DataFrame, Row, SparkSession
+    from cordwood.client.consumer.completed_fetch import ConsumedRecord
+    from cordwood.spark.runtime.session import DataFrame, Row, SparkSession
 
 EXAMPLE: Final = "Example: cordwood spark read kafka-logs --topic orders --json --max-messages 10"
 
@@ -24,7 +24,7 @@ _COLUMNS: Final = (
     *("key", "value", "headers"),
 )
 
-Count = Annotated[bool, typer.Option("--count", help="Print how many records there are.")]
+Count = Annotated[bool, typer.Option("--count", help="Print only the number of records.")]
 
 
 def read(  # noqa: PLR0913  # tidy: allow[parameters] an option each
@@ -41,23 +41,23 @@ def read(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Print the records of logs, partition by partition, or count them."""
-    from cordwood.cli.consuming import writer  # noqa: PLC0415  # help needs none of it
+    """Print the records of logs, one partition after the other, or count them."""
+    from cordwood.cli.consume_run import line_writer  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute(path) for path in paths or ()]
-    options = options_of(places, option, topics=topic, servers=bootstrap_server)
-    line_of = writer(key_separator, null_marker, is_json=as_json)
-    with running("read", master=master, conf=conf) as (spark, _):
+    places = [absolute_path(path) for path in paths or ()]
+    options = source_options(places, option, topics=topic, servers=bootstrap_server)
+    line_of = line_writer(key_separator, null_marker, is_json=as_json)
+    with job_session("read", master=master, conf=conf) as (spark, _):
         if count:
-            say(str(counted(spark, options)))
+            print_output(str(count_records(spark, options)))
             return
         for record in islice(records(spark, options), max_messages):
-            if not write(line_of(record)):
+            if not write_output(line_of(record)):
                 break
 
 
-def counted(spark: "SparkSession", options: dict[str, str]) -> int:
-    """Return how many records there are."""
+def count_records(spark: "SparkSession", options: dict[str, str]) -> int:
+    """Return the number of records."""
     from cordwood.spark import scan  # noqa: PLC0415  # help needs none of it
 
     return scan(spark, **options).count()
@@ -66,16 +66,17 @@ def counted(spark: "SparkSession", options: dict[str, str]) -> int:
 def records(
     spark: "SparkSession", options: dict[str, str]
 ) -> "Iterator[ConsumedRecord[bytes, bytes]]":
-    """Yield the records, as one task after the other has read them."""
-    from cordwood.client.record_set import ConsumedRecord  # noqa: PLC0415  # help needs none of it
+    """Yield the records, task by task."""
+    from cordwood.client.consumer.completed_fetch import ConsumedRecord  # noqa: PLC0415  # help needs none of it
     from cordwood.records.record import TimestampType  # noqa: PLC0415  # as above
     from cordwood.spark import read as frame_of  # noqa: PLC0415  # help needs none of it
-    from cordwood.spark.options import parse_options  # noqa: PLC0415  # as above
-    from cordwood.spark.planning import plan  # noqa: PLC0415  # as above
+    from cordwood.spark.source.local_paths import parse_local_options  # noqa: PLC0415  # as above
+    from cordwood.spark.source.split_planning import plan_splits  # noqa: PLC0415  # as above
 
-    asked = {**options, "includeHeaders": "true"}
-    plan(parse_options(asked))  # what cannot be read is told as ours; Spark would add a traceback
-    frame = frame_of(spark, None, columns=None, **asked).selectExpr(*_COLUMNS)
+    read_options = {**options, "includeHeaders": "true"}
+    # Planned here first: this raises our error, while Spark would print a traceback.
+    plan_splits(parse_local_options(read_options))
+    frame = frame_of(spark, None, columns=None, **read_options).selectExpr(*_COLUMNS)
     for topic, partition, offset, timestamp, kind, key, value, headers in _rows(frame):
         yield ConsumedRecord(
             topic,
@@ -91,13 +92,13 @@ def records(
 
 
 def _rows(frame: "DataFrame") -> "Iterator[Row]":
-    """Yield the rows of a frame; what a task has found wrong is raised as if it was found here."""
-    from cordwood.spark.running import named_errors  # noqa: PLC0415  # as above
+    """Yield the rows of a frame; raise the error of a task as if it had been raised here."""
+    from cordwood.spark.runtime.task_runner import translate_errors  # noqa: PLC0415  # as above
 
-    with named_errors():
+    with translate_errors():
         yield from frame.toLocalIterator()
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command part of the family."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(read)

@@ -1,29 +1,32 @@
-"""`cordwood spark replay`: what a topic has, sent once more, to another topic."""
+"""`cordwood spark replay`: records of a topic, sent again to another topic."""
 
 from typing import Annotated, Final
 
 import typer
 
-from cordwood.cli.connecting import BROKER, BootstrapServer
-from cordwood.cli.output import say
-from cordwood.cli.pairs import pairs_in
-from cordwood.cli.paths import absolute
-from cordwood.cli.spark.running import AsJson, Conf, Master, running
-from cordwood.cli.spark.sources import Paths, options_of
+from cordwood.cli.arguments import absolute_path, parse_pairs
+from cordwood.cli.cluster_options import DEFAULT_BROKER, BootstrapServer
+from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.spark.source_options import Paths, source_options
+from cordwood.cli.terminal import print_output
 
 EXAMPLE: Final = "Example: cordwood spark replay kafka-logs --topic orders --to orders-again"
 
-Topic = Annotated[str, typer.Option(help="The topic that is read.")]
-To = Annotated[str, typer.Option(metavar="TOPIC", help="The topic that it is sent to.")]
+Topic = Annotated[str, typer.Option(help="Topic to read.")]
+To = Annotated[str, typer.Option(metavar="TOPIC", help="Topic to send the records to.")]
 From = Annotated[
     str | None,
-    typer.Option("--from-server", metavar="HOST:PORT", help="Read from brokers, too or alone."),
+    typer.Option(
+        "--from-server",
+        metavar="HOST:PORT",
+        help="Read from these brokers, in addition to the paths or alone.",
+    ),
 ]
 Option = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="An option of the source, as startingTimestamp; may come again.",
+        help="Set one source option, such as startingTimestamp. Repeatable.",
     ),
 ]
 Property = Annotated[
@@ -31,12 +34,14 @@ Property = Annotated[
     typer.Option(
         "--command-property",
         metavar="NAME=VALUE",
-        help="One setting of the producer; may come again.",
+        help="Set one producer setting. Repeatable.",
     ),
 ]
-Rate = Annotated[int | None, typer.Option(min=1, help="Records a second, at the most.")]
+Rate = Annotated[
+    int | None, typer.Option(min=1, help="Maximum records per second.  [default: unlimited]")
+]
 State = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Where it is kept how far the replay has come.")
+    str | None, typer.Option(metavar="FILE", help="Keep the progress in this file, to resume.")
 ]
 
 
@@ -55,19 +60,24 @@ def replay(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Send what a topic has to another one: the same records, partitions, times and headers."""
+    """Send the records of a topic to another topic; keep partitions, timestamps and headers."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute(path) for path in paths or ()]
-    options = options_of(places, option, topics=[topic], servers=from_server)
-    settings = {"bootstrap.servers": bootstrap_server or BROKER, **pairs_in(command_property)}
+    places = [absolute_path(path) for path in paths or ()]
+    options = source_options(places, option, topics=[topic], servers=from_server)
+    settings = {
+        "bootstrap.servers": bootstrap_server or DEFAULT_BROKER,
+        **parse_pairs(command_property),
+    }
     sink = {"topic": to, **{f"kafka.{name}": text for name, text in settings.items()}}
-    kept = None if state is None else absolute(state)
-    with running("replay", master=master, conf=conf) as (spark, progress):
-        report = jobs.replay(spark, options, to=sink, rate=rate, state=kept, progress=progress)
-    say(report.to_json() if as_json else str(report))
+    state_path = None if state is None else absolute_path(state)
+    with job_session("replay", master=master, conf=conf) as (spark, progress):
+        report = jobs.replay(
+            spark, options, to=sink, rate=rate, state=state_path, progress=progress
+        )
+    print_output(report.to_json() if as_json else str(report))
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command part of the family."""
+    """Register the command."""
     app.command(epilog=EXAMPLE)(replay)

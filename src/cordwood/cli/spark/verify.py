@@ -1,19 +1,16 @@
-"""`cordwood spark verify`: what `cordwood log verify` does, over many partitions at a time."""
+"""`cordwood spark verify`: `cordwood log verify` for many partitions in parallel."""
 
 from typing import Annotated
 
 import typer
 
-from cordwood.cli.endings import FOUND_WRONG
-from cordwood.cli.output import say
-from cordwood.cli.pairs import pairs_in
-from cordwood.cli.paths import absolute
-from cordwood.cli.spark.running import AsJson, Conf, Master, running
-from cordwood.cli.topic_settings import BrokerConfig, Config
+from cordwood.cli.arguments import absolute_path, parse_pairs
+from cordwood.cli.exit_codes import FOUND_WRONG
+from cordwood.cli.spark.job_run import AsJson, Conf, Master, job_session
+from cordwood.cli.terminal import print_output
+from cordwood.cli.topic_config_options import BrokerConfig, Config
 
-Paths = Annotated[
-    list[str], typer.Argument(help="Log directories, partitions, or files of segments.")
-]
+Paths = Annotated[list[str], typer.Argument(help="Log directories, partitions or segment files.")]
 
 
 def verify(
@@ -25,19 +22,21 @@ def verify(
     master: Master = None,
     conf: Conf = None,
 ) -> None:
-    """Check every checksum, record, index and snapshot; exit with 1 if something is wrong."""
+    """Verify every checksum, record, index and snapshot; exit with 1 if something is wrong."""
     from cordwood.spark import jobs  # noqa: PLC0415  # help needs none of it
 
-    places = [absolute(path) for path in paths]
-    beside = None if broker_config is None else absolute(broker_config)
-    given = pairs_in(config)
-    with running("verify", master=master, conf=conf) as (spark, progress):
-        found = jobs.verify(spark, places, config=given, broker_config=beside, progress=progress)
-    say(found.to_json() if as_json else str(found))
+    places = [absolute_path(path) for path in paths]
+    properties = None if broker_config is None else absolute_path(broker_config)
+    given = parse_pairs(config)
+    with job_session("verify", master=master, conf=conf) as (spark, progress):
+        found = jobs.verify(
+            spark, places, config=given, broker_config=properties, progress=progress
+        )
+    print_output(found.to_json() if as_json else str(found))
     if found.is_damaged:
         raise typer.Exit(FOUND_WRONG)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make the command part of the family."""
+    """Register the command."""
     app.command(epilog="Example: cordwood spark verify kafka-logs --master local[4]")(verify)

@@ -9,25 +9,32 @@ imports neither numba nor numpy. May import `core`, `records` with its kernels, 
 import sys
 from typing import Final
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.key_sketch import AddKeys, add_keys
-from cordwood.compaction.plain import PLAIN
+from cordwood.compaction.engine.engine import Engine
+from cordwood.compaction.engine.key_sketch import AddKeys, add_keys
+from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.records.kernels import can_load
 
 __all__ = ["PARTS", "engine", "key_adder"]
 
 #: The modules that have kernels: those that one process compiles, and those of the other one.
 PARTS: Final = (
-    ("learning", "collecting", "resizing", "proof", "proof_keys", "proof_rows"),
-    ("sketching", "runs", "judging", "looking", "writing"),
+    (
+        "key_learning",
+        "key_collection",
+        "key_map_resizing",
+        "proof_batches",
+        "proof_keys",
+        "proof_rows",
+    ),
+    ("key_sketch", "batch_runs", "row_verdicts", "header_survey", "row_output"),
 )
 
-#: In plain Python a pass over so many bytes takes as long as it takes to load numba.
+#: The pass size from which loading numba pays.
 PAYS_FROM: Final = 4 << 20
 
 
 def engine(size: int) -> Engine:
-    """Return an engine for a pass over so many bytes: the fast one when it is warm and pays."""
+    """Return an engine for a pass over `size` bytes: the fast one when it is warm and pays."""
     module = f"{__name__}.kernel_engine"
     if (size < PAYS_FROM and module not in sys.modules) or not can_load(module):
         return PLAIN
@@ -38,8 +45,8 @@ def engine(size: int) -> Engine:
 
 def key_adder() -> AddKeys:
     """Return what adds keys to a sketch: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.sketching"):
+    if not can_load(f"{__name__}.key_sketch"):
         return add_keys
-    from cordwood.compaction.kernels import sketching  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.compaction.kernels import key_sketch  # noqa: PLC0415  # numba: 0.3 s
 
-    return sketching.add_keys
+    return key_sketch.add_keys

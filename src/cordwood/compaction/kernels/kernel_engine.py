@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from cordwood.compaction.engine import Engine
-from cordwood.compaction.kernels.kernel_judge import KernelJudge
+from cordwood.compaction.engine.engine import Engine
 from cordwood.compaction.kernels.kernel_key_collector import KernelKeyCollector, mark, survivors
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
+from cordwood.compaction.kernels.kernel_record_verifier import KernelRecordVerifier
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
-from cordwood.records.kernels.stride import KernelStrider
+from cordwood.records.kernels.tail_scan import KernelTailScanner
 
 
-def _strider(_batches: int) -> KernelStrider:
+def _strider(_batches: int) -> KernelTailScanner:
     """Return a strider however few batches there are: numba has been loaded anyway."""
-    return KernelStrider()
+    return KernelTailScanner()
 
 
 KERNELS: Final = Engine(
@@ -24,5 +24,5 @@ KERNELS: Final = Engine(
     survivors=survivors,
     mark=mark,
     striders=_strider,
-    judges=KernelJudge,
+    judges=KernelRecordVerifier,
 )

@@ -6,17 +6,18 @@ from typing import Final
 
 import numpy as np
 
-from cordwood.compaction.engine import BUCKET_SHIFT, Chunk, NotedKeys
-from cordwood.compaction.kernels import learning as at
-from cordwood.compaction.kernels.collecting import gather, note_rows
-from cordwood.compaction.kernels.entries import SLOT_SIZE
-from cordwood.compaction.kernels.hashes import signed_word
-from cordwood.compaction.kernels.runs import Runs, bits_of, refuse
-from cordwood.compaction.marks import Marks
-from cordwood.compaction.noting import PlainKeyCollector
+from cordwood.compaction.engine.engine import BUCKET_SHIFT, KeyBlock
+from cordwood.compaction.engine.plain_key_collector import PlainKeyCollector
+from cordwood.compaction.engine.record_marks import Marks
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
+from cordwood.compaction.kernels import key_learning as at
+from cordwood.compaction.kernels.batch_runs import BatchRuns, bits_of, refuse
+from cordwood.compaction.kernels.key_collection import gather, note_rows
+from cordwood.compaction.kernels.key_entries import SLOT_SIZE
+from cordwood.compaction.kernels.key_hashes import signed_word
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.numba_jit import Bytes, Words
 
 #: As many records are noted at a time.
 _NOTES: Final = 1 << 14
@@ -37,7 +38,7 @@ class KernelKeyCollector:
         self._buckets = buckets
         self._first_number = first_number
         self._plain = PlainKeyCollector(buckets, first_number, seed)
-        self._runs = Runs()
+        self._runs = BatchRuns()
         self._words = np.zeros(at.LEARNING_WORDS, np.int64)
         self._words[[at.K_WIDTH, at.K_SEED]] = _ALL_HASHES, signed_word(seed)
         self._notes = np.zeros((_NOTES, at.NOTE_WIDTH), np.int64)
@@ -45,7 +46,7 @@ class KernelKeyCollector:
         self._data: list[bytes] = []
         self._taken: list[Words] = []
 
-    def collect(self, chunk: Chunk, marks: Marks, *, offsets: range) -> None:
+    def collect(self, chunk: SegmentChunk, marks: Marks, *, offsets: range) -> None:
         """Take the records that are marked; see `KeyCollector`."""
         self._words[[at.K_LOW, at.K_HIGH]] = offsets.start, offsets.stop
         latest, _ = bits_of(marks)
@@ -53,10 +54,10 @@ class KernelKeyCollector:
             if run.old is not None:
                 self._plain.collect(run.old, marks, offsets=offsets)
                 continue
-            for source, rows in self._runs.stretches(run):
+            for source, rows in self._runs.learnable_rows(run):
                 self._take(source, rows, latest)
 
-    def finish(self) -> Iterator[NotedKeys]:
+    def finish(self) -> Iterator[KeyBlock]:
         """Yield what was taken; see `KeyCollector`."""
         source, notes = read_only(b"".join(self._data)), np.concatenate([_NO_NOTES, *self._taken])
         notes[:, at.N_KEY] = _starts(notes[:, at.N_SIZE] >> 1)
@@ -87,7 +88,7 @@ class KernelKeyCollector:
 _NO_NOTES: Final = np.zeros((0, at.NOTE_WIDTH), np.int64)
 
 
-def notes_of(noted: NotedKeys) -> Words:
+def notes_of(noted: KeyBlock) -> Words:
     """Return noted records as key maps note them, but for their numbers."""
     notes = np.zeros((len(noted.sizes), at.NOTE_WIDTH), np.int64)
     if len(notes):
@@ -99,7 +100,7 @@ def notes_of(noted: NotedKeys) -> Words:
 
 
 def survivors(  # tidy: allow[positional] as `Engine` has it
-    marks: Marks, noted: NotedKeys, first_number: int
+    marks: Marks, noted: KeyBlock, first_number: int
 ) -> "array[int]":
     """Return the words of those that are marked as the latest; see `Engine`."""
     if not noted.words:
@@ -134,10 +135,10 @@ def _keys_of(source: Bytes, notes: Words) -> bytes:
     return out.tobytes()
 
 
-def _noted(source: Bytes, notes: Words) -> NotedKeys:
-    """Return what notes say."""
+def _noted(source: Bytes, notes: Words) -> KeyBlock:
+    """Return the noted keys."""
     words = notes[:, at.N_NUMBER] << 1 | notes[:, at.N_SIZE] & 1
-    return NotedKeys(
+    return KeyBlock(
         _keys_of(source, notes),
         array("i", (notes[:, at.N_SIZE] >> 1).astype(np.int32).tobytes()),
         array("Q", notes[:, at.N_HASH].tobytes()),
@@ -145,8 +146,8 @@ def _noted(source: Bytes, notes: Words) -> NotedKeys:
     )
 
 
-def _joined(first: NotedKeys, second: NotedKeys) -> NotedKeys:
-    return NotedKeys(
+def _joined(first: KeyBlock, second: KeyBlock) -> KeyBlock:
+    return KeyBlock(
         first.data + second.data,
         first.sizes + second.sizes,
         first.hashes + second.hashes,

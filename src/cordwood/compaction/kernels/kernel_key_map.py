@@ -13,23 +13,23 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from cordwood.compaction.engine import HASHES, Chunk, NotedKeys
-from cordwood.compaction.fated import fated_batches
-from cordwood.compaction.fates import Fate
-from cordwood.compaction.job import CleaningFailedError
-from cordwood.compaction.kernels import learning as at
-from cordwood.compaction.kernels.entries import ENTRY_HEADER, ERASED, SLOT_SIZE
-from cordwood.compaction.kernels.hashes import signed_word
+from cordwood.compaction.cleaning_job import CleaningFailedError
+from cordwood.compaction.engine.batch_retention import BatchRetention
+from cordwood.compaction.engine.engine import HASHES, KeyBlock
+from cordwood.compaction.engine.record_marks import Marks
+from cordwood.compaction.engine.segment_chunk import SegmentChunk, numbered_batches
+from cordwood.compaction.kernels import key_learning as at
+from cordwood.compaction.kernels.batch_runs import T_NUMBER, BatchRuns, bits_of, refuse
 from cordwood.compaction.kernels.kernel_key_collector import notes_of
-from cordwood.compaction.kernels.learning import go_over
-from cordwood.compaction.kernels.resizing import fill_slots, forget_others, mark_learnt
-from cordwood.compaction.kernels.runs import T_NUMBER, Runs, bits_of, refuse
+from cordwood.compaction.kernels.key_entries import ENTRY_HEADER, ERASED, SLOT_SIZE
+from cordwood.compaction.kernels.key_hashes import signed_word
+from cordwood.compaction.kernels.key_learning import go_over
+from cordwood.compaction.kernels.key_map_resizing import fill_slots, forget_others, mark_learnt
 from cordwood.compaction.key_hash import key_hash
-from cordwood.compaction.marks import Marks
 from cordwood.core.binary import INT64_MAX
 from cordwood.records.kernels import layout
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.numba_jit import Bytes, Words
 
 _FEWEST_SLOTS: Final = 8
 #: Part of the keys that surely fit, by which ranges are made.
@@ -37,7 +37,7 @@ _CAUTION: Final = 0.97
 _NO_ROWS: Final = np.zeros((0, layout.TABLE_WIDTH), np.int64)
 
 
-class _Keyed(NamedTuple):
+class _KeyToNote(NamedTuple):
     """A record that counts for its key, as it is noted."""
 
     key: bytes
@@ -66,7 +66,7 @@ class KernelKeyMap:
         self._bits = bits_of(marks)
         self._memory_bytes = memory_bytes
         self._erased = erased
-        self._runs = Runs()
+        self._runs = BatchRuns()
         self._notes = np.zeros((at.NOTES, at.NOTE_WIDTH), np.int64)
         self._words = np.zeros(at.LEARNING_WORDS, np.int64)
         self._words[at.K_SEED] = signed_word(seed)
@@ -76,7 +76,7 @@ class KernelKeyMap:
 
     # -- the protocol
 
-    def begin(self, first_hash: int) -> None:
+    def begin_range(self, first_hash: int) -> None:
         """Forget all keys, and know the erased ones; see `KeyMap`."""
         self._first = first_hash
         self._words[at.K_KEYS] = self._words[at.K_USED] = 0
@@ -84,25 +84,25 @@ class KernelKeyMap:
         self._slots.fill(0)
         self._bound()
         self._words[at.K_IS_LEARNING] = 1
-        self._go_over_keyed(_Keyed(key, ERASED) for key in self._erased)
+        self._go_over_keyed(_KeyToNote(key, ERASED) for key in self._erased)
 
-    def learn(self, chunk: Chunk, *, first_offset: int) -> None:
+    def learn(self, chunk: SegmentChunk, *, first_offset: int) -> None:
         """Remember the last record of each key; see `KeyMap`."""
         self._go(chunk, first_offset, INT64_MAX, is_learning=True)
 
-    def look_up(self, chunk: Chunk, *, end_offset: int) -> None:
+    def look_up(self, chunk: SegmentChunk, *, end_offset: int) -> None:
         """Mark the records whose keys were not learnt; see `KeyMap`."""
         self._go(chunk, 0, end_offset, is_learning=False)
 
-    def learn_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+    def learn_keys(self, keys: KeyBlock, *, first_number: int) -> None:
         """Remember noted records; see `KeyMap`."""
         self._go_over_noted(keys, first_number, is_learning=True)
 
-    def look_up_keys(self, keys: NotedKeys, *, first_number: int) -> None:
+    def look_up_keys(self, keys: KeyBlock, *, first_number: int) -> None:
         """Mark noted records whose keys were not learnt; see `KeyMap`."""
         self._go_over_noted(keys, first_number, is_learning=False)
 
-    def settle(self) -> int:
+    def finish_range(self) -> int:
         """Mark what was learnt, and make the next range as wide as it may be; see `KeyMap`."""
         self.keys += mark_learnt(self._words, self._arena, self._bits[0], self._marks.count)
         self._unkeyed = self.unkeyed
@@ -124,14 +124,14 @@ class KernelKeyMap:
 
     # -- records into the map
 
-    def _go(self, chunk: Chunk, low: int, high: int, *, is_learning: bool) -> None:
+    def _go(self, chunk: SegmentChunk, low: int, high: int, *, is_learning: bool) -> None:
         words = self._words
         words[[at.K_IS_LEARNING, at.K_LOW, at.K_HIGH]] = is_learning, low, high
         for run in self._runs.of(chunk, self._marks.count):
             if run.old is not None:
                 self._go_over_keyed(self._keyed(run.old))
                 continue
-            for source, rows in self._runs.stretches(run):
+            for source, rows in self._runs.learnable_rows(run):
                 if not self._go_over(source, rows):
                     refuse(run.source.data, int(rows[words[at.K_ROW], layout.T_POSITION]))
 
@@ -146,11 +146,11 @@ class KernelKeyMap:
                 return bool(ended == at.DONE)
             self._make_room(rows)
 
-    def _keyed(self, old: Chunk) -> Iterator[_Keyed]:
+    def _keyed(self, old: SegmentChunk) -> Iterator[_KeyToNote]:
         """Yield those of the records of a batch of the old formats that are asked for."""
         low, high = self._words[[at.K_LOW, at.K_HIGH]].tolist()
-        for batch, fate, first_number in fated_batches(old):
-            if fate & Fate.DROPPED:
+        for batch, retention, first_number in numbered_batches(old):
+            if retention & BatchRetention.DELETE:
                 continue
             for number, record in enumerate(batch.records(), first_number):
                 if not low <= record.offset < high:
@@ -158,9 +158,9 @@ class KernelKeyMap:
                 if record.key is None:
                     self._words[at.K_UNKEYED] += 1
                 else:
-                    yield _Keyed(record.key, number, is_tombstone=record.value is None)
+                    yield _KeyToNote(record.key, number, is_tombstone=record.value is None)
 
-    def _go_over_keyed(self, keyed: Iterable[_Keyed]) -> None:
+    def _go_over_keyed(self, keyed: Iterable[_KeyToNote]) -> None:
         """Learn, or look up, records that come as objects."""
         each = iter(keyed)
         while noted := list(islice(each, at.NOTES)):
@@ -174,7 +174,7 @@ class KernelKeyMap:
             self._forget_notes()
             self._go_over(source, _NO_ROWS, int(self._words[at.K_NOTED]))
 
-    def _go_over_noted(self, keys: NotedKeys, first_number: int, *, is_learning: bool) -> None:
+    def _go_over_noted(self, keys: KeyBlock, first_number: int, *, is_learning: bool) -> None:
         """Learn, or look up, records that others have noted."""
         source, words = read_only(keys.data), self._words
         notes = notes_of(keys)
@@ -190,7 +190,7 @@ class KernelKeyMap:
     # -- room
 
     def _bound(self) -> None:
-        """Say how much fits."""
+        """Set the limits of slots and arena."""
         slots = len(self._slots)
         self._words[at.K_MOST_KEYS] = _most_taken(slots // SLOT_SIZE)
         self._words[at.K_MOST_BYTES] = self._memory_bytes - slots
@@ -216,7 +216,7 @@ class KernelKeyMap:
         self._bound()
 
     def _narrow(self, span: int) -> None:
-        """Take so many hashes from the range's first on, if there are so many."""
+        """Restrict the range to N hashes from its first one on, if it has that many."""
         self._span = min(span, HASHES - self._first)
         self._words[at.K_BELOW] = signed_word(-self._first % HASHES)
         self._words[at.K_WIDTH] = signed_word(self._span - 1)
@@ -231,7 +231,7 @@ class KernelKeyMap:
         self._words[[at.K_DONE, at.K_NOTED]] = 0, len(kept)
 
     def _most_keys(self, key_bytes: float) -> float:
-        """Return how many keys of so many bytes fit, however many slots there will be."""
+        """Return the number of keys of N bytes that fit, for any number of slots."""
         most, slots = 0.0, len(self._slots) // SLOT_SIZE
         while (room := self._memory_bytes - SLOT_SIZE * slots) > 0:
             most = max(most, min(_most_taken(slots), room / key_bytes))

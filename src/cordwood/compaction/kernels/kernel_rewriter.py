@@ -1,8 +1,8 @@
-"""The rewriter of kernels: a run of batches is judged, written and sealed, each at one go.
+"""Rewriter with kernels: a run of batches gets verdicts, is written and sealed, each in one step.
 
-Compressed batches come one by one: those that go are not unpacked, those that stay whole are
-unpacked only for the stream, the others are compressed again. What is rare, and what is old, the
-plain twin does. Room for what stays is kept from one chunk to the next.
+Compressed batches are processed one by one. Dropped ones are not decompressed, unchanged ones only
+for the stream hash, and the others are compressed again. The plain twin handles rare and old
+batches. The output buffer is kept between chunks.
 """
 
 from struct import Struct
@@ -10,25 +10,35 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from cordwood.compaction.engine import Chunk, Counts
-from cordwood.compaction.kernels import judging
-from cordwood.compaction.kernels import writing as at
-from cordwood.compaction.kernels.hashes import signed_word
-from cordwood.compaction.kernels.judging import COPIED, GONE, PLAIN, judge_rows
-from cordwood.compaction.kernels.runs import T_FATE, T_NUMBER, Run, Runs, bits_of, chunk_of, refuse
-from cordwood.compaction.kernels.writing import write_rows
+from cordwood.compaction.certificate import PassCounts
+from cordwood.compaction.engine.plain_rewriter import PlainRewriter
+from cordwood.compaction.engine.record_marks import Marks
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
+from cordwood.compaction.kernels import row_output as at
+from cordwood.compaction.kernels import row_verdicts
+from cordwood.compaction.kernels.batch_runs import (
+    T_NUMBER,
+    T_RETENTION,
+    BatchRun,
+    BatchRuns,
+    bits_of,
+    chunk_of,
+    refuse,
+)
+from cordwood.compaction.kernels.key_hashes import signed_word
+from cordwood.compaction.kernels.row_output import write_rows
+from cordwood.compaction.kernels.row_verdicts import COPIED, GONE, PLAIN, judge_rows
 from cordwood.compaction.key_hash import MASK
-from cordwood.compaction.marks import Marks
-from cordwood.compaction.plan import CleaningPlan
-from cordwood.compaction.rewrite import PlainRewriter
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan
+from cordwood.compaction.plan.delete_horizon import new_delete_horizon_ms
 from cordwood.core.binary import Buffer, crc32c
-from cordwood.records.batch import CONTROL_BIT, HEADER_SIZE
+from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.compression import Codec, compress
 from cordwood.records.kernels import layout
-from cordwood.records.kernels.castagnoli import CRC_AT, CRC_START, seal
-from cordwood.records.kernels.door import Bytes, TwoSlabs, Words
-from cordwood.records.message import LOG_OVERHEAD
-from cordwood.records.place import CODEC_BITS
+from cordwood.records.kernels.crc32c import CRC_AT, CRC_START, seal
+from cordwood.records.kernels.numba_jit import Bytes, TwoSlabs, Words
+from cordwood.records.legacy_message import LOG_OVERHEAD
+from cordwood.records.record_batch import CONTROL_BIT, HEADER_SIZE
 
 _FIRST_ROOM: Final = 64 * 1024
 _WHOLE: Final = [layout.T_POSITION, layout.T_SIZE, layout.T_ATTRIBUTES]
@@ -45,10 +55,11 @@ class _Room:
     def __init__(self, plan: CleaningPlan) -> None:
         self.slab = np.empty(_FIRST_ROOM, np.uint8)
         self.words = np.zeros(at.WRITING_WORDS, np.int64)
-        self.words[at.W_NOW], self.words[at.W_HORIZON] = plan.now_ms, plan.delete_horizon_ms
+        self.words[at.W_NOW] = plan.now_ms
+        self.words[at.W_HORIZON] = new_delete_horizon_ms(plan)
 
     def grow(self, needed: int) -> None:
-        """Have room for so many bytes in all."""
+        """Ensure room for N bytes in all."""
         if needed > len(self.slab):
             larger = np.empty(2 * needed, np.uint8)
             larger[: self.used] = self.slab[: self.used]
@@ -74,12 +85,12 @@ class KernelRewriter:
     def __init__(self, plan: CleaningPlan) -> None:
         self._plain = PlainRewriter(plan)
         self._now_ms = plan.now_ms
-        self._runs = Runs()
+        self._runs = BatchRuns()
         self._room = _Room(plan)
         self._loose = _Room(plan)
-        self._sums = np.zeros(judging.COUNT_WORDS, np.int64)
+        self._sums = np.zeros(row_verdicts.COUNT_WORDS, np.int64)
 
-    def rewrite(self, chunk: Chunk, marks: Marks, *, counts: Counts) -> memoryview:
+    def rewrite(self, chunk: SegmentChunk, marks: Marks, *, counts: PassCounts) -> memoryview:
         """Return the batches that stay; see `Rewriter`."""
         self._room.words[at.W_USED] = 0
         task = _Task(chunk, marks, bits_of(marks), counts)
@@ -96,7 +107,7 @@ class KernelRewriter:
         self._add_sums(counts)
         return self._room.slab.data[: self._room.used]
 
-    def _write_run(self, run: Run, task: "_Task") -> None:
+    def _write_run(self, run: BatchRun, task: "_Task") -> None:
         """Write the batches of a run that is not compressed."""
         rows, room = run.rows, self._room
         while len(rows):
@@ -110,7 +121,7 @@ class KernelRewriter:
 
     def _pack(self, source: Bytes, rows: Words, task: "_Task") -> None:
         """Write a compressed batch, the only one of these rows."""
-        judgement = rows[0, T_FATE]
+        judgement = rows[0, T_RETENTION]
         if judgement == PLAIN:
             self._leave(rows[0], task)
         if judgement in (PLAIN, GONE):
@@ -133,20 +144,20 @@ class KernelRewriter:
         alone = alone._replace(first_number=int(row[T_NUMBER]))
         self._room.append(self._plain.rewrite(alone, task.marks, counts=task.counts))
 
-    def _add_sums(self, counts: Counts) -> None:
+    def _add_sums(self, counts: PassCounts) -> None:
         """Add what the kernels have counted."""
-        for name, number in zip(judging.NAMES, self._sums.tolist(), strict=True):
+        for name, number in zip(row_verdicts.NAMES, self._sums.tolist(), strict=True):
             setattr(counts, name, getattr(counts, name) + number)
         self._sums[:] = 0
 
 
 class _Task(NamedTuple):
-    """What a rewrite is given, and the marks as kernels see them."""
+    """The inputs of a rewrite, and the marks as kernels see them."""
 
-    chunk: Chunk
+    chunk: SegmentChunk
     marks: Marks
     bits: TwoSlabs
-    counts: Counts
+    counts: PassCounts
 
 
 def _write(source: Bytes, records: Bytes, rows: Words, *, task: _Task, room: _Room) -> int:

@@ -1,21 +1,22 @@
-"""The keys of a proof in kernels: what `verify_keys` holds in a dictionary, in two stretches.
+"""Keys of a proof in kernels: the dictionary of `key_checks`, in two arrays.
 
-    slots   words: 0, or 1 more than where an entry lies; as many as a power of two
-    arena   entries of 48 bytes in the machine's order, each with its key, up to a multiple of 8
+    slots   words: 0, or the position of an entry plus 1; as many as a power of two
+    arena   entries of 48 bytes in native order, each with its key, up to a multiple of 8
              0  i64  hash                    |  24  i64  gone
              8  i64  left                    |  32  i64  expired
             16  i64  unexplained: twice the  |  40  i64  twice the key's size, plus 1 when a dirty
                      offset, plus 1 for a    |           record has it
                      tombstone; or -1        |
 
-A key is the same only if all its bytes are: a hash says where to look. Bytes are compared by other
-means than the key map of a pass does, or both would take the same keys for one.
+Keys are equal only if all their bytes are: a hash only selects the slot. The comparison differs
+from that of the pass's key map, so that one bug cannot hide in both.
 """
 
 from typing import Final
 
-from cordwood.compaction.verify_keys import ERASED
-from cordwood.records.kernels.door import (
+from cordwood.compaction.proof.key_checks import ERASED
+from cordwood.records.kernels.intrinsics import byte_at, copy, store_64, word_at
+from cordwood.records.kernels.numba_jit import (
     INT,
     SLAB,
     SOURCE,
@@ -25,7 +26,6 @@ from cordwood.records.kernels.door import (
     inlined,
     kernel,
 )
-from cordwood.records.kernels.intrinsics import byte_at, copy, store_64, word_at
 
 E_HASH: Final = 0
 E_LEFT: Final = 8
@@ -45,7 +45,7 @@ V_SUPERSEDED: Final = 5
 V_TOMBSTONES: Final = 6
 TABLE_WORDS: Final = 7
 
-#: What is wrong with a record's being left, or gone; as `verify_keys` says it.
+#: The fault of a surviving or a removed record; `key_checks` words it.
 RIGHT: Final = 0
 STAYS_ERASED: Final = 1
 STAYS: Final = 2
@@ -76,7 +76,7 @@ def has_same_bytes(one: Bytes, at: int, other: Bytes, place: int, size: int) -> 
 
 @inlined
 def slot_of(key_hash: int, slots: Words) -> int:
-    """Which slot a key has if nobody else does."""
+    """Return the preferred slot of a key."""
     return key_hash >> _SLOT_BITS_FROM & len(slots) - 1
 
 
@@ -126,7 +126,7 @@ def learn(arena: Bytes, entry: int, offset: int) -> None:
 
 @inlined
 def see_left(words: Words, arena: Bytes, entry: int, offset: int) -> int:
-    """Take a record that is left; says what is wrong with that."""
+    """Check a surviving record; return its fault."""
     first_dirty, left = words[V_FIRST_DIRTY], word_at(arena, entry + E_LEFT)
     if offset >= first_dirty:
         store_64(arena, entry + E_SIZE, word_at(arena, entry + E_SIZE) | 1)
@@ -139,7 +139,7 @@ def see_left(words: Words, arena: Bytes, entry: int, offset: int) -> int:
 def see_gone(
     words: Words, arena: Bytes, entry: int, offset: int, is_tombstone: int, is_expired: int
 ) -> int:
-    """Take a record that is gone; says what is wrong with that, if it is known by now."""
+    """Check a removed record; return its fault, if it is known already."""
     first_dirty, left = words[V_FIRST_DIRTY], word_at(arena, entry + E_LEFT)
     is_dirty = offset >= first_dirty
     if is_dirty:
@@ -164,7 +164,7 @@ def see_gone(
     return RIGHT
 
 
-#: What is done with one record.
+#: The action for one record.
 IS_LEARNT: Final = 0
 IS_LEFT: Final = 1
 IS_GONE: Final = 2
@@ -174,7 +174,7 @@ IS_GONE_EXPIRED: Final = 4
 
 @inlined
 def take(what: int, words: Words, arena: Bytes, entry: int, offset: int) -> int:
-    """Take a record whose key has an entry; says what is wrong with it."""
+    """Process a record whose key has an entry; return its fault."""
     if what == IS_LEARNT:
         learn(arena, entry, offset)
         return RIGHT

@@ -1,18 +1,17 @@
-"""Ordinary batches of a proof, many at a time: rows of what is left, learnt; rows of what was, held
-against them.
+"""Proof of ordinary batches, many at a time: output rows are learnt, input rows compared with them.
 
-    words    those of a single batch (`proof`), then where the kernels stand in the rows
-    lasts    of each producer of which a batch has to stay: its id, and that batch's last offset
+    words    those of a single batch (`proof_batches`), then the kernels' positions in the rows
+    lasts    for each producer whose last batch must survive: its id, and that batch's last offset
 
-Ordinary is a batch that is not compressed, no marker, of no transaction; held against nothing or
-against a batch that says the same in its header but for how many records there are and the latest
-time: it has some, and fewer, or the same bytes. Before any other one a kernel stops, and nothing of
-that has been seen: it is for the plain judge. Where something is wrong it may have been seen.
+An ordinary batch is uncompressed, no marker, and part of no transaction. Its copy is missing, or
+has the same header except for the record count and the max timestamp. A copy has at least one
+record, and fewer ones or equal bytes. A kernel stops before any other batch, without having
+processed it: the plain verifier takes it. A faulty batch may have been processed.
 """
 
 from typing import Final
 
-from cordwood.compaction.kernels.proof import (
+from cordwood.compaction.kernels.proof_batches import (
     DONE,
     FULL,
     PROOF_WORDS,
@@ -44,14 +43,8 @@ from cordwood.compaction.kernels.proof import (
 from cordwood.compaction.kernels.proof_keys import has_same_bytes
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.types import NO_TIMESTAMP
-from cordwood.records.batch import (
-    CONTROL_BIT,
-    DELETE_HORIZON_BIT,
-    LOG_APPEND_TIME_BIT,
-    TRANSACTIONAL_BIT,
-)
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.door import (
+from cordwood.records.kernels.numba_jit import (
     INT,
     SLAB,
     SOURCE,
@@ -61,6 +54,12 @@ from cordwood.records.kernels.door import (
     Words,
     inlined,
     kernel,
+)
+from cordwood.records.record_batch import (
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
 )
 
 # -- where a kernel stands
@@ -78,9 +77,9 @@ V_MAY_MATCH: Final = PROOF_WORDS + 9  # what is left lies where it belongs
 V_IS_OVER: Final = PROOF_WORDS + 10  # nothing is left behind the rows
 ROWS_WORDS: Final = PROOF_WORDS + 11
 
-#: How a kernel ends beside the ways in which one over a single batch does.
+#: Statuses of a kernel in addition to those for a single batch.
 ANOTHER: Final = 3  # the next batch is not ordinary
-MORE: Final = 4  # the rows of what is left do not tell
+MORE: Final = 4  # more output rows are needed
 
 _NONE = -1
 _UNKNOWN = -2
@@ -110,7 +109,7 @@ def _stand(row: Words, words: Words) -> None:
 def learn_rows(
     source: Bytes, table: Words, words: Words, notes: Words, slots: Words, arena: Bytes
 ) -> int:
-    """Learn rows of what is left, from the one that the words name; says how it ended."""
+    """Learn output rows, from the row in the words on; return the status."""
     while words[V_ROW] < len(table):
         row = table[words[V_ROW]]
         if words[V_IS_BEGUN] == 0:
@@ -225,7 +224,7 @@ def judge_rows(  # noqa: PLR0913, PLR0917  # a kernel takes what it needs in ord
     source: Bytes, table: Words, left: Bytes, left_table: Words, lasts: Words,
     words: Words, notes: Words, slots: Words, arena: Bytes,
 ) -> int:  # fmt: skip
-    """Hold rows of what was against rows of what is left; says how it ended."""
+    """Compare input rows with output rows; return the status."""
     while words[V_ROW] < len(table):
         row = table[words[V_ROW]]
         if words[V_IS_BEGUN] == 0:

@@ -1,17 +1,17 @@
-"""One tree of errors, split by whose fault it is; `except CordwoodError` catches all of it.
+"""Error tree, divided by the party at fault; `except CordwoodError` catches all of it.
 
-- `BytesError`, `SettingError`: a primitive that does not fit; a setting that cannot be used.
-- `DamagedFileError`, `LogDirectoryError`: a file beside the records, or a whole log directory, that
-  cannot be used as it is.
-- `TableError`: a table outside of the log that cannot take what it is offered.
-- `ListenError`: an address that cannot be had.
-- `SparkError`: Spark that is not there, or has given up.
-- `MetadataConflictError`: a change that the metadata do not allow, as they are by now.
-- `KafkaError`: everything that has a code on the wire, one leaf per code of Apache Kafka 4.3, each
-  with `code` and `retriable`, below the class that says who has to act: `ClientFaultError` (change
-  the request; `AccessError`: change the rights), `BadRecordsError` (mend the record bytes),
-  `OutdatedError` (learn the present state), `ServerFaultError` (wait, or look at the broker).
-- `error_for_code` and `error_from_code` lead from a code to its leaf.
+- `BytesError`, `SettingError`: an invalid primitive; an unusable setting.
+- `DamagedFileError`, `LogDirectoryError`: an unusable file next to the records, or an unusable log
+  directory.
+- `TableError`: a table outside of the log that cannot take the offered rows.
+- `ListenError`: a listener address that cannot be bound.
+- `SparkError`: Spark is missing, or has failed.
+- `MetadataConflictError`: a change that the present metadata do not allow.
+- `KafkaError`: every error with a wire code, one leaf per code of Apache Kafka 4.3, each with
+  `code` and `retriable`. Its subclasses state who has to act: `ClientFaultError` (change the
+  request; `AccessError`: change the rights), `BadRecordsError` (repair the record bytes),
+  `OutdatedError` (refresh the metadata), `ServerFaultError` (wait, or check the broker).
+- `error_for_code` and `error_from_code` map a code to its leaf.
 """
 
 from cordwood.core.errors.access import (
@@ -103,8 +103,10 @@ from cordwood.core.errors.client import (
 )
 from cordwood.core.errors.codes import (
     ERRORS_BY_CODE,
+    error_code_of,
     error_for_code,
     error_from_code,
+    error_message_of,
 )
 from cordwood.core.errors.outdated import (
     FencedInstanceIdError,
@@ -332,6 +334,8 @@ __all__ = [
     "UnsupportedSaslMechanismError",
     "UnsupportedVersionError",
     "VoterNotFoundError",
+    "error_code_of",
     "error_for_code",
     "error_from_code",
+    "error_message_of",
 ]

@@ -1,4 +1,4 @@
-"""Errors of a principal that may not do what it asked for, or did not prove who it is.
+"""Errors of a principal that lacks a permission, or whose authentication failed.
 
 One leaf per wire code of Apache Kafka 4.3, in the order of the codes.
 """
@@ -43,25 +43,25 @@ class TransactionalIdAuthorizationFailedError(AccessError):
 
 
 class SecurityDisabledError(AccessError):
-    """Authorization is switched off, so its rules cannot be read or changed."""
+    """Authorization is disabled, so ACLs cannot be read or changed."""
 
     code = 54
 
 
 class SaslAuthenticationFailedError(AccessError):
-    """The SASL credentials were refused."""
+    """The SASL credentials were rejected."""
 
     code = 58
 
 
 class DelegationTokenAuthDisabledError(AccessError):
-    """Delegation tokens are switched off."""
+    """Delegation tokens are disabled."""
 
     code = 61
 
 
 class DelegationTokenNotFoundError(AccessError):
-    """There is no such delegation token."""
+    """The delegation token does not exist."""
 
     code = 62
 
@@ -73,7 +73,7 @@ class DelegationTokenOwnerMismatchError(AccessError):
 
 
 class DelegationTokenRequestNotAllowedError(AccessError):
-    """Delegation tokens may not be asked for over this kind of connection."""
+    """Delegation tokens may not be requested over this kind of connection."""
 
     code = 64
 
@@ -91,12 +91,12 @@ class DelegationTokenExpiredError(AccessError):
 
 
 class TopicDeletionDisabledError(AccessError):
-    """Deleting topics is switched off."""
+    """Topic deletion is disabled."""
 
     code = 73
 
 
 class UnacceptableCredentialError(AccessError):
-    """The credential is weaker than what is accepted."""
+    """The credential is weaker than the broker accepts."""
 
     code = 93

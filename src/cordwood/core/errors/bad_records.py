@@ -1,19 +1,19 @@
-"""Errors of record bytes: what a producer sent, or what a disk gave back, cannot be accepted.
+"""Errors of record bytes that a producer sent or a disk returned.
 
-Both leaves name the place: position, base offset, what was expected and what was found.
+Both leaves name the position, the base offset, the expected and the found value.
 """
 
 from cordwood.core.errors.tree import BadRecordsError
 
 
 class CorruptMessageError(BadRecordsError):
-    """The bytes of a batch are damaged: a checksum, a length or a field cannot be right."""
+    """The bytes of a batch are damaged: a checksum, a length or a field is wrong."""
 
     code = 2
     retriable = True
 
 
 class InvalidRecordError(BadRecordsError):
-    """A record was read well and still breaks a rule of the topic."""
+    """A record is readable and breaks a rule of the topic."""
 
     code = 87

@@ -1,4 +1,4 @@
-"""Errors of a request that is wrong as it stands: it fails again until it is changed.
+"""Errors of an invalid request: it fails again until it is changed.
 
 One leaf per wire code of Apache Kafka 4.3, in the order of the codes.
 """
@@ -7,13 +7,13 @@ from cordwood.core.errors.tree import ClientFaultError
 
 
 class OffsetOutOfRangeError(ClientFaultError):
-    """The offset lies before the log's start or after its end."""
+    """The offset is below the log start offset or above the log end offset."""
 
     code = 1
 
 
 class InvalidFetchSizeError(ClientFaultError):
-    """A fetch asked for a size that is not allowed."""
+    """The requested fetch size is not allowed."""
 
     code = 4
 
@@ -25,7 +25,7 @@ class MessageTooLargeError(ClientFaultError):
 
 
 class OffsetMetadataTooLargeError(ClientFaultError):
-    """The text kept beside a committed offset is too long."""
+    """The metadata string of a committed offset is too long."""
 
     code = 12
 
@@ -43,7 +43,7 @@ class RecordListTooLargeError(ClientFaultError):
 
 
 class InvalidRequiredAcksError(ClientFaultError):
-    """A produce request asked for a number of acknowledgements that does not exist."""
+    """The required acks value of a produce request is invalid."""
 
     code = 21
 
@@ -61,7 +61,7 @@ class InvalidGroupIdError(ClientFaultError):
 
 
 class InvalidSessionTimeoutError(ClientFaultError):
-    """The session timeout lies outside what the broker allows."""
+    """The session timeout is outside the range that the broker allows."""
 
     code = 26
 
@@ -79,13 +79,13 @@ class InvalidTimestampError(ClientFaultError):
 
 
 class UnsupportedVersionError(ClientFaultError):
-    """The broker does not speak this version of the request."""
+    """The broker does not support this version of the request."""
 
     code = 35
 
 
 class TopicAlreadyExistsError(ClientFaultError):
-    """A topic of this name is already there."""
+    """A topic of this name already exists."""
 
     code = 36
 
@@ -121,7 +121,7 @@ class InvalidRequestError(ClientFaultError):
 
 
 class UnsupportedForMessageFormatError(ClientFaultError):
-    """The record format in use cannot express what was asked."""
+    """The record format in use does not support the requested operation."""
 
     code = 43
 
@@ -169,7 +169,7 @@ class LogDirNotFoundError(ClientFaultError):
 
 
 class ReassignmentInProgressError(ClientFaultError):
-    """A reassignment of the partition is already under way."""
+    """A reassignment of the partition is already in progress."""
 
     code = 60
 
@@ -187,7 +187,7 @@ class NonEmptyGroupError(ClientFaultError):
 
 
 class GroupIdNotFoundError(ClientFaultError):
-    """There is no group of this id."""
+    """The group id does not exist."""
 
     code = 69
 
@@ -199,7 +199,7 @@ class UnsupportedCompressionTypeError(ClientFaultError):
 
 
 class GroupMaxSizeReachedError(ClientFaultError):
-    """The group holds as many members as it may."""
+    """The group has its maximum number of members."""
 
     code = 81
 
@@ -218,7 +218,7 @@ class NoReassignmentInProgressError(ClientFaultError):
 
 
 class GroupSubscribedToTopicError(ClientFaultError):
-    """The group still reads the topic whose offsets were to be deleted."""
+    """The group is still subscribed to the topic whose offsets were to be deleted."""
 
     code = 86
 
@@ -236,25 +236,25 @@ class DuplicateResourceError(ClientFaultError):
 
 
 class InconsistentVoterSetError(ClientFaultError):
-    """A voter's request came from or went to somebody who is not a voter."""
+    """The sender or the receiver of the request is not a voter."""
 
     code = 94
 
 
 class InvalidUpdateVersionError(ClientFaultError):
-    """The version of an update is not the one that can follow."""
+    """The version of an update is not the next one."""
 
     code = 95
 
 
 class SnapshotNotFoundError(ClientFaultError):
-    """There is no snapshot of this id."""
+    """The snapshot id does not exist."""
 
     code = 98
 
 
 class PositionOutOfRangeError(ClientFaultError):
-    """The position lies outside the snapshot."""
+    """The position is outside the snapshot."""
 
     code = 99
 
@@ -278,7 +278,7 @@ class InconsistentClusterIdError(ClientFaultError):
 
 
 class TransactionalIdNotFoundError(ClientFaultError):
-    """There is no transaction of this transactional id."""
+    """The transactional id does not exist."""
 
     code = 105
 
@@ -302,7 +302,7 @@ class UnreleasedInstanceIdError(ClientFaultError):
 
 
 class UnsupportedAssignorError(ClientFaultError):
-    """The group does not know this assignor or its version."""
+    """The group does not support this assignor or its version."""
 
     code = 112
 
@@ -320,7 +320,7 @@ class UnsupportedEndpointTypeError(ClientFaultError):
 
 
 class UnknownControllerIdError(ClientFaultError):
-    """There is no controller of this id."""
+    """The controller id does not exist."""
 
     code = 116
 
@@ -332,7 +332,7 @@ class TelemetryTooLargeError(ClientFaultError):
 
 
 class InvalidRegistrationError(ClientFaultError):
-    """The controller refuses the broker's registration."""
+    """The controller rejects the broker's registration."""
 
     code = 119
 

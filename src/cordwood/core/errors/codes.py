@@ -1,6 +1,6 @@
-"""From a code on the wire to the leaf that stands for it.
+"""Mapping of wire codes to error classes (Kafka: `Errors.forCode`).
 
-Code 0 means that nothing went wrong, so it has no leaf and asking for one is a mistake.
+Code 0 means success. It has no error class, and looking it up is a ValueError.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _SUCCESS = 0
 
 
 def _leaves() -> Iterator[type[KafkaError]]:
-    """Yield every class declared in the modules of leaves."""
+    """Yield every error class that has a wire code."""
     for module in (access, bad_records, client, outdated, server):
         for value in vars(module).values():
             if isinstance(value, type) and value.__module__ == module.__name__:
@@ -23,11 +23,11 @@ def _leaves() -> Iterator[type[KafkaError]]:
 ERRORS_BY_CODE: Mapping[int, type[KafkaError]] = MappingProxyType(
     {leaf.code: leaf for leaf in sorted(_leaves(), key=lambda leaf: leaf.code)}
 )
-"""Every leaf by its code, in the order of the codes."""
+"""Every error class with a wire code, in the order of the codes."""
 
 
 def error_for_code(code: int) -> type[KafkaError]:
-    """Return the leaf of `code`; a code that Kafka 4.3 does not know gives UnknownServerError."""
+    """Return the class of `code`; UnknownServerError for a code that Kafka 4.3 does not define."""
     if code == _SUCCESS:
         message = "code 0 means success and has no error"
         raise ValueError(message)
@@ -35,7 +35,17 @@ def error_for_code(code: int) -> type[KafkaError]:
 
 
 def error_from_code(code: int, message: str = "") -> KafkaError:
-    """Return an error of the leaf of `code`; the text of an unknown code begins with its number."""
+    """Return an error of the class of `code`; the text names a code that is unknown."""
     if code not in ERRORS_BY_CODE and code != _SUCCESS:
         message = f"error code {code}, unknown to Kafka 4.3: {message}".removesuffix(": ")
     return error_for_code(code)(message)
+
+
+def error_code_of(error: KafkaError | None) -> int:
+    """Return the error code of a response; 0 without an error."""
+    return _SUCCESS if error is None else error.code
+
+
+def error_message_of(error: KafkaError | None) -> str | None:
+    """Return the error message of a response; None without an error or without a text."""
+    return str(error) or None if error is not None else None

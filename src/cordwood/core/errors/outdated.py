@@ -1,21 +1,21 @@
-"""Errors of a view that was right once: learn the present state first, then ask again.
+"""Errors of outdated state: refresh it first, then retry.
 
 One leaf per wire code of Apache Kafka 4.3, in the order of the codes. Those that are not retriable
-need more than fresh metadata: a member joins again, a fenced producer stops.
+need more than fresh metadata: a member rejoins, a fenced producer stops.
 """
 
 from cordwood.core.errors.tree import OutdatedError
 
 
 class UnknownTopicOrPartitionError(OutdatedError):
-    """The broker asked does not hold this partition, or nobody does."""
+    """The broker does not host this partition, or the partition does not exist."""
 
     code = 3
     retriable = True
 
 
 class NotLeaderOrFollowerError(OutdatedError):
-    """The broker asked is not the leader, or not a replica, of this partition."""
+    """The broker is not the leader, or not a replica, of this partition."""
 
     code = 6
     retriable = True
@@ -28,7 +28,7 @@ class StaleControllerEpochError(OutdatedError):
 
 
 class NotCoordinatorError(OutdatedError):
-    """The broker asked does not coordinate this group or transactional id."""
+    """The broker does not coordinate this group or transactional id."""
 
     code = 16
     retriable = True
@@ -41,26 +41,26 @@ class IllegalGenerationError(OutdatedError):
 
 
 class UnknownMemberIdError(OutdatedError):
-    """The coordinator does not know this member, or no longer."""
+    """The member is not, or is no longer, a member of the group."""
 
     code = 25
 
 
 class RebalanceInProgressError(OutdatedError):
-    """The group is rebalancing: the member has to join again."""
+    """The group is rebalancing: the member has to rejoin."""
 
     code = 27
 
 
 class NotControllerError(OutdatedError):
-    """The broker asked is not the controller."""
+    """The broker is not the controller."""
 
     code = 41
     retriable = True
 
 
 class InvalidProducerEpochError(OutdatedError):
-    """The producer's epoch is older than the one the broker knows."""
+    """The producer's epoch is older than the broker's."""
 
     code = 47
 
@@ -72,13 +72,13 @@ class TransactionCoordinatorFencedError(OutdatedError):
 
 
 class UnknownProducerIdError(OutdatedError):
-    """The broker keeps nothing about this producer any more."""
+    """The broker no longer has state for this producer id."""
 
     code = 59
 
 
 class FetchSessionIdNotFoundError(OutdatedError):
-    """The broker has dropped the fetch session."""
+    """The broker has evicted the fetch session."""
 
     code = 70
     retriable = True
@@ -112,7 +112,7 @@ class StaleBrokerEpochError(OutdatedError):
 
 
 class MemberIdRequiredError(OutdatedError):
-    """The member has to join again with the id it was just given."""
+    """The member has to rejoin with the member id in this response."""
 
     code = 79
 
@@ -130,14 +130,14 @@ class ProducerFencedError(OutdatedError):
 
 
 class UnknownTopicIdError(OutdatedError):
-    """The broker asked does not know this topic id."""
+    """The broker does not host this topic id."""
 
     code = 100
     retriable = True
 
 
 class InconsistentTopicIdError(OutdatedError):
-    """The topic was deleted and made anew: its id differs from the request's."""
+    """The topic was deleted and created again: its id differs from the request's."""
 
     code = 103
     retriable = True
@@ -157,7 +157,7 @@ class NewLeaderElectedError(OutdatedError):
 
 
 class FencedMemberEpochError(OutdatedError):
-    """The coordinator has fenced the member's epoch: it has to join again."""
+    """The coordinator has fenced the member's epoch: the member has to rejoin."""
 
     code = 110
 
@@ -175,7 +175,7 @@ class UnknownSubscriptionIdError(OutdatedError):
 
 
 class ShareSessionNotFoundError(OutdatedError):
-    """The broker has dropped the share session."""
+    """The broker has evicted the share session."""
 
     code = 122
     retriable = True
@@ -195,7 +195,7 @@ class FencedStateEpochError(OutdatedError):
 
 
 class RebootstrapRequiredError(OutdatedError):
-    """The client knows none of the present brokers and has to start from its seeds."""
+    """The client's broker list is outdated: it has to connect to its bootstrap servers again."""
 
     code = 129
 

@@ -1,4 +1,4 @@
-"""Errors of a broker or a cluster that cannot serve a request that is right.
+"""Errors of a broker or a cluster that cannot serve a valid request.
 
 One leaf per wire code of Apache Kafka 4.3, in the order of the codes.
 """
@@ -7,7 +7,7 @@ from cordwood.core.errors.tree import ServerFaultError
 
 
 class UnknownServerError(ServerFaultError):
-    """The server failed in a way it has no better word for."""
+    """An unexpected server error without a code of its own."""
 
     code = -1
 
@@ -20,41 +20,41 @@ class LeaderNotAvailableError(ServerFaultError):
 
 
 class RequestTimedOutError(ServerFaultError):
-    """The answer did not come in time."""
+    """The response did not arrive in time."""
 
     code = 7
     retriable = True
 
 
 class BrokerNotAvailableError(ServerFaultError):
-    """The broker is not there to be asked."""
+    """The broker is not available."""
 
     code = 8
 
 
 class ReplicaNotAvailableError(ServerFaultError):
-    """The replica is not there to be asked."""
+    """The replica is not available."""
 
     code = 9
     retriable = True
 
 
 class NetworkError(ServerFaultError):
-    """The connection was lost before the answer came."""
+    """The connection was lost before the response arrived."""
 
     code = 13
     retriable = True
 
 
 class CoordinatorLoadInProgressError(ServerFaultError):
-    """The coordinator is still reading its state from the log."""
+    """The coordinator is still loading its state from the log."""
 
     code = 14
     retriable = True
 
 
 class CoordinatorNotAvailableError(ServerFaultError):
-    """There is no coordinator at the moment."""
+    """The coordinator is not available at the moment."""
 
     code = 15
     retriable = True
@@ -68,7 +68,7 @@ class NotEnoughReplicasError(ServerFaultError):
 
 
 class NotEnoughReplicasAfterAppendError(ServerFaultError):
-    """The write is in the leader's log, but too few replicas are in sync to promise it."""
+    """The write is in the leader's log, but too few replicas are in sync to acknowledge it."""
 
     code = 20
     retriable = True
@@ -82,7 +82,7 @@ class ConcurrentTransactionsError(ServerFaultError):
 
 
 class OperationNotAttemptedError(ServerFaultError):
-    """The broker gave this part of the request up before trying it."""
+    """The broker skipped this part of the request."""
 
     code = 55
 
@@ -95,14 +95,14 @@ class KafkaStorageError(ServerFaultError):
 
 
 class ListenerNotFoundError(ServerFaultError):
-    """The leader has no listener of the name the request came through."""
+    """The leader has no listener with the name of the request's listener."""
 
     code = 72
     retriable = True
 
 
 class OffsetNotAvailableError(ServerFaultError):
-    """A new leader cannot answer for its offsets yet."""
+    """The new leader cannot return offsets yet."""
 
     code = 78
     retriable = True
@@ -116,21 +116,21 @@ class PreferredLeaderNotAvailableError(ServerFaultError):
 
 
 class EligibleLeadersNotAvailableError(ServerFaultError):
-    """No replica is fit to become leader."""
+    """No replica is eligible to become leader."""
 
     code = 83
     retriable = True
 
 
 class UnstableOffsetCommitError(ServerFaultError):
-    """Offsets of an open transaction stand in the way."""
+    """Offsets of an open transaction are pending."""
 
     code = 88
     retriable = True
 
 
 class ThrottlingQuotaExceededError(ServerFaultError):
-    """A quota is used up: the request has to wait."""
+    """A quota is exceeded: the request has to wait."""
 
     code = 89
     retriable = True
@@ -149,7 +149,7 @@ class PrincipalDeserializationFailureError(ServerFaultError):
 
 
 class ShareSessionLimitReachedError(ServerFaultError):
-    """The broker holds as many share sessions as it may."""
+    """The broker has its maximum number of share sessions."""
 
     code = 133
     retriable = True

@@ -1,22 +1,22 @@
-"""The branches of the error tree; the leaves that stand for wire codes live in the modules beside.
+"""Inner classes of the error tree; the neighbouring modules hold the leaves with wire codes.
 
-An error carries what a program needs (a code, a position, a key) as attributes and says the same
-in its text. All of them survive pickling, since they cross process boundaries.
+An error carries the facts that a program needs (a code, a position, a key) as attributes, and the
+same facts in its text. All of them survive pickling, because errors cross process boundaries.
 """
 
 from typing import ClassVar
 
 
 class CordwoodError(Exception):
-    """The root: every error that this package raises on purpose."""
+    """Root of every error that this package raises on purpose."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild without `__init__`, whose keywords pickle would not pass."""
+        """Rebuild the error without `__init__`, because pickle does not pass keywords."""
         return _restore, (type(self), self.args), self.__dict__
 
 
 class BytesError(CordwoodError, ValueError):
-    """A primitive does not fit its place, or its bytes cannot be what they should be."""
+    """A primitive that does not fit its field, or invalid bytes."""
 
     def __init__(self, what: str, *, position: int, expected: int | str, found: int | str) -> None:
         super().__init__(what)
@@ -26,24 +26,24 @@ class BytesError(CordwoodError, ValueError):
         self.found = found
 
     def __str__(self) -> str:
-        """Return one sentence with the place and both sides of the contradiction."""
+        """Return one sentence with the position, the expected and the found value."""
         return (
             f"{self.what} at position {self.position}: expected {self.expected}, found {self.found}"
         )
 
 
 class SettingError(CordwoodError, ValueError):
-    """A setting is unknown or has a value that cannot be used; the text says what to do.
+    """A setting is unknown or has an unusable value; the text contains the remedy.
 
-    `told` is the problem in the words that Kafka's clients know.
+    `kafka_message` is the problem in Kafka's own words, for Kafka's clients.
     """
 
-    def __init__(self, problem: str, *, key: str, remedy: str, told: str = "") -> None:
+    def __init__(self, problem: str, *, key: str, remedy: str, kafka_message: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
         self.key = key
         self.remedy = remedy
-        self.told = told or problem
+        self.kafka_message = kafka_message or problem
 
     def __str__(self) -> str:
         """Return the problem, then the remedy."""
@@ -51,9 +51,9 @@ class SettingError(CordwoodError, ValueError):
 
 
 class DamagedFileError(CordwoodError):
-    """A file beside the records (index, snapshot, checkpoint, properties) is not what it should be.
+    """A file next to the records (index, snapshot, checkpoint, properties) is damaged.
 
-    `position` is a byte, or a line where the file is text; the text says what to do.
+    `position` is a byte offset, or a line number in a text file. The text contains the remedy.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class DamagedFileError(CordwoodError):
         self.found = found
 
     def __str__(self) -> str:
-        """Return the file and the problem, what is known of the place, and the remedy."""
+        """Return the file, the problem, the known details and the remedy."""
         known = {"position": self.position, "expected": self.expected, "found": self.found}
         details = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
         place = f" ({details})" if details else ""
@@ -83,7 +83,7 @@ class DamagedFileError(CordwoodError):
 
 
 class PlaceError(CordwoodError):
-    """What is found at a path cannot be used as it is; the text says what to do."""
+    """The contents of a path cannot be used as they are; the text contains the remedy."""
 
     def __init__(self, problem: str, *, path: str, remedy: str) -> None:
         super().__init__(problem)
@@ -97,17 +97,17 @@ class PlaceError(CordwoodError):
 
 
 class LogDirectoryError(PlaceError):
-    """A log directory cannot be used as it is: it is locked, foreign, or contradicts another."""
+    """A log directory is locked, foreign, or contradicts another one."""
 
 
 class TableError(PlaceError):
-    """A table outside of the log cannot take what it is offered, or is not what it is taken for."""
+    """A table outside of the log cannot take the offered rows, or is not the expected table."""
 
 
 class ListenError(CordwoodError):
-    """An address cannot be listened on: another has it, or it is none of this machine's.
+    """A listener address cannot be bound: it is in use, or not an address of this machine.
 
-    `key` is the setting that gave it.
+    `key` is the setting that gave the address.
     """
 
     def __init__(self, problem: str, *, key: str, remedy: str) -> None:
@@ -122,7 +122,7 @@ class ListenError(CordwoodError):
 
 
 class SparkError(CordwoodError):
-    """Spark is not there, or gave up what it was to do; the text says what to do about it."""
+    """Spark is missing or has failed; the text contains the remedy."""
 
     def __init__(self, problem: str, *, remedy: str) -> None:
         super().__init__(problem)
@@ -135,7 +135,7 @@ class SparkError(CordwoodError):
 
 
 class MetadataConflictError(CordwoodError):
-    """A change of the metadata cannot be made: a node is there, is not, or is not as it was."""
+    """A metadata change is not possible: a node exists, is missing, or has another version."""
 
     def __init__(self, problem: str, *, path: str) -> None:
         super().__init__(problem)
@@ -143,12 +143,12 @@ class MetadataConflictError(CordwoodError):
         self.path = path
 
     def __str__(self) -> str:
-        """Return the node, then what is the matter with it."""
+        """Return the node's path, then the problem."""
         return f"{self.path}: {self.problem}"
 
 
 class KafkaError(CordwoodError):
-    """An error with a code on the wire; `retriable` says whether the same request may succeed."""
+    """An error with a wire code; `retriable` states whether the same request may succeed later."""
 
     code: ClassVar[int] = -1
     retriable: ClassVar[bool] = False
@@ -158,23 +158,23 @@ class KafkaError(CordwoodError):
 
 
 class ClientFaultError(KafkaError):
-    """The asker's fault: the request has to change."""
+    """The request is wrong and has to change."""
 
 
 class AccessError(ClientFaultError):
-    """The asker's fault: the rights, the credentials or the security settings have to change."""
+    """The rights, the credentials or the security settings have to change."""
 
 
 class OutdatedError(KafkaError):
-    """Nobody's fault: the asker's view of the cluster, the group or its own epoch is outdated."""
+    """The client's metadata, group state or own epoch is outdated."""
 
 
 class ServerFaultError(KafkaError):
-    """The server's fault: the request was right and could not be served."""
+    """The request was right, and the server could not serve it."""
 
 
 class BadRecordsError(KafkaError):
-    """The records' fault: names the place in the buffer and both sides of the contradiction."""
+    """Record bytes are invalid; names the position, the expected and the found value."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class BadRecordsError(KafkaError):
         self.found = found
 
     def __str__(self) -> str:
-        """Return the message, then what is known of the place, in brackets."""
+        """Return the message, then the known details in brackets."""
         known = {
             "position": self.position,
             "base offset": self.base_offset,
@@ -205,5 +205,5 @@ class BadRecordsError(KafkaError):
 
 
 def _restore(kind: type[CordwoodError], args: tuple[object, ...]) -> CordwoodError:
-    """Make an error of `kind` with its `args` alone; pickle fills its attributes afterwards."""
+    """Make an error of `kind` with its `args` alone; pickle sets its attributes afterwards."""
     return kind.__new__(kind, *args)

@@ -1,4 +1,4 @@
-"""Kafka's messages, an API a module: declarations, and what a handler has to know about versions.
+"""Kafka's messages, one API per module: declarations, and version differences for handlers.
 
 A module is imported when its API is first used, through the table in `cordwood.protocol.apis`.
 """

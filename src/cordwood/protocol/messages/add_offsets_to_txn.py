@@ -1,15 +1,18 @@
-"""AddOffsetsToTxn: a group whose offsets a transaction is going to commit.
+"""AddOffsetsToTxn: adds a group to a transaction that will commit the group's offsets.
 
-Version 2 says PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH, version 3 is flexible, from
-version 4 on TRANSACTION_ABORTABLE may be answered.
+Changes by version:
+
+    v2  PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+    v3  flexible
+    v4  TRANSACTION_ABORTABLE may be returned
 """
 
 from cordwood.protocol.schema import Request, Response, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class AddOffsetsToTxnRequest(Request, api_key=25, versions=(0, 4), flexible_since=3):
-    """Whose transaction, and which group."""
+    """The transaction and the group."""
 
     transactional_id: String
     producer_id: Int64
@@ -18,7 +21,7 @@ class AddOffsetsToTxnRequest(Request, api_key=25, versions=(0, 4), flexible_sinc
 
 
 class AddOffsetsToTxnResponse(Response, api_key=25, versions=(0, 4), flexible_since=3):
-    """Whether it may."""
+    """Success or error."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,16 +1,16 @@
-"""AddPartitionsToTxn: partitions that a transaction is going to write to.
+"""AddPartitionsToTxn: adds partitions to a transaction that will write to them.
 
-Versions 0 to 3 are for clients, one transaction each; 4 and 5 for brokers, many at once, also to
-verify that a partition is in its transaction already.
+Versions 0 to 3 are for clients, with one transaction each. Versions 4 and 5 are for brokers, with
+many transactions. They can also verify that a partition is already in its transaction.
 
     v2  PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
     v3  flexible
     v4  `transactions` instead of the single fields
-    v5  TRANSACTION_ABORTABLE may be answered
+    v5  TRANSACTION_ABORTABLE may be returned
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String
 
 
 class AddPartitionsToTxnTopic(Struct):
@@ -21,7 +21,7 @@ class AddPartitionsToTxnTopic(Struct):
 
 
 class AddPartitionsToTxnTransaction(Struct):
-    """What one transaction is going to write to, or to be asked whether it does."""
+    """One transaction and its partitions, to be added or, with `verify_only`, to be verified."""
 
     transactional_id: String
     producer_id: Int64
@@ -31,7 +31,7 @@ class AddPartitionsToTxnTransaction(Struct):
 
 
 class AddPartitionsToTxnRequest(Request, api_key=24, versions=(0, 5), flexible_since=3):
-    """The single fields are a client's, `transactions` a broker's."""
+    """Clients set the single fields, brokers set `transactions`."""
 
     transactions: list[AddPartitionsToTxnTransaction] = field(since=4, default=[])
     transactional_id: String = field(until=3, default="", name="V3AndBelowTransactionalId")
@@ -41,21 +41,21 @@ class AddPartitionsToTxnRequest(Request, api_key=24, versions=(0, 5), flexible_s
 
 
 class AddPartitionsToTxnPartitionResult(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     partition_error_code: Int16
 
 
 class AddPartitionsToTxnTopicResult(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     results_by_partition: list[AddPartitionsToTxnPartitionResult]
 
 
 class AddPartitionsToTxnResult(Struct):
-    """How it went with one transaction."""
+    """Result of one transaction."""
 
     transactional_id: String
     topic_results: list[AddPartitionsToTxnTopicResult]

@@ -1,15 +1,15 @@
-"""AlterClientQuotas: limits of users, client ids and addresses, set or removed.
+"""AlterClientQuotas: sets or removes quotas of users, client ids and IP addresses.
 
 Version 1 is flexible.
 """
 
 from cordwood.protocol.messages.describe_client_quotas import EntityData
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Float64, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Float64, Int16, Int32, String
 
 
 class OpData(Struct):
-    """One limit to set or, with `remove`, to lift."""
+    """One quota to set or, with `remove`, to remove."""
 
     key: String
     value: Float64
@@ -24,14 +24,14 @@ class AlteredEntry(Struct):
 
 
 class AlterClientQuotasRequest(Request, api_key=49, versions=(0, 1), flexible_since=1):
-    """The changes; `validate_only` stops short of making them."""
+    """The changes; with `validate_only`, they are only validated."""
 
     entries: list[AlteredEntry]
     validate_only: Bool
 
 
 class AlteredEntryResult(Struct):
-    """What became of one entity."""
+    """Result of one entity."""
 
     error_code: Int16
     error_message: String | None
@@ -39,7 +39,7 @@ class AlteredEntryResult(Struct):
 
 
 class AlterClientQuotasResponse(Response, api_key=49, versions=(0, 1), flexible_since=1):
-    """How it went, entity by entity."""
+    """Results by entity."""
 
     throttle_time_ms: Int32 = field(default=0)
     entries: list[AlteredEntryResult]

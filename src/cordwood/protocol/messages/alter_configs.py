@@ -1,11 +1,11 @@
-"""AlterConfigs: all settings of a resource at once; what is not named falls back to its default.
+"""AlterConfigs: replaces all settings of a resource; omitted settings return to their defaults.
 
-Clients that can use IncrementalAlterConfigs instead, which does not undo what others set. Version 2
-is flexible.
+Clients prefer IncrementalAlterConfigs where supported, because it keeps settings of others. Version
+2 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String
 
 
 class AlterableConfig(Struct):
@@ -16,7 +16,7 @@ class AlterableConfig(Struct):
 
 
 class AlterConfigsResource(Struct):
-    """All that one resource is to have."""
+    """All settings of one resource."""
 
     resource_type: Int8
     resource_name: String
@@ -24,14 +24,14 @@ class AlterConfigsResource(Struct):
 
 
 class AlterConfigsRequest(Request, api_key=33, versions=(0, 2), flexible_since=2):
-    """The settings to have; `validate_only` stops short of setting them."""
+    """The new settings; with `validate_only`, they are only validated."""
 
     resources: list[AlterConfigsResource]
     validate_only: Bool
 
 
 class AlterConfigsResourceResponse(Struct):
-    """What became of one resource."""
+    """Result of one resource."""
 
     error_code: Int16
     error_message: String | None
@@ -40,7 +40,7 @@ class AlterConfigsResourceResponse(Struct):
 
 
 class AlterConfigsResponse(Response, api_key=33, versions=(0, 2), flexible_since=2):
-    """How it went, resource by resource."""
+    """Results by resource."""
 
     throttle_time_ms: Int32 = field(default=0)
     responses: list[AlterConfigsResourceResponse]

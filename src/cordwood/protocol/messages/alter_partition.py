@@ -1,35 +1,35 @@
-"""AlterPartition: a leader asks the controller to change who counts as in sync.
+"""AlterPartition: a leader's request to the controller to change the in-sync replicas.
 
 Between brokers; versions 0 and 1 are Kafka 3.9's.
 
     v1  whether the leader has recovered from an unclean election
-    v2  topics by id alone; INELIGIBLE_REPLICA, NEW_LEADER_ELECTED and UNKNOWN_TOPIC_ID may be
-        answered
-    v3  the epochs of the brokers in sync: one that has restarted meanwhile is ineligible
+    v2  topics by id only; INELIGIBLE_REPLICA, NEW_LEADER_ELECTED and UNKNOWN_TOPIC_ID may be
+        returned
+    v3  epochs of the in-sync brokers: a broker that has restarted meanwhile is ineligible
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Int8, Int16, Int32, Int64, String, Uuid
 
 
 class BrokerState(Struct):
-    """A broker in sync; epoch -1 is not checked."""
+    """An in-sync broker; epoch -1 is not checked."""
 
     broker_id: Int32
     broker_epoch: Int64 = field(default=-1)
 
 
 class AlterPartitionState(Struct):
-    """The state that one partition should have: `new_isr` up to version 2, then with epochs."""
+    """The proposed state of one partition: `new_isr` up to version 2, later with broker epochs."""
 
     partition_index: Int32
     leader_epoch: Int32
     new_isr: list[Int32] = field(until=2, default=[])
     new_isr_with_epochs: list[BrokerState] = field(since=3, default=[])
     leader_recovery_state: Int8 = field(since=1, default=0)
-    #: The version of the state that the leader knows, in ZooKeeper or in KRaft; if it is another,
-    #: the change is refused.
+    #: The leader's version of the partition's state, in ZooKeeper or in KRaft. The change is
+    #: rejected if the state has another version.
     partition_epoch: Int32
 
 
@@ -50,7 +50,7 @@ class AlterPartitionRequest(Request, api_key=56, versions=(0, 3), flexible_since
 
 
 class AlteredPartitionState(Struct):
-    """The state of one partition, or why it was not changed."""
+    """The state of one partition, or the error."""
 
     partition_index: Int32
     error_code: Int16
@@ -70,7 +70,7 @@ class AlteredPartitionTopic(Struct):
 
 
 class AlterPartitionResponse(Response, api_key=56, versions=(0, 3), flexible_since=0):
-    """The state that there is now, partition by partition."""
+    """The present states by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

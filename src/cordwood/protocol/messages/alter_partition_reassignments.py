@@ -1,14 +1,14 @@
-"""AlterPartitionReassignments: partitions to other brokers; or no longer.
+"""AlterPartitionReassignments: starts or cancels moves of partitions to other brokers.
 
-Version 1 can forbid that the number of replicas changes.
+Version 1 can forbid changes of the replication factor.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, String
 
 
 class ReassignablePartition(Struct):
-    """The brokers a partition should have; None stops a move that is under way."""
+    """The brokers that a partition moves to; None cancels a move in progress."""
 
     partition_index: Int32
     replicas: list[Int32] | None = field(default=None)
@@ -22,7 +22,7 @@ class ReassignableTopic(Struct):
 
 
 class AlterPartitionReassignmentsRequest(Request, api_key=45, versions=(0, 1), flexible_since=0):
-    """The moves to begin or to stop."""
+    """The moves to start or to cancel."""
 
     timeout_ms: Int32 = field(default=60000)
     allow_replication_factor_change: Bool = field(since=1, default=True)
@@ -30,7 +30,7 @@ class AlterPartitionReassignmentsRequest(Request, api_key=45, versions=(0, 1), f
 
 
 class ReassignablePartitionResponse(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -38,14 +38,14 @@ class ReassignablePartitionResponse(Struct):
 
 
 class ReassignableTopicResponse(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     partitions: list[ReassignablePartitionResponse]
 
 
 class AlterPartitionReassignmentsResponse(Response, api_key=45, versions=(0, 1), flexible_since=0):
-    """Whether the moves have begun."""
+    """Results by partition: whether its move has started."""
 
     throttle_time_ms: Int32 = field(default=0)
     allow_replication_factor_change: Bool = field(since=1, default=True, ignorable=True)

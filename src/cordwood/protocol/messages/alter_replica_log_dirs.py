@@ -1,10 +1,10 @@
-"""AlterReplicaLogDirs: partitions into another directory of the same broker, while they are used.
+"""AlterReplicaLogDirs: moves replicas to another log directory of the same broker, online.
 
 Version 2 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class AlterReplicaLogDirTopic(Struct):
@@ -15,34 +15,34 @@ class AlterReplicaLogDirTopic(Struct):
 
 
 class AlterReplicaLogDir(Struct):
-    """A directory, and what is to lie in it."""
+    """A directory, and the partitions to move into it."""
 
     path: String
     topics: list[AlterReplicaLogDirTopic]
 
 
 class AlterReplicaLogDirsRequest(Request, api_key=34, versions=(1, 2), flexible_since=2):
-    """What is to lie where."""
+    """The target directories."""
 
     dirs: list[AlterReplicaLogDir]
 
 
 class AlterReplicaLogDirPartitionResult(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
 
 
 class AlterReplicaLogDirTopicResult(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic_name: String
     partitions: list[AlterReplicaLogDirPartitionResult]
 
 
 class AlterReplicaLogDirsResponse(Response, api_key=34, versions=(1, 2), flexible_since=2):
-    """Whether the moves have begun."""
+    """Results by partition: whether its move has started."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[AlterReplicaLogDirTopicResult]

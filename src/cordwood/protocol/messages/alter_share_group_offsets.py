@@ -1,7 +1,7 @@
-"""AlterShareGroupOffsets: from where on an empty share group is to have records delivered."""
+"""AlterShareGroupOffsets: sets the offsets from which an empty share group delivers records."""
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String, Uuid
 
 
 class AlterShareGroupOffsetsRequestPartition(Struct):
@@ -26,7 +26,7 @@ class AlterShareGroupOffsetsRequest(Request, api_key=91, versions=(0, 0), flexib
 
 
 class AlterShareGroupOffsetsResponsePartition(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -34,7 +34,7 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
 
 
 class AlterShareGroupOffsetsResponseTopic(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic_name: String
     topic_id: Uuid
@@ -42,7 +42,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
 
 
 class AlterShareGroupOffsetsResponse(Response, api_key=91, versions=(0, 0), flexible_since=0):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,11 +1,11 @@
-"""AlterUserScramCredentials: SCRAM credentials, made, replaced or deleted.
+"""AlterUserScramCredentials: creates, replaces or deletes SCRAM credentials.
 
-Mechanisms: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512. The password itself never travels: the client salts
+Mechanisms: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512. The password itself is never sent: the client salts
 and hashes it.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bytes, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bytes, Int8, Int16, Int32, String
 
 
 class ScramCredentialDeletion(Struct):
@@ -16,7 +16,7 @@ class ScramCredentialDeletion(Struct):
 
 
 class ScramCredentialUpsertion(Struct):
-    """A credential to have."""
+    """A credential to create or replace."""
 
     name: String
     mechanism: Int8
@@ -26,14 +26,14 @@ class ScramCredentialUpsertion(Struct):
 
 
 class AlterUserScramCredentialsRequest(Request, api_key=51, versions=(0, 0), flexible_since=0):
-    """What to delete, and what to make or replace."""
+    """The credentials to delete, and those to create or replace."""
 
     deletions: list[ScramCredentialDeletion]
     upsertions: list[ScramCredentialUpsertion]
 
 
 class AlterUserScramCredentialsResult(Struct):
-    """What became of one user."""
+    """Result of one user."""
 
     user: String
     error_code: Int16
@@ -41,7 +41,7 @@ class AlterUserScramCredentialsResult(Struct):
 
 
 class AlterUserScramCredentialsResponse(Response, api_key=51, versions=(0, 0), flexible_since=0):
-    """How it went, user by user."""
+    """Results by user."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[AlterUserScramCredentialsResult]

@@ -1,20 +1,20 @@
-"""ApiVersions: what a broker speaks; the first thing a client asks, before it authenticates.
+"""ApiVersions: the API versions of a broker; a client's first request, before authentication.
 
-The answer's header never becomes flexible, since the client cannot know yet what will come. A
-version that the broker does not speak is answered as version 0, with UNSUPPORTED_VERSION and the
-range of this API alone.
+The response header is never flexible, because the client does not have the broker's versions yet. A
+request in an unsupported version gets a version 0 response with UNSUPPORTED_VERSION and the range
+of this API alone.
 
     v1  throttle time
-    v3  flexible; the client's software, and the cluster's features under tags
+    v3  flexible; the client's software, and the cluster's features in tagged fields
     v4  features whose lowest version is 0 may be listed: older clients fail on them
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String
 
 
 class ApiVersionsRequest(Request, api_key=18, versions=(0, 4), flexible_since=3):
-    """Who asks."""
+    """The client's name and version."""
 
     client_software_name: String = field(since=3, default="", ignorable=True)
     client_software_version: String = field(since=3, default="", ignorable=True)
@@ -29,7 +29,7 @@ class ApiVersion(Struct):
 
 
 class SupportedFeatureKey(Struct):
-    """The levels of a feature that this broker could have."""
+    """The levels of a feature that this broker supports."""
 
     name: String
     min_version: Int16
@@ -37,7 +37,7 @@ class SupportedFeatureKey(Struct):
 
 
 class FinalizedFeatureKey(Struct):
-    """The level that the whole cluster has agreed on."""
+    """The level of a feature that the whole cluster uses."""
 
     name: String
     max_version_level: Int16
@@ -45,7 +45,7 @@ class FinalizedFeatureKey(Struct):
 
 
 class ApiVersionsResponse(Response, api_key=18, versions=(0, 4), flexible_since=3):
-    """Which versions of which API are spoken, and which features the cluster has."""
+    """The supported versions by API, and the features of the cluster."""
 
     error_code: Int16
     api_keys: list[ApiVersion]
@@ -53,7 +53,7 @@ class ApiVersionsResponse(Response, api_key=18, versions=(0, 4), flexible_since=
     supported_features: list[SupportedFeatureKey] = field(
         since=3, tag=0, default=[], ignorable=True
     )
-    #: Clients believe the finalized features only if this is 0 or more.
+    #: Clients use the finalized features only if this is 0 or more.
     finalized_features_epoch: Int64 = field(since=3, tag=1, default=-1, ignorable=True)
     finalized_features: list[FinalizedFeatureKey] = field(
         since=3, tag=2, default=[], ignorable=True

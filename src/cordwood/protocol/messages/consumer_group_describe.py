@@ -1,15 +1,15 @@
 """ConsumerGroupDescribe: state and members of KIP-848 groups.
 
-Clients ask this before DescribeGroups: a classic group is GROUP_ID_NOT_FOUND here. Version 1 tells
-classic members (0) from consumer members (1); -1 is unknown.
+Clients send this request before DescribeGroups: a classic group gives GROUP_ID_NOT_FOUND here.
+Version 1 distinguishes classic members (0) from consumer members (1); -1 is unknown.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String, Uuid
 
 
 class ConsumerGroupDescribeRequest(Request, api_key=69, versions=(0, 1), flexible_since=0):
-    """The groups to tell of."""
+    """The groups to describe."""
 
     group_ids: list[String]
     include_authorized_operations: Bool
@@ -24,13 +24,13 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
-    """What a member reads, or is to read."""
+    """The present or the target assignment of a member."""
 
     topic_partitions: list[TopicPartitions]
 
 
 class Member(Struct):
-    """A member, with what it reads and what it will."""
+    """A member with its present and its target assignment."""
 
     member_id: String
     instance_id: String | None = field(default=None)
@@ -60,7 +60,7 @@ class DescribedGroup(Struct):
 
 
 class ConsumerGroupDescribeResponse(Response, api_key=69, versions=(0, 1), flexible_since=0):
-    """The groups, in the order of the request."""
+    """Descriptions of the groups, in request order."""
 
     throttle_time_ms: Int32 = field(default=0)
     groups: list[DescribedGroup]

@@ -1,15 +1,15 @@
-"""ConsumerGroupHeartbeat: everything a member of a KIP-848 group ever says, and hears.
+"""ConsumerGroupHeartbeat: the only request of a KIP-848 group's members.
 
-Null stands for "as before" in both directions: a member repeats what changed, and a null assignment
-changes nothing where an empty one takes everything back. The interval in the answer is obeyed to
-the letter, so it must not be 0.
+Null means "unchanged" in both directions. A member repeats only changed fields. A null assignment
+changes nothing, while an empty one revokes all partitions. Clients apply the interval in the
+response exactly, so it must not be 0.
 
-In version 0 the coordinator made the member's id; from version 1 on the member does, and may
-subscribe by a regular expression.
+In version 0 the coordinator generated the member id. From version 1 on the member generates it, and
+may subscribe by a regular expression.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, String, Uuid
 
 
 class TopicPartitions(Struct):
@@ -20,7 +20,7 @@ class TopicPartitions(Struct):
 
 
 class ConsumerGroupHeartbeatRequest(Request, api_key=68, versions=(0, 1), flexible_since=0):
-    """A member's state. Epoch 0 joins, -1 leaves, -2 leaves for a while as a static member."""
+    """A member's state. Epoch 0 joins, -1 leaves, -2 leaves temporarily as a static member."""
 
     group_id: String
     member_id: String
@@ -31,18 +31,18 @@ class ConsumerGroupHeartbeatRequest(Request, api_key=68, versions=(0, 1), flexib
     subscribed_topic_names: list[String] | None = field(default=None)
     subscribed_topic_regex: String | None = field(since=1, default=None)
     server_assignor: String | None = field(default=None)
-    #: What the member owns now, once it has taken up or given back.
+    #: The partitions that the member owns, after assignments and revocations.
     topic_partitions: list[TopicPartitions] | None = field(default=None)
 
 
 class Assignment(Struct):
-    """All that the member is to read."""
+    """The member's complete assignment."""
 
     topic_partitions: list[TopicPartitions]
 
 
 class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions=(0, 1), flexible_since=0):
-    """The coordinator's view of the member."""
+    """The coordinator's state of the member."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,14 +1,14 @@
-"""CreateAcls: new access rules.
+"""CreateAcls: creates ACLs.
 
-Version 2 is flexible, version 3 knows users as resources.
+Version 2 is flexible; version 3 adds users as resources.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class AclCreation(Struct):
-    """One rule, and the resource pattern that it is about."""
+    """One ACL with its resource pattern."""
 
     resource_type: Int8
     resource_name: String
@@ -20,20 +20,20 @@ class AclCreation(Struct):
 
 
 class CreateAclsRequest(Request, api_key=30, versions=(1, 3), flexible_since=2):
-    """The rules to create."""
+    """The ACLs to create."""
 
     creations: list[AclCreation]
 
 
 class AclCreationResult(Struct):
-    """What became of one rule."""
+    """Result of one ACL."""
 
     error_code: Int16
     error_message: String | None
 
 
 class CreateAclsResponse(Response, api_key=30, versions=(1, 3), flexible_since=2):
-    """How it went, in the order of the request."""
+    """Results in request order."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[AclCreationResult]

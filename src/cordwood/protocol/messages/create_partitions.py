@@ -1,10 +1,10 @@
-"""CreatePartitions: more partitions for topics that exist.
+"""CreatePartitions: adds partitions to existing topics.
 
-Version 2 is flexible; from version 3 on THROTTLING_QUOTA_EXCEEDED may be answered.
+Version 2 is flexible; from version 3 on THROTTLING_QUOTA_EXCEEDED may be returned.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, String
 
 
 class CreatePartitionsAssignment(Struct):
@@ -14,16 +14,16 @@ class CreatePartitionsAssignment(Struct):
 
 
 class CreatePartitionsTopic(Struct):
-    """A topic, and how many partitions it should have in all."""
+    """A topic and its new total number of partitions."""
 
     name: String
     count: Int32
-    #: One for each new partition in order; None lets the broker choose.
+    #: One for each new partition, in order; None: the broker assigns replicas.
     assignments: list[CreatePartitionsAssignment] | None
 
 
 class CreatePartitionsRequest(Request, api_key=37, versions=(0, 3), flexible_since=2):
-    """Topics to enlarge; `validate_only` stops short of doing it."""
+    """The topics to extend; with `validate_only`, the request is only validated."""
 
     topics: list[CreatePartitionsTopic]
     timeout_ms: Int32
@@ -31,7 +31,7 @@ class CreatePartitionsRequest(Request, api_key=37, versions=(0, 3), flexible_sin
 
 
 class CreatePartitionsTopicResult(Struct):
-    """What became of one topic."""
+    """Result of one topic."""
 
     name: String
     error_code: Int16
@@ -39,7 +39,7 @@ class CreatePartitionsTopicResult(Struct):
 
 
 class CreatePartitionsResponse(Response, api_key=37, versions=(0, 3), flexible_since=2):
-    """How it went, topic by topic."""
+    """Results by topic."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[CreatePartitionsTopicResult]

@@ -1,14 +1,16 @@
-"""CreateTopics: new topics, placed by the broker or by hand.
+"""CreateTopics: creates topics, with replicas assigned by the broker or by the client.
 
-v4  -1 for the number of partitions and of replicas means the broker's default
-v5  flexible; answers tell the topic's settings
-v6  THROTTLING_QUOTA_EXCEEDED may be answered
-v7  answers tell the topic's id
+Changes by version:
+
+    v4  -1 for the number of partitions and of replicas selects the broker's default
+    v5  flexible; responses contain the topic's settings
+    v6  THROTTLING_QUOTA_EXCEEDED may be returned
+    v7  responses contain the topic's id
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String, Uuid
 
 
 class CreatableReplicaAssignment(Struct):
@@ -26,7 +28,7 @@ class CreatableTopicConfig(Struct):
 
 
 class CreatableTopic(Struct):
-    """A topic to create. With assignments by hand both numbers are -1."""
+    """A topic to create. With manual assignments both numbers are -1."""
 
     name: String
     num_partitions: Int32
@@ -36,7 +38,7 @@ class CreatableTopic(Struct):
 
 
 class CreateTopicsRequest(Request, api_key=19, versions=(2, 7), flexible_since=5):
-    """Topics to create; `validate_only` stops short of doing it."""
+    """The topics to create; with `validate_only`, the request is only validated."""
 
     topics: list[CreatableTopic]
     timeout_ms: Int32 = field(default=60000)
@@ -44,7 +46,7 @@ class CreateTopicsRequest(Request, api_key=19, versions=(2, 7), flexible_since=5
 
 
 class CreatableTopicConfigs(Struct):
-    """A setting that the topic has, and where it comes from."""
+    """A setting of the created topic, and its source."""
 
     name: String
     value: String | None
@@ -54,13 +56,13 @@ class CreatableTopicConfigs(Struct):
 
 
 class CreatableTopicResult(Struct):
-    """What became of one topic."""
+    """Result of one topic."""
 
     name: String
     topic_id: Uuid = field(since=7, default=NO_UUID, ignorable=True)
     error_code: Int16
     error_message: String | None
-    #: Why `configs` is null though the topic was created: the user may not see them.
+    #: The error for a null `configs` of a created topic: the user may not describe them.
     topic_config_error_code: Int16 = field(since=5, tag=0, default=0, ignorable=True)
     num_partitions: Int32 = field(since=5, default=-1, ignorable=True)
     replication_factor: Int16 = field(since=5, default=-1, ignorable=True)
@@ -68,7 +70,7 @@ class CreatableTopicResult(Struct):
 
 
 class CreateTopicsResponse(Response, api_key=19, versions=(2, 7), flexible_since=5):
-    """How it went, topic by topic."""
+    """Results by topic."""
 
     throttle_time_ms: Int32 = field(default=0)
     topics: list[CreatableTopicResult]

@@ -1,20 +1,21 @@
-"""Who leads a partition now: told to clients that asked the wrong broker, by Produce, Fetch and the
-share group APIs, so that they find the right one without asking for metadata.
+"""Current leader and its address in responses of Produce, Fetch and the share group APIs.
+
+A client that used an outdated leader finds the right broker without a metadata request.
 """
 
 from cordwood.protocol.schema import Struct, field
-from cordwood.protocol.wire import Int32, String
+from cordwood.protocol.wire_types import Int32, String
 
 
 class LeaderIdAndEpoch(Struct):
-    """The leader that the answering broker knows of, and its epoch; -1 if it knows none."""
+    """The leader and its epoch in the broker's metadata; -1 if unknown."""
 
     leader_id: Int32
     leader_epoch: Int32
 
 
 class NodeEndpoint(Struct):
-    """Where one of the leaders named in an answer is reached, on the listener that was asked."""
+    """The address of a leader in the response, on the listener of the request."""
 
     node_id: Int32
     host: String

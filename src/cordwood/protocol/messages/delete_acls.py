@@ -1,10 +1,10 @@
-"""DeleteAcls: every access rule that matches one of the filters, gone.
+"""DeleteAcls: deletes every ACL that matches one of the filters.
 
-Filters are those of DescribeAcls. Version 2 is flexible, version 3 knows users as resources.
+Filters are those of DescribeAcls. Version 2 is flexible; version 3 adds users as resources.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class DeleteAclsFilter(Struct):
@@ -26,7 +26,7 @@ class DeleteAclsRequest(Request, api_key=31, versions=(1, 3), flexible_since=2):
 
 
 class DeleteAclsMatchingAcl(Struct):
-    """A rule that matched, and whether it could be deleted."""
+    """An ACL that matched, and whether it could be deleted."""
 
     error_code: Int16
     error_message: String | None
@@ -40,7 +40,7 @@ class DeleteAclsMatchingAcl(Struct):
 
 
 class DeleteAclsFilterResult(Struct):
-    """What one filter matched."""
+    """The ACLs that matched one filter."""
 
     error_code: Int16
     error_message: String | None
@@ -48,7 +48,7 @@ class DeleteAclsFilterResult(Struct):
 
 
 class DeleteAclsResponse(Response, api_key=31, versions=(1, 3), flexible_since=2):
-    """How it went, in the order of the filters."""
+    """Results in the order of the filters."""
 
     throttle_time_ms: Int32 = field(default=0)
     filter_results: list[DeleteAclsFilterResult]

@@ -1,10 +1,10 @@
-"""DeleteGroups: empty groups and their offsets, gone.
+"""DeleteGroups: deletes empty groups and their offsets.
 
-A group with members is NON_EMPTY_GROUP. Version 2 is flexible.
+A group with members gives NON_EMPTY_GROUP. Version 2 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class DeleteGroupsRequest(Request, api_key=42, versions=(0, 2), flexible_since=2):
@@ -14,14 +14,14 @@ class DeleteGroupsRequest(Request, api_key=42, versions=(0, 2), flexible_since=2
 
 
 class DeletableGroupResult(Struct):
-    """What became of one group."""
+    """Result of one group."""
 
     group_id: String
     error_code: Int16
 
 
 class DeleteGroupsResponse(Response, api_key=42, versions=(0, 2), flexible_since=2):
-    """How it went, group by group."""
+    """Results by group."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[DeletableGroupResult]

@@ -1,14 +1,14 @@
-"""DeleteRecords: everything before an offset, out of reach and in time off the disk.
+"""DeleteRecords: advances the log start offset; whole segments below it are deleted later.
 
-Offset -1 stands for the high watermark. Version 2 is flexible; nothing else ever changed.
+Offset -1 stands for the high watermark. Version 2 is flexible, the only change so far.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class DeleteRecordsPartition(Struct):
-    """The first offset of one partition that stays."""
+    """The new log start offset of one partition."""
 
     partition_index: Int32
     offset: Int64
@@ -22,14 +22,14 @@ class DeleteRecordsTopic(Struct):
 
 
 class DeleteRecordsRequest(Request, api_key=21, versions=(0, 2), flexible_since=2):
-    """Up to where to delete."""
+    """The new log start offsets."""
 
     topics: list[DeleteRecordsTopic]
     timeout_ms: Int32
 
 
 class DeleteRecordsPartitionResult(Struct):
-    """How it went with one partition; the low watermark is -1 after an error."""
+    """Result of one partition; the low watermark is -1 after an error."""
 
     partition_index: Int32
     low_watermark: Int64
@@ -37,14 +37,14 @@ class DeleteRecordsPartitionResult(Struct):
 
 
 class DeleteRecordsTopicResult(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     partitions: list[DeleteRecordsPartitionResult]
 
 
 class DeleteRecordsResponse(Response, api_key=21, versions=(0, 2), flexible_since=2):
-    """Where the logs start now."""
+    """The resulting log start offsets."""
 
     throttle_time_ms: Int32 = field(default=0)
     topics: list[DeleteRecordsTopicResult]

@@ -1,7 +1,7 @@
-"""DeleteShareGroupOffsets: what an empty share group knows of topics, gone."""
+"""DeleteShareGroupOffsets: deletes an empty share group's offsets in some topics."""
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, String, Uuid
 
 
 class DeleteShareGroupOffsetsRequestTopic(Struct):
@@ -11,14 +11,14 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
 
 
 class DeleteShareGroupOffsetsRequest(Request, api_key=92, versions=(0, 0), flexible_since=0):
-    """The group, and the topics to forget."""
+    """The group and the topics."""
 
     group_id: String
     topics: list[DeleteShareGroupOffsetsRequestTopic]
 
 
 class DeleteShareGroupOffsetsResponseTopic(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic_name: String
     topic_id: Uuid
@@ -27,7 +27,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
 
 
 class DeleteShareGroupOffsetsResponse(Response, api_key=92, versions=(0, 0), flexible_since=0):
-    """How it went, topic by topic."""
+    """Results by topic."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

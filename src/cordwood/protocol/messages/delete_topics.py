@@ -1,14 +1,16 @@
-"""DeleteTopics: topics and everything in them, gone.
+"""DeleteTopics: deletes topics and their data.
 
-v3  TOPIC_DELETION_DISABLED may be answered
-v4  flexible
-v5  answers carry a message; THROTTLING_QUOTA_EXCEEDED may be answered
-v6  topics by id or by name, one of the two
+Changes by version:
+
+    v3  TOPIC_DELETION_DISABLED may be returned
+    v4  flexible
+    v5  error messages; THROTTLING_QUOTA_EXCEEDED may be returned
+    v6  topics by either id or name
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, String, Uuid
 
 
 class DeleteTopicState(Struct):
@@ -19,7 +21,7 @@ class DeleteTopicState(Struct):
 
 
 class DeleteTopicsRequest(Request, api_key=20, versions=(1, 6), flexible_since=4):
-    """Topics to delete: `topic_names` up to version 5, `topics` from 6 on."""
+    """The topics to delete: `topic_names` up to version 5, `topics` from 6 on."""
 
     topics: list[DeleteTopicState] = field(since=6, default=[])
     topic_names: list[String] = field(until=5, default=[], ignorable=True)
@@ -27,7 +29,7 @@ class DeleteTopicsRequest(Request, api_key=20, versions=(1, 6), flexible_since=4
 
 
 class DeletableTopicResult(Struct):
-    """What became of one topic. The name is null if an id was asked that is not known."""
+    """Result of one topic. The name is null for an unknown topic id."""
 
     name: String | None = field(nullable_since=6)
     topic_id: Uuid = field(since=6, default=NO_UUID, ignorable=True)
@@ -36,7 +38,7 @@ class DeletableTopicResult(Struct):
 
 
 class DeleteTopicsResponse(Response, api_key=20, versions=(1, 6), flexible_since=4):
-    """How it went, topic by topic."""
+    """Results by topic."""
 
     throttle_time_ms: Int32 = field(default=0)
     responses: list[DeletableTopicResult]

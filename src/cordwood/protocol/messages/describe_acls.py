@@ -1,12 +1,12 @@
-"""DescribeAcls: the access rules that match a filter.
+"""DescribeAcls: the ACLs that match a filter.
 
-In a filter 1 stands for any: of types, operations and permissions; null for any name, principal or
-host. Pattern types: 2 match, 3 literal, 4 prefixed. Version 2 is flexible, version 3 knows users as
+In a filter, 1 matches any type, operation or permission; null matches any name, principal or host.
+Pattern types: 2 match, 3 literal, 4 prefixed. Version 2 is flexible; version 3 adds users as
 resources.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class DescribeAclsRequest(Request, api_key=29, versions=(1, 3), flexible_since=2):
@@ -22,7 +22,7 @@ class DescribeAclsRequest(Request, api_key=29, versions=(1, 3), flexible_since=2
 
 
 class AclDescription(Struct):
-    """One rule."""
+    """One ACL."""
 
     principal: String
     host: String
@@ -31,7 +31,7 @@ class AclDescription(Struct):
 
 
 class DescribeAclsResource(Struct):
-    """The rules on one resource pattern."""
+    """The ACLs of one resource pattern."""
 
     resource_type: Int8
     resource_name: String
@@ -40,7 +40,7 @@ class DescribeAclsResource(Struct):
 
 
 class DescribeAclsResponse(Response, api_key=29, versions=(1, 3), flexible_since=2):
-    """The rules, resource by resource."""
+    """The ACLs by resource."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

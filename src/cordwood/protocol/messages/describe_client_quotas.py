@@ -1,14 +1,14 @@
-"""DescribeClientQuotas: the limits of users, client ids and addresses.
+"""DescribeClientQuotas: quotas of users, client ids and IP addresses.
 
 Match types: 0 this name, 1 the default, 2 any name. Version 1 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Float64, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Float64, Int8, Int16, Int32, String
 
 
 class ComponentData(Struct):
-    """What one kind of entity has to match."""
+    """The filter for one entity type."""
 
     entity_type: String
     match_type: Int8
@@ -19,7 +19,7 @@ class DescribeClientQuotasRequest(Request, api_key=48, versions=(0, 1), flexible
     """The filter."""
 
     components: list[ComponentData]
-    #: Whether entities with parts that no component names are left out.
+    #: Whether entities with other parts than the components are excluded.
     strict: Bool
 
 
@@ -31,21 +31,21 @@ class EntityData(Struct):
 
 
 class ValueData(Struct):
-    """One limit."""
+    """One quota."""
 
     key: String
     value: Float64
 
 
 class EntryData(Struct):
-    """The limits of one entity."""
+    """The quotas of one entity."""
 
     entity: list[EntityData]
     values: list[ValueData]
 
 
 class DescribeClientQuotasResponse(Response, api_key=48, versions=(0, 1), flexible_since=1):
-    """The limits that matched."""
+    """The quotas that matched."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,15 +1,17 @@
-"""DescribeCluster: the cluster's id, its brokers and its controller, without any topic.
+"""DescribeCluster: the cluster id, its brokers and its controller, without topics.
 
-v1  the endpoints to tell of: 1 brokers, 2 controllers
-v2  brokers that are fenced may be asked for
+Changes by version:
+
+    v1  the endpoints to describe: 1 brokers, 2 controllers
+    v2  fenced brokers may be included
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String
 
 
 class DescribeClusterRequest(Request, api_key=60, versions=(0, 2), flexible_since=0):
-    """What to tell."""
+    """The parts to describe."""
 
     include_cluster_authorized_operations: Bool
     endpoint_type: Int8 = field(since=1, default=1)
@@ -17,7 +19,7 @@ class DescribeClusterRequest(Request, api_key=60, versions=(0, 2), flexible_sinc
 
 
 class DescribeClusterBroker(Struct):
-    """A broker, reached through the listener that was asked."""
+    """A broker's address on the listener of the request."""
 
     broker_id: Int32
     host: String
@@ -27,7 +29,7 @@ class DescribeClusterBroker(Struct):
 
 
 class DescribeClusterResponse(Response, api_key=60, versions=(0, 2), flexible_since=0):
-    """The cluster as this broker knows it."""
+    """The cluster in this broker's metadata."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16
@@ -36,5 +38,5 @@ class DescribeClusterResponse(Response, api_key=60, versions=(0, 2), flexible_si
     cluster_id: String
     controller_id: Int32 = field(default=-1)
     brokers: list[DescribeClusterBroker]
-    #: A bit an operation; the smallest number where nobody asked.
+    #: One bit per operation; INT32_MIN if the request did not ask for it.
     cluster_authorized_operations: Int32 = field(default=-0x80000000)

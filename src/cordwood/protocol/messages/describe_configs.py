@@ -1,20 +1,20 @@
-"""DescribeConfigs: settings of topics and brokers, with where each value comes from.
+"""DescribeConfigs: settings of topics and brokers, with the source of each value.
 
 Resource types: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. Sources: 1 the
-topic, 2 this broker dynamically, 3 all brokers dynamically, 4 server.properties, 5 the default,
-6 a logger, 7 client metrics, 8 a group.
+topic, 2 this broker dynamically, 3 all brokers dynamically, 4 server.properties, 5 the default, 6 a
+logger, 7 client metrics, 8 a group.
 
-    v1  synonyms: every place a value could have come from, the one that wins first
+    v1  synonyms: every source of the value, the effective one first
     v3  types and documentation
     v4  flexible
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String
 
 
 class DescribeConfigsResource(Struct):
-    """One resource, and the keys to tell of; None for all of them."""
+    """One resource, and the keys to describe; None for all of them."""
 
     resource_type: Int8
     resource_name: String
@@ -30,7 +30,7 @@ class DescribeConfigsRequest(Request, api_key=32, versions=(1, 4), flexible_sinc
 
 
 class DescribeConfigsSynonym(Struct):
-    """A place that gives the setting a value, and under which name."""
+    """A source of the setting's value, and the name it uses."""
 
     name: String
     value: String | None
@@ -52,7 +52,7 @@ class DescribeConfigsResourceResult(Struct):
 
 
 class DescribeConfigsResult(Struct):
-    """The settings of one resource, or why they cannot be told."""
+    """The settings of one resource, or the error."""
 
     error_code: Int16
     error_message: String | None
@@ -62,7 +62,7 @@ class DescribeConfigsResult(Struct):
 
 
 class DescribeConfigsResponse(Response, api_key=32, versions=(1, 4), flexible_since=4):
-    """The settings, resource by resource."""
+    """The settings by resource."""
 
     throttle_time_ms: Int32 = field(default=0)
     results: list[DescribeConfigsResult]

@@ -1,23 +1,23 @@
 """DescribeGroups: state and members of classic groups.
 
-A group that does not exist is Dead without an error up to version 5; version 6 says
-GROUP_ID_NOT_FOUND. Version 3 tells what the user may do, version 4 shows static members, version 5
-is flexible.
+Up to version 5 a group that does not exist is Dead, without an error; version 6 returns
+GROUP_ID_NOT_FOUND. Version 3 adds authorized operations, version 4 static members. Version 5 is
+flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Bytes, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Bytes, Int16, Int32, String
 
 
 class DescribeGroupsRequest(Request, api_key=15, versions=(0, 6), flexible_since=5):
-    """The groups to tell of."""
+    """The groups to describe."""
 
     groups: list[String]
     include_authorized_operations: Bool = field(since=3, default=False)
 
 
 class DescribedGroupMember(Struct):
-    """A member; its two blobs are empty unless the group is stable."""
+    """A member; metadata and assignment are empty unless the group is stable."""
 
     member_id: String
     group_instance_id: String | None = field(since=4, default=None, ignorable=True)
@@ -35,14 +35,14 @@ class DescribedGroup(Struct):
     group_id: String
     group_state: String
     protocol_type: String
-    #: The name of the protocol in use, empty unless the group is stable.
+    #: The selected protocol, empty unless the group is stable.
     protocol_data: String
     members: list[DescribedGroupMember]
     authorized_operations: Int32 = field(since=3, default=-0x80000000)
 
 
 class DescribeGroupsResponse(Response, api_key=15, versions=(0, 6), flexible_since=5):
-    """The groups, in the order of the request."""
+    """Descriptions of the groups, in request order."""
 
     throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
     groups: list[DescribedGroup]

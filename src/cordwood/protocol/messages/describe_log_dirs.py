@@ -1,13 +1,15 @@
-"""DescribeLogDirs: the log directories of this broker, what lies in them and how large it is.
+"""DescribeLogDirs: the log directories of this broker, with their replicas and sizes.
 
-v2  flexible
-v3  an error of the whole request
-v4  room on the volume, in all and left
-v5  whether a directory takes no new partitions
+Changes by version:
+
+    v2  flexible
+    v3  an error of the whole request
+    v4  size and free space of the volume
+    v5  whether a directory is cordoned: it takes no new partitions
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String
 
 
 class DescribableLogDirTopic(Struct):
@@ -18,24 +20,24 @@ class DescribableLogDirTopic(Struct):
 
 
 class DescribeLogDirsRequest(Request, api_key=35, versions=(1, 5), flexible_since=2):
-    """The partitions to tell of; None for all."""
+    """The partitions to describe; None for all."""
 
     topics: list[DescribableLogDirTopic] | None
 
 
 class DescribeLogDirsPartition(Struct):
-    """What it has of one partition."""
+    """The replica of one partition."""
 
     partition_index: Int32
     partition_size: Int64
-    #: Behind the high watermark; a future copy's behind the log it is to replace.
+    #: Lag behind the high watermark; for a future replica, behind the log that it will replace.
     offset_lag: Int64
-    #: A copy that is to replace the log in another directory.
+    #: Whether this is a future replica, which will replace the log in another directory.
     is_future_key: Bool
 
 
 class DescribeLogDirsTopic(Struct):
-    """What it has of one topic."""
+    """The replicas of one topic."""
 
     name: String
     partitions: list[DescribeLogDirsPartition]
@@ -53,7 +55,7 @@ class DescribeLogDirsResult(Struct):
 
 
 class DescribeLogDirsResponse(Response, api_key=35, versions=(1, 5), flexible_since=2):
-    """The directories; those that are offline only with their error."""
+    """The directories; an offline one has only its error."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16 = field(since=3, default=0, ignorable=True)

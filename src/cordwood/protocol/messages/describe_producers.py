@@ -1,7 +1,7 @@
-"""DescribeProducers: the producers that a partition's leader remembers, with open transactions."""
+"""DescribeProducers: producer states of a partition's leader, with open transactions."""
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class TopicRequest(Struct):
@@ -12,25 +12,25 @@ class TopicRequest(Struct):
 
 
 class DescribeProducersRequest(Request, api_key=61, versions=(0, 0), flexible_since=0):
-    """The partitions to tell of."""
+    """The partitions to describe."""
 
     topics: list[TopicRequest]
 
 
 class ProducerState(Struct):
-    """What is known of one producer; its epoch is wider here than anywhere else."""
+    """State of one producer; its epoch is wider here than in every other API."""
 
     producer_id: Int64
     producer_epoch: Int32
     last_sequence: Int32 = field(default=-1)
     last_timestamp: Int64 = field(default=-1)
     coordinator_epoch: Int32
-    #: -1 while no transaction is open.
+    #: -1 without an open transaction.
     current_txn_start_offset: Int64 = field(default=-1)
 
 
 class PartitionResponse(Struct):
-    """The producers of one partition, or why they cannot be told."""
+    """The producers of one partition, or the error."""
 
     partition_index: Int32
     error_code: Int16
@@ -46,7 +46,7 @@ class TopicResponse(Struct):
 
 
 class DescribeProducersResponse(Response, api_key=61, versions=(0, 0), flexible_since=0):
-    """The producers, partition by partition."""
+    """The producers by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     topics: list[TopicResponse]

@@ -1,12 +1,14 @@
-"""DescribeQuorum: who votes in KRaft's quorum, and how far each of them is.
+"""DescribeQuorum: voters and observers of the KRaft quorum, and their log end offsets.
 
-v1  when a replica last fetched, and when it last was level with the leader
-v2  messages beside errors, directories, and the addresses of the nodes
+Changes by version:
+
+    v1  times of a replica's last fetch, and of the last time it was caught up
+    v2  error messages, directories, and the addresses of the nodes
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String, UInt16, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String, UInt16, Uuid
 
 
 class QuorumPartition(Struct):
@@ -23,13 +25,13 @@ class QuorumTopic(Struct):
 
 
 class DescribeQuorumRequest(Request, api_key=55, versions=(0, 2), flexible_since=0):
-    """The partitions to tell of; there is one, of the metadata log."""
+    """The partitions to describe; the only one is that of the metadata log."""
 
     topics: list[QuorumTopic]
 
 
 class ReplicaState(Struct):
-    """How far one replica is; times are -1 where they are not known."""
+    """The log end offset of one replica; times are -1 if unknown."""
 
     replica_id: Int32
     replica_directory_id: Uuid = field(since=2, default=NO_UUID)
@@ -39,7 +41,7 @@ class ReplicaState(Struct):
 
 
 class QuorumPartitionState(Struct):
-    """Who leads a partition, who votes and who looks on."""
+    """The leader, the voters and the observers of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -67,7 +69,7 @@ class Listener(Struct):
 
 
 class Node(Struct):
-    """A member of the quorum, and where it is reached."""
+    """A member of the quorum and its addresses."""
 
     node_id: Int32
     listeners: list[Listener]

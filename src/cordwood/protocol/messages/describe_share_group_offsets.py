@@ -1,10 +1,10 @@
-"""DescribeShareGroupOffsets: from where on share groups still have records to deliver.
+"""DescribeShareGroupOffsets: the start offsets of share groups.
 
-Version 1 tells the lag too.
+Version 1 adds the lag.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String, Uuid
 
 
 class DescribeShareGroupOffsetsRequestTopic(Struct):
@@ -15,20 +15,20 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
 
 
 class DescribeShareGroupOffsetsRequestGroup(Struct):
-    """A group, and its topics; None for all of them."""
+    """A group and its topics; None for all topics."""
 
     group_id: String
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None
 
 
 class DescribeShareGroupOffsetsRequest(Request, api_key=90, versions=(0, 1), flexible_since=0):
-    """The groups to tell of."""
+    """The groups to describe."""
 
     groups: list[DescribeShareGroupOffsetsRequestGroup]
 
 
 class DescribeShareGroupOffsetsResponsePartition(Struct):
-    """The offset in one partition; -1 where delivery has not begun."""
+    """The offset in one partition; -1 if delivery has not begun."""
 
     partition_index: Int32
     start_offset: Int64
@@ -56,7 +56,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
 
 
 class DescribeShareGroupOffsetsResponse(Response, api_key=90, versions=(0, 1), flexible_since=0):
-    """The offsets, group by group."""
+    """The offsets by group."""
 
     throttle_time_ms: Int32 = field(default=0)
     groups: list[DescribeShareGroupOffsetsResponseGroup]

@@ -1,11 +1,12 @@
-"""DescribeTopicPartitions: what Metadata tells of topics, page by page.
+"""DescribeTopicPartitions: topic metadata in pages.
 
-Optional: clients fall back to Metadata where it is not advertised. Java's client fails on null in
-place of the two lists of eligible leaders, whatever the definition says, so they are to be stated.
+The API is optional: clients fall back to Metadata if it is not advertised. Java's client fails on a
+null value in the two lists of eligible leaders, although the definition allows it. Both lists are
+therefore required when a response is created.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int16, Int32, String, Uuid
 
 
 class TopicRequest(Struct):
@@ -15,14 +16,14 @@ class TopicRequest(Struct):
 
 
 class Cursor(Struct):
-    """The partition with which a page begins."""
+    """The first partition of a page."""
 
     topic_name: String
     partition_index: Int32
 
 
 class DescribeTopicPartitionsRequest(Request, api_key=75, versions=(0, 0), flexible_since=0):
-    """The topics to tell of, and from where on."""
+    """The topics to describe, and the cursor."""
 
     topics: list[TopicRequest]
     response_partition_limit: Int32 = field(default=2000)
@@ -30,7 +31,7 @@ class DescribeTopicPartitionsRequest(Request, api_key=75, versions=(0, 0), flexi
 
 
 class DescribeTopicPartitionsResponsePartition(Struct):
-    """Who leads a partition, who has it, and who may come to lead it."""
+    """The leader, the replicas and the eligible leaders of a partition."""
 
     error_code: Int16
     partition_index: Int32
@@ -44,7 +45,7 @@ class DescribeTopicPartitionsResponsePartition(Struct):
 
 
 class DescribeTopicPartitionsResponseTopic(Struct):
-    """A topic, or why it cannot be told of."""
+    """A topic, or the error."""
 
     error_code: Int16
     name: String | None

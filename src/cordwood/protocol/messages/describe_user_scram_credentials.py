@@ -1,10 +1,10 @@
-"""DescribeUserScramCredentials: which users have SCRAM credentials; never the credentials.
+"""DescribeUserScramCredentials: the users that have SCRAM credentials, without the credentials.
 
 Mechanisms: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class UserName(Struct):
@@ -14,20 +14,20 @@ class UserName(Struct):
 
 
 class DescribeUserScramCredentialsRequest(Request, api_key=50, versions=(0, 0), flexible_since=0):
-    """The users to tell of; None for all."""
+    """The users to describe; None for all."""
 
     users: list[UserName] | None
 
 
 class CredentialInfo(Struct):
-    """A mechanism, and how often it hashes."""
+    """A mechanism and its iteration count."""
 
     mechanism: Int8
     iterations: Int32
 
 
 class DescribeUserScramCredentialsResult(Struct):
-    """What one user has; RESOURCE_NOT_FOUND for nothing."""
+    """The credentials of one user; RESOURCE_NOT_FOUND if there are none."""
 
     user: String
     error_code: Int16
@@ -36,7 +36,7 @@ class DescribeUserScramCredentialsResult(Struct):
 
 
 class DescribeUserScramCredentialsResponse(Response, api_key=50, versions=(0, 0), flexible_since=0):
-    """What they have."""
+    """The credentials by user."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

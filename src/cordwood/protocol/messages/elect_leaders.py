@@ -1,11 +1,11 @@
-"""ElectLeaders: have partitions led by their preferred replica, or by any that lives.
+"""ElectLeaders: elects the preferred replica, or any live replica, as leader.
 
-Election types, from version 1 on: 0 preferred, 1 unclean. Version 1 also brought an error of the
-whole request, version 2 is flexible.
+Election types, from version 1 on: 0 preferred, 1 unclean. Version 1 also added an error of the
+whole request. Version 2 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class TopicPartitions(Struct):
@@ -24,7 +24,7 @@ class ElectLeadersRequest(Request, api_key=43, versions=(0, 2), flexible_since=2
 
 
 class PartitionResult(Struct):
-    """How it went with one partition; ELECTION_NOT_NEEDED if nothing had to change."""
+    """Result of one partition; ELECTION_NOT_NEEDED if its leader is already right."""
 
     partition_id: Int32
     error_code: Int16
@@ -32,14 +32,14 @@ class PartitionResult(Struct):
 
 
 class ReplicaElectionResult(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic: String
     partition_result: list[PartitionResult]
 
 
 class ElectLeadersResponse(Response, api_key=43, versions=(0, 2), flexible_since=2):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16 = field(since=1, default=0)

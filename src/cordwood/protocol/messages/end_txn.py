@@ -1,18 +1,20 @@
-"""EndTxn: commit or abort.
+"""EndTxn: commits or aborts a transaction.
 
-v2  PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
-v3  flexible
-v4  TRANSACTION_ABORTABLE may be answered
-v5  every transaction ends with an epoch of its own: the answer brings the id and epoch to go
-    on with, where transaction.version 2 is finalized
+Changes by version:
+
+    v2  PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+    v3  flexible
+    v4  TRANSACTION_ABORTABLE may be returned
+    v5  with transaction.version 2, every transaction ends with a new epoch: the response
+        contains the producer id and epoch for the next one
 """
 
 from cordwood.protocol.schema import Request, Response, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String
 
 
 class EndTxnRequest(Request, api_key=26, versions=(0, 5), flexible_since=3):
-    """Which transaction, and how it ends."""
+    """The transaction and its result."""
 
     transactional_id: String
     producer_id: Int64
@@ -21,7 +23,7 @@ class EndTxnRequest(Request, api_key=26, versions=(0, 5), flexible_since=3):
 
 
 class EndTxnResponse(Response, api_key=26, versions=(0, 5), flexible_since=3):
-    """Whether it is decided; the markers may still be on their way."""
+    """Success once the result is decided; markers may still have to be written."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

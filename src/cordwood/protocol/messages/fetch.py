@@ -1,38 +1,38 @@
-"""Fetch: batches from an offset on, for consumers and followers; it waits until there is enough.
+"""Fetch: batches from an offset on, for consumers and followers, with a long poll.
 
-    v4   isolation levels; the first whose readers all know v2 batches
-    v5   followers say where their logs start, answers where the leader's do
-    v7   sessions: only what changed is asked for and answered
-    v9   the leader's epoch as the reader knows it fences readers and leaders that are behind
-    v10  zstd batches may be sent; below, a log that has them answers UNSUPPORTED_COMPRESSION_TYPE
-    v11  the reader's rack, and the replica it should rather read from
-    v12  flexible; the epoch of the last record that was read finds out where logs diverged
-    v13  topics by id alone; a stale id is UNKNOWN_TOPIC_ID
-    v14  OFFSET_MOVED_TO_TIERED_STORAGE may be answered to followers
-    v15  a follower shows its broker epoch beside its id, under a tag
-    v16  answers carry the new leader's address when this broker is not the leader
+    v4   isolation levels; the first version whose readers all support v2 batches
+    v5   log start offsets of followers in requests, of the leader in responses
+    v7   fetch sessions: only changes are requested and returned
+    v9   the reader's leader epoch fences outdated readers and outdated leaders
+    v10  zstd batches are allowed; below, a log that has them gives UNSUPPORTED_COMPRESSION_TYPE
+    v11  the reader's rack, and the preferred read replica
+    v12  flexible; the epoch of the last fetched record, to detect diverging logs
+    v13  topics by id only; an outdated id gives UNKNOWN_TOPIC_ID
+    v14  OFFSET_MOVED_TO_TIERED_STORAGE may be returned to followers
+    v15  a follower's broker epoch next to its id, in a tagged field
+    v16  responses contain the new leader's address if this broker is not the leader
     v17  the follower's log directory
     v18  the follower's high watermark
 
-The first batch is answered whole even if it is larger than every limit, and it may begin before
-the offset that was asked for.
+The first batch is returned completely even if it exceeds every limit. It may begin before the
+requested offset.
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, Int64, Records, String, Uuid
+from cordwood.protocol.wire_types import Int8, Int16, Int32, Int64, Records, String, Uuid
 
 
 class ReplicaState(Struct):
-    """Which follower asks; a consumer leaves it out."""
+    """The follower that sends the request; a consumer omits it."""
 
     replica_id: Int32 = field(default=-1)
     replica_epoch: Int64 = field(default=-1)
 
 
 class FetchPartition(Struct):
-    """From where to read one partition, and how much at most."""
+    """The fetch offset and the limit of one partition."""
 
     partition: Int32
     current_leader_epoch: Int32 = field(since=9, default=-1, ignorable=True)
@@ -41,12 +41,12 @@ class FetchPartition(Struct):
     log_start_offset: Int64 = field(since=5, default=-1, ignorable=True)
     partition_max_bytes: Int32
     replica_directory_id: Uuid = field(since=17, tag=0, default=NO_UUID, ignorable=True)
-    #: As the follower knows it: -1 where it does not, the largest value where it never will.
+    #: The follower's high watermark; -1 if unknown, the largest value if it is never known.
     high_watermark: Int64 = field(since=18, tag=1, default=0x7FFFFFFFFFFFFFFF, ignorable=True)
 
 
 class FetchTopic(Struct):
-    """Partitions of one topic to read."""
+    """Partitions of one topic to fetch."""
 
     topic: String = field(until=12, default="", ignorable=True)
     topic_id: Uuid = field(since=13, default=NO_UUID, ignorable=True)
@@ -54,7 +54,7 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """Partitions that leave the session."""
+    """Partitions to remove from the session."""
 
     topic: String = field(until=12, default="", ignorable=True)
     topic_id: Uuid = field(since=13, default=NO_UUID, ignorable=True)
@@ -62,10 +62,10 @@ class ForgottenTopic(Struct):
 
 
 class FetchRequest(Request, api_key=1, versions=(4, 18), flexible_since=12):
-    """What to read, how much of it, and how long to wait for it."""
+    """The partitions to fetch, and the limits of size and time."""
 
     cluster_id: String | None = field(since=12, tag=0, default=None, ignorable=True)
-    #: -1 for consumers; from version 15 on followers use `replica_state`.
+    #: -1 for consumers; from version 15 on, followers set `replica_state` instead.
     replica_id: Int32 = field(until=14, default=-1)
     replica_state: ReplicaState | None = field(since=15, tag=1, default=None)
     max_wait_ms: Int32
@@ -74,8 +74,8 @@ class FetchRequest(Request, api_key=1, versions=(4, 18), flexible_since=12):
     #: 0 reads everything below the high watermark, 1 only up to the last stable offset.
     isolation_level: Int8 = field(default=0)
     session_id: Int32 = field(since=7, default=0, ignorable=True)
-    #: 0 opens a session, -1 goes without or closes one; else it counts the requests of the
-    #: session.
+    #: 0 opens a session, -1 closes it or fetches without one; other values count the
+    #: session's requests.
     session_epoch: Int32 = field(since=7, default=-1, ignorable=True)
     topics: list[FetchTopic]
     forgotten_topics: list[ForgottenTopic] = field(since=7, default=[], name="ForgottenTopicsData")
@@ -83,28 +83,28 @@ class FetchRequest(Request, api_key=1, versions=(4, 18), flexible_since=12):
 
 
 class EpochEndOffset(Struct):
-    """Where the reader's log left the leader's: the largest epoch that both know, and its end."""
+    """Point of divergence: the largest common epoch of reader and leader, and its end offset."""
 
     epoch: Int32 = field(default=-1)
     end_offset: Int64 = field(default=-1)
 
 
 class SnapshotId(Struct):
-    """The snapshot to fetch instead: it covers offsets below `end_offset`. KRaft's own log only."""
+    """The snapshot to fetch instead, with the offsets below `end_offset`; for KRaft's log only."""
 
     end_offset: Int64 = field(default=-1)
     epoch: Int32 = field(default=-1)
 
 
 class AbortedTransaction(Struct):
-    """A transaction that was aborted, and the offset with which it began."""
+    """An aborted transaction and its first offset."""
 
     producer_id: Int64
     first_offset: Int64
 
 
 class PartitionData(Struct):
-    """What was read from one partition, and how far it reaches."""
+    """The fetched batches and the offsets of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -114,15 +114,15 @@ class PartitionData(Struct):
     diverging_epoch: EpochEndOffset | None = field(since=12, tag=0, default=None)
     current_leader: LeaderIdAndEpoch | None = field(since=12, tag=1, default=None)
     snapshot_id: SnapshotId | None = field(since=12, tag=2, default=None)
-    #: Ascending by first offset: clients consume it in that order. None with isolation level 0.
+    #: Sorted by first offset, the order in which clients use it. None with isolation level 0.
     aborted_transactions: list[AbortedTransaction] | None
     preferred_read_replica: Int32 = field(since=11, default=-1)
-    #: Whole batches, none of them decoded; the last one may be cut off.
+    #: Encoded batches; the last one may be incomplete.
     records: Records | None
 
 
 class FetchableTopicResponse(Struct):
-    """What was read from one topic."""
+    """The fetched partitions of one topic."""
 
     topic: String = field(until=12, default="", ignorable=True)
     topic_id: Uuid = field(since=13, default=NO_UUID, ignorable=True)
@@ -130,7 +130,7 @@ class FetchableTopicResponse(Struct):
 
 
 class FetchResponse(Response, api_key=1, versions=(4, 18), flexible_since=12):
-    """What was read. Within a session, partitions that have nothing new are left out."""
+    """The fetched data. Within a session, unchanged partitions are omitted."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16 = field(since=7, default=0, ignorable=True)

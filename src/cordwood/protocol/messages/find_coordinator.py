@@ -1,20 +1,20 @@
-"""FindCoordinator: the broker that looks after a group or a transactional id.
+"""FindCoordinator: the coordinator of a group or a transactional id.
 
 Key types: 0 a group, 1 a transactional id, 2 a share partition as group:topicId:partition.
 
-    v0  groups alone; v1 has the type
+    v0  groups only; v1 adds the key type
     v3  flexible
-    v4  many keys at once: `coordinator_keys` and `coordinators` instead of the single fields
-    v5  TRANSACTION_ABORTABLE may be answered
+    v4  several keys: `coordinator_keys` and `coordinators` instead of the single fields
+    v5  TRANSACTION_ABORTABLE may be returned
     v6  share partitions
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class FindCoordinatorRequest(Request, api_key=10, versions=(0, 6), flexible_since=3):
-    """Whose coordinator to find: `key` up to version 3, `coordinator_keys` from 4 on."""
+    """The keys to look up: `key` up to version 3, `coordinator_keys` from 4 on."""
 
     key: String = field(until=3, default="")
     key_type: Int8 = field(since=1, default=0)
@@ -22,7 +22,7 @@ class FindCoordinatorRequest(Request, api_key=10, versions=(0, 6), flexible_sinc
 
 
 class Coordinator(Struct):
-    """The coordinator of one key, or why there is none."""
+    """The coordinator of one key, or the error."""
 
     key: String
     node_id: Int32
@@ -33,7 +33,7 @@ class Coordinator(Struct):
 
 
 class FindCoordinatorResponse(Response, api_key=10, versions=(0, 6), flexible_since=3):
-    """Where it is: the single fields up to version 3, `coordinators` from 4 on."""
+    """The coordinators: the single fields up to version 3, `coordinators` from 4 on."""
 
     throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
     error_code: Int16 = field(until=3, default=0)

@@ -1,14 +1,15 @@
-"""Heartbeat: a member of a classic group lives, and hears whether to join again.
+"""Heartbeat: keeps a member's session in a classic group alive.
 
-REBALANCE_IN_PROGRESS tells it to. Version 3 knows static members, version 4 is flexible.
+REBALANCE_IN_PROGRESS requires the member to rejoin. Version 3 adds static members; version 4 is
+flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class HeartbeatRequest(Request, api_key=12, versions=(0, 4), flexible_since=4):
-    """Who lives."""
+    """The member and its generation."""
 
     group_id: String
     generation_id: Int32
@@ -17,7 +18,7 @@ class HeartbeatRequest(Request, api_key=12, versions=(0, 4), flexible_since=4):
 
 
 class HeartbeatResponse(Response, api_key=12, versions=(0, 4), flexible_since=4):
-    """Whether all is as the member thinks."""
+    """Success, or the error for an outdated member."""
 
     throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
     error_code: Int16

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: single settings, leaving the others as they are.
+"""IncrementalAlterConfigs: changes single settings and keeps the others.
 
 Operations: 0 set, 1 delete (back to the default), 2 append to a list, 3 subtract from it. Version 1
 is flexible.
@@ -6,7 +6,7 @@ is flexible.
 
 from cordwood.protocol.messages.alter_configs import AlterConfigsResourceResponse
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int32, String
+from cordwood.protocol.wire_types import Bool, Int8, Int32, String
 
 
 class AlterableConfig(Struct):
@@ -26,14 +26,14 @@ class AlterConfigsResource(Struct):
 
 
 class IncrementalAlterConfigsRequest(Request, api_key=44, versions=(0, 1), flexible_since=1):
-    """The changes to make; `validate_only` stops short of making them."""
+    """The changes; with `validate_only`, they are only validated."""
 
     resources: list[AlterConfigsResource]
     validate_only: Bool
 
 
 class IncrementalAlterConfigsResponse(Response, api_key=44, versions=(0, 1), flexible_since=1):
-    """How it went, resource by resource."""
+    """Results by resource."""
 
     throttle_time_ms: Int32 = field(default=0)
     responses: list[AlterConfigsResourceResponse]

@@ -1,23 +1,24 @@
-"""What brokers keep in internal topics, and what members of a classic group say to each other.
+"""Records of internal topics, and the consumer protocol of classic groups.
 
-    key    i16 record type | fields           the types are the tables' keys, at the end
-    value  i16 version     | fields           null: the key is gone
+    key    i16 record type | fields           the types are the keys of the tables below
+    value  i16 version     | fields           null is a tombstone
     blob   i16 version     | fields           subscription and assignment of the consumer protocol
 
-A key has no versions of its own: Kafka up to 4.0 took its record type for one. A value's first
-flexible version is meant to be its last: what comes later stands in tagged fields, so that older
-brokers can read it. A blob of a version above ours is read as our newest, and the rest left alone.
+A key has no versions of its own: Kafka up to 4.0 used its record type as its version. The first
+flexible version of a value is meant to be its last one. Later fields are tagged, so that older
+brokers can read the value. A blob of a later version than ours is read as our newest version, and
+its remaining bytes are ignored.
 """
 
 from typing import Final
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Data, Struct, field
-from cordwood.protocol.wire import Bytes, Int8, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Bytes, Int8, Int16, Int32, Int64, String, Uuid
 
 
 class OffsetCommitKey(Data, versions=(0, 0)):
-    """A group's offset in one partition. Early Kafka wrote type 0, later ones type 1."""
+    """Key of a group's offset in one partition. Early Kafka wrote type 0, later versions type 1."""
 
     group: String
     topic: String
@@ -25,25 +26,25 @@ class OffsetCommitKey(Data, versions=(0, 0)):
 
 
 class OffsetCommitValue(Data, versions=(0, 4), flexible_since=4):
-    """How far the group has read. The topic id is zero if the commit came with a name."""
+    """A committed offset. The topic id is zero if the commit named the topic."""
 
     offset: Int64
     leader_epoch: Int32 = field(since=3, default=-1, ignorable=True)
     metadata: String
     commit_timestamp: Int64
-    #: Version 1 alone, for commits that ask for their own retention.
+    #: Only in version 1, for commits with their own retention.
     expire_timestamp: Int64 = field(since=1, until=1, default=-1, ignorable=True)
     topic_id: Uuid = field(since=4, tag=0, default=NO_UUID, ignorable=True)
 
 
 class GroupMetadataKey(Data, versions=(0, 0)):
-    """A classic group."""
+    """Key of a classic group."""
 
     group: String
 
 
 class MemberMetadata(Struct):
-    """A member of it, with both its blobs."""
+    """A member of a classic group, with its subscription and its assignment."""
 
     member_id: String
     group_instance_id: String | None = field(since=3, default=None, ignorable=True)
@@ -56,7 +57,7 @@ class MemberMetadata(Struct):
 
 
 class GroupMetadataValue(Data, versions=(0, 4), flexible_since=4):
-    """A generation of a classic group, as it was when all members had their parts."""
+    """A generation of a classic group, after all members were assigned."""
 
     protocol_type: String
     generation: Int32
@@ -67,34 +68,34 @@ class GroupMetadataValue(Data, versions=(0, 4), flexible_since=4):
 
 
 class ConsumerGroupMetadataKey(Data, versions=(0, 0)):
-    """A KIP-848 group."""
+    """Key of a KIP-848 group."""
 
     group_id: String
 
 
 class ConsumerGroupMetadataValue(Data, versions=(0, 0), flexible_since=0):
-    """Its epoch, which every change of members or subscriptions raises."""
+    """The group epoch, which every change of members or subscriptions increments."""
 
     epoch: Int32
-    #: Of all subscribed topics: another hash is a reason to assign again. Since Kafka 4.1.
+    #: Hash of all subscribed topics; a changed hash triggers a new assignment. Since Kafka 4.1.
     metadata_hash: Int64 = field(tag=0, default=0)
 
 
 class ConsumerGroupPartitionMetadataKey(Data, versions=(0, 0)):
-    """A KIP-848 group. Since Kafka 4.1 these records are only ever deleted."""
+    """Key of a KIP-848 group. Since Kafka 4.1 these records are only deleted."""
 
     group_id: String
 
 
 class PartitionMetadata(Struct):
-    """The racks of one of its partitions."""
+    """The racks of one partition."""
 
     partition: Int32
     racks: list[String]
 
 
 class TopicMetadata(Struct):
-    """One such topic."""
+    """One topic of the assignment."""
 
     topic_id: Uuid
     topic_name: String
@@ -103,34 +104,34 @@ class TopicMetadata(Struct):
 
 
 class ConsumerGroupPartitionMetadataValue(Data, versions=(0, 0), flexible_since=0):
-    """The topics that the group was assigned from."""
+    """The topics that the group's assignment was computed from."""
 
     topics: list[TopicMetadata]
 
 
 class ConsumerGroupMemberMetadataKey(Data, versions=(0, 0)):
-    """A member of a KIP-848 group."""
+    """Key of a KIP-848 group's member."""
 
     group_id: String
     member_id: String
 
 
 class ClassicProtocol(Struct):
-    """A protocol it could follow, and its blob."""
+    """A protocol that the member supports, with its metadata."""
 
     name: String
     metadata: Bytes
 
 
 class ClassicMemberMetadata(Struct):
-    """What a member that speaks the classic protocol said besides."""
+    """Additional fields of a member that uses the classic protocol."""
 
     session_timeout_ms: Int32
     supported_protocols: list[ClassicProtocol]
 
 
 class ConsumerGroupMemberMetadataValue(Data, versions=(0, 0), flexible_since=0):
-    """What the member said of itself."""
+    """The fields that a member sent about itself."""
 
     instance_id: String | None
     rack_id: String | None
@@ -140,25 +141,25 @@ class ConsumerGroupMemberMetadataValue(Data, versions=(0, 0), flexible_since=0):
     subscribed_topic_regex: String | None
     rebalance_timeout_ms: Int32 = field(default=-1)
     server_assignor: String | None
-    #: None for members of the new protocol, which is written; left out it means an empty struct.
+    #: None for members of the new protocol, written as null; an absent tag means an empty struct.
     classic_member_metadata: ClassicMemberMetadata | None = field(tag=0, nullable_since=0)
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Data, versions=(0, 0)):
-    """A KIP-848 group."""
+    """Key of a KIP-848 group."""
 
     group_id: String
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(Data, versions=(0, 0), flexible_since=0):
-    """The group epoch that the target assignment was made for."""
+    """The group epoch of the target assignment."""
 
     assignment_epoch: Int32
     assignment_timestamp: Int64 = field(tag=0, default=0)
 
 
 class ConsumerGroupTargetAssignmentMemberKey(Data, versions=(0, 0)):
-    """A member of a KIP-848 group."""
+    """Key of a KIP-848 group's member."""
 
     group_id: String
     member_id: String
@@ -172,20 +173,20 @@ class TargetPartitions(Struct):
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Data, versions=(0, 0), flexible_since=0):
-    """What the member is to read in the end."""
+    """The member's target assignment."""
 
     topic_partitions: list[TargetPartitions]
 
 
 class ConsumerGroupCurrentMemberAssignmentKey(Data, versions=(0, 0)):
-    """A member of a KIP-848 group."""
+    """Key of a KIP-848 group's member."""
 
     group_id: String
     member_id: String
 
 
 class OwnedPartitions(Struct):
-    """Partitions of one topic, and the member epochs in which they were assigned."""
+    """Partitions of one topic, and the member epochs of their assignment."""
 
     topic_id: Uuid
     partitions: list[Int32]
@@ -193,7 +194,10 @@ class OwnedPartitions(Struct):
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Data, versions=(0, 0), flexible_since=0):
-    """What a member reads now. States: 0 stable, 1 gives back, 2 waits for others, 127 unknown."""
+    """A member's present assignment.
+
+    States: 0 stable, 1 unrevoked partitions, 2 unreleased partitions, 127 unknown.
+    """
 
     member_epoch: Int32
     previous_member_epoch: Int32
@@ -203,14 +207,14 @@ class ConsumerGroupCurrentMemberAssignmentValue(Data, versions=(0, 0), flexible_
 
 
 class ConsumerGroupRegularExpressionKey(Data, versions=(0, 0)):
-    """A regular expression that members of a KIP-848 group subscribe by."""
+    """Key of a regular expression in subscriptions of a KIP-848 group."""
 
     group_id: String
     regular_expression: String
 
 
 class ConsumerGroupRegularExpressionValue(Data, versions=(0, 0), flexible_since=0):
-    """The topics it matched, at which version of the metadata and when."""
+    """The matched topics, with the version of the metadata and the time."""
 
     topics: list[String]
     version: Int64
@@ -218,7 +222,7 @@ class ConsumerGroupRegularExpressionValue(Data, versions=(0, 0), flexible_since=
 
 
 class TransactionLogKey(Data, versions=(0, 0)):
-    """A transactional id."""
+    """Key of a transactional id."""
 
     transactional_id: String
 
@@ -231,7 +235,7 @@ class PartitionsSchema(Struct):
 
 
 class TransactionLogValue(Data, versions=(0, 1), flexible_since=1):
-    """Where its transaction stands, and who may write it."""
+    """The state of a transaction, and its producer."""
 
     producer_id: Int64
     previous_producer_id: Int64 = field(since=1, tag=0, default=-1)
@@ -256,7 +260,7 @@ class TopicPartition(Struct):
 
 
 class ConsumerProtocolSubscription(Data, versions=(0, 3)):
-    """What a member subscribes to, and what it had so far."""
+    """A member's subscribed topics, and its owned partitions."""
 
     topics: list[String]
     user_data: Bytes | None = field(default=None)
@@ -266,14 +270,14 @@ class ConsumerProtocolSubscription(Data, versions=(0, 3)):
 
 
 class ConsumerProtocolAssignment(Data, versions=(0, 3)):
-    """What a member is to read."""
+    """A member's assignment."""
 
     assigned_partitions: list[TopicPartition]
     user_data: Bytes | None = field(default=None)
 
 
-#: Records of __consumer_offsets, by the type in front of the key. Those of share and streams groups
-#: are not among them.
+#: Records of `__consumer_offsets` by the record type before the key, without those of share and
+#: streams groups.
 GROUP_RECORDS: Final[dict[int, tuple[type[Data], type[Data]]]] = {
     0: (OffsetCommitKey, OffsetCommitValue),
     1: (OffsetCommitKey, OffsetCommitValue),
@@ -287,7 +291,7 @@ GROUP_RECORDS: Final[dict[int, tuple[type[Data], type[Data]]]] = {
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }
 
-#: Records of __transaction_state likewise.
+#: Records of `__transaction_state` by record type.
 TRANSACTION_RECORDS: Final[dict[int, tuple[type[Data], type[Data]]]] = {
     0: (TransactionLogKey, TransactionLogValue),
 }

@@ -1,32 +1,34 @@
-"""JoinGroup: into the next generation of a classic group; answered when all members have joined.
+"""JoinGroup: joins the next generation of a classic group; the response waits for all members.
 
-v1  the time a rebalance may take apart from the time a member may be silent
-v4  MEMBER_ID_REQUIRED answers an empty member id, and the member joins again with the id it
-    got; below 4 clients loop on that error for ever
-v5  static members
-v6  flexible
-v7  the protocol type in answers, and a protocol name that may be null
-v8  why a member joins, for the log
-v9  a leader may be told to leave the assignment as it is
+Changes by version:
+
+    v1  the rebalance timeout, apart from the session timeout
+    v4  MEMBER_ID_REQUIRED for an empty member id: the member rejoins with the returned id; below
+        v4, clients retry forever on that error
+    v5  static members
+    v6  flexible
+    v7  the protocol type in responses, and a nullable protocol name
+    v8  the reason of the join, for the log
+    v9  the response can require the leader to keep the assignment
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Bytes, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Bytes, Int16, Int32, String
 
 
 class JoinGroupRequestProtocol(Struct):
-    """A protocol and what the member says in it; for consumers a `ConsumerProtocolSubscription`."""
+    """A protocol and the member's metadata; for consumers a `ConsumerProtocolSubscription`."""
 
     name: String
     metadata: Bytes
 
 
 class JoinGroupRequest(Request, api_key=11, versions=(0, 9), flexible_since=6):
-    """Who joins, and which protocols it could follow, the preferred first."""
+    """The member and its supported protocols, in order of preference."""
 
     group_id: String
     session_timeout_ms: Int32
-    #: -1, as of version 0: the session timeout counts.
+    #: -1, the default in version 0: the session timeout is used.
     rebalance_timeout_ms: Int32 = field(since=1, default=-1, ignorable=True)
     member_id: String
     group_instance_id: String | None = field(since=5, default=None)
@@ -36,7 +38,7 @@ class JoinGroupRequest(Request, api_key=11, versions=(0, 9), flexible_since=6):
 
 
 class JoinGroupResponseMember(Struct):
-    """A member, and what it says in the protocol that was chosen."""
+    """A member and its metadata for the selected protocol."""
 
     member_id: String
     group_instance_id: String | None = field(since=5, default=None, ignorable=True)
@@ -44,7 +46,7 @@ class JoinGroupResponseMember(Struct):
 
 
 class JoinGroupResponse(Response, api_key=11, versions=(0, 9), flexible_since=6):
-    """The generation; the leader gets all members' words as well."""
+    """The generation; the leader also receives the metadata of all members."""
 
     throttle_time_ms: Int32 = field(since=2, default=0, ignorable=True)
     error_code: Int16
@@ -54,5 +56,5 @@ class JoinGroupResponse(Response, api_key=11, versions=(0, 9), flexible_since=6)
     leader: String
     skip_assignment: Bool = field(since=9, default=False)
     member_id: String
-    #: Empty for everybody but the leader.
+    #: Empty except for the leader.
     members: list[JoinGroupResponseMember]

@@ -1,32 +1,32 @@
-"""LeaderAndIsr: the controller makes brokers leaders and followers.
+"""LeaderAndIsr: the controller's assignment of leaders and followers to a broker.
 
-Between brokers; Kafka 3.9's is the last.
+Between brokers; the last versions are Kafka 3.9's.
 
     v1  whether a replica is new, so that its log may be created
-    v2  the broker's epoch fences requests to its former life; partitions by topic
+    v2  the broker's epoch fences requests to an earlier incarnation; partitions by topic
     v3  reassignments
     v4  flexible
-    v5  topic ids; whether these are all partitions (2) or some (1)
-    v6  whether a leader was elected uncleanly and has yet to recover
+    v5  topic ids; whether the request lists all partitions (2) or some (1)
+    v6  whether a leader was elected uncleanly and still has to recover
     v7  KRaft controllers, during their migration
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, Int64, String, Uuid
 
 
 class LeaderAndIsrPartitionState(Struct):
-    """Who leads, who has and who keeps up with one partition."""
+    """The leader, the replicas and the in-sync replicas of one partition."""
 
     topic_name: String = field(until=1, default="", ignorable=True)
     partition_index: Int32
     controller_epoch: Int32
-    #: -1 for none, -2 while the topic is being deleted.
+    #: -1 without a leader, -2 while the topic is being deleted.
     leader: Int32
     leader_epoch: Int32
     isr: list[Int32]
-    #: The version of the partition's state in ZooKeeper.
+    #: Version of the partition's state in ZooKeeper.
     partition_epoch: Int32
     replicas: list[Int32]
     adding_replicas: list[Int32] = field(since=3, default=[], ignorable=True)
@@ -44,7 +44,7 @@ class LeaderAndIsrTopicState(Struct):
 
 
 class LeaderAndIsrLiveLeader(Struct):
-    """Where a leader that is named here is reached."""
+    """The address of a leader in the request."""
 
     broker_id: Int32
     host_name: String
@@ -52,7 +52,7 @@ class LeaderAndIsrLiveLeader(Struct):
 
 
 class LeaderAndIsrRequest(Request, api_key=4, versions=(0, 7), flexible_since=4):
-    """What to lead or follow: `ungrouped_partition_states` up to version 1, then `topic_states`."""
+    """The states: `ungrouped_partition_states` up to version 1, later `topic_states`."""
 
     controller_id: Int32
     is_kraft_controller: Bool = field(since=7, default=False, name="isKRaftController")
@@ -65,7 +65,7 @@ class LeaderAndIsrRequest(Request, api_key=4, versions=(0, 7), flexible_since=4)
 
 
 class LeaderAndIsrPartitionError(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     topic_name: String = field(until=4, default="", ignorable=True)
     partition_index: Int32
@@ -73,14 +73,14 @@ class LeaderAndIsrPartitionError(Struct):
 
 
 class LeaderAndIsrTopicError(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic_id: Uuid
     partition_errors: list[LeaderAndIsrPartitionError]
 
 
 class LeaderAndIsrResponse(Response, api_key=4, versions=(0, 7), flexible_since=4):
-    """How it went: `partition_errors` up to version 4, then `topics`."""
+    """Results: `partition_errors` up to version 4, later `topics`."""
 
     error_code: Int16
     partition_errors: list[LeaderAndIsrPartitionError] = field(until=4, default=[])

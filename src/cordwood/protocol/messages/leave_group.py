@@ -1,16 +1,18 @@
-"""LeaveGroup: out of a classic group, without waiting for the session to end.
+"""LeaveGroup: leaves a classic group before the session timeout.
 
-v3  many members at once, static ones by their instance id: `members` instead of `member_id`
-v4  flexible
-v5  why they leave, for the log
+Changes by version:
+
+    v3  several members, static ones by their instance id: `members` instead of `member_id`
+    v4  flexible
+    v5  the reasons, for the log
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class MemberIdentity(Struct):
-    """A member; a static one may come with an empty member id."""
+    """A member; a static one may have an empty member id."""
 
     member_id: String
     group_instance_id: String | None = field(default=None)
@@ -18,7 +20,7 @@ class MemberIdentity(Struct):
 
 
 class LeaveGroupRequest(Request, api_key=13, versions=(0, 5), flexible_since=4):
-    """Who leaves."""
+    """The members that leave."""
 
     group_id: String
     member_id: String = field(until=2, default="")
@@ -26,7 +28,7 @@ class LeaveGroupRequest(Request, api_key=13, versions=(0, 5), flexible_since=4):
 
 
 class MemberResponse(Struct):
-    """What became of one member."""
+    """Result of one member."""
 
     member_id: String
     group_instance_id: String | None
@@ -34,7 +36,7 @@ class MemberResponse(Struct):
 
 
 class LeaveGroupResponse(Response, api_key=13, versions=(0, 5), flexible_since=4):
-    """How it went; from version 3 on member by member."""
+    """The result; from version 3 on also by member."""
 
     throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
     error_code: Int16

@@ -1,10 +1,11 @@
-"""ListConfigResources: the names of what has settings.
+"""ListConfigResources: the names of configuration resources.
 
-Version 0 lists client metrics alone; from version 1 on types are asked for, and none means all.
+Version 0 lists client metrics only. From version 1 on the request selects types; an empty list
+selects all.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, String
 
 
 class ListConfigResourcesRequest(Request, api_key=74, versions=(0, 1), flexible_since=0):
@@ -14,7 +15,7 @@ class ListConfigResourcesRequest(Request, api_key=74, versions=(0, 1), flexible_
 
 
 class ConfigResource(Struct):
-    """A resource; 16 is the type of client metrics."""
+    """A resource; type 16 is client metrics."""
 
     resource_name: String
     resource_type: Int8 = field(since=1, default=16, ignorable=True)

@@ -1,24 +1,24 @@
-"""ListOffsets: the offset that belongs to a time, or to one of the places that have a name.
+"""ListOffsets: the offset for a timestamp, or for a special value.
 
-Places are asked for as negative timestamps:
+Special values are negative timestamps:
 
-    -1  the end: the high watermark, or the last stable offset under read_committed
-    -2  the log start offset
-    -3  the record with the largest timestamp                          from v7 on
-    -4  the earliest offset on the broker's own disk                   from v8 on
-    -5  the last offset that has been moved to tiered storage          from v9 on
-    -6  the earliest offset that has not been moved there yet          from v11 on
+    -1  latest: the high watermark, or the last stable offset under read_committed
+    -2  earliest: the log start offset
+    -3  the record with the largest timestamp                            from v7 on
+    -4  the earliest offset on the broker's own disk                     from v8 on
+    -5  the last offset in tiered storage                                from v9 on
+    -6  the earliest offset that is not in tiered storage yet            from v11 on
 
-A time later than every record's answers offset -1 and timestamp -1 together. Isolation came with
-v2, leader epochs with v4, flexible versions with v6, a time limit for remote look-ups with v10.
+A timestamp after that of every record gives offset -1 and timestamp -1. Version 2 added isolation
+levels, version 4 leader epochs, and version 10 a timeout for remote lookups. Version 6 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int8, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int8, Int16, Int32, Int64, String
 
 
 class ListOffsetsPartition(Struct):
-    """The look-up in one partition."""
+    """The lookup in one partition."""
 
     partition_index: Int32
     current_leader_epoch: Int32 = field(since=4, default=-1, ignorable=True)
@@ -26,16 +26,16 @@ class ListOffsetsPartition(Struct):
 
 
 class ListOffsetsTopic(Struct):
-    """Look-ups in one topic."""
+    """Lookups in one topic."""
 
     name: String
     partitions: list[ListOffsetsPartition]
 
 
 class ListOffsetsRequest(Request, api_key=2, versions=(1, 11), flexible_since=6):
-    """Times and places to look up."""
+    """Timestamps and special values to look up."""
 
-    #: -1 for consumers, -2 for tools that may look past the high watermark.
+    #: -1 for consumers, -2 for tools that may read past the high watermark.
     replica_id: Int32
     isolation_level: Int8 = field(since=2, default=0)
     topics: list[ListOffsetsTopic]
@@ -43,7 +43,7 @@ class ListOffsetsRequest(Request, api_key=2, versions=(1, 11), flexible_since=6)
 
 
 class ListOffsetsPartitionResponse(Struct):
-    """What was found in one partition; -1 twice where there is nothing so late."""
+    """The offset in one partition; -1 twice if every record is older."""
 
     partition_index: Int32
     error_code: Int16
@@ -53,14 +53,14 @@ class ListOffsetsPartitionResponse(Struct):
 
 
 class ListOffsetsTopicResponse(Struct):
-    """What was found in one topic."""
+    """The offsets in one topic."""
 
     name: String
     partitions: list[ListOffsetsPartitionResponse]
 
 
 class ListOffsetsResponse(Response, api_key=2, versions=(1, 11), flexible_since=6):
-    """The offsets that were found."""
+    """The offsets by partition."""
 
     throttle_time_ms: Int32 = field(since=2, default=0, ignorable=True)
     topics: list[ListOffsetsTopicResponse]

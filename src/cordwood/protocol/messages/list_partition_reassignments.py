@@ -1,7 +1,7 @@
-"""ListPartitionReassignments: the moves that are under way."""
+"""ListPartitionReassignments: the partition moves in progress."""
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class ListPartitionReassignmentsTopics(Struct):
@@ -12,14 +12,14 @@ class ListPartitionReassignmentsTopics(Struct):
 
 
 class ListPartitionReassignmentsRequest(Request, api_key=46, versions=(0, 0), flexible_since=0):
-    """The partitions to tell of; None for all."""
+    """The partitions to describe; None for all."""
 
     timeout_ms: Int32 = field(default=60000)
     topics: list[ListPartitionReassignmentsTopics] | None = field(default=None)
 
 
 class OngoingPartitionReassignment(Struct):
-    """A move: the replicas there are now, and which of them come and go."""
+    """A move: the present replicas, and those that are added and removed."""
 
     partition_index: Int32
     replicas: list[Int32]
@@ -35,7 +35,7 @@ class OngoingTopicReassignment(Struct):
 
 
 class ListPartitionReassignmentsResponse(Response, api_key=46, versions=(0, 0), flexible_since=0):
-    """Those of them that are being moved."""
+    """The moves among the requested partitions."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,25 +1,25 @@
 """ListTransactions: the transactions that this broker coordinates.
 
-An empty filter lets everything through. Version 1 can ask for those that have been open for long,
-version 2 for ids that match a regular expression.
+An empty filter matches every transaction. Version 1 adds a filter for the duration, version 2 one
+for ids by a regular expression.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class ListTransactionsRequest(Request, api_key=66, versions=(0, 2), flexible_since=0):
-    """What to list."""
+    """The filters."""
 
     state_filters: list[String]
     producer_id_filters: list[Int64]
-    #: Milliseconds that a transaction has been open at least; -1 for any.
+    #: Minimum duration of a transaction in milliseconds; -1 for any.
     duration_filter: Int64 = field(since=1, default=-1)
     transactional_id_pattern: String | None = field(since=2, default=None)
 
 
 class TransactionState(Struct):
-    """A transactional id and where it stands."""
+    """A transactional id and its state."""
 
     transactional_id: String
     producer_id: Int64
@@ -27,7 +27,7 @@ class TransactionState(Struct):
 
 
 class ListTransactionsResponse(Response, api_key=66, versions=(0, 2), flexible_since=0):
-    """The transactions that passed the filters, and the states that no transaction can have."""
+    """The transactions that match the filters, and the unknown states in the state filter."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

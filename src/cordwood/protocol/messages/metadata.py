@@ -1,22 +1,23 @@
-"""Metadata: the brokers, and of each topic its partitions, their leaders and replicas.
+"""Metadata: brokers, topics, partitions, leaders and replicas.
 
-Version 0 asks for all topics with an empty list; from 1 on null means all and empty means none.
+Version 0 requests all topics with an empty list. From version 1 on null means all topics, and empty
+means none.
 
     v1   racks, the controller, internal topics
-    v2   the cluster's id
-    v4   a client may forbid that asking creates a topic
-    v5   replicas that are offline
+    v2   the cluster id
+    v4   a client may disable topic auto-creation
+    v5   offline replicas
     v7   leader epochs
-    v8   what the asking user may do, if it wants to know
+    v8   authorized operations, on request
     v9   flexible
-    v10  topic ids in answers; v11 leaves the cluster's operations to DescribeCluster
-    v12  topics may be asked for by id
+    v10  topic ids in responses; v11 moves the cluster's operations to DescribeCluster
+    v12  topics may be requested by id
     v13  an error of the whole request
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int16, Int32, String, Uuid
 
 
 class MetadataRequestTopic(Struct):
@@ -27,7 +28,7 @@ class MetadataRequestTopic(Struct):
 
 
 class MetadataRequest(Request, api_key=3, versions=(0, 13), flexible_since=9):
-    """The topics to tell of."""
+    """The topics to describe."""
 
     topics: list[MetadataRequestTopic] | None = field(nullable_since=1)
     allow_auto_topic_creation: Bool = field(since=4, default=True)
@@ -36,7 +37,7 @@ class MetadataRequest(Request, api_key=3, versions=(0, 13), flexible_since=9):
 
 
 class MetadataResponseBroker(Struct):
-    """A broker, reached through the listener that was asked."""
+    """A broker's address on the listener of the request."""
 
     node_id: Int32
     host: String
@@ -45,11 +46,11 @@ class MetadataResponseBroker(Struct):
 
 
 class MetadataResponsePartition(Struct):
-    """Who leads a partition, who has it, and who of them keeps up."""
+    """The leader, the replicas and the in-sync replicas of a partition."""
 
     error_code: Int16
     partition_index: Int32
-    #: -1 while there is none, and then the error says so.
+    #: -1 without a leader; the error code is then set.
     leader_id: Int32
     leader_epoch: Int32 = field(since=7, default=-1, ignorable=True)
     replica_nodes: list[Int32]
@@ -58,19 +59,19 @@ class MetadataResponsePartition(Struct):
 
 
 class MetadataResponseTopic(Struct):
-    """A topic, or why it cannot be told of."""
+    """A topic, or the error."""
 
     error_code: Int16
     name: String | None = field(nullable_since=12)
     topic_id: Uuid = field(since=10, default=NO_UUID, ignorable=True)
     is_internal: Bool = field(since=1, default=False, ignorable=True)
     partitions: list[MetadataResponsePartition]
-    #: A bit an operation; the smallest number where nobody asked.
+    #: One bit per operation; INT32_MIN if the request did not ask for it.
     topic_authorized_operations: Int32 = field(since=8, default=-0x80000000)
 
 
 class MetadataResponse(Response, api_key=3, versions=(0, 13), flexible_since=9):
-    """The cluster as this broker knows it."""
+    """The cluster in this broker's metadata."""
 
     throttle_time_ms: Int32 = field(since=3, default=0, ignorable=True)
     brokers: list[MetadataResponseBroker]

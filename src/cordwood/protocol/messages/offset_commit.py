@@ -1,22 +1,24 @@
-"""OffsetCommit: how far a group has read, partition by partition.
+"""OffsetCommit: commits a group's offsets.
 
-    v5   retention is the broker's matter alone; versions 2 to 4 could ask for their own
-    v6   the leader epoch of the last record that was read
+Changes by version:
+
+    v5   only the broker sets the retention of offsets; versions 2 to 4 could request their own
+    v6   the leader epoch of the last consumed record
     v7   static members
     v8   flexible
     v9   members of KIP-848 groups, with STALE_MEMBER_EPOCH; GROUP_ID_NOT_FOUND for both kinds
-    v10  topics by id alone; a stale id is UNKNOWN_TOPIC_ID
+    v10  topics by id only; an outdated id gives UNKNOWN_TOPIC_ID
 
-A commit without a member (generation -1, empty member id) is taken while the group has no members.
+A commit without a member (generation -1, empty member id) is accepted while the group is empty.
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String, Uuid
 
 
 class OffsetCommitRequestPartition(Struct):
-    """The offset to read next in one partition, and a note with it."""
+    """The next offset to consume in one partition, with metadata."""
 
     partition_index: Int32
     committed_offset: Int64
@@ -33,10 +35,10 @@ class OffsetCommitRequestTopic(Struct):
 
 
 class OffsetCommitRequest(Request, api_key=8, versions=(2, 10), flexible_since=8):
-    """Who commits, and what."""
+    """The member and its offsets."""
 
     group_id: String
-    #: A generation of a classic group, an epoch of a KIP-848 group.
+    #: Generation of a classic group, or member epoch of a KIP-848 group.
     generation_id_or_member_epoch: Int32 = field(default=-1)
     member_id: String
     group_instance_id: String | None = field(since=7, default=None)
@@ -45,14 +47,14 @@ class OffsetCommitRequest(Request, api_key=8, versions=(2, 10), flexible_since=8
 
 
 class OffsetCommitResponsePartition(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
 
 
 class OffsetCommitResponseTopic(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String = field(until=9, default="", ignorable=True)
     topic_id: Uuid = field(since=10, default=NO_UUID, ignorable=True)
@@ -60,7 +62,7 @@ class OffsetCommitResponseTopic(Struct):
 
 
 class OffsetCommitResponse(Response, api_key=8, versions=(2, 10), flexible_since=8):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     throttle_time_ms: Int32 = field(since=3, default=0, ignorable=True)
     topics: list[OffsetCommitResponseTopic]

@@ -1,10 +1,10 @@
-"""OffsetDelete: single offsets of a group, gone.
+"""OffsetDelete: deletes a group's offsets in some partitions.
 
-A topic that a member still subscribes to is GROUP_SUBSCRIBED_TO_TOPIC. Never became flexible.
+A topic with a subscribed member gives GROUP_SUBSCRIBED_TO_TOPIC. No version is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class OffsetDeleteRequestPartition(Struct):
@@ -28,21 +28,21 @@ class OffsetDeleteRequest(Request, api_key=47, versions=(0, 0)):
 
 
 class OffsetDeleteResponsePartition(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
 
 
 class OffsetDeleteResponseTopic(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     partitions: list[OffsetDeleteResponsePartition]
 
 
 class OffsetDeleteResponse(Response, api_key=47, versions=(0, 0)):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     error_code: Int16
     throttle_time_ms: Int32 = field(default=0)

@@ -1,19 +1,21 @@
-"""OffsetFetch: how far a group has read.
+"""OffsetFetch: the committed offsets of groups.
 
-    v2   null asks for every topic; an error of the whole request
+Changes by version:
+
+    v2   null requests every topic; an error of the whole request
     v5   leader epochs
     v6   flexible
-    v7   offsets under an open transaction may be refused with UNSTABLE_OFFSET_COMMIT
-    v8   many groups at once, each with its own error: `groups` instead of the single fields
-    v9   members of KIP-848 groups show who they are
-    v10  topics by id alone; a stale id is UNKNOWN_TOPIC_ID
+    v7   offsets of an open transaction may give UNSTABLE_OFFSET_COMMIT
+    v8   several groups, each with its own error: `groups` instead of the single fields
+    v9   member id and epoch of KIP-848 groups
+    v10  topics by id only; an outdated id gives UNKNOWN_TOPIC_ID
 
-A partition without a commit answers offset -1 and no error.
+A partition without a commit gives offset -1 and no error.
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String, Uuid
 
 
 class OffsetFetchRequestTopic(Struct):
@@ -25,7 +27,7 @@ class OffsetFetchRequestTopic(Struct):
 
 
 class OffsetFetchRequestGroup(Struct):
-    """The offsets wanted of one group, from version 8 on."""
+    """The requested offsets of one group, from version 8 on."""
 
     group_id: String
     member_id: String | None = field(since=9, default=None, ignorable=True)
@@ -34,7 +36,7 @@ class OffsetFetchRequestGroup(Struct):
 
 
 class OffsetFetchRequest(Request, api_key=9, versions=(1, 10), flexible_since=6):
-    """Which offsets of which groups: `group_id` and `topics` up to version 7, then `groups`."""
+    """The requested offsets: `group_id` and `topics` up to version 7, later `groups`."""
 
     group_id: String = field(until=7, default="")
     topics: list[OffsetFetchRequestTopic] | None = field(until=7, nullable_since=2, default=[])
@@ -69,7 +71,7 @@ class OffsetFetchResponseGroup(Struct):
 
 
 class OffsetFetchResponse(Response, api_key=9, versions=(1, 10), flexible_since=6):
-    """The offsets: `topics` up to version 7, then `groups`."""
+    """The offsets: `topics` up to version 7, later `groups`."""
 
     throttle_time_ms: Int32 = field(since=3, default=0, ignorable=True)
     topics: list[OffsetFetchResponseTopic] = field(until=7, default=[])

@@ -1,25 +1,24 @@
-"""OffsetForLeaderEpoch: where an epoch of a leader ended; so a reader learns where its log is no
-longer the leader's.
+"""OffsetForLeaderEpoch: the end offset of a leader epoch, to detect diverging logs.
 
-Answered is the largest epoch that is not above the asked one, with the offset behind its last
-record; -1 for both if there is none. Version 3 added who asks, version 4 is flexible.
+The response contains the largest epoch that is not above the requested one, and its end offset.
+Both are -1 if there is none. Version 3 added the replica id; version 4 is flexible.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class OffsetForLeaderPartition(Struct):
-    """The look-up in one partition."""
+    """The lookup in one partition."""
 
     partition: Int32
-    #: The epoch that the asker believes in; -1 asks whoever leads.
+    #: The leader epoch in the sender's metadata; -1 disables the check.
     current_leader_epoch: Int32 = field(default=-1)
     leader_epoch: Int32
 
 
 class OffsetForLeaderTopic(Struct):
-    """Look-ups in one topic."""
+    """Lookups in one topic."""
 
     topic: String
     partitions: list[OffsetForLeaderPartition]
@@ -34,7 +33,7 @@ class OffsetForLeaderEpochRequest(Request, api_key=23, versions=(2, 4), flexible
 
 
 class EpochEndOffset(Struct):
-    """What was found in one partition."""
+    """The epoch and its end offset in one partition."""
 
     error_code: Int16
     partition: Int32
@@ -43,14 +42,14 @@ class EpochEndOffset(Struct):
 
 
 class OffsetForLeaderTopicResult(Struct):
-    """What was found in one topic."""
+    """The end offsets in one topic."""
 
     topic: String
     partitions: list[EpochEndOffset]
 
 
 class OffsetForLeaderEpochResponse(Response, api_key=23, versions=(2, 4), flexible_since=4):
-    """Where the epochs ended."""
+    """The end offsets by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     topics: list[OffsetForLeaderTopicResult]

@@ -1,21 +1,21 @@
-"""SaslHandshake: the mechanism to authenticate with.
+"""SaslHandshake: selects the SASL mechanism.
 
-After version 1 the tokens travel in SaslAuthenticate; after version 0 they would follow raw, each
-behind its length.
+After version 1 the tokens are sent in SaslAuthenticate. After version 0 they would follow without
+any API, each with a length prefix.
 """
 
 from cordwood.protocol.schema import Request, Response
-from cordwood.protocol.wire import Int16, String
+from cordwood.protocol.wire_types import Int16, String
 
 
 class SaslHandshakeRequest(Request, api_key=17, versions=(0, 1)):
-    """The mechanism that the client chose."""
+    """The client's mechanism."""
 
     mechanism: String
 
 
 class SaslHandshakeResponse(Response, api_key=17, versions=(0, 1)):
-    """The mechanisms that the broker has."""
+    """The broker's enabled mechanisms."""
 
     error_code: Int16
     mechanisms: list[String]

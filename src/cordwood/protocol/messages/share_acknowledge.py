@@ -1,16 +1,16 @@
-"""ShareAcknowledge: what became of records that a member of a share group had acquired.
+"""ShareAcknowledge: acknowledges records that a share group's member had acquired.
 
-Kinds: 0 gap (there was no record), 1 accept, 2 release for another try, 3 reject, and from version
-2 on 4 renew, which keeps a record for longer.
+Types: 0 gap (no record), 1 accept, 2 release for redelivery, 3 reject, and from version 2 on 4
+renew, which extends the acquisition.
 """
 
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, Int64, String, Uuid
 
 
 class AcknowledgementBatch(Struct):
-    """What became of a range of offsets: one kind for all of them, or one an offset."""
+    """Acknowledgement of an offset range: one type for all offsets, or one per offset."""
 
     first_offset: Int64
     last_offset: Int64
@@ -32,7 +32,7 @@ class AcknowledgeTopic(Struct):
 
 
 class ShareAcknowledgeRequest(Request, api_key=79, versions=(1, 2), flexible_since=0):
-    """Acknowledgements within a share session; its epoch -1 closes it."""
+    """Acknowledgements within a share session; epoch -1 closes it."""
 
     group_id: String | None = field(default=None)
     member_id: String | None
@@ -42,7 +42,7 @@ class ShareAcknowledgeRequest(Request, api_key=79, versions=(1, 2), flexible_sin
 
 
 class PartitionData(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -51,14 +51,14 @@ class PartitionData(Struct):
 
 
 class ShareAcknowledgeTopicResponse(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     topic_id: Uuid
     partitions: list[PartitionData]
 
 
 class ShareAcknowledgeResponse(Response, api_key=79, versions=(1, 2), flexible_since=0):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

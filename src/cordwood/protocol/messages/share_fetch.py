@@ -1,18 +1,18 @@
-"""ShareFetch: records for a member of a share group, locked for it, and acknowledgements with it.
+"""ShareFetch: acquires records for a share group's member, and acknowledges earlier ones.
 
-Records are acquired for a time and come again unless they are acknowledged; in the same ways as by
-ShareAcknowledge. Version 2 can ask for exactly so many records (acquire mode 1) rather than whole
-batches (0), and can renew.
+Acquired records are locked for a time and redelivered unless they are acknowledged, with the types
+of ShareAcknowledge. Version 2 can limit the number of records exactly (acquire mode 1) instead of
+whole batches (0), and can renew acquisitions.
 """
 
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from cordwood.protocol.messages.share_acknowledge import AcknowledgementBatch
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, Int64, Records, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, Int64, Records, String, Uuid
 
 
 class FetchPartition(Struct):
-    """One partition to read, and acknowledgements for it."""
+    """One partition to fetch, and acknowledgements for it."""
 
     partition_index: Int32
     acknowledgement_batches: list[AcknowledgementBatch]
@@ -26,14 +26,14 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """Partitions that leave the session."""
+    """Partitions to remove from the session."""
 
     topic_id: Uuid
     partitions: list[Int32]
 
 
 class ShareFetchRequest(Request, api_key=78, versions=(1, 2), flexible_since=0):
-    """What to read within a share session; epoch 0 opens it, -1 closes it."""
+    """The partitions to fetch within a share session; epoch 0 opens it, -1 closes it."""
 
     group_id: String | None = field(default=None)
     member_id: String | None
@@ -50,7 +50,7 @@ class ShareFetchRequest(Request, api_key=78, versions=(1, 2), flexible_since=0):
 
 
 class AcquiredRecords(Struct):
-    """Offsets that are the member's for now, and how often they have been delivered."""
+    """Offsets that the member has acquired, and their delivery count."""
 
     first_offset: Int64
     last_offset: Int64
@@ -58,7 +58,7 @@ class AcquiredRecords(Struct):
 
 
 class PartitionData(Struct):
-    """What was read from one partition, and how its acknowledgements went."""
+    """The fetched records of one partition, and the result of its acknowledgements."""
 
     partition_index: Int32
     error_code: Int16
@@ -71,14 +71,14 @@ class PartitionData(Struct):
 
 
 class ShareFetchableTopicResponse(Struct):
-    """What was read from one topic."""
+    """The fetched partitions of one topic."""
 
     topic_id: Uuid
     partitions: list[PartitionData]
 
 
 class ShareFetchResponse(Response, api_key=78, versions=(1, 2), flexible_since=0):
-    """What was read and acquired."""
+    """The fetched and acquired records."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

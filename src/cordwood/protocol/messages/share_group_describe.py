@@ -1,15 +1,15 @@
 """ShareGroupDescribe: state and members of share groups.
 
-A group of another kind is GROUP_ID_NOT_FOUND.
+A group of another type gives GROUP_ID_NOT_FOUND.
 """
 
 from cordwood.protocol.messages.consumer_group_describe import Assignment
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, String
 
 
 class ShareGroupDescribeRequest(Request, api_key=77, versions=(1, 1), flexible_since=0):
-    """The groups to tell of."""
+    """The groups to describe."""
 
     group_ids: list[String]
     include_authorized_operations: Bool
@@ -42,7 +42,7 @@ class DescribedGroup(Struct):
 
 
 class ShareGroupDescribeResponse(Response, api_key=77, versions=(1, 1), flexible_since=0):
-    """The groups, in the order of the request."""
+    """Descriptions of the groups, in request order."""
 
     throttle_time_ms: Int32 = field(default=0)
     groups: list[DescribedGroup]

@@ -1,12 +1,12 @@
-"""ShareGroupHeartbeat: everything a member of a share group says to its coordinator, and hears.
+"""ShareGroupHeartbeat: the membership request of a share group's members.
 
-Null stands for "as before". Members make their own ids. The interval in the answer is obeyed to the
-letter, so it must not be 0. Version 0 was a preview that no client speaks any more.
+Null means "unchanged". Members generate their own ids. Clients apply the interval in the response
+exactly, so it must not be 0. Version 0 was a preview that no present client uses.
 """
 
 from cordwood.protocol.messages.consumer_group_heartbeat import Assignment
 from cordwood.protocol.schema import Request, Response, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class ShareGroupHeartbeatRequest(Request, api_key=76, versions=(1, 1), flexible_since=0):
@@ -20,7 +20,7 @@ class ShareGroupHeartbeatRequest(Request, api_key=76, versions=(1, 1), flexible_
 
 
 class ShareGroupHeartbeatResponse(Response, api_key=76, versions=(1, 1), flexible_since=0):
-    """The coordinator's view of the member."""
+    """The coordinator's state of the member."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,15 +1,15 @@
-"""StopReplica: the controller has a broker drop replicas, and delete them if it says so.
+"""StopReplica: the controller's request to a broker to stop replicas, and to delete them if set.
 
-Between brokers; Kafka 3.9's is the last.
+Between brokers; the last versions are Kafka 3.9's.
 
-    v1  the broker's epoch fences requests to its former life; partitions by topic
+    v1  the broker's epoch fences requests to an earlier incarnation; partitions by topic
     v2  flexible
-    v3  leader epochs, and deletion partition by partition; a stale one is FENCED_LEADER_EPOCH
+    v3  leader epochs, and deletion by partition; an outdated epoch gives FENCED_LEADER_EPOCH
     v4  KRaft controllers, during their migration
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int16, Int32, Int64, String
 
 
 class StopReplicaPartitionV0(Struct):
@@ -30,7 +30,7 @@ class StopReplicaPartitionState(Struct):
     """One partition, from version 3 on."""
 
     partition_index: Int32
-    #: -1 for no check, -2 when the topic is being deleted.
+    #: -1: no check; -2: the topic is being deleted.
     leader_epoch: Int32 = field(default=-1)
     delete_partition: Bool
 
@@ -43,7 +43,7 @@ class StopReplicaTopicState(Struct):
 
 
 class StopReplicaRequest(Request, api_key=5, versions=(0, 4), flexible_since=2):
-    """What to stop: `ungrouped_partitions` in version 0, `topics` up to 2, then `topic_states`."""
+    """The replicas: `ungrouped_partitions` in version 0, `topics` up to 2, later `topic_states`."""
 
     controller_id: Int32
     is_kraft_controller: Bool = field(since=4, default=False, name="isKRaftController")
@@ -56,7 +56,7 @@ class StopReplicaRequest(Request, api_key=5, versions=(0, 4), flexible_since=2):
 
 
 class StopReplicaPartitionError(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     topic_name: String
     partition_index: Int32
@@ -64,7 +64,7 @@ class StopReplicaPartitionError(Struct):
 
 
 class StopReplicaResponse(Response, api_key=5, versions=(0, 4), flexible_since=2):
-    """How it went."""
+    """Results by partition."""
 
     error_code: Int16
     partition_errors: list[StopReplicaPartitionError]

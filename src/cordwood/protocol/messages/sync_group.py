@@ -1,22 +1,22 @@
-"""SyncGroup: the leader hands in what everybody is to do, and each member gets its own part.
+"""SyncGroup: the leader sends all assignments, and each member receives its own.
 
-Version 3 knows static members, version 4 is flexible, version 5 says protocol type and name again
-so that a mismatch is seen.
+Version 3 adds static members. Version 4 is flexible. Version 5 repeats protocol type and name, to
+detect a mismatch.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bytes, Int16, Int32, String
+from cordwood.protocol.wire_types import Bytes, Int16, Int32, String
 
 
 class SyncGroupRequestAssignment(Struct):
-    """One member's part; for consumers a `ConsumerProtocolAssignment`."""
+    """One member's assignment; for consumers a `ConsumerProtocolAssignment`."""
 
     member_id: String
     assignment: Bytes
 
 
 class SyncGroupRequest(Request, api_key=14, versions=(0, 5), flexible_since=4):
-    """A member waits for its part; the leader brings all parts."""
+    """A member that waits for its assignment; the leader sends all assignments."""
 
     group_id: String
     generation_id: Int32
@@ -28,7 +28,7 @@ class SyncGroupRequest(Request, api_key=14, versions=(0, 5), flexible_since=4):
 
 
 class SyncGroupResponse(Response, api_key=14, versions=(0, 5), flexible_since=4):
-    """The member's own part."""
+    """The member's own assignment."""
 
     throttle_time_ms: Int32 = field(since=1, default=0, ignorable=True)
     error_code: Int16

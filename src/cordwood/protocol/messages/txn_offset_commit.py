@@ -1,17 +1,19 @@
-"""TxnOffsetCommit: offsets that count when a transaction commits.
+"""TxnOffsetCommit: commits a group's offsets as part of a transaction.
 
-v2  the leader epoch of the last record that was read
-v3  flexible; the consumer's membership, so that zombies are fenced
-v4  TRANSACTION_ABORTABLE may be answered
-v5  adds the group to the transaction by itself, where transaction.version 2 is finalized
+Changes by version:
+
+    v2  the leader epoch of the last consumed record
+    v3  flexible; the consumer's membership, to fence zombies
+    v4  TRANSACTION_ABORTABLE may be returned
+    v5  with transaction.version 2, the request adds the group to the transaction
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Int16, Int32, Int64, String
 
 
 class TxnOffsetCommitRequestPartition(Struct):
-    """The offset to read next in one partition, and a note with it."""
+    """The next offset to consume in one partition, with metadata."""
 
     partition_index: Int32
     committed_offset: Int64
@@ -27,7 +29,7 @@ class TxnOffsetCommitRequestTopic(Struct):
 
 
 class TxnOffsetCommitRequest(Request, api_key=28, versions=(0, 5), flexible_since=3):
-    """Whose transaction, which group, which offsets."""
+    """The transaction, the group and the offsets."""
 
     transactional_id: String
     group_id: String
@@ -40,21 +42,21 @@ class TxnOffsetCommitRequest(Request, api_key=28, versions=(0, 5), flexible_sinc
 
 
 class TxnOffsetCommitResponsePartition(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
 
 
 class TxnOffsetCommitResponseTopic(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     partitions: list[TxnOffsetCommitResponsePartition]
 
 
 class TxnOffsetCommitResponse(Response, api_key=28, versions=(0, 5), flexible_since=3):
-    """How it went, partition by partition."""
+    """Results by partition."""
 
     throttle_time_ms: Int32 = field(default=0)
     topics: list[TxnOffsetCommitResponseTopic]

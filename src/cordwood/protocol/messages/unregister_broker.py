@@ -1,7 +1,7 @@
-"""UnregisterBroker: a broker that will not come back, struck off the cluster."""
+"""UnregisterBroker: removes a broker that will not return from the cluster."""
 
 from cordwood.protocol.schema import Request, Response, field
-from cordwood.protocol.wire import Int16, Int32, String
+from cordwood.protocol.wire_types import Int16, Int32, String
 
 
 class UnregisterBrokerRequest(Request, api_key=64, versions=(0, 0), flexible_since=0):
@@ -11,7 +11,7 @@ class UnregisterBrokerRequest(Request, api_key=64, versions=(0, 0), flexible_sin
 
 
 class UnregisterBrokerResponse(Response, api_key=64, versions=(0, 0), flexible_since=0):
-    """Whether it is gone."""
+    """Success or error."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

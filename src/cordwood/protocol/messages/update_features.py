@@ -1,25 +1,27 @@
-"""UpdateFeatures: the levels of features that the whole cluster agrees on.
+"""UpdateFeatures: changes the finalized feature levels of the cluster.
 
-v1  how to downgrade, and validation alone
-v2  one error for the whole request: results by feature are gone
+Changes by version:
+
+    v1  types of downgrades, and validation only
+    v2  one error for the whole request, without results by feature
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, String
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, String
 
 
 class FeatureUpdateKey(Struct):
-    """The level one feature should have; 0 switches it off."""
+    """The new level of one feature; 0 disables it."""
 
     feature: String
     max_version_level: Int16
     allow_downgrade: Bool = field(until=0, default=False)
-    #: 1 up alone, 2 down if nothing is lost, 3 down in any case.
+    #: 1 upgrade only, 2 safe downgrade without loss, 3 unsafe downgrade.
     upgrade_type: Int8 = field(since=1, default=1)
 
 
 class UpdateFeaturesRequest(Request, api_key=57, versions=(0, 2), flexible_since=0):
-    """The levels to have."""
+    """The new levels."""
 
     timeout_ms: Int32 = field(default=60000)
     feature_updates: list[FeatureUpdateKey]
@@ -27,7 +29,7 @@ class UpdateFeaturesRequest(Request, api_key=57, versions=(0, 2), flexible_since
 
 
 class UpdatableFeatureResult(Struct):
-    """What became of one feature."""
+    """Result of one feature."""
 
     feature: String
     error_code: Int16
@@ -35,7 +37,7 @@ class UpdatableFeatureResult(Struct):
 
 
 class UpdateFeaturesResponse(Response, api_key=57, versions=(0, 2), flexible_since=0):
-    """Whether it was done; up to version 1 feature by feature."""
+    """The result; up to version 1 also by feature."""
 
     throttle_time_ms: Int32 = field(default=0)
     error_code: Int16

@@ -1,22 +1,22 @@
-"""UpdateMetadata: the controller tells brokers what they tell clients.
+"""UpdateMetadata: the controller's update of the metadata that brokers return to clients.
 
-Between brokers; Kafka 3.9's is the last.
+Between brokers; the last versions are Kafka 3.9's.
 
-    v1  several endpoints a broker; v2 racks; v3 listener names
-    v4  replicas that are offline
-    v5  the broker's epoch fences requests to its former life; partitions by topic
+    v1  several endpoints per broker; v2 racks; v3 listener names
+    v4  offline replicas
+    v5  the broker's epoch fences requests to an earlier incarnation; partitions by topic
     v6  flexible
     v7  topic ids
     v8  KRaft controllers, during their migration
 """
 
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, Int64, String, Uuid
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, Int64, String, Uuid
 
 
 class UpdateMetadataPartitionState(Struct):
-    """Who leads, who has and who keeps up with one partition."""
+    """The leader, the replicas and the in-sync replicas of one partition."""
 
     topic_name: String = field(until=4, default="", ignorable=True)
     partition_index: Int32
@@ -24,7 +24,7 @@ class UpdateMetadataPartitionState(Struct):
     leader: Int32
     leader_epoch: Int32
     isr: list[Int32]
-    #: The version of the partition's state in ZooKeeper.
+    #: Version of the partition's state in ZooKeeper.
     zk_version: Int32
     replicas: list[Int32]
     offline_replicas: list[Int32] = field(since=4, default=[], ignorable=True)
@@ -48,7 +48,7 @@ class UpdateMetadataEndpoint(Struct):
 
 
 class UpdateMetadataBroker(Struct):
-    """A broker that lives; `v0_host` and `v0_port` are all that version 0 has."""
+    """A live broker; version 0 has only `v0_host` and `v0_port`."""
 
     id: Int32
     v0_host: String = field(until=0, default="", ignorable=True)
@@ -58,7 +58,7 @@ class UpdateMetadataBroker(Struct):
 
 
 class UpdateMetadataRequest(Request, api_key=6, versions=(0, 8), flexible_since=6):
-    """What has changed: `ungrouped_partition_states` up to version 4, then `topic_states`."""
+    """The changes: `ungrouped_partition_states` up to version 4, later `topic_states`."""
 
     controller_id: Int32
     is_kraft_controller: Bool = field(since=8, default=False, name="isKRaftController")
@@ -71,6 +71,6 @@ class UpdateMetadataRequest(Request, api_key=6, versions=(0, 8), flexible_since=
 
 
 class UpdateMetadataResponse(Response, api_key=6, versions=(0, 8), flexible_since=6):
-    """Whether it was taken in."""
+    """Success or error."""
 
     error_code: Int16

@@ -1,11 +1,11 @@
-"""WriteTxnMarkers: a coordinator has leaders write the ends of transactions into their logs.
+"""WriteTxnMarkers: a coordinator's request to leaders to append transaction markers.
 
-Administrators send it too, to end a transaction that hangs. Both versions are flexible; version 2
-says by which transaction.version the epoch is to be checked.
+Administrators also send it, to end a hanging transaction. Both versions are flexible. Version 2
+adds the transaction.version that determines the check of the epoch.
 """
 
 from cordwood.protocol.schema import Request, Response, Struct, field
-from cordwood.protocol.wire import Bool, Int8, Int16, Int32, Int64, String
+from cordwood.protocol.wire_types import Bool, Int8, Int16, Int32, Int64, String
 
 
 class WritableTxnMarkerTopic(Struct):
@@ -16,7 +16,7 @@ class WritableTxnMarkerTopic(Struct):
 
 
 class WritableTxnMarker(Struct):
-    """The end of one transaction; a true result is a commit."""
+    """The marker of one transaction; a true result is a commit."""
 
     producer_id: Int64
     producer_epoch: Int16
@@ -33,27 +33,27 @@ class WriteTxnMarkersRequest(Request, api_key=27, versions=(1, 2), flexible_sinc
 
 
 class WritableTxnMarkerPartitionResult(Struct):
-    """How it went with one partition."""
+    """Result of one partition."""
 
     partition_index: Int32
     error_code: Int16
 
 
 class WritableTxnMarkerTopicResult(Struct):
-    """How it went with one topic."""
+    """Result of one topic."""
 
     name: String
     partitions: list[WritableTxnMarkerPartitionResult]
 
 
 class WritableTxnMarkerResult(Struct):
-    """How it went with one marker."""
+    """Result of one marker."""
 
     producer_id: Int64
     topics: list[WritableTxnMarkerTopicResult]
 
 
 class WriteTxnMarkersResponse(Response, api_key=27, versions=(1, 2), flexible_since=1):
-    """How it went, marker by marker."""
+    """Results by marker."""
 
     markers: list[WritableTxnMarkerResult]

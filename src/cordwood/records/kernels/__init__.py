@@ -1,10 +1,10 @@
-"""Kernels: machine code over buffers, and the only place that imports numba.
+"""Kernels: machine code over buffers, behind the only import of numba.
 
-`decoder()` gives the fast decoder when its kernels have been compiled before and the plain one
-otherwise, so nobody waits for a compiler in the middle of a read: it loads and never compiles.
-`encoder()`, `inspector()`, `line_writer()`, `strider()` and `sweeper()` do likewise. `warm()`
-compiles them in processes of their own. Importing this package imports neither numba nor numpy, and
-asking `is_warm` does not either. May import `core` and the rest of `records`.
+`decoder()` returns the fast decoder if its kernels have been compiled before, and the plain one
+otherwise. It loads and never compiles, so that a read does not wait for a compiler. `encoder()`,
+`inspector()`, `line_writer()`, `tail_scanner()` and `batch_checker()` behave alike. `warm()`
+compiles in separate processes. Neither an import of this package nor `is_warm` imports numba or
+numpy. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cordwood.core.errors import KafkaStorageError
-from cordwood.records.chunk import Decoder
-from cordwood.records.encode import PlainEncoder, RecordEncoder
-from cordwood.records.inspect import Inspector, PlainInspector
-from cordwood.records.kernels import cache
-from cordwood.records.lines import LineWriter, PlainLineWriter
-from cordwood.records.stride import PlainStrider, Strider
-from cordwood.records.sweep import PlainSweeper, Sweeper
+from cordwood.records.batch_checks import BatchChecker, PlainBatchChecker
+from cordwood.records.decoder import Decoder
+from cordwood.records.kernels import kernel_cache
+from cordwood.records.record_checks import Inspector, PlainInspector
+from cordwood.records.record_encoder import PlainEncoder, RecordEncoder
+from cordwood.records.record_lines import LineWriter, PlainLineWriter
+from cordwood.records.tail_scan import PlainTailScanner, TailScanner
 
 if TYPE_CHECKING:
     from cordwood.records.kernels.kernel_decoder import KernelDecoder
@@ -31,48 +31,58 @@ if TYPE_CHECKING:
 __all__ = [
     "PARTS",
     "KernelDecoder",
+    "batch_checker",
     "can_load",
     "decoder",
     "encoder",
     "inspector",
     "is_warm",
     "line_writer",
-    "strider",
-    "sweeper",
+    "tail_scanner",
     "warm",
     "warm_for",
 ]
 
-#: The modules that have kernels: those that one process compiles, and those of the other one.
+#: The modules with kernels, split between two compiling processes.
 PARTS: Final = (
-    ("fill",),
-    ("scan", "castagnoli", "messages", "sweep", "stride", "lines", "inspect", "encode"),
+    ("chunk_fill",),
+    (
+        "header_scan",
+        "crc32c",
+        "legacy_messages",
+        "batch_checks",
+        "tail_scan",
+        "record_lines",
+        "record_checks",
+        "record_encoder",
+    ),
 )
 
-#: In the time that compiling takes, plain Python reads about so many bytes.
+#: The bytes that plain Python reads in the time of a compilation.
 WORTH_BYTES: Final = 64 << 20
 
-#: So many batches take as long by plain strides as by the kernels': with loading numba, or without.
+#: The number of batches from which the kernel is faster: with the load of numba, or without.
 STRIDES_PAY_FROM: Final = 250_000
 STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
 
-#: A thread that waits for another's import would be given the pieces of one that fails.
+#: Without the lock a thread could receive a half-initialised module of a failing import.
 _loading: Final = threading.Lock()
 
 
 def is_warm() -> bool:
-    """Whether `decoder` gives the fast decoder; without a JIT that would be the slower one."""
-    return _has_jit() and cache.is_warm()
+    """Return whether `decoder` returns the fast decoder; without a JIT that would be the slower
+    one.
+    """
+    return _has_jit() and kernel_cache.is_warm()
 
 
 def decoder() -> Decoder:
     """Return a decoder for one thread: the fast one when it is warm, else the plain one.
 
-    Whatever lies in the cache, nothing is compiled here: where a file turns out to be damaged, the
-    cache is cold from then on and `warm` compiles again.
+    It never compiles. A damaged file makes the cache cold, and `warm` compiles again.
     """
     if not can_load(f"{__name__}.kernel_decoder"):
-        from cordwood.records.plain import PlainDecoder  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.records.plain_decoder import PlainDecoder  # noqa: PLC0415  # numpy: 0.1 s
 
         return PlainDecoder()
     from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s
@@ -82,81 +92,81 @@ def decoder() -> Decoder:
 
 def encoder() -> RecordEncoder:
     """Return an encoder for one thread: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.encode"):
+    if not can_load(f"{__name__}.record_encoder"):
         return PlainEncoder()
-    from cordwood.records.kernels.encode import KernelEncoder  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.record_encoder import KernelEncoder  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelEncoder()
 
 
 def inspector() -> Inspector:
     """Return an inspector for one thread: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.inspect"):
+    if not can_load(f"{__name__}.record_checks"):
         return PlainInspector()
-    from cordwood.records.kernels.inspect import KernelInspector  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.record_checks import KernelInspector  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelInspector()
 
 
 def line_writer() -> LineWriter:
     """Return a writer of lines for one thread: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.lines"):
+    if not can_load(f"{__name__}.record_lines"):
         return PlainLineWriter()
-    from cordwood.records.kernels.lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.record_lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelLineWriter()
 
 
-def sweeper() -> Sweeper:
+def batch_checker() -> BatchChecker:
     """Return a sweeper for one thread: the fast one when it is warm, else the plain one."""
-    if not can_load(f"{__name__}.sweep"):
-        return PlainSweeper()
-    from cordwood.records.kernels.sweep import KernelSweeper  # noqa: PLC0415  # numba: 0.3 s
+    if not can_load(f"{__name__}.batch_checks"):
+        return PlainBatchChecker()
+    from cordwood.records.kernels.batch_checks import KernelBatchChecker  # noqa: PLC0415  # numba: 0.3 s
 
-    return KernelSweeper()
+    return KernelBatchChecker()
 
 
-def strider(batches: int) -> Strider:
+def tail_scanner(batches: int) -> TailScanner:
     """Return a strider for one thread: the fast one where it is warm and pays, else the plain one.
 
     See `Striders`.
     """
-    is_loaded = f"{__name__}.stride" in sys.modules
+    is_loaded = f"{__name__}.tail_scan" in sys.modules
     least = STRIDES_PAY_FROM_WHEN_LOADED if is_loaded else STRIDES_PAY_FROM
-    if batches < least or not can_load(f"{__name__}.stride"):
-        return PlainStrider()
-    from cordwood.records.kernels.stride import KernelStrider  # noqa: PLC0415  # numba: 0.3 s
+    if batches < least or not can_load(f"{__name__}.tail_scan"):
+        return PlainTailScanner()
+    from cordwood.records.kernels.tail_scan import KernelTailScanner  # noqa: PLC0415  # numba: 0.3 s
 
-    return KernelStrider()
+    return KernelTailScanner()
 
 
 def can_load(module: str) -> bool:
-    """Load a module of kernels, once a process, from what has been compiled; say if that went.
+    """Load a module of compiled kernels, once per process; return whether that succeeded.
 
-    The module is named whole: packages of kernels above this one load theirs by this too.
+    The name is absolute: packages of kernels above this one load theirs through this function too.
     """
-    place = cache.folder()
-    if not _has_jit() or not cache.is_ready(place):
+    place = kernel_cache.folder()
+    if not _has_jit() or not kernel_cache.is_ready(place):
         return False
     try:
         with _loading:
             _load(module, place)
-    except cache.ColdError:
-        cache.distrust(place)
+    except kernel_cache.ColdError:
+        kernel_cache.distrust(place)
         return False
-    from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
+    from cordwood.records.kernels.numba_jit import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
     return IS_COMPILED
 
 
 def _load(module: str, place: Path) -> None:
     if module not in sys.modules:
-        with cache.loading(place):
+        with kernel_cache.loading(place):
             importlib.import_module(module)
 
 
 def _has_jit() -> bool:
-    """Read NUMBA_DISABLE_JIT as numba does, which keeps the JIT where it finds no number."""
+    """Parse NUMBA_DISABLE_JIT as numba does: a value without a number keeps the JIT."""
     try:
         return int(os.environ.get("NUMBA_DISABLE_JIT", "0")) == 0
     except ValueError:
@@ -164,20 +174,20 @@ def _has_jit() -> bool:
 
 
 def warm(say: Callable[[str], object]) -> None:
-    """Compile the kernels, unless that has been done; `say` gets each line that is for the user.
+    """Compile the kernels, unless that has been done; `say` receives each line for the user.
 
-    Blocks for as long as the child process takes, about ten seconds: not for an event loop.
+    Blocks for the run time of the child process, about ten seconds: not for an event loop.
     """
     if not _has_jit():
         say("cordwood: NUMBA_DISABLE_JIT is set, so nothing is compiled; the plain decoder serves")
         return
-    place = cache.folder()
-    if cache.is_sound(place):
+    place = kernel_cache.folder()
+    if kernel_cache.is_sound(place):
         return
-    if cache.is_ready(place):
-        cache.distrust(place)
-        place = cache.folder()
-    wanted = cache.folder_in(cache.base_folder())
+    if kernel_cache.is_ready(place):
+        kernel_cache.distrust(place)
+        place = kernel_cache.folder()
+    wanted = kernel_cache.folder_in(kernel_cache.base_folder())
     if place != wanted:
         say(
             f"cordwood: cannot write to {wanted}; compiled kernels go to {place} for now."
@@ -185,7 +195,7 @@ def warm(say: Callable[[str], object]) -> None:
         )
     say(f"cordwood: compiling kernels once into {place}, about ten seconds ...")
     failure = _compile(place)
-    if not failure and not cache.is_ready(place):
+    if not failure and not kernel_cache.is_ready(place):
         failure = "the compiler ended well, but what it should have written is not there"
     if failure:
         raise KafkaStorageError(
@@ -194,9 +204,9 @@ def warm(say: Callable[[str], object]) -> None:
 
 
 def warm_for(size: int) -> None:
-    """Compile the kernels if there are so many bytes to read that they are worth the wait.
+    """Compile the kernels if `size` bytes to read are worth the wait.
 
-    Where they cannot be compiled plain Python does the work. The user hears of both on stderr.
+    If they cannot be compiled plain Python does the work. Both are reported on stderr.
     """
     if size < WORTH_BYTES:
         return
@@ -211,7 +221,7 @@ def _say(line: str) -> None:
 
 
 def _compile(place: Path) -> str:
-    """Compile in a child process; return how that failed, nothing when it did not."""
+    """Compile in a child process; return its failure, empty on success."""
     paths = os.pathsep.join(path for path in sys.path if path)
     try:
         child = subprocess.run(  # noqa: S603  # our own module, in our own interpreter
@@ -233,7 +243,7 @@ def _compile(place: Path) -> str:
 
 
 def __getattr__(name: str) -> object:
-    """Import numba for who asks for the fast decoder by its name, cold or not."""
+    """Import numba for a caller that names the fast decoder, cold or not."""
     if name != "KernelDecoder":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from cordwood.records.kernels.kernel_decoder import KernelDecoder  # noqa: PLC0415  # numba: 0.3 s

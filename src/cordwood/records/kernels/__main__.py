@@ -1,12 +1,12 @@
-"""Compile every kernel, then say so in the cache: what `warm` runs in a child process.
+"""Compilation of every kernel into the cache, in the child process of `warm`.
 
     python -m cordwood.records.kernels FOLDER               all of them, in two processes
     python -m cordwood.records.kernels --part MADE NAME...  these modules, for the process above
 
-Compiling takes a processor a quarter of a minute, and half of it waits for nothing of the other
-half. More processes would each compile again what their kernels have in common, the reading of a
-record. Every package of kernels says in `PARTS` what each process compiles of it; which packages
-there are is found where they lie, so this one need not know those above it.
+The compilation takes fifteen seconds of one processor, and its halves are independent. More
+processes would each compile the common part again, the reading of a record. Every package of
+kernels lists the modules of each process in `PARTS`. The packages are found by their folders, so
+this module does not import those above it.
 """
 
 import subprocess
@@ -16,20 +16,20 @@ from importlib import import_module
 from pathlib import Path
 
 from cordwood.records import kernels
-from cordwood.records.kernels import cache
+from cordwood.records.kernels import kernel_cache
 
 
 def main(place: Path) -> None:
-    """Compile every part beside the others, and let the marker be written last."""
+    """Compile every part in parallel, and write the marker last."""
     own, others = parts()
-    with cache.alone(place):
-        if not cache.is_sound(place):  # another process may have been faster
+    with kernel_cache.alone(place):
+        if not kernel_cache.is_sound(place):  # another process may have finished first
             compile_all(place, own, others)
 
 
 def compile_all(place: Path, own: Iterable[str], others: Iterable[str]) -> None:
-    """Compile one part here and the other in a process beside."""
-    with cache.generation(place) as made:
+    """Compile one part here and the other in a second process."""
+    with kernel_cache.generation(place) as made:
         command = [sys.executable, "-m", kernels.__name__, "--part", str(made), *others]
         other = subprocess.Popen(command)  # noqa: S603  # ourselves
         try:
@@ -41,10 +41,10 @@ def compile_all(place: Path, own: Iterable[str], others: Iterable[str]) -> None:
 
 
 def parts() -> tuple[list[str], list[str]]:
-    """Name the modules that have kernels, as each process compiles them."""
+    """Return the names of the modules with kernels, per process."""
     own: list[str] = []
     others: list[str] = []
-    for folder in cache.packages():
+    for folder in kernel_cache.packages():
         package = import_module(f"cordwood.{folder.parent.name}.{folder.name}")
         for modules, names in zip((own, others), package.PARTS, strict=True):
             modules += [f"{package.__name__}.{name}" for name in names]
@@ -52,11 +52,11 @@ def parts() -> tuple[list[str], list[str]]:
 
 
 def compile_part(made: Path, modules: Iterable[str]) -> None:
-    """Import what is decorated, which compiles it."""
-    with cache.compiling(made):
+    """Import the decorated functions, which compiles them."""
+    with kernel_cache.compiling(made):
         for module in modules:
             import_module(module)
-        from cordwood.records.kernels.door import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
+        from cordwood.records.kernels.numba_jit import IS_COMPILED  # noqa: PLC0415  # numba: 0.3 s
 
         if not IS_COMPILED:
             sys.exit("numba compiles nothing: its JIT is off, in .numba_config.yaml perhaps")

@@ -1,7 +1,7 @@
-"""Where compressed batches are unpacked: one after the other into the same warm bytes.
+"""Memory for decompressed batches, reused while it is warm in the cache.
 
-Arena   batches behind each other, for as long as they have room, for whoever makes columns
-Room    one batch at a time, for whoever is done with it before the next
+Arena   consecutive batches while there is room, for a reader that makes columns of them Room    one
+batch at a time, for a reader that finishes it before the next
 """
 
 from typing import TypeAlias
@@ -10,28 +10,28 @@ import numpy as np
 
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import CordwoodError, CorruptMessageError
+from cordwood.records.batch_location import CODEC_BITS
 from cordwood.records.compression import DEFAULT_LIMIT, Codec, decompress, decompress_into
-from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.kernels.layout import SLACK, T_ATTRIBUTES, T_DATA, T_DATA_END
-from cordwood.records.kernels.slabs import SlabPool
-from cordwood.records.place import CODEC_BITS
+from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.slab_pool import SlabPool
 
 #: Small enough to stay in the processor's cache until it has been decoded.
 ARENA_BYTES = 1 << 20
 
-#: Where records lie: a buffer, and from where to where in it.
+#: A range of records: a buffer, its start and its end.
 Stretch: TypeAlias = tuple[Bytes, int, int]
 
 
 def read_only(buffer: Buffer | Bytes) -> Bytes:
-    """A buffer as kernels see it."""
+    """Return a buffer as kernels see it."""
     source = np.frombuffer(buffer, np.uint8)
     source.flags.writeable = False
     return source
 
 
 class Arena:
-    """Room for unpacked batches; `source` is what kernels read."""
+    """Room for decompressed batches; `source` is the array that kernels read."""
 
     __slots__ = ("_latest", "_limit", "_pool", "_room", "_slab", "_used", "source")
 
@@ -39,17 +39,17 @@ class Arena:
         self._pool = pool
         self._limit = limit
         self._used = 0
-        self._latest = 1  # never none, so that an arena that was not begun is full
+        self._latest = 1  # never 0, so that an arena without a buffer counts as full
         self._slab: Bytes | None = None
         self._room = memoryview(b"")
         self.source: Bytes = read_only(b"")
 
     def rewind(self) -> None:
-        """Begin again in the same bytes: nobody refers to them."""
+        """Start again in the same bytes, which have no references."""
         self._used = 0
 
     def renew(self) -> None:
-        """Begin again in bytes that nobody refers to; views may still refer to the old ones."""
+        """Start again in unreferenced bytes; views may still refer to the old ones."""
         self.close()
         self._slab = slab = self._pool.take(ARENA_BYTES)
         self.source = slab.view()
@@ -57,7 +57,7 @@ class Arena:
         self._room = slab.data[: len(slab) - SLACK]
 
     def close(self) -> None:
-        """Give the bytes back, for when nobody refers to them any more."""
+        """Return the bytes to the pool once they have no references."""
         self._used = 0
         self._room = memoryview(b"")
         self.source = read_only(b"")
@@ -66,9 +66,11 @@ class Arena:
             self._slab = None
 
     def unpack(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int] | None:
-        """Unpack behind what is there; returns where it lies, None when it does not fit."""
+        """Decompress after the present content; return the range, None when it does not fit."""
         start = self._used
-        if len(self._room) - start < self._latest:  # trying in vain would cost as much as unpacking
+        if (
+            len(self._room) - start < self._latest
+        ):  # a failed attempt costs as much as decompressing
             return None
         size = decompress_into(codec, data, self._room, start, magic=magic)
         if size is None:
@@ -84,7 +86,7 @@ class Arena:
         return start, end
 
     def unpack_alone(self, codec: Codec, data: memoryview, *, magic: int) -> tuple[int, int]:
-        """Unpack into an arena that holds nothing else, and is as large as it has to be."""
+        """Decompress into an empty arena of sufficient size."""
         self.renew()
         span = self.unpack(codec, data, magic=magic)
         if span is not None:
@@ -95,7 +97,7 @@ class Arena:
 
 
 class Room:
-    """Room for one unpacked batch; what is larger gets bytes of its own."""
+    """Room for one decompressed batch; a larger one gets a buffer of its own."""
 
     __slots__ = ("_room", "_source")
 
@@ -106,7 +108,7 @@ class Room:
     def unpack(
         self, codec: Codec, packed: memoryview, *, limit: int = DEFAULT_LIMIT
     ) -> Stretch | None:
-        """Return where the records lie until the next call; None: they are bad, or too large."""
+        """Return the range of the records until the next call; None if bad or too large."""
         try:
             size = decompress_into(codec, packed, self._room, 0)
             if size is not None:
@@ -117,10 +119,10 @@ class Room:
         return source, 0, len(source)
 
     def unpack_row(self, source: Bytes, row: Words) -> Bytes | None:
-        """Unpack the records of a row of the table, which says where they lie then."""
+        """Decompress the records of a row of the table, and write their range into it."""
         try:
             codec = Codec(row[T_ATTRIBUTES] & CODEC_BITS)
-        except ValueError:  # a codec that nobody knows
+        except ValueError:  # an unknown codec
             return None
         stretch = self.unpack(codec, source.data[row[T_DATA] : row[T_DATA_END]])
         if stretch is None:

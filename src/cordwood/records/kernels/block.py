@@ -1,24 +1,24 @@
-"""A block: what is known of a few hundred records between their being read and being copied.
+"""Block: the fields of a few hundred records between reading and copying.
 
     stretch          a word of 64 bits for each record of the block
     B_TIMESTAMP      timestamp delta, zigzagged as it was read
     B_OFFSET         offset delta, zigzagged too
-    B_KEY            key: where it ends ...
-    B_KEY + 1        ... and twice its size, or 1 when there is none
-    B_VALUE          value, likewise; headers begin where it ends
+    B_KEY            key: its end ...
+    B_KEY + 1        ... and twice its size, or 1 for null
+    B_VALUE          value, likewise; headers begin at its end
     B_VALUE + 1
-    B_HEADER_COST    what the headers count in a chunk
+    B_HEADER_COST    the bytes that the headers count in a chunk
 
-One loop reads records and does nothing else, one loop a column copies and checks nothing: each has
-the processor's registers to itself, and the block stays in its first cache.
+One loop only reads records, one loop per column only copies. Each has the processor's registers to
+itself, and the block stays in the first-level cache.
 """
 
 from typing import Final
 
 import numpy as np
 
-from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import store_64, word_at
+from cordwood.records.kernels.numba_jit import Bytes, inlined
 
 BLOCK_ROWS: Final = 128
 B_TIMESTAMP: Final = 0
@@ -33,13 +33,13 @@ LOW_63 = (1 << 63) - 1
 
 
 def new_block() -> Bytes:
-    """A block of which nothing has been written."""
+    """Return an empty block."""
     return np.zeros(BLOCK_WORDS * STRETCH, np.uint8)
 
 
 @inlined
 def noted(block: Bytes, word: int, row: int) -> int:
-    """One word of one record."""
+    """Return one word of one record."""
     return word_at(block, STRETCH * word + 8 * row)
 
 
@@ -51,11 +51,11 @@ def note(block: Bytes, word: int, row: int, value: int) -> None:
 
 @inlined
 def signed(raw: int) -> int:
-    """The number that has been zigzagged."""
+    """Return the number of a zigzagged one."""
     return ((raw >> 1) & LOW_63) ^ -(raw & 1)
 
 
 @inlined
 def zigzagged(number: int) -> int:
-    """A number as varints hold it."""
+    """Return a number as varints encode it."""
     return (number << 1) ^ (number >> 63)

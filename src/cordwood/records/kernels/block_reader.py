@@ -1,9 +1,9 @@
-"""Reading records into a block: quickly as long as they are of the common kind, else one by one.
+"""Reader of records into a block: fast for common records, one by one for the others.
 
-Of the common kind is a record without headers whose lengths and deltas take three bytes each at the
-most. Where the next record begins is known from this one's length alone, so the processor reads
-several of them at once: nothing here waits for a comparison to end. What is not of that kind, the
-last few bytes of a batch included, is left to `read_record`, and so is all that is unsound.
+A common record has no headers, and its lengths and deltas take at most three bytes each. The start
+of the next record follows from the length alone, so the processor reads several records at once: no
+step waits for a comparison. Other records, the last few bytes of a batch and all invalid records go
+to `read_record`.
 """
 
 from typing import TypeAlias
@@ -11,9 +11,9 @@ from typing import TypeAlias
 from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import note, zigzagged
-from cordwood.records.kernels.door import Bytes, Words, inlined, spliced
 from cordwood.records.kernels.intrinsics import byte_at
-from cordwood.records.kernels.record import (
+from cordwood.records.kernels.numba_jit import Bytes, Words, inlined, spliced
+from cordwood.records.kernels.v2_record import (
     R_HEADER_BYTES,
     R_HEADERS,
     R_KEY,
@@ -26,7 +26,7 @@ from cordwood.records.kernels.record import (
     read_record,
 )
 
-#: The row of the block that comes next, where it begins, and twice the delta before it.
+#: The next row of the block, its position, and twice the previous delta.
 Cursor: TypeAlias = tuple[int, int, int]
 
 SHORT = 1 << 21  # a number of three bytes is less
@@ -36,7 +36,7 @@ LONGEST_SHORT = 3
 
 @inlined
 def short(source: Bytes, position: int) -> tuple[int, int]:
-    """Up to three bytes of a number, still zigzagged; it is SHORT or more when there are others."""
+    """Read up to three bytes of a number, still zigzagged; SHORT or more for a longer one."""
     raw = byte_at(source, position)
     if raw < 0x80:
         return raw, position + 1
@@ -49,13 +49,13 @@ def short(source: Bytes, position: int) -> tuple[int, int]:
 
 @inlined
 def is_odd_length(raw: int) -> bool:
-    """Whether a zigzagged length is negative, but not the -1 that stands for null."""
+    """Return whether a zigzagged length is negative, but not the -1 of null."""
     return raw & 1 != 0 and raw != 1
 
 
 @inlined
 def read_quickly(source: Bytes, batch: Words, block: Bytes, cursor: Cursor, rows: int) -> Cursor:
-    """Read on while records are of the common kind, up to so many rows; returns how far it came."""
+    """Read common records, at most `rows` of them; return the position reached."""
     row, position, previous = cursor
     end = batch[at.T_DATA_END]
     last = 2 * batch[at.T_LAST_DELTA]
@@ -91,13 +91,13 @@ def read_quickly(source: Bytes, batch: Words, block: Bytes, cursor: Cursor, rows
 
 @inlined
 def _length_noted(size: int) -> int:
-    """A length as a block holds it: every negative one is null."""
+    """Return a length as a block holds it: every negative one is null."""
     return 2 * size if size >= 0 else 1
 
 
 @inlined
 def read_slowly(source: Bytes, batch: Words, block: Bytes, cursor: Cursor) -> Cursor:
-    """Read one record of any kind; the position that is returned is -1 when it is unsound."""
+    """Read one record of any kind; the returned position is -1 for an invalid one."""
     row, position, previous = cursor
     record = read_record(source, position, batch[at.T_DATA_END])
     delta = 2 * record[R_OFFSET]
@@ -117,13 +117,13 @@ def read_slowly(source: Bytes, batch: Words, block: Bytes, cursor: Cursor) -> Cu
 
 @inlined
 def _begin(state: Words) -> Cursor:
-    """Where a block begins. Twice -1, before the first record, is less than any delta as well."""
+    """Return the start of a block. Twice -1, before the first record, is less than any delta."""
     return 0, int(state[at.F_POSITION]), 2 * int(state[at.F_LAST_DELTA])
 
 
 @spliced
 def read_block(source: Bytes, batch: Words, block: Bytes, rows: int, state: Words) -> Cursor:
-    """Read so many records from where the state stands; the position is -1 when one is unsound."""
+    """Read N records from the state's position; the position is -1 for an invalid one."""
     cursor = _begin(state)
     while cursor[1] >= 0 and cursor[0] < rows:
         cursor = read_quickly(source, batch, block, cursor, rows)

@@ -1,22 +1,22 @@
-"""A block's records into the columns of a chunk: those that are wanted, as many as fit.
+"""Writer of a block's records into the columns of a chunk: the selected rows that fit.
 
-Of every column there is one loop; whether the column is wanted is asked before it.
+There is one loop per column; whether the column is wanted is checked before the loop.
 """
 
 from typing import Final, TypeAlias
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
-from cordwood.records.batch import LOG_APPEND_TIME_BIT
 from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import noted, signed
-from cordwood.records.kernels.door import Bytes, Words, inlined, spliced
 from cordwood.records.kernels.intrinsics import store_32, store_64, wrapping_sum
-from cordwood.records.kernels.rows import clear_bit, put, put_headers, put_view
+from cordwood.records.kernels.numba_jit import Bytes, Words, inlined, spliced
+from cordwood.records.kernels.row_writer import clear_bit, put, put_headers, put_view
+from cordwood.records.record_batch import LOG_APPEND_TIME_BIT
 
 LOW_31: Final = (1 << 31) - 1
 
-#: The first row of a block that is meant, and the one after the last.
+#: The first row of a range in a block, and the one after the last.
 Span: TypeAlias = tuple[int, int]
 #: The same, then where a column of bytes is found: its words in the block and in the plan, and the
 #: words of the state that count its bytes and its nulls.
@@ -25,8 +25,9 @@ Part: TypeAlias = tuple[int, int, int, int, int, int]
 
 @inlined
 def time_base(batch: Words) -> Span:
-    """The broker's time when it stamped the batch, else the producer's; and which bits of the
-    deltas to add to it, which are none or all.
+    """Return the base of timestamps, and the mask of the deltas that are added to it.
+
+    With LogAppendTime the base is the broker's time and the mask is empty.
     """
     if batch[at.T_ATTRIBUTES] & LOG_APPEND_TIME_BIT:
         return int(batch[at.T_MAX_TIMESTAMP]), 0
@@ -35,7 +36,7 @@ def time_base(batch: Words) -> Span:
 
 @inlined
 def _is_selected(batch: Words, block: Bytes, row: int, plan: Words) -> bool:
-    """Whether a record lies in both ranges."""
+    """Return whether a record is in both ranges."""
     offset = int(batch[at.T_BASE_OFFSET]) + (noted(block, in_block.B_OFFSET, row) >> 1)
     base, deltas = time_base(batch)
     delta = signed(noted(block, in_block.B_TIMESTAMP, row)) & deltas
@@ -46,7 +47,7 @@ def _is_selected(batch: Words, block: Bytes, row: int, plan: Words) -> bool:
 
 @inlined
 def _has_all(batch: Words, block: Bytes, rows: int, plan: Words) -> bool:
-    """Whether both ranges hold all records for sure; offsets rise from the first to the last."""
+    """Return whether both ranges surely hold all records; offsets rise from first to last."""
     base = int(batch[at.T_BASE_OFFSET])
     first = base + (noted(block, in_block.B_OFFSET, 0) >> 1)
     last = base + (noted(block, in_block.B_OFFSET, rows - 1) >> 1)
@@ -57,7 +58,7 @@ def _has_all(batch: Words, block: Bytes, rows: int, plan: Words) -> bool:
 
 @inlined
 def wanted(batch: Words, block: Bytes, rows: Span, plan: Words) -> Span:
-    """The next records in a row that are wanted, from `rows[0]` on and before `rows[1]`."""
+    """Return the next consecutive selected records, within `rows`."""
     first, end = rows
     if _has_all(batch, block, end, plan):
         return first, end
@@ -71,13 +72,13 @@ def wanted(batch: Words, block: Bytes, rows: Span, plan: Words) -> Span:
 
 @inlined
 def _mask(place: int) -> int:
-    """Every bit for a column that is wanted, none for another."""
+    """Return all bits for a wanted column, none for another."""
     return -1 if place >= 0 else 0
 
 
 @inlined
 def _cost(block: Bytes, row: int, masks: tuple[int, int, int]) -> int:
-    """What a record counts in a chunk; half of the size that is noted for null is none."""
+    """Return the bytes that a record counts in a chunk; the size noted for null halves to none."""
     key = (noted(block, in_block.B_KEY + 1, row) >> 1) & masks[0]
     value = (noted(block, in_block.B_VALUE + 1, row) >> 1) & masks[1]
     return key + value + (noted(block, in_block.B_HEADER_COST, row) & masks[2])
@@ -85,7 +86,7 @@ def _cost(block: Bytes, row: int, masks: tuple[int, int, int]) -> int:
 
 @inlined
 def fitting(block: Bytes, rows: Span, plan: Words, state: Words) -> int:
-    """The row after the last that fits; where not all do, F_NEEDED says what the next one costs."""
+    """Return the row after the last that fits; F_NEEDED is the cost of the next one."""
     masks = _mask(plan[at.P_KEY]), _mask(plan[at.P_VALUE]), _mask(plan[at.P_HEADERS])
     room = int(plan[at.P_MAX_ROWS]) - int(state[at.F_ROWS])
     left = int(plan[at.P_MAX_BYTES]) - int(state[at.F_BYTES])
@@ -113,7 +114,7 @@ def fitting(block: Bytes, rows: Span, plan: Words, state: Words) -> int:
 def put_numbers(
     batch: Words, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Write the numbers that differ from record to record."""
+    """Write the numbers that differ between records."""
     ahead = int(state[at.F_ROWS]) - rows[0]
     to = int(plan[at.P_OFFSET]) + 8 * ahead
     if plan[at.P_OFFSET] >= 0:
@@ -137,7 +138,7 @@ def put_numbers(
 
 @inlined
 def _put_nulls(block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words) -> None:
-    """Count what is null, and clear its bits."""
+    """Count the nulls, and clear their bits."""
     first, end, sizes = part[0], part[1], part[2] + 1
     nulls = 0
     for row in range(first, end):
@@ -156,7 +157,7 @@ def _put_nulls(block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words)
 def _put_copies(
     source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Copy bytes one behind the other, and say where each end."""
+    """Copy the bytes consecutively, and write the end of each."""
     first, end, word = part[0], part[1], part[2]
     used = int(state[part[4]])
     starts = int(plan[part[3]]) + 4 * (int(state[at.F_ROWS]) - first) + 4
@@ -173,7 +174,7 @@ def _put_copies(
 def _put_views(
     source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Write views, which hold bytes or say where they lie."""
+    """Write views, which hold bytes or their position."""
     first, end, word = part[0], part[1], part[2]
     to = int(plan[part[3]]) + 16 * (int(state[at.F_ROWS]) - first)
     for row in range(first, end):
@@ -185,7 +186,7 @@ def _put_views(
 def _put_bytes(
     source: Bytes, block: Bytes, part: Part, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Write keys or values, when they are wanted."""
+    """Write keys or values, if they are wanted."""
     if plan[part[3]] < 0:
         return
     _put_nulls(block, part, slab, plan, state)
@@ -199,7 +200,7 @@ def _put_bytes(
 def _put_header_lists(
     source: Bytes, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Copy the headers of the records that have some, and say where each record's begin."""
+    """Copy the headers of the records with headers, and write the start of each record's list."""
     if plan[at.P_HEADERS] < 0:
         return
     to = int(plan[at.P_HEADERS]) + 4 * (int(state[at.F_ROWS]) - rows[0]) + 4
@@ -213,7 +214,7 @@ def _put_header_lists(
 def put_contents(
     source: Bytes, block: Bytes, rows: Span, slab: Bytes, plan: Words, state: Words
 ) -> None:
-    """Write what records bring along: keys, values and headers."""
+    """Write the records' keys, values and headers."""
     keys = (rows[0], rows[1], in_block.B_KEY, at.P_KEY, at.F_KEY_BYTES, at.F_KEY_NULLS)
     _put_bytes(source, block, keys, slab, plan, state)
     values = (rows[0], rows[1], in_block.B_VALUE, at.P_VALUE, at.F_VALUE_BYTES, at.F_VALUE_NULLS)

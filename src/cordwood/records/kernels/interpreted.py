@@ -1,11 +1,11 @@
-"""The twins of the intrinsics, for runs without the JIT: the same moves, every bound checked."""
+"""Twins of the intrinsics for runs without the JIT: the same moves, with every bound checked."""
 
 import sys
 import zlib
 from typing import Literal
 
-from cordwood.records.kernels.door import Bytes, Words
 from cordwood.records.kernels.layout import WIDE
+from cordwood.records.kernels.numba_jit import Bytes, Words
 
 _ALL = (1 << 64) - 1
 

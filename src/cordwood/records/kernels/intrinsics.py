@@ -1,8 +1,8 @@
-"""Moves of bytes that numba has no word for: unaligned loads and stores, and LLVM's memcpy.
+"""Byte moves that numba lacks: unaligned loads and stores, and LLVM's memcpy.
 
-None of them checks a bound: the caller has compared every length with the end just before. Numbers
-in batches are big-endian, columns are in the machine's own order (little-endian wherever LLVM's
-vectors matter to us). Without the JIT each is a plain function that does the same and does check.
+None of them checks a bound: the caller has just compared every length with the end. Numbers in
+batches are big-endian, columns are in native order (little-endian on every platform with fast LLVM
+vectors). Without the JIT each is a plain function that does the same and checks its bounds.
 """
 
 import sys
@@ -14,8 +14,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from cordwood.records.kernels import interpreted
-from cordwood.records.kernels.door import IS_COMPILED, Bytes, Words
 from cordwood.records.kernels.layout import WIDE
+from cordwood.records.kernels.numba_jit import IS_COMPILED, Bytes, Words
 
 if TYPE_CHECKING:
     from numba.core.typing import Signature
@@ -157,7 +157,7 @@ def _soon_written(
 def _combiner(
     combined: "Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]",
 ) -> "Callable[[int, int], int]":
-    """Make an operation on two words; numba's own promise LLVM that they do not wrap."""
+    """Return an operation on two words that may wrap; LLVM assumes that numba's own never do."""
 
     def combine(
         _typing: "Typing", _left: types.Type, _right: types.Type

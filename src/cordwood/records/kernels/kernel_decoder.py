@@ -1,8 +1,8 @@
-"""The decoder made of kernels: runs of batches are checked, unpacked and filled into chunks.
+"""Decoder made of kernels: runs of batches are checked, decompressed and filled into chunks.
 
-Nothing here is done record by record, and of uncompressed batches only the checksum is done batch
-by batch. Errors are not worded here: where a kernel stops at a batch, the plain reader reads that
-batch again and says what is wrong with it.
+No step works record by record, and for uncompressed batches only the checksum works batch by batch.
+Errors are not worded here: where a kernel stops at a batch, the plain reader reads that batch again
+and raises the error.
 """
 
 from collections.abc import Iterator
@@ -12,28 +12,28 @@ import numpy as np
 
 from cordwood.core.binary import INT64_MAX, Buffer
 from cordwood.core.errors import CordwoodError, CorruptMessageError
-from cordwood.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT
-from cordwood.records.chunk import AbortedProducers, Chunk, Request, Step, step_of
+from cordwood.records.batch_location import CODEC_BITS
+from cordwood.records.batch_stream import batch_at, ensure_whole, flat_view
 from cordwood.records.compression import Codec
+from cordwood.records.decoder import AbortedProducers, ColumnChunk, ReadRequest, Step, step_of
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import Arena, read_only
-from cordwood.records.kernels.canvas import Canvas
-from cordwood.records.kernels.castagnoli import first_wrong
-from cordwood.records.kernels.door import Bytes, Words
-from cordwood.records.kernels.fill import fill
-from cordwood.records.kernels.messages import fill_messages
-from cordwood.records.kernels.scan import scan
-from cordwood.records.kernels.slabs import SlabPool
+from cordwood.records.kernels.chunk_builder import ChunkBuilder
+from cordwood.records.kernels.chunk_fill import fill
+from cordwood.records.kernels.crc32c import first_wrong
+from cordwood.records.kernels.header_scan import scan
+from cordwood.records.kernels.legacy_messages import fill_messages
+from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.slab_pool import SlabPool
 from cordwood.records.kernels.wrapper import Wrapper, open_wrapper, packed_messages, prepare
-from cordwood.records.legacy import LegacyBatch
-from cordwood.records.place import CODEC_BITS
-from cordwood.records.plain import is_abort_marker, is_outside, read_whole
-from cordwood.records.stream import batch_at, ensure_whole, flat_view
+from cordwood.records.legacy_batch import LegacyBatch
+from cordwood.records.plain_decoder import is_abort_marker, is_outside, read_whole
+from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 
-#: Batches of a run: as many as stay in the processor's cache between checksum and decoding.
+#: Size of a run: it stays in the processor's cache between checksum and decoding.
 GROUP_BYTES: Final = 512 << 10
 GROUP_ROWS: Final = 1024
-#: Unpacked batches that are filled from at once: less than the cache, so that they still are there.
+#: Size of decompressed batches that are filled at once: less than the cache.
 FILL_BYTES: Final = 768 << 10
 
 _TXN_COLUMNS: Final = [
@@ -48,7 +48,7 @@ _CODECS: Final = tuple(Codec)
 
 
 class KernelDecoder:
-    """Decodes with kernels; keeps its chunks and its arena from one buffer to the next."""
+    """A decoder with kernels; keeps its chunks and its arena between buffers."""
 
     __slots__ = ("_arenas", "_slabs")
 
@@ -56,20 +56,22 @@ class KernelDecoder:
         self._slabs = SlabPool()
         self._arenas = SlabPool()
 
-    def decode(self, buffer: Buffer, request: Request) -> Iterator[Chunk]:
+    def decode(self, buffer: Buffer, request: ReadRequest) -> Iterator[ColumnChunk]:
         """Yield the chunks of a buffer; see `Decoder`."""
-        return _Reading(buffer, request, self._slabs, self._arenas).chunks()
+        return _BufferDecoding(buffer, request, self._slabs, self._arenas).chunks()
 
 
-class _Reading:
+class _BufferDecoding:
     """One pass over one buffer."""
 
-    def __init__(self, buffer: Buffer, request: Request, slabs: SlabPool, arenas: SlabPool) -> None:
+    def __init__(
+        self, buffer: Buffer, request: ReadRequest, slabs: SlabPool, arenas: SlabPool
+    ) -> None:
         self._view = flat_view(buffer)
         self._source = read_only(self._view)
         self._request = request
         self._arena = Arena(arenas, request.limit)
-        self._canvas = Canvas(request, slabs)
+        self._canvas = ChunkBuilder(request, slabs)
         self._table: Words = np.zeros((GROUP_ROWS, at.TABLE_WIDTH), np.int64)
         self._scanned: Words = np.zeros(at.SCAN_WORDS, np.int64)
         selection = request.selection
@@ -80,10 +82,10 @@ class _Reading:
         self._aborted = None if selection.aborted is None else AbortedProducers(selection.aborted)
         self._bad: int | None = None
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield every chunk; the last one before a bad batch's error, if there is one.
+    def chunks(self) -> Iterator[ColumnChunk]:
+        """Yield every chunk; then raise the error of a bad batch, if there is one.
 
-        Who lets go of the iterator, or breaks it, gives the memory back as well.
+        Closing the iterator returns its memory to the pool.
         """
         try:
             yield from self._chunks()
@@ -95,7 +97,7 @@ class _Reading:
         if self._request.is_whole and self._scanned[at.S_STATUS] == at.CUT:
             ensure_whole(self._view, int(self._scanned[at.S_POSITION]))
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def _chunks(self) -> Iterator[ColumnChunk]:
         """Yield the rows of run after run, up to the first bad batch."""
         status = at.MORE
         while status == at.MORE and self._bad is None:
@@ -109,21 +111,21 @@ class _Reading:
             yield self._canvas.take()
 
     def _is_over(self, position: int) -> bool:
-        """Whether a bad batch has been met up to here; one further on is another's to reach."""
+        """Return whether a bad batch was met up to here; a later one is reached later."""
         return self._bad is not None and self._bad <= position
 
     def _refuse(self, position: int) -> None:
-        """Say what is wrong with the batch at `position`."""
+        """Raise the error of the batch at `position`."""
         batch = batch_at(self._view, position)
         assert batch is not None, "a batch that is cut off is not read"
         read_whole(batch, self._request)
         raise batch.place.invalid(
-            "the kernels refuse a batch that the plain reader takes",
+            "the kernels reject a batch that the plain reader accepts",
             expected="an unsound batch",
             found="a sound one",
         )
 
-    def _run(self, kind: int, count: int) -> Iterator[Chunk]:
+    def _run(self, kind: int, count: int) -> Iterator[ColumnChunk]:
         """Fill the chunk from a run of batches of one kind."""
         if kind == at.LEGACY_RUN:
             yield from self._messages()
@@ -143,14 +145,14 @@ class _Reading:
     # -- batch by batch, before the kernels
 
     def _checked(self, count: int) -> int:
-        """Return how many batches come before the first whose checksum is wrong."""
+        """Return the number of batches before the first wrong checksum."""
         row = first_wrong(self._source, self._table, count)
         if row < count:
             self._bad = int(self._table[row, at.T_POSITION])
         return row
 
     def _mark_transactions(self, aborted: AbortedProducers, count: int) -> int:
-        """Mark what is aborted as yielding no rows; returns the batches before a bad marker."""
+        """Mark aborted batches as yielding no rows; return the batches before a bad marker."""
         rows = () if aborted.is_idle else self._table[:count, _TXN_COLUMNS].tolist()
         for row, (action, position, base, delta, producer, attributes) in enumerate(rows):
             step = step_of(
@@ -182,8 +184,8 @@ class _Reading:
 
     # -- v2
 
-    def _fill(self, source: Bytes, first: int, last: int) -> Iterator[Chunk]:
-        """Fill rows `first` to `last` of the table, whose records lie in `source`."""
+    def _fill(self, source: Bytes, first: int, last: int) -> Iterator[ColumnChunk]:
+        """Fill rows `first` to `last` of the table, whose records are in `source`."""
         if first >= last:
             return
         canvas, state = self._canvas, self._canvas.state
@@ -208,7 +210,7 @@ class _Reading:
                 return
 
     def _bind(self, source: Bytes) -> None:
-        """Tell the chunk what the views of this batch and those after it point into."""
+        """Register the source of the views of this batch and the following ones."""
         begin, end = 0, len(source)
         if source is self._source:
             first, last = self._canvas.state[at.F_BATCH], self._canvas.state[at.F_BATCHES]
@@ -217,15 +219,15 @@ class _Reading:
         self._canvas.bind(source, begin, end)
 
     def _is_sound(self, source: Bytes) -> bool:
-        """Whether a batch that is larger than a chunk may be split, all of it being right."""
+        """Return whether a batch larger than a chunk may be split: it must be valid as a whole."""
         plan, state = _without_columns(self._canvas)
         state[at.F_BATCHES] = state[at.F_BATCH] + 1
         state[at.F_POSITION] = -1
         block, slab = self._canvas.block, self._canvas.slab
         return fill(source, self._table, block, slab, plan, state) == at.DONE
 
-    def _packed(self, count: int) -> Iterator[Chunk]:
-        """Fill from compressed batches, as many at a time as stay in the processor's cache."""
+    def _packed(self, count: int) -> Iterator[ColumnChunk]:
+        """Fill from compressed batches, as many at a time as fit the processor's cache."""
         arena, view, first = self._arena, self._view, 0
         cells = self._table.reshape(-1).data
         for row in range(count):
@@ -259,8 +261,8 @@ class _Reading:
         if not self._request.is_view:
             arena.rewind()
 
-    def _let_go(self) -> Iterator[Chunk]:
-        """Hand out the chunk whose views point into the arena that is to be left."""
+    def _let_go(self) -> Iterator[ColumnChunk]:
+        """Yield the chunk whose views point into the arena, before the arena is reused."""
         if not self._canvas.rows:
             self._canvas.forget()
         elif self._request.is_view:
@@ -268,7 +270,7 @@ class _Reading:
 
     # -- v0 and v1
 
-    def _messages(self, wrapper: Wrapper | None = None) -> Iterator[Chunk]:
+    def _messages(self, wrapper: Wrapper | None = None) -> Iterator[ColumnChunk]:
         """Fill from messages: those of a wrapper, or those of the run in the buffer itself."""
         canvas, state = self._canvas, self._canvas.state
         source = self._source if wrapper is None else self._arena.source
@@ -294,11 +296,11 @@ class _Reading:
                 return
 
     def _is_sound_wrapper(self, source: Bytes) -> bool:
-        """Whether a wrapper that is larger than a chunk may be split, all of it being right."""
+        """Return whether a wrapper larger than a chunk may be split: all of it is valid."""
         plan, state = _without_columns(self._canvas)
         return fill_messages(source, self._canvas.slab, plan, state) == at.DONE
 
-    def _wrapper(self) -> Iterator[Chunk]:
+    def _wrapper(self) -> Iterator[ColumnChunk]:
         """Fill from the one compressed message of a run."""
         batch = batch_at(self._view, int(self._table[0, at.T_POSITION]))
         assert isinstance(batch, LegacyBatch), "only the old formats have wrappers"
@@ -322,15 +324,15 @@ class _Reading:
 
 
 def _codec(attributes: int) -> Codec:
-    """The codec of a batch; an unknown one is the plain reader's to refuse."""
+    """Return the codec of a batch; the plain reader rejects an unknown one."""
     try:
         return _CODECS[attributes & CODEC_BITS]
     except IndexError:
         raise CorruptMessageError("unknown codec") from None
 
 
-def _without_columns(canvas: Canvas) -> tuple[Words, Words]:
-    """A plan and a state that check what a chunk would be filled from, and write nothing."""
+def _without_columns(canvas: ChunkBuilder) -> tuple[Words, Words]:
+    """Return a plan and a state that check the rows of a chunk, and write none."""
     plan, state = canvas.plan.copy(), canvas.state.copy()
     plan[: at.COLUMN_WORDS] = -1
     plan[at.P_MAX_ROWS] = INT64_MAX

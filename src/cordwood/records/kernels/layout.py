@@ -1,16 +1,16 @@
-"""The words that pass between Python and the kernels: where each number stands.
+"""Layout of the words that pass between Python and the kernels.
 
-    table   one row a batch, written by `scan`, read by `fill`
-    plan    what is wanted of a run: where each column begins in the slab (-1: not wanted), the
+    table   one row per batch, written by `header_scan`, read by `chunk_fill`
+    plan    the wanted columns of a run: the start of each in the slab (-1: not wanted), the
             bounds of a chunk, the ranges of the selection
-    state   where a run stands: batch, record, position, and how much of the chunk is used
+    state   the progress of a run: batch, record, position, and the used part of the chunk
 
-A chunk is one slab of bytes; every column is a stretch of it.
+A chunk is one slab of bytes; every column is a slice of it.
 """
 
 from typing import Final
 
-# -- table: what a batch's header says, and where its records lie
+# -- table: the header of a batch, and the range of its records
 T_POSITION: Final = 0
 T_BASE_OFFSET: Final = 1
 T_LEADER_EPOCH: Final = 2
@@ -50,9 +50,9 @@ LEGACY_RUN: Final = 2  # v0 and v1 messages, in one row of the table
 WRAPPER_RUN: Final = 3  # v0 and v1, compressed: one a run
 
 MORE: Final = 0
-FINISHED: Final = 1  # nothing after this group is wanted
-MALFORMED: Final = 2  # what follows this group cannot be a batch
-CUT: Final = 3  # nothing whole is left, maybe nothing at all
+FINISHED: Final = 1  # the selection ends with this group
+MALFORMED: Final = 2  # the bytes after this group are not a batch
+CUT: Final = 3  # no whole batch is left, maybe no byte at all
 
 # -- plan
 P_OFFSET: Final = 0
@@ -100,7 +100,7 @@ F_BATCHES: Final = 1
 F_RECORD: Final = 2
 F_POSITION: Final = 3
 F_LAST_DELTA: Final = 4
-F_IN_BLOCK: Final = 5  # records of the block that begins at F_POSITION which have been dealt with
+F_IN_BLOCK: Final = 5  # finished records of the block that begins at F_POSITION
 F_ROWS: Final = 6
 F_BYTES: Final = 7
 F_KEY_BYTES: Final = 8
@@ -119,14 +119,14 @@ COUNTERS_END: Final = F_NEEDED
 
 # -- how a fill ends
 DONE: Final = 0
-FULL: Final = 1  # hand out the chunk, then go on where the state says
+FULL: Final = 1  # yield the chunk, then continue at the state's position
 OVERSIZE: Final = 2  # one batch fills more than a chunk: check it whole, then allow it to be split
-GROW: Final = 3  # one record is larger than a chunk: F_NEEDED says how large
-BAD: Final = 4  # batch F_BATCH is not what it should be
+GROW: Final = 3  # one record is larger than a chunk: F_NEEDED is its size
+BAD: Final = 4  # batch F_BATCH is invalid
 
-#: What one header counts in a chunk beside its bytes, so that empty headers are bounded too.
+#: Each header counts this in addition to its bytes, so that empty headers are bounded too.
 HEADER_COST: Final = 16
-#: What one wide copy moves.
+#: The bytes of one wide copy.
 WIDE: Final = 32
 #: Room after each stretch of data, so that wide copies may write past the end of a value.
 SLACK: Final = 2 * WIDE

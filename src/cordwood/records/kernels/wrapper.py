@@ -1,14 +1,14 @@
-"""What a wrapper says about the messages inside it: their offsets, their time, where they lie."""
+"""Header of a wrapper: offsets, time and range of the messages inside it."""
 
 from typing import NamedTuple
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import InvalidRecordError
 from cordwood.records.kernels import layout as at
-from cordwood.records.kernels.door import Bytes, Words
-from cordwood.records.kernels.messages import last_message
-from cordwood.records.legacy import LegacyBatch
-from cordwood.records.message import read_message
+from cordwood.records.kernels.legacy_messages import last_message
+from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.legacy_batch import LegacyBatch
+from cordwood.records.legacy_message import read_message
 from cordwood.records.record import TimestampType
 
 

@@ -1,34 +1,34 @@
-"""Jobs of Spark's over log directories: each is a function, and a command of `cordwood spark`.
+"""Spark jobs over log directories, topics and tables, each also a command of `cordwood spark`.
 
     cordwood.spark.jobs.verify(spark, ["kafka-logs"])
 
-Whatever a job reads and writes lies on paths that driver and tasks share. Its bad input is named by
-an error of ours, as if it had run here. A job's function lives here, what it does in a module that
-is named for the doing: `verifying`. May import what `cordwood.spark` may.
+A job reads and writes paths that driver and tasks share. Bad input raises a `CordwoodError`, as in
+one process. This package has the public functions; the work is in modules such as `verify_job`. It
+may import what `cordwood.spark` may.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cordwood.spark.progress import UNSEEN, Progress
+from cordwood.spark.runtime.progress import UNSEEN, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cordwood.spark.jobs.auditing import Audit
-    from cordwood.spark.jobs.compact_order import CompactJobOrder
-    from cordwood.spark.jobs.compacting import Compaction
-    from cordwood.spark.jobs.exporting import Export
-    from cordwood.spark.jobs.replaying import ReplayReport
+    from cordwood.spark.jobs.compaction.compact_job import Compaction
+    from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder
+    from cordwood.spark.jobs.table_audit.audit_job import Audit
+    from cordwood.spark.jobs.table_export.export_job import Export
+    from cordwood.spark.jobs.topic_replay.replay_job import ReplayReport
     from cordwood.workbench.compact import CompactReport
-    from cordwood.workbench.convert import ConvertReport
-    from cordwood.workbench.findings import Verification
+    from cordwood.workbench.convert.convert import ConvertReport
+    from cordwood.workbench.verify.findings import Verification
 
 __all__ = ("UNSEEN", "Progress", "audit", "compact", "convert", "export", "replay", "verify")
 
 
 def _listed(paths: Sequence[str]) -> Sequence[str]:
-    """Return a path alone as a list of it: else each of its letters would be one."""
+    """Return paths; a single string becomes a list, not a sequence of letters."""
     return [paths] if isinstance(paths, str) else paths
 
 
@@ -40,18 +40,18 @@ def verify(
     broker_config: str | None = None,
     progress: Progress = UNSEEN,
 ) -> "Verification":
-    """Verify log directories, partitions and files of segments; see `cordwood log verify`.
+    """Verify log directories, partitions and segment files; see `cordwood log verify`.
 
-    `config` gives settings of the topics, `broker_config` the broker's file: they say which topics
-    are compacted, where no metadata beside the logs do.
+    `config` has topic settings and `broker_config` the path of a broker's configuration. They
+    decide which topics are compacted if the log directory has no metadata.
     """
-    from cordwood.spark.jobs import verifying  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs import verify_job  # noqa: PLC0415  # pyspark: 0.5 s
 
-    settings = verifying.Settings(config=dict(config or {}), broker_config=broker_config)
-    return verifying.verify(spark, _listed(paths), settings=settings, progress=progress)
+    settings = verify_job.VerifySettings(config=dict(config or {}), broker_config=broker_config)
+    return verify_job.verify_paths(spark, _listed(paths), settings=settings, progress=progress)
 
 
-def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
+def convert(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
     paths: Sequence[str],
     *,
@@ -64,16 +64,18 @@ def convert(  # noqa: PLR0913  # tidy: allow[parameters] a name each
     """Write partitions and log directories into `out`, in another message format or codec.
 
     Without a codec each batch keeps its own; `level` is the codec's. The logs appear in `out` when
-    all of them are whole. A conversion that was stopped goes on when it is asked for again.
+    all of them are complete. To resume an interrupted conversion, run it again.
     """
-    from cordwood.spark.jobs import converting  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.workbench.convert_batches import Wanted  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs import convert_job  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.workbench.convert.batch_converter import ConvertOptions  # noqa: PLC0415  # as above
 
-    wanted = Wanted.named(message_format, codec, level=level)
-    return converting.convert(spark, _listed(paths), out=out, wanted=wanted, progress=progress)
+    options = ConvertOptions.from_names(message_format, codec, level=level)
+    return convert_job.convert_paths(
+        spark, _listed(paths), out=out, options=options, progress=progress
+    )
 
 
-def compact(  # noqa: PLR0913  # tidy: allow[parameters] what, how, by which settings, and who hears
+def compact(  # noqa: PLR0913  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
     paths: Sequence[str],
     *,
@@ -83,57 +85,68 @@ def compact(  # noqa: PLR0913  # tidy: allow[parameters] what, how, by which set
     progress: Progress = UNSEEN,
     hear: "Callable[[CompactReport], object] | None" = None,
 ) -> "Compaction":
-    """Compact partitions that no broker uses; see `cordwood compact`, whose bytes it leaves.
+    """Compact partitions that no broker uses, to the same bytes as `cordwood compact`.
 
-    Of log directories those partitions are compacted that metadata call so. `config` and
-    `broker_config` as in `verify`. `hear` is told of each log when it is done. A job that was
-    killed is run again: what was done stays done, and of the rest nothing has been changed.
+    In a log directory, the partitions of compacted topics are compacted. `config` and
+    `broker_config` are as in `verify`. `hear` is called with the report of each finished log. To
+    resume a killed job, run it again: finished logs stay finished, other logs are unchanged.
     """
-    from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as below
-    from cordwood.spark.jobs import compacting  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.jobs.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
-    from cordwood.workbench.compact import places_to_compact  # noqa: PLC0415  # as above
-    from cordwood.workbench.settings_found import SettingsFinder  # noqa: PLC0415  # as above
+    from cordwood.core.ports import Ports  # noqa: PLC0415  # as below
+    from cordwood.core.system import SystemClock, SystemFiles, SystemRandom  # noqa: PLC0415  # as below
+    from cordwood.spark.jobs.compaction import compact_job  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.compaction.compact_order import CompactJobOrder  # noqa: PLC0415  # as above
+    from cordwood.workbench.compact import find_compact_targets  # noqa: PLC0415  # as above
+    from cordwood.workbench.topic_settings_lookup import SettingsFinder  # noqa: PLC0415  # as above
 
     files = SystemFiles()
     settings = SettingsFinder(files, given=config or {}, broker_config=broker_config)
-    places = places_to_compact(files, _listed(paths), settings=settings)
-    ground = compacting.Ground.of(spark, progress)
-    return compacting.compact(ground, places, order=order or CompactJobOrder(), hear=hear)
+    places = find_compact_targets(files, _listed(paths), settings=settings)
+    return compact_job.compact_partitions(
+        spark,
+        places,
+        ports=Ports(files=files, clock=SystemClock(), random=SystemRandom()),
+        order=order or CompactJobOrder(),
+        progress=progress,
+        on_report=hear,
+    )
 
 
 def export(
     spark: "SparkSession", to: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
 ) -> "Export":
-    """Add to a table what a log has behind the table's end, each offset once.
+    """Append the records of a log after the end of a table, each offset once.
 
-    `to` is the table's folder; `options` say what table it is (`spark.jobs.export_options`) and
-    what is read (`spark.options`). TableError is raised where the table would have an offset twice
-    or lack one. An export that was killed is made again with the same options.
+    `to` is the table's folder. `options` are those of the export
+    (`spark.jobs.table_export.export_options`) and of the source (`spark.source.source_options`).
+    Raise TableError if the table would have an offset twice or lack one. To resume a killed
+    export, run it again with the same options.
     """
     from cordwood.core.system import SystemFiles  # noqa: PLC0415  # as the ones below
-    from cordwood.spark.jobs import exporting  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.jobs.export_options import parse_export  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.table_export import export_job  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.table_export.export_options import parse_export_options  # noqa: PLC0415  # as above
 
-    order = parse_export({**options, "to": to})
-    return exporting.export(spark, order, files=SystemFiles(), progress=progress)
+    parsed = parse_export_options({**options, "to": to})
+    return export_job.export_log(spark, parsed, files=SystemFiles(), progress=progress)
 
 
 def audit(
     spark: "SparkSession", of: str, *, options: Mapping[str, str], progress: Progress = UNSEEN
 ) -> "Audit":
-    """Prove that a table has each offset of a log exactly once, and tell which it has not.
+    """Verify that a table has each offset of a log exactly once, and return the differences.
 
-    `of` is the table's folder, whoever made it; `options` say what its columns are called
-    (`spark.jobs.audit_options`), and where the log is (`spark.options`).
+    `of` is the folder of the table, which any program may have written. `options` are those of the
+    audit (`spark.jobs.table_audit.audit_options`) and of the source
+    (`spark.source.source_options`).
     """
-    from cordwood.spark.jobs import auditing  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.jobs.audit_options import parse_audit  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.table_audit import audit_job  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.table_audit.audit_options import parse_audit_options  # noqa: PLC0415  # as above
 
-    return auditing.audit(spark, parse_audit({**options, "of": of}), progress=progress)
+    return audit_job.audit_table(
+        spark, parse_audit_options({**options, "of": of}), progress=progress
+    )
 
 
-def replay(  # tidy: allow[parameters] a name each
+def replay(  # tidy: allow[parameters] keyword arguments of a public function
     spark: "SparkSession",
     options: Mapping[str, str],
     *,
@@ -142,13 +155,13 @@ def replay(  # tidy: allow[parameters] a name each
     state: str | None = None,
     progress: Progress = UNSEEN,
 ) -> "ReplayReport":
-    """Send what a topic has once more, to another one: the same records in the same partitions.
+    """Send the records of a topic to another topic, to the same partitions.
 
-    `options` are the source's, `to` the sink's, with a topic; `rate` is in records a second. With a
-    file for its `state` a replay that was killed goes on behind what the target has of it.
+    `options` are those of the source, and `to` those of the sink, with a topic. `rate` is in
+    records per second. With a `state` file a killed replay resumes after the target's last record.
     """
-    from cordwood.spark.jobs import replaying  # noqa: PLC0415  # pyspark: 0.5 s
-    from cordwood.spark.jobs.replay_plan import parse_replay  # noqa: PLC0415  # as above
+    from cordwood.spark.jobs.topic_replay import replay_job  # noqa: PLC0415  # pyspark: 0.5 s
+    from cordwood.spark.jobs.topic_replay.replay_plan import parse_replay_options  # noqa: PLC0415  # as above
 
-    order = parse_replay(options, to, rate=rate, state=state)
-    return replaying.replay(spark, order, progress=progress)
+    parsed = parse_replay_options(options, to, rate=rate, state=state)
+    return replay_job.replay_topic(spark, parsed, progress=progress)

@@ -1,4 +1,4 @@
-"""ApiVersions tells what is served, in the ways that the clients out there need."""
+"""Tests of the ApiVersions handler."""
 
 import asyncio
 from dataclasses import replace
@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from cordwood.broker.dispatch import ROUTES
-from cordwood.broker.features import Features, Levels
-from cordwood.broker.handlers.api_versions import api_versions, unsupported
-from cordwood.broker.request import ConnectionInfo, RequestContext
+from cordwood.broker.handlers.api_versions import api_versions, unsupported_version_response
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
+from cordwood.broker.services import BrokerFeatures, FeatureVersionRange
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.unit.broker.broker_samples import Hall
+from tests.unit.broker.broker_samples import BrokerHarness
 
-FEATURES = Features(
-    supported={"from.0": Levels(0, 2), "from.1": Levels(1, 1)},
-    finalized={"from.0": Levels(1, 2)},
+FEATURES = BrokerFeatures(
+    supported={"from.0": FeatureVersionRange(0, 2), "from.1": FeatureVersionRange(1, 1)},
+    finalized={"from.0": FeatureVersionRange(1, 2)},
     epoch=5,
 )
 
@@ -31,33 +31,33 @@ def ask(
     software: str = "1.0",
     by: ConnectionInfo | None = None,
 ) -> ApiVersionsResponse:
-    broker = replace(Hall().broker, features=FEATURES)
+    broker = replace(BrokerHarness().broker, features=FEATURES)
     context = RequestContext(18, version, 1, None, by or connection())
     request = ApiVersionsRequest(client_software_name=name, client_software_version=software)
     return asyncio.run(api_versions(broker, context, request))
 
 
-def test_every_route_is_told_with_the_versions_to_advertise() -> None:
+def test_every_route_is_advertised_with_its_versions() -> None:
     told = {each.api_key: (each.min_version, each.max_version) for each in ask(4).api_keys}
 
     assert told == {key: (api_of(key).first, api_of(key).last) for key in ROUTES}
 
 
-def test_unsupported_version_is_told_the_versions_of_this_api() -> None:
-    answer = unsupported()
+def test_unsupported_version_gets_the_versions_of_this_api() -> None:
+    answer = unsupported_version_response()
 
     assert answer.error_code == 35
     assert [(each.api_key, each.max_version) for each in answer.api_keys] == [(18, 4)]
 
 
 @pytest.mark.parametrize(("version", "told"), ((3, ["from.1"]), (4, ["from.0", "from.1"])))
-def test_feature_whose_lowest_level_is_0_is_told_from_version_4_on(
+def test_feature_with_lowest_version_0_is_returned_from_version_4(
     version: int, told: list[str]
 ) -> None:
     assert [each.name for each in ask(version).supported_features] == told
 
 
-def test_finalized_features_come_with_their_epoch() -> None:
+def test_finalized_features_are_returned_with_their_epoch() -> None:
     answer = ask(3)
 
     finalized = answer.finalized_features[0]

@@ -1,13 +1,13 @@
-"""The cluster without topics, and topics by pages."""
+"""Tests of the handlers of DescribeCluster and DescribeTopicPartitions."""
 
 import pytest
 
 from cordwood.broker.handlers.cluster import (
     describe_cluster,
     describe_topic_partitions,
-    refused,
+    error_response,
 )
-from cordwood.broker.operations import NOT_ASKED, OF_CLUSTER
+from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER
 from cordwood.core.errors import (
     InvalidRequestError,
     MismatchedEndpointTypeError,
@@ -24,44 +24,44 @@ from cordwood.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic
 
 
 def describe(*, endpoint_type: int = 1, is_asking: bool = False) -> DescribeClusterResponse:
-    hall = Hall()
+    harness = BrokerHarness()
     request = DescribeClusterRequest(
         include_cluster_authorized_operations=is_asking, endpoint_type=endpoint_type
     )
-    return run(describe_cluster(hall.broker, hall.context(2), request))
+    return run(describe_cluster(harness.broker, harness.context(2), request))
 
 
 def page(
     *names: str, cursor: Cursor | None = None, limit: int = 2000, given: str = "2000"
 ) -> DescribeTopicPartitionsResponse:
-    hall = Hall(given={"max.request.partition.size.limit": given})
-    hall.metadata.publish(hall.metadata.image.with_topic(topic("a", 2), topic("b", 3)))
+    harness = BrokerHarness(given={"max.request.partition.size.limit": given})
+    harness.metadata.publish(harness.metadata.image.with_topic(topic("a", 2), topic("b", 3)))
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=name) for name in names],
         response_partition_limit=limit,
         cursor=cursor,
     )
-    return run(describe_topic_partitions(hall.broker, hall.context(0), request))
+    return run(describe_topic_partitions(harness.broker, harness.context(0), request))
 
 
 def told(answer: DescribeTopicPartitionsResponse) -> list[tuple[str | None, list[int]]]:
     return [(each.name, [p.partition_index for p in each.partitions]) for each in answer.topics]
 
 
-def test_cluster_is_told_with_its_brokers() -> None:
+def test_cluster_is_described_with_its_brokers() -> None:
     answer = describe()
 
     assert (answer.error_code, answer.cluster_id, answer.controller_id) == (0, "c", 1)
     assert answer.brokers == [DescribeClusterBroker(broker_id=1, host="h", port=9091)]
-    assert answer.cluster_authorized_operations == NOT_ASKED
+    assert answer.cluster_authorized_operations == NOT_REQUESTED
 
 
-def test_operations_are_told_to_those_who_ask() -> None:
+def test_authorized_operations_are_returned_on_request() -> None:
     assert describe(is_asking=True).cluster_authorized_operations == OF_CLUSTER
 
 
@@ -94,7 +94,7 @@ def test_page_has_one_partition_at_least() -> None:
     assert told(page(limit=0)) == [("a", [0])]
 
 
-def test_topics_that_are_not_there_are_told_so() -> None:
+def test_missing_topics_have_errors() -> None:
     answer = page("x", "x/y", "a")
 
     assert [(each.name, each.error_code) for each in answer.topics] == [
@@ -110,12 +110,12 @@ def test_quirk_08_lists_of_eligible_leaders_are_empty_and_never_null() -> None:
         assert each.last_known_elr == []
 
 
-def test_refusals_are_told_in_their_place() -> None:
+def test_error_responses_have_the_error_in_kafka_s_fields() -> None:
     error = InvalidRequestError("no")
     cluster = DescribeClusterRequest(include_cluster_authorized_operations=False, endpoint_type=7)
     topics = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="a")])
 
-    of_cluster, of_topics = (refused(each, error, version=0) for each in (cluster, topics))
+    of_cluster, of_topics = (error_response(each, error, version=0) for each in (cluster, topics))
 
     assert isinstance(of_cluster, DescribeClusterResponse)
     assert (of_cluster.error_code, of_cluster.error_message) == (42, "no")

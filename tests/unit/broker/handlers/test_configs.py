@@ -1,18 +1,18 @@
-"""Settings are told and changed, resource by resource."""
+"""Tests of the handlers of DescribeConfigs, AlterConfigs and ListConfigResources."""
 
 import logging
 from collections.abc import Iterator
 
 import pytest
 
-from cordwood.broker.config_resources import topic_resource
+from cordwood.broker.config.config_resources import topic_resource
 from cordwood.broker.handlers.configs import (
     alter_configs,
     describe_configs,
     incremental_alter_configs,
     list_config_resources,
 )
-from cordwood.core.metadata_nodes import decode_texts
+from cordwood.core.metadata_paths import decode_texts
 from cordwood.protocol.messages.alter_configs import AlterableConfig as Replaced
 from cordwood.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResource
 from cordwood.protocol.messages.describe_configs import (
@@ -28,7 +28,7 @@ from cordwood.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource as AlteredResource,
 )
 from cordwood.protocol.messages.list_config_resources import ListConfigResourcesRequest
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
@@ -36,8 +36,8 @@ SET, DELETE = 0, 1
 
 
 @pytest.fixture
-def hall() -> Hall:
-    made = Hall()
+def harness() -> BrokerHarness:
+    made = BrokerHarness()
     made.metadata.publish(made.metadata.image.with_topic(topic("orders")))
     return made
 
@@ -50,16 +50,22 @@ def logger() -> Iterator[str]:
     logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-def describe(hall: Hall, kind: int, name: str, *keys: str, **said: bool) -> DescribeConfigsResult:
+def describe(
+    harness: BrokerHarness, kind: int, name: str, *keys: str, **said: bool
+) -> DescribeConfigsResult:
     resource = DescribeConfigsResource(
         resource_type=kind, resource_name=name, configuration_keys=[*keys] or None
     )
     request = DescribeConfigsRequest(resources=[resource], **said)
-    return run(describe_configs(hall.broker, hall.context(4), request)).results[0]
+    return run(describe_configs(harness.broker, harness.context(4), request)).results[0]
 
 
 def alter(
-    hall: Hall, kind: int, name: str, *changes: tuple[str, int, str | None], only: bool = False
+    harness: BrokerHarness,
+    kind: int,
+    name: str,
+    *changes: tuple[str, int, str | None],
+    only: bool = False,
 ) -> tuple[int, str | None]:
     configs = [
         AlterableConfig(name=key, config_operation=operation, value=value)
@@ -67,13 +73,13 @@ def alter(
     ]
     resource = AlteredResource(resource_type=kind, resource_name=name, configs=configs)
     request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=only)
-    (told,) = run(incremental_alter_configs(hall.broker, hall.context(1), request)).responses
+    (told,) = run(incremental_alter_configs(harness.broker, harness.context(1), request)).responses
     assert (told.resource_type, told.resource_name) == (kind, name)
     return told.error_code, told.error_message
 
 
 def replace(
-    hall: Hall, *resources: tuple[int, str, dict[str, str]]
+    harness: BrokerHarness, *resources: tuple[int, str, dict[str, str]]
 ) -> list[tuple[int, str | None]]:
     request = AlterConfigsRequest(
         resources=[
@@ -86,19 +92,19 @@ def replace(
         ],
         validate_only=False,
     )
-    answer = run(alter_configs(hall.broker, hall.context(2), request))
+    answer = run(alter_configs(harness.broker, harness.context(2), request))
     return [(each.error_code, each.error_message) for each in answer.responses]
 
 
-def kept(hall: Hall, name: str) -> dict[str, str] | None:
-    node = hall.store.get(topic_resource(name).path)
+def kept(harness: BrokerHarness, name: str) -> dict[str, str] | None:
+    node = harness.store.get(topic_resource(name).path)
     return None if node is None else decode_texts(node.data, path="")
 
 
-def test_settings_are_told_with_what_was_asked_for(hall: Hall) -> None:
-    plain = describe(hall, TOPIC, "orders", "retention.ms")
+def test_described_settings_have_the_requested_parts(harness: BrokerHarness) -> None:
+    plain = describe(harness, TOPIC, "orders", "retention.ms")
     rich = describe(
-        hall,
+        harness,
         TOPIC,
         "orders",
         "retention.ms",
@@ -114,15 +120,15 @@ def test_settings_are_told_with_what_was_asked_for(hall: Hall) -> None:
     assert entry.documentation
 
 
-def test_all_settings_are_told_where_none_is_named(hall: Hall) -> None:
+def test_all_settings_are_described_if_no_name_is_given(harness: BrokerHarness) -> None:
     empty = DescribeConfigsResource(
         resource_type=TOPIC, resource_name="orders", configuration_keys=[]
     )
     request = DescribeConfigsRequest(resources=[empty])
 
-    (told,) = run(describe_configs(hall.broker, hall.context(4), request)).results
+    (told,) = run(describe_configs(harness.broker, harness.context(4), request)).results
 
-    assert len(told.configs) == len(describe(hall, TOPIC, "orders").configs) > 20
+    assert len(told.configs) == len(describe(harness, TOPIC, "orders").configs) > 20
 
 
 @pytest.mark.parametrize(
@@ -135,40 +141,40 @@ def test_all_settings_are_told_where_none_is_named(hall: Hall) -> None:
         (16, "metrics", 42),
     ),
 )
-def test_settings_of_what_is_not_here_are_refused(
-    hall: Hall, kind: int, name: str, code: int
+def test_settings_of_missing_resources_are_rejected(
+    harness: BrokerHarness, kind: int, name: str, code: int
 ) -> None:
-    told = describe(hall, kind, name)
+    told = describe(harness, kind, name)
 
     assert (told.error_code, told.configs) == (code, [])
 
 
-def test_settings_of_brokers_and_loggers_are_told(hall: Hall, logger: str) -> None:
-    assert describe(hall, BROKER, "1", "num.partitions").configs[0].value == "1"
-    assert describe(hall, BROKER, "").configs == []
-    assert describe(hall, LOGGER, "1", logger).configs[0].name == logger
+def test_settings_of_brokers_and_loggers_are_described(harness: BrokerHarness, logger: str) -> None:
+    assert describe(harness, BROKER, "1", "num.partitions").configs[0].value == "1"
+    assert describe(harness, BROKER, "").configs == []
+    assert describe(harness, LOGGER, "1", logger).configs[0].name == logger
 
 
-def test_change_is_kept_and_counts_at_once(hall: Hall) -> None:
-    assert alter(hall, TOPIC, "orders", ("retention.ms", SET, "5")) == (0, None)
+def test_change_is_kept_and_counts_at_once(harness: BrokerHarness) -> None:
+    assert alter(harness, TOPIC, "orders", ("retention.ms", SET, "5")) == (0, None)
 
-    assert kept(hall, "orders") == {"retention.ms": "5"}
-    assert hall.configs.config_for("orders").retention_ms == 5
-    alter(hall, TOPIC, "orders", ("retention.ms", DELETE, None))
-    assert kept(hall, "orders") == {}
-
-
-def test_change_of_all_brokers_reaches_their_topics(hall: Hall) -> None:
-    assert alter(hall, BROKER, "", ("log.retention.ms", SET, "7")) == (0, None)
-
-    assert hall.store.children("/config/brokers") == ["<default>"]
-    assert hall.configs.config_for("orders").retention_ms == 7
+    assert kept(harness, "orders") == {"retention.ms": "5"}
+    assert harness.configs.config_for("orders").retention_ms == 5
+    alter(harness, TOPIC, "orders", ("retention.ms", DELETE, None))
+    assert kept(harness, "orders") == {}
 
 
-def test_change_that_is_only_checked_changes_nothing(hall: Hall) -> None:
-    assert alter(hall, TOPIC, "orders", ("retention.ms", SET, "5"), only=True) == (0, None)
+def test_change_of_all_brokers_reaches_their_topics(harness: BrokerHarness) -> None:
+    assert alter(harness, BROKER, "", ("log.retention.ms", SET, "7")) == (0, None)
 
-    assert kept(hall, "orders") is None
+    assert harness.store.children("/config/brokers") == ["<default>"]
+    assert harness.configs.config_for("orders").retention_ms == 7
+
+
+def test_change_that_is_only_checked_changes_nothing(harness: BrokerHarness) -> None:
+    assert alter(harness, TOPIC, "orders", ("retention.ms", SET, "5"), only=True) == (0, None)
+
+    assert kept(harness, "orders") is None
 
 
 @pytest.mark.parametrize(
@@ -181,41 +187,43 @@ def test_change_that_is_only_checked_changes_nothing(hall: Hall) -> None:
     ),
 )
 def test_change_is_refused(
-    hall: Hall,
+    harness: BrokerHarness,
     kind: int,
     name: str,
     change: tuple[str, int, str],
     code: int,
     words: str,
 ) -> None:
-    assert alter(hall, kind, name, change) == (code, words)
+    assert alter(harness, kind, name, change) == (code, words)
 
 
-def test_levels_of_loggers_change_unless_they_are_only_checked(hall: Hall, logger: str) -> None:
-    alter(hall, LOGGER, "1", (logger, SET, "ERROR"), only=True)
+def test_levels_of_loggers_change_unless_they_are_only_checked(
+    harness: BrokerHarness, logger: str
+) -> None:
+    alter(harness, LOGGER, "1", (logger, SET, "ERROR"), only=True)
     before = logging.getLogger(logger).level
-    alter(hall, LOGGER, "1", (logger, SET, "ERROR"))
+    alter(harness, LOGGER, "1", (logger, SET, "ERROR"))
 
     assert (before, logging.getLogger(logger).level) == (logging.NOTSET, logging.ERROR)
 
 
-def test_settings_are_replaced_as_a_whole(hall: Hall) -> None:
-    replace(hall, (TOPIC, "orders", {"retention.ms": "5", "segment.bytes": "1048576"}))
+def test_settings_are_replaced_as_a_whole(harness: BrokerHarness) -> None:
+    replace(harness, (TOPIC, "orders", {"retention.ms": "5", "segment.bytes": "1048576"}))
 
-    assert replace(hall, (TOPIC, "orders", {"retention.ms": "7"})) == [(0, None)]
+    assert replace(harness, (TOPIC, "orders", {"retention.ms": "7"})) == [(0, None)]
 
-    assert kept(hall, "orders") == {"retention.ms": "7"}
+    assert kept(harness, "orders") == {"retention.ms": "7"}
 
 
-def test_resource_named_twice_is_refused_each_time(hall: Hall) -> None:
+def test_resource_named_twice_is_refused_each_time(harness: BrokerHarness) -> None:
     same = (TOPIC, "orders", {"retention.ms": "5"})
 
-    assert replace(hall, same, same) == [(42, "Each resource must appear at most once.")] * 2
-    assert kept(hall, "orders") is None
+    assert replace(harness, same, same) == [(42, "Each resource must appear at most once.")] * 2
+    assert kept(harness, "orders") is None
 
 
-def test_loggers_are_not_replaced(hall: Hall) -> None:
-    assert replace(hall, (LOGGER, "1", {})) == [(42, "Unknown resource type 8")]
+def test_loggers_are_not_replaced(harness: BrokerHarness) -> None:
+    assert replace(harness, (LOGGER, "1", {})) == [(42, "Unknown resource type 8")]
 
 
 @pytest.mark.parametrize(
@@ -227,20 +235,20 @@ def test_loggers_are_not_replaced(hall: Hall) -> None:
     ),
 )
 def test_resources_are_listed_by_type(
-    hall: Hall, version: int, asked: list[int], found: list[tuple[int, str]]
+    harness: BrokerHarness, version: int, asked: list[int], found: list[tuple[int, str]]
 ) -> None:
     request = ListConfigResourcesRequest(resource_types=asked)
 
-    answer = run(list_config_resources(hall.broker, hall.context(version), request))
+    answer = run(list_config_resources(harness.broker, harness.context(version), request))
 
     assert answer.error_code == 0
     resources = [(each.resource_type, each.resource_name) for each in answer.config_resources]
     assert resources == found
 
 
-def test_unknown_types_of_resources_are_refused(hall: Hall) -> None:
+def test_unknown_types_of_resources_are_refused(harness: BrokerHarness) -> None:
     request = ListConfigResourcesRequest(resource_types=[TOPIC, 99])
 
-    answer = run(list_config_resources(hall.broker, hall.context(1), request))
+    answer = run(list_config_resources(harness.broker, harness.context(1), request))
 
     assert (answer.error_code, answer.config_resources) == (35, [])

@@ -1,11 +1,11 @@
-"""Whoever looks for a coordinator is told that there is none, in the form of their version."""
+"""Tests of the FindCoordinator handler."""
 
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.handlers.coordinators import find_coordinator
 from cordwood.core.errors import CoordinatorNotAvailableError
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 
 CODE = CoordinatorNotAvailableError.code
 
@@ -18,18 +18,20 @@ def test_quirk_02_librdkafka_finds_what_it_takes_for_lz4() -> None:
 
 
 def test_one_key_is_answered_at_the_top_up_to_version_3() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
 
-    answer = run(find_coordinator(hall.broker, hall.context(3), FindCoordinatorRequest(key="g")))
+    answer = run(
+        find_coordinator(harness.broker, harness.context(3), FindCoordinatorRequest(key="g"))
+    )
 
     assert (answer.error_code, answer.node_id, answer.coordinators) == (CODE, -1, [])
 
 
 def test_quirk_21_many_keys_are_answered_each_on_its_own_from_version_4() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
     request = FindCoordinatorRequest(coordinator_keys=["g", "h"])
 
-    answer = run(find_coordinator(hall.broker, hall.context(4), request))
+    answer = run(find_coordinator(harness.broker, harness.context(4), request))
 
     assert [(each.key, each.error_code) for each in answer.coordinators] == [
         ("g", CODE),

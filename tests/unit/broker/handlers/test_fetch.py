@@ -1,11 +1,11 @@
-"""Fetch hands batches out as they lie in the log, by name and by id, in sessions and without."""
+"""Tests of the Fetch handler."""
 
 import pytest
 
 from cordwood.broker.dispatch import ROUTES
-from cordwood.broker.handlers.fetch import fetch, refused
+from cordwood.broker.handlers.fetch import error_response, fetch
 from cordwood.core.errors import FetchSessionIdNotFoundError, InvalidFetchSessionEpochError
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import encode
 from cordwood.protocol.messages.fetch import (
@@ -16,8 +16,9 @@ from cordwood.protocol.messages.fetch import (
     PartitionData,
 )
 from cordwood.storage.log_config import LogConfig
-from cordwood.testing.files import MemorySlice
-from tests.unit.broker.broker_samples import Hall, meanwhile, run
+from cordwood.storage.manager import log_creation
+from cordwood.testing.memory_files import MemorySlice
+from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
 from tests.unit.storage.log_samples import (
     batch,
     follow,
@@ -43,7 +44,7 @@ def request(
     isolation: int = 0,
     session: tuple[int, int] = (0, -1),
 ) -> FetchRequest:
-    """Return a request for partitions of a topic, each from an offset on."""
+    """Return a request for partitions of a topic, each with a fetch offset."""
     partitions = [
         FetchPartition(partition=index, fetch_offset=each, partition_max_bytes=1 << 20)
         for index, each in enumerate(offsets)
@@ -60,8 +61,8 @@ def request(
     )
 
 
-def ask(hall: Hall, asked: FetchRequest, *, version: int = NAMES) -> FetchResponse:
-    return run(fetch(hall.broker, hall.context(version), asked))
+def ask(harness: BrokerHarness, asked: FetchRequest, *, version: int = NAMES) -> FetchResponse:
+    return run(fetch(harness.broker, harness.context(version), asked))
 
 
 def partitions(response: FetchResponse) -> list[PartitionData]:
@@ -77,58 +78,58 @@ def batches(data: PartitionData) -> list[tuple[int, int]]:
     return [(each.base_offset, each.last_offset) for each in headers_of(records(data))]
 
 
-def filled(hall: Hall, *sets: bytes | bytearray) -> Hall:
-    orders = hall.host()
+def filled(harness: BrokerHarness, *sets: bytes | bytearray) -> BrokerHarness:
+    orders = harness.host()
     for each in sets:
         orders.append(memoryview(bytearray(each)))
-    return hall
+    return harness
 
 
 def test_records_are_handed_out_with_the_bounds_of_the_log() -> None:
-    hall = filled(Hall(), batch(2), batch(3))
-    hall.broker.partitions.get("orders", 0).delete_records(1)
+    harness = filled(BrokerHarness(), batch(2), batch(3))
+    harness.broker.partitions.get("orders", 0).delete_records(1)
 
-    (data,) = partitions(ask(hall, request(2)))
+    (data,) = partitions(ask(harness, request(2)))
 
     assert (data.error_code, data.high_watermark, data.log_start_offset) == (0, 5, 1)
     assert (data.last_stable_offset, data.aborted_transactions) == (5, None)
     assert batches(data) == [(2, 4)]
 
 
-def test_records_are_a_range_of_the_file_that_goes_into_the_message_untouched() -> None:
-    hall = filled(Hall(), batch())
+def test_records_are_a_file_range_in_the_message() -> None:
+    harness = filled(BrokerHarness(), batch())
 
-    response = ask(hall, request(0))
+    response = ask(harness, request(0))
 
     (data,) = partitions(response)
     assert any(chunk is data.records for chunk in encode(response, NAMES))
 
 
 def test_quirk_18_batch_is_handed_out_whole_for_any_of_its_offsets() -> None:
-    hall = filled(Hall(), batch(3), batch(2))
+    harness = filled(BrokerHarness(), batch(3), batch(2))
 
-    found = [batches(partitions(ask(hall, request(offset)))[0]) for offset in (1, 2, 3, 4)]
+    found = [batches(partitions(ask(harness, request(offset)))[0]) for offset in (1, 2, 3, 4)]
 
     assert found == [[(0, 2), (3, 4)], [(0, 2), (3, 4)], [(3, 4)], [(3, 4)]]
 
 
 def test_batches_of_old_formats_are_handed_out_as_they_are() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
     message = old(1, offsets=(0, 1, 2))
-    follow(hall.manager.create(partition(), topic_id=None), message)
-    hall.host()
+    follow(log_creation.create(harness.manager, partition(), topic_id=None), message)
+    harness.host()
 
-    (data,) = partitions(ask(hall, request(0), version=4))
+    (data,) = partitions(ask(harness, request(0), version=4))
 
     assert records(data) == message
 
 
 def test_quirk_06_topics_come_by_name_until_version_12_and_by_id_from_then_on() -> None:
-    hall = filled(Hall(), batch())
+    harness = filled(BrokerHarness(), batch())
 
-    by_name = ask(hall, request(0, topic_id=NO_UUID)).responses[0]
-    by_id = ask(hall, request(0, topic=""), version=IDS).responses[0]
-    stale = ask(hall, request(0, topic="", topic_id=Uuid(b"x" * 16)), version=IDS).responses[0]
+    by_name = ask(harness, request(0, topic_id=NO_UUID)).responses[0]
+    by_id = ask(harness, request(0, topic=""), version=IDS).responses[0]
+    stale = ask(harness, request(0, topic="", topic_id=Uuid(b"x" * 16)), version=IDS).responses[0]
 
     assert (by_name.topic, by_name.topic_id) == ("orders", NO_UUID)
     assert (by_id.topic, by_id.topic_id) == ("", ORDERS_ID)
@@ -136,22 +137,22 @@ def test_quirk_06_topics_come_by_name_until_version_12_and_by_id_from_then_on() 
 
 
 @pytest.mark.parametrize(("topic", "offset", "code"), (("others", 0, 3), ("orders", 2, 1)))
-def test_partition_that_cannot_be_read_says_why(topic: str, offset: int, code: int) -> None:
-    hall = filled(Hall(), batch())
+def test_unreadable_partition_has_an_error(topic: str, offset: int, code: int) -> None:
+    harness = filled(BrokerHarness(), batch())
 
-    (data,) = partitions(ask(hall, request(offset, topic=topic)))
+    (data,) = partitions(ask(harness, request(offset, topic=topic)))
 
     assert (data.error_code, data.high_watermark, data.log_start_offset) == (code, -1, -1)
     assert (data.last_stable_offset, records(data)) == (-1, b"")
 
 
 def test_quirk_12_aborted_transactions_come_in_the_order_in_which_they_began() -> None:
-    hall = Hall()
-    log = hall.manager.create(partition(), topic_id=None)
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
     follow(log, *interleaved())
-    hall.host()
+    harness.host()
 
-    (data,) = partitions(ask(hall, request(0, isolation=COMMITTED)))
+    (data,) = partitions(ask(harness, request(0, isolation=COMMITTED)))
 
     assert data.aborted_transactions is not None
     found = [(each.producer_id, each.first_offset) for each in data.aborted_transactions]
@@ -159,8 +160,8 @@ def test_quirk_12_aborted_transactions_come_in_the_order_in_which_they_began() -
 
 
 def test_quirk_12_transaction_that_began_first_and_was_aborted_last_is_first() -> None:
-    hall = Hall()
-    log = hall.manager.create(partition(), topic_id=None)
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
     follow(
         log,
         produced(0, producer=(1, 0), at=0, is_transactional=True),
@@ -168,22 +169,22 @@ def test_quirk_12_transaction_that_began_first_and_was_aborted_last_is_first() -
         marker(producer=(2, 0), at=2),
         marker(producer=(1, 0), at=3),
     )
-    hall.host()
+    harness.host()
 
-    (data,) = partitions(ask(hall, request(0, isolation=COMMITTED)))
+    (data,) = partitions(ask(harness, request(0, isolation=COMMITTED)))
 
     assert data.aborted_transactions is not None
     assert [each.producer_id for each in data.aborted_transactions] == [1, 2]
 
 
 def test_read_committed_stops_where_a_transaction_is_open() -> None:
-    hall = Hall()
-    log = hall.manager.create(partition(), topic_id=None)
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
     follow(log, batch(at=0), produced(0, at=1, is_transactional=True))
-    hall.host()
+    harness.host()
 
-    (committed,) = partitions(ask(hall, request(0, isolation=COMMITTED)))
-    (everything,) = partitions(ask(hall, request(0)))
+    (committed,) = partitions(ask(harness, request(0, isolation=COMMITTED)))
+    (everything,) = partitions(ask(harness, request(0)))
 
     assert (batches(committed), committed.last_stable_offset) == ([(0, 0)], 1)
     assert batches(everything) == [(0, 0), (1, 1)]
@@ -192,26 +193,26 @@ def test_read_committed_stops_where_a_transaction_is_open() -> None:
 def test_quirk_17_first_batch_is_handed_out_even_if_it_is_larger_than_everything_asked_for() -> (
     None
 ):
-    hall = filled(Hall(), batch(10), batch())
+    harness = filled(BrokerHarness(), batch(10), batch())
 
-    (data,) = partitions(ask(hall, request(0, max_bytes=1)))
+    (data,) = partitions(ask(harness, request(0, max_bytes=1)))
 
     assert batches(data) == [(0, 9)]
 
 
 def test_broker_has_a_limit_of_its_own() -> None:
     value = b"v" * 600
-    hall = filled(Hall(given={"fetch.max.bytes": "1024"}), *[batch(value=value)] * 2)
+    harness = filled(BrokerHarness(given={"fetch.max.bytes": "1024"}), *[batch(value=value)] * 2)
 
-    (data,) = partitions(ask(hall, request(0)))
+    (data,) = partitions(ask(harness, request(0)))
 
     assert [size for size, _ in batches(data)] == [0]
 
 
 def test_fetch_waits_for_records() -> None:
-    hall = filled(Hall())
-    orders = hall.broker.partitions.get("orders", 0)
-    asked = fetch(hall.broker, hall.context(NAMES), request(0, max_wait_ms=500))
+    harness = filled(BrokerHarness())
+    orders = harness.broker.partitions.get("orders", 0)
+    asked = fetch(harness.broker, harness.context(NAMES), request(0, max_wait_ms=500))
 
     over, response = run(meanwhile(asked, lambda: orders.append(memoryview(batch()))))
 
@@ -219,13 +220,13 @@ def test_fetch_waits_for_records() -> None:
 
 
 def test_quirk_17_session_is_answered_with_what_is_new() -> None:
-    hall = Hall()
-    hall.host(0, 0)
-    first = ask(hall, request(0, 0, session=(0, 0)))
-    hall.broker.partitions.get("orders", 1).append(memoryview(batch()))
+    harness = BrokerHarness()
+    harness.host(0, 0)
+    first = ask(harness, request(0, 0, session=(0, 0)))
+    harness.broker.partitions.get("orders", 1).append(memoryview(batch()))
 
-    second = ask(hall, request(session=(first.session_id, 1)))
-    third = ask(hall, request(0, 1, session=(first.session_id, 2)))
+    second = ask(harness, request(session=(first.session_id, 1)))
+    third = ask(harness, request(0, 1, session=(first.session_id, 2)))
 
     assert [each.partition_index for each in partitions(first)] == [0, 1]
     assert [each.partition_index for each in partitions(second)] == [1]
@@ -233,29 +234,29 @@ def test_quirk_17_session_is_answered_with_what_is_new() -> None:
 
 
 def test_session_that_is_not_known_is_refused_at_the_top() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
     asked = request(session=(7, 1))
 
     with pytest.raises(FetchSessionIdNotFoundError) as raised:
-        ask(hall, asked)
+        ask(harness, asked)
 
-    answer = refused(asked, raised.value, version=NAMES)
+    answer = error_response(asked, raised.value, version=NAMES)
     assert (answer.error_code, answer.session_id, answer.responses) == (70, 0, [])
 
 
 def test_answer_that_has_been_overtaken_is_dropped_and_its_records_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hall, released = Hall(), list[int]()
-    orders = hall.host()
-    session_id = ask(hall, request(0, session=(0, 0))).session_id
+    harness, released = BrokerHarness(), list[int]()
+    orders = harness.host()
+    session_id = ask(harness, request(0, session=(0, 0))).session_id
     asked = fetch(
-        hall.broker, hall.context(NAMES), request(session=(session_id, 1), max_wait_ms=500)
+        harness.broker, harness.context(NAMES), request(session=(session_id, 1), max_wait_ms=500)
     )
     monkeypatch.setattr(MemorySlice, "release", lambda each: released.append(each.length))
 
     def overtake() -> None:
-        hall.broker.sessions.begin(request(session=(session_id, 2)), NAMES, now_ms=0)
+        harness.broker.sessions.new_context(request(session=(session_id, 2)), NAMES, now_ms=0)
         orders.append(memoryview(batch()))
 
     with pytest.RaisesGroup(InvalidFetchSessionEpochError):
@@ -265,31 +266,31 @@ def test_answer_that_has_been_overtaken_is_dropped_and_its_records_released(
 
 @pytest.mark.parametrize(("version", "code"), ((9, 76), (10, 0)))
 def test_topic_of_zstd_is_refused_below_version_10(version: int, code: int) -> None:
-    hall = filled(Hall(LogConfig(compression_type="zstd")), batch())
+    harness = filled(BrokerHarness(LogConfig(compression_type="zstd")), batch())
 
-    assert partitions(ask(hall, request(0), version=version))[0].error_code == code
+    assert partitions(ask(harness, request(0), version=version))[0].error_code == code
 
 
 def test_quirk_24_answers_name_no_other_leader_since_there_is_none() -> None:
-    hall = Hall()
-    hall.host(3)
+    harness = BrokerHarness()
+    harness.host(3)
     asked = request(0)
     asked.topics[0].partitions[0].current_leader_epoch = 2
 
-    response = ask(hall, asked, version=IDS)
+    response = ask(harness, asked, version=IDS)
 
     (data,) = partitions(response)
     assert (data.error_code, data.current_leader, response.node_endpoints) == (74, None, [])
 
 
-def test_reader_whose_log_has_diverged_is_told_where() -> None:
-    hall = Hall()
-    lead(hall.manager.create(partition(), topic_id=None), batch(2), epoch=1)
-    hall.host(2)
+def test_divergence_of_a_fetcher_s_log_is_returned() -> None:
+    harness = BrokerHarness()
+    lead(log_creation.create(harness.manager, partition(), topic_id=None), batch(2), epoch=1)
+    harness.host(2)
     asked = request(5)
     asked.topics[0].partitions[0].last_fetched_epoch = 1
 
-    (data,) = partitions(ask(hall, asked))
+    (data,) = partitions(ask(harness, asked))
 
     assert data.diverging_epoch is not None
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (1, 2)
@@ -307,7 +308,7 @@ def test_quirk_02_versions_that_old_clients_look_for_one_by_one_are_advertised(
 
 
 def test_quirk_02_fetch_is_served_from_version_4_on() -> None:
-    hall = filled(Hall(), batch())
+    harness = filled(BrokerHarness(), batch())
 
     assert FetchRequest.__schema__.versions == (4, 18)
-    assert batches(partitions(ask(hall, request(0), version=4))[0]) == [(0, 0)]
+    assert batches(partitions(ask(harness, request(0), version=4))[0]) == [(0, 0)]

@@ -1,13 +1,13 @@
-"""Metadata tells of brokers and topics, and makes topics that are asked for."""
+"""Tests of the Metadata handler."""
 
 import pytest
 
-from cordwood.broker.handlers.metadata import metadata, refused
-from cordwood.broker.image import NO_LEADER
-from cordwood.broker.operations import OF_CLUSTER, OF_TOPIC
-from cordwood.broker.topic_selection import Said
+from cordwood.broker.handlers.metadata import error_response, metadata
+from cordwood.broker.metadata.metadata_image import NO_LEADER
+from cordwood.broker.topics.authorized_operations import OF_CLUSTER, OF_TOPIC
+from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.core.errors import InvalidRequestError, KafkaStorageError
-from cordwood.core.ids import NO_UUID, Uuid
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.codec import decode, joined
 from cordwood.protocol.messages.metadata import (
     MetadataRequest,
@@ -16,27 +16,27 @@ from cordwood.protocol.messages.metadata import (
     MetadataResponseBroker,
     MetadataResponseTopic,
 )
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic, topic_id
 
 UNKNOWN = Uuid(bytes(range(16)))
 
 
-def hall(*names: str, given: dict[str, str] | None = None) -> Hall:
-    made = Hall(given=given)
+def harness(*names: str, given: dict[str, str] | None = None) -> BrokerHarness:
+    made = BrokerHarness(given=given)
     made.metadata.publish(made.metadata.image.with_topic(*(topic(name, 2) for name in names)))
     return made
 
 
 def ask(
-    place: Hall, *names: str, version: int = 13, everything: bool = False, **said: bool
+    place: BrokerHarness, *names: str, version: int = 13, everything: bool = False, **said: bool
 ) -> MetadataResponse:
     topics = [MetadataRequestTopic(topic_id=NO_UUID, name=name) for name in names]
     request = MetadataRequest(topics=None if everything else topics, **said)
     return send(place, request, version)
 
 
-def send(place: Hall, request: MetadataRequest, version: int) -> MetadataResponse:
+def send(place: BrokerHarness, request: MetadataRequest, version: int) -> MetadataResponse:
     answer = run(metadata(place.broker, place.context(version), request))
     if isinstance(answer, MetadataResponse):
         return answer
@@ -47,8 +47,8 @@ def by_name(answer: MetadataResponse) -> dict[str | None, MetadataResponseTopic]
     return {each.name: each for each in answer.topics}
 
 
-def test_answer_tells_of_topics_with_their_partitions() -> None:
-    answer = ask(hall("orders", "other"), "orders")
+def test_response_has_topics_with_their_partitions() -> None:
+    answer = ask(harness("orders", "other"), "orders")
 
     (told,) = answer.topics
     assert (told.error_code, told.name, told.topic_id) == (0, "orders", topic_id("orders"))
@@ -60,14 +60,14 @@ def test_answer_tells_of_topics_with_their_partitions() -> None:
 
 @pytest.mark.parametrize("version", range(2, 14))
 def test_quirk_13_cluster_and_controller_are_always_told(version: int) -> None:
-    answer = ask(hall(), version=version)
+    answer = ask(harness(), version=version)
 
     assert (answer.cluster_id, answer.controller_id) == ("c", 1)
     assert answer.brokers == [MetadataResponseBroker(node_id=1, host="h", port=9091)]
 
 
 def test_quirk_13_empty_list_asks_for_all_topics_in_version_0_only() -> None:
-    place = hall("a", "b")
+    place = harness("a", "b")
 
     assert [*by_name(ask(place, version=0))] == ["a", "b"]
     assert ask(place, version=1).topics == []
@@ -75,11 +75,11 @@ def test_quirk_13_empty_list_asks_for_all_topics_in_version_0_only() -> None:
 
 @pytest.mark.parametrize("version", range(1, 14))
 def test_quirk_13_null_asks_for_all_topics(version: int) -> None:
-    assert [*by_name(ask(hall("a", "b"), version=version, everything=True))] == ["a", "b"]
+    assert [*by_name(ask(harness("a", "b"), version=version, everything=True))] == ["a", "b"]
 
 
 def test_answer_for_all_topics_is_encoded_once() -> None:
-    place = hall("a")
+    place = harness("a")
     request = MetadataRequest(topics=None)
 
     first = run(metadata(place.broker, place.context(9), request))
@@ -90,8 +90,8 @@ def test_answer_for_all_topics_is_encoded_once() -> None:
     assert first[0] is second[0]
 
 
-def test_answer_for_all_topics_follows_what_changes() -> None:
-    place = hall("a")
+def test_response_for_all_topics_follows_changes() -> None:
+    place = harness("a")
     ask(place, everything=True)
 
     place.metadata.publish(place.metadata.image.with_topic(topic("b")))
@@ -99,7 +99,7 @@ def test_answer_for_all_topics_follows_what_changes() -> None:
     assert [*by_name(ask(place, everything=True))] == ["a", "b"]
 
 
-def test_topics_are_told_by_their_ids() -> None:
+def test_topics_are_described_by_id() -> None:
     request = MetadataRequest(
         topics=[
             MetadataRequestTopic(topic_id=topic_id("a"), name=None),
@@ -108,7 +108,7 @@ def test_topics_are_told_by_their_ids() -> None:
         ]
     )
 
-    answer = send(hall("a", "b"), request, 12)
+    answer = send(harness("a", "b"), request, 12)
 
     assert [(each.error_code, each.name, each.topic_id) for each in answer.topics] == [
         (0, "a", topic_id("a")),
@@ -117,16 +117,18 @@ def test_topics_are_told_by_their_ids() -> None:
 
 
 @pytest.mark.parametrize(("topic_id", "name"), ((UNKNOWN, "a"), (NO_UUID, None)))
-def test_topics_are_not_asked_for_by_id_before_version_12(topic_id: Uuid, name: str | None) -> None:
+def test_topics_cannot_be_requested_by_id_before_version_12(
+    topic_id: Uuid, name: str | None
+) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=name)])
 
     with pytest.raises(InvalidRequestError, match="for version 11"):
-        send(hall(), request, 11)
+        send(harness(), request, 11)
 
 
 @pytest.mark.parametrize("version", (0, 3, 4, 13))
 def test_quirk_27_topic_that_is_not_there_is_made_and_told_of_at_once(version: int) -> None:
-    place = hall(given={"num.partitions": "3"})
+    place = harness(given={"num.partitions": "3"})
 
     answer = ask(place, "new", version=version)
 
@@ -135,8 +137,8 @@ def test_quirk_27_topic_that_is_not_there_is_made_and_told_of_at_once(version: i
     assert place.broker.partitions.get("new", 2).topic_id == told.topic_id
 
 
-def test_internal_topic_that_is_not_there_is_made_as_its_settings_say() -> None:
-    answer = ask(hall(), "__consumer_offsets")
+def test_missing_internal_topic_is_created_with_its_settings() -> None:
+    answer = ask(harness(), "__consumer_offsets")
 
     (told,) = answer.topics
     assert (told.is_internal, len(told.partitions)) == (True, 50)
@@ -149,10 +151,10 @@ def test_internal_topic_that_is_not_there_is_made_as_its_settings_say() -> None:
         ({"auto.create.topics.enable": "false"}, {}),
     ),
 )
-def test_topic_is_made_only_if_both_sides_allow_it(
+def test_topic_is_created_only_if_client_and_broker_allow_it(
     given: dict[str, str], said: dict[str, bool]
 ) -> None:
-    answer = ask(hall(given=given), "new", "n/w", **said)
+    answer = ask(harness(given=given), "new", "n/w", **said)
 
     assert {name: told.error_code for name, told in by_name(answer).items()} == {
         "new": 3,
@@ -160,8 +162,8 @@ def test_topic_is_made_only_if_both_sides_allow_it(
     }
 
 
-def test_topic_that_cannot_be_made_is_told_with_the_reason() -> None:
-    place = hall("a.b", given={"default.replication.factor": "2"})
+def test_topic_that_cannot_be_created_has_an_error() -> None:
+    place = harness("a.b", given={"default.replication.factor": "2"})
 
     answer = ask(place, "new", "a_b", "")
 
@@ -172,8 +174,8 @@ def test_topic_that_cannot_be_made_is_told_with_the_reason() -> None:
     ]
 
 
-def test_partition_without_a_leader_is_told_so() -> None:
-    place = hall()
+def test_partition_without_a_leader_has_an_error() -> None:
+    place = harness()
     lost = topic("a").without_leaders([*topic("a").names()])
     place.metadata.publish(place.metadata.image.with_topic(lost))
 
@@ -183,7 +185,7 @@ def test_partition_without_a_leader_is_told_so() -> None:
 
 
 def test_quirk_06_topics_have_ids_of_their_own_that_stay() -> None:
-    place = hall()
+    place = harness()
     first = ask(place, "a", "b", version=10)
     again = ask(place, everything=True, version=10)
 
@@ -193,9 +195,9 @@ def test_quirk_06_topics_have_ids_of_their_own_that_stay() -> None:
 
 
 def test_quirk_06_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_again() -> None:
-    place = hall()
+    place = harness()
     before = ask(place, "a").topics[0].topic_id
-    run(place.broker.topics.delete([Said("a")]))
+    run(place.broker.topics.delete([TopicReference("a")]))
     ask(place, "a")
 
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=before, name=None)])
@@ -203,8 +205,8 @@ def test_quirk_06_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_
     assert [each.error_code for each in send(place, request, 13).topics] == [100]
 
 
-def test_operations_are_told_to_those_who_ask() -> None:
-    place = hall("a")
+def test_authorized_operations_are_returned_on_request() -> None:
+    place = harness("a")
 
     asked = ask(
         place,
@@ -219,10 +221,10 @@ def test_operations_are_told_to_those_who_ask() -> None:
     assert ask(place, "a").topics[0].topic_authorized_operations == -(1 << 31)
 
 
-def test_refusal_is_told_of_every_topic() -> None:
+def test_error_response_has_the_error_for_every_topic() -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=NO_UUID, name=None)])
     error = KafkaStorageError("no room")
 
-    assert [each.name for each in refused(request, error, version=12).topics] == [None]
-    assert [each.name for each in refused(request, error, version=11).topics] == [""]
-    assert refused(request, error, version=13).error_code == error.code
+    assert [each.name for each in error_response(request, error, version=12).topics] == [None]
+    assert [each.name for each in error_response(request, error, version=11).topics] == [""]
+    assert error_response(request, error, version=13).error_code == error.code

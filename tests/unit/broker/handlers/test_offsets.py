@@ -1,4 +1,4 @@
-"""Offsets by time, by place and by epoch; and records that go."""
+"""Tests of the handlers of ListOffsets, OffsetForLeaderEpoch and DeleteRecords."""
 
 import pytest
 
@@ -23,7 +23,8 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
-from tests.unit.broker.broker_samples import Hall, run
+from cordwood.storage.manager import log_creation
+from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.storage.log_samples import NOW, batch, follow, lead, produced, timed
 from tests.unit.storage.manager_samples import partition
 
@@ -31,16 +32,16 @@ NEWEST = 11
 COMMITTED = 1
 
 
-def dated(hall: Hall) -> Hall:
-    """Fill a partition with records of three times; the latest is in the middle."""
-    hall.host(3).append(memoryview(timed(NOW, NOW + 20, NOW + 10)))
-    return hall
+def dated(harness: BrokerHarness) -> BrokerHarness:
+    """Append records with three timestamps; the latest is in the middle."""
+    harness.host(3).append(memoryview(timed(NOW, NOW + 20, NOW + 10)))
+    return harness
 
 
 def list_request(
     *timestamps: int, replica_id: int = -1, isolation: int = 0, epoch: int = -1
 ) -> ListOffsetsRequest:
-    """Return a request for each of the times, in a topic entry of its own."""
+    """Return a request for each of the timestamps, in its own topic entry."""
     return ListOffsetsRequest(
         replica_id=replica_id,
         isolation_level=isolation,
@@ -59,9 +60,9 @@ def list_request(
 
 
 def found(
-    hall: Hall, asked: ListOffsetsRequest, *, version: int = NEWEST
+    harness: BrokerHarness, asked: ListOffsetsRequest, *, version: int = NEWEST
 ) -> list[tuple[int, int, int, int]]:
-    response = run(list_offsets(hall.broker, hall.context(version), asked))
+    response = run(list_offsets(harness.broker, harness.context(version), asked))
     return [
         (each.error_code, each.timestamp, each.offset, each.leader_epoch)
         for topic in response.topics
@@ -69,8 +70,10 @@ def found(
     ]
 
 
-def look_up(hall: Hall, timestamp: int, *, version: int = NEWEST) -> tuple[int, int, int, int]:
-    (only,) = found(hall, list_request(timestamp), version=version)
+def look_up(
+    harness: BrokerHarness, timestamp: int, *, version: int = NEWEST
+) -> tuple[int, int, int, int]:
+    (only,) = found(harness, list_request(timestamp), version=version)
     return only
 
 
@@ -88,92 +91,95 @@ def look_up(hall: Hall, timestamp: int, *, version: int = NEWEST) -> tuple[int, 
     ),
 )
 def test_quirk_11_times_and_places(timestamp: int, expected: tuple[int, ...]) -> None:
-    assert look_up(dated(Hall()), timestamp) == expected
+    assert look_up(dated(BrokerHarness()), timestamp) == expected
 
 
 @pytest.mark.parametrize(("timestamp", "since"), ((-3, 7), (-4, 8), (-5, 9), (-6, 11)))
 def test_quirk_11_places_are_known_from_the_versions_that_brought_them(
     timestamp: int, since: int
 ) -> None:
-    hall = dated(Hall())
+    harness = dated(BrokerHarness())
 
-    codes = [look_up(hall, timestamp, version=each)[0] for each in (since - 1, since)]
+    codes = [look_up(harness, timestamp, version=each)[0] for each in (since - 1, since)]
 
     assert codes == [35, 0]
 
 
-def test_place_that_nobody_knows_is_refused() -> None:
-    assert look_up(dated(Hall()), -7)[0] == 35
+def test_unknown_special_timestamp_is_rejected() -> None:
+    assert look_up(dated(BrokerHarness()), -7)[0] == 35
 
 
-def test_leader_epoch_is_told_from_version_4_on() -> None:
-    hall = dated(Hall())
+def test_leader_epoch_is_returned_from_version_4() -> None:
+    harness = dated(BrokerHarness())
 
-    assert [look_up(hall, -1, version=each)[3] for each in (3, 4)] == [-1, 3]
+    assert [look_up(harness, -1, version=each)[3] for each in (3, 4)] == [-1, 3]
 
 
 def test_end_is_the_last_stable_offset_for_read_committed_and_the_log_end_for_tools() -> None:
-    hall = Hall()
-    log = hall.manager.create(partition(), topic_id=None)
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
     follow(log, batch(at=0), produced(0, at=1, is_transactional=True))
-    hall.host()
+    harness.host()
 
     ends = [
-        found(hall, list_request(-1, isolation=isolation, replica_id=replica_id))[0][2]
+        found(harness, list_request(-1, isolation=isolation, replica_id=replica_id))[0][2]
         for isolation, replica_id in ((0, -1), (COMMITTED, -1), (COMMITTED, -2))
     ]
 
     assert ends == [2, 1, 2]
 
 
-def test_partition_that_is_asked_for_twice_is_refused_both_times() -> None:
-    assert [each[0] for each in found(dated(Hall()), list_request(-1, -2))] == [42, 42]
+def test_partition_requested_twice_is_rejected_both_times() -> None:
+    assert [each[0] for each in found(dated(BrokerHarness()), list_request(-1, -2))] == [42, 42]
 
 
 def test_partition_that_is_not_here_and_an_epoch_that_is_over_are_refused() -> None:
-    assert look_up(Hall(), -1)[0] == 3
-    assert found(dated(Hall()), list_request(-1, epoch=2))[0][0] == 74
+    assert look_up(BrokerHarness(), -1)[0] == 3
+    assert found(dated(BrokerHarness()), list_request(-1, epoch=2))[0][0] == 74
 
 
-def delete(hall: Hall, offset: int, *, topic: str = "orders") -> tuple[int, int]:
+def delete(harness: BrokerHarness, offset: int, *, topic: str = "orders") -> tuple[int, int]:
     partitions = [DeleteRecordsPartition(partition_index=0, offset=offset)]
     request = DeleteRecordsRequest(
         topics=[DeleteRecordsTopic(name=topic, partitions=partitions)], timeout_ms=1
     )
-    response = run(delete_records(hall.broker, hall.context(2), request))
+    response = run(delete_records(harness.broker, harness.context(2), request))
     (result,) = response.topics[0].partitions
     return result.error_code, result.low_watermark
 
 
 def test_records_before_an_offset_are_deleted() -> None:
-    hall = dated(Hall(LogConfig(cleanup_policy=frozenset({DELETE, COMPACT}))))
+    harness = dated(BrokerHarness(LogConfig(cleanup_policy=frozenset({DELETE, COMPACT}))))
 
-    assert [delete(hall, offset) for offset in (2, 1, -1)] == [(0, 2), (0, 2), (0, 3)]
-    assert look_up(hall, -2)[2] == 3
+    assert [delete(harness, offset) for offset in (2, 1, -1)] == [(0, 2), (0, 2), (0, 3)]
+    assert look_up(harness, -2)[2] == 3
 
 
 @pytest.mark.parametrize("offset", (-2, 4))
 def test_records_that_are_not_there_are_not_deleted(offset: int) -> None:
-    assert delete(dated(Hall()), offset) == (1, -1)
+    assert delete(dated(BrokerHarness()), offset) == (1, -1)
 
 
 def test_records_of_a_compacted_topic_go_against_its_policy() -> None:
-    assert delete(dated(Hall(LogConfig(cleanup_policy=frozenset({COMPACT})))), 1) == (44, -1)
+    assert delete(dated(BrokerHarness(LogConfig(cleanup_policy=frozenset({COMPACT})))), 1) == (
+        44,
+        -1,
+    )
 
 
 def test_records_of_internal_and_of_unknown_topics_are_not_deleted() -> None:
-    assert delete(Hall(), 0, topic="__consumer_offsets") == (17, -1)
-    assert delete(Hall(), 0) == (3, -1)
+    assert delete(BrokerHarness(), 0, topic="__consumer_offsets") == (17, -1)
+    assert delete(BrokerHarness(), 0) == (3, -1)
 
 
-def end_of(hall: Hall, epoch: int, *, current: int = -1) -> tuple[int, int, int]:
+def end_of(harness: BrokerHarness, epoch: int, *, current: int = -1) -> tuple[int, int, int]:
     partitions = [
         OffsetForLeaderPartition(partition=0, current_leader_epoch=current, leader_epoch=epoch)
     ]
     request = OffsetForLeaderEpochRequest(
         topics=[OffsetForLeaderTopic(topic="orders", partitions=partitions)]
     )
-    response = run(offset_for_leader_epoch(hall.broker, hall.context(4), request))
+    response = run(offset_for_leader_epoch(harness.broker, harness.context(4), request))
     (result,) = response.topics[0].partitions
     return result.error_code, result.leader_epoch, result.end_offset
 
@@ -183,21 +189,21 @@ def end_of(hall: Hall, epoch: int, *, current: int = -1) -> tuple[int, int, int]
     ((1, (0, 1, 2)), (2, (0, 1, 2)), (3, (0, 3, 3)), (5, (0, 5, 3)), (6, (0, -1, -1))),
 )
 def test_epochs_end_where_later_ones_begin(epoch: int, expected: tuple[int, ...]) -> None:
-    hall = Hall()
-    log = hall.manager.create(partition(), topic_id=None)
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
     lead(log, batch(2), epoch=1)
     lead(log, batch(), epoch=3)
-    hall.host(5)
+    harness.host(5)
 
-    assert end_of(hall, epoch) == expected
+    assert end_of(harness, epoch) == expected
 
 
 @pytest.mark.parametrize(("current", "code"), ((3, 0), (2, 74), (4, 75)))
 def test_epoch_that_the_asker_believes_in_has_to_be_the_present_one(
     current: int, code: int
 ) -> None:
-    assert end_of(dated(Hall()), 3, current=current)[0] == code
+    assert end_of(dated(BrokerHarness()), 3, current=current)[0] == code
 
 
-def test_epochs_of_what_is_not_here_are_unknown() -> None:
-    assert end_of(Hall(), 0) == (3, -1, -1)
+def test_epochs_of_missing_partitions_are_unknown() -> None:
+    assert end_of(BrokerHarness(), 0) == (3, -1, -1)

@@ -1,4 +1,4 @@
-"""Producers get ids of their own, and can be looked at."""
+"""Tests of the handlers of InitProducerId and DescribeProducers."""
 
 import pytest
 
@@ -12,12 +12,15 @@ from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.storage.log_samples import NOW, produced
 
 
 def ask(
-    hall: Hall, transactional_id: str | None = None, *, producer: tuple[int, int] = (-1, -1)
+    harness: BrokerHarness,
+    transactional_id: str | None = None,
+    *,
+    producer: tuple[int, int] = (-1, -1),
 ) -> InitProducerIdResponse:
     request = InitProducerIdRequest(
         transactional_id=transactional_id,
@@ -25,13 +28,13 @@ def ask(
         producer_id=producer[0],
         producer_epoch=producer[1],
     )
-    return run(init_producer_id(hall.broker, hall.context(4), request))
+    return run(init_producer_id(harness.broker, harness.context(4), request))
 
 
 def test_quirk_14_producer_that_is_idempotent_alone_gets_an_id_before_anything_else() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
 
-    found = [ask(hall) for _ in range(3)]
+    found = [ask(harness) for _ in range(3)]
 
     assert [(each.error_code, each.producer_id, each.producer_epoch) for each in found] == [
         (0, 0, 0),
@@ -41,10 +44,10 @@ def test_quirk_14_producer_that_is_idempotent_alone_gets_an_id_before_anything_e
 
 
 def test_producer_that_had_an_id_gets_another() -> None:
-    hall = Hall()
-    ask(hall)
+    harness = BrokerHarness()
+    ask(harness)
 
-    assert ask(hall, producer=(0, 3)).producer_id == 1
+    assert ask(harness, producer=(0, 3)).producer_id == 1
 
 
 @pytest.mark.parametrize(
@@ -56,20 +59,20 @@ def test_producer_that_had_an_id_gets_another() -> None:
         ("mine", (-1, -1), 15),
     ),
 )
-def test_request_for_what_is_not_there_is_refused(
+def test_invalid_or_transactional_request_is_rejected(
     transactional_id: str | None, producer: tuple[int, int], code: int
 ) -> None:
-    answer = ask(Hall(), transactional_id, producer=producer)
+    answer = ask(BrokerHarness(), transactional_id, producer=producer)
 
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (code, -1, -1)
 
 
-def test_producers_of_a_partition_are_told() -> None:
-    hall = Hall()
-    hall.host().append(memoryview(produced(5, 2, producer=(7, 3))))
+def test_producers_of_a_partition_are_described() -> None:
+    harness = BrokerHarness()
+    harness.host().append(memoryview(produced(5, 2, producer=(7, 3))))
     request = DescribeProducersRequest(topics=[TopicRequest(name="orders", partition_indexes=[0])])
 
-    answer = run(describe_producers(hall.broker, hall.context(0), request))
+    answer = run(describe_producers(harness.broker, harness.context(0), request))
 
     assert answer.topics[0].partitions[0].active_producers == [
         ProducerState(
@@ -83,11 +86,11 @@ def test_producers_of_a_partition_are_told() -> None:
     ]
 
 
-def test_partition_that_is_not_here_has_no_producers_to_tell_of() -> None:
-    hall = Hall()
+def test_missing_partition_has_no_producers() -> None:
+    harness = BrokerHarness()
     request = DescribeProducersRequest(topics=[TopicRequest(name="orders", partition_indexes=[4])])
 
-    answer = run(describe_producers(hall.broker, hall.context(0), request))
+    answer = run(describe_producers(harness.broker, harness.context(0), request))
 
     (told,) = answer.topics[0].partitions
     assert (told.error_code, told.active_producers) == (3, [])

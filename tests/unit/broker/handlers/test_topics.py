@@ -1,4 +1,4 @@
-"""Topics are made, grown and deleted as requests say."""
+"""Tests of the handlers of CreateTopics, DeleteTopics and CreatePartitions."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from cordwood.broker.handlers.topics import (
     create_partitions,
     create_topics,
     delete_topics,
-    refused,
+    error_response,
 )
 from cordwood.core.errors import (
     InvalidRequestError,
     KafkaStorageError,
     TopicDeletionDisabledError,
 )
-from cordwood.core.ids import NO_UUID
+from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -32,7 +32,7 @@ from cordwood.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from tests.unit.broker.broker_samples import Hall, run
+from tests.unit.broker.broker_samples import BrokerHarness, run
 
 
 def new(
@@ -54,35 +54,37 @@ def new(
 
 
 def create(
-    hall: Hall, *topics: CreatableTopic, validate_only: bool = False
+    harness: BrokerHarness, *topics: CreatableTopic, validate_only: bool = False
 ) -> CreateTopicsResponse:
     request = CreateTopicsRequest(topics=[*topics], validate_only=validate_only)
-    return run(create_topics(hall.broker, hall.context(7), request))
+    return run(create_topics(harness.broker, harness.context(7), request))
 
 
-def delete(hall: Hall, *said: str | DeleteTopicState, version: int = 6) -> DeleteTopicsResponse:
+def delete(
+    harness: BrokerHarness, *said: str | DeleteTopicState, version: int = 6
+) -> DeleteTopicsResponse:
     request = DeleteTopicsRequest(
         topic_names=[each for each in said if isinstance(each, str)],
         topics=[each for each in said if not isinstance(each, str)],
         timeout_ms=1,
     )
-    return run(delete_topics(hall.broker, hall.context(version), request))
+    return run(delete_topics(harness.broker, harness.context(version), request))
 
 
 def grow(
-    hall: Hall, *topics: CreatePartitionsTopic, validate_only: bool = False
+    harness: BrokerHarness, *topics: CreatePartitionsTopic, validate_only: bool = False
 ) -> list[tuple[str, int, str | None]]:
     request = CreatePartitionsRequest(topics=[*topics], timeout_ms=1, validate_only=validate_only)
-    answer = run(create_partitions(hall.broker, hall.context(3), request))
+    answer = run(create_partitions(harness.broker, harness.context(3), request))
     return [(each.name, each.error_code, each.error_message) for each in answer.results]
 
 
-def test_created_topic_is_told_with_its_id_and_settings() -> None:
-    hall = Hall()
+def test_created_topic_is_returned_with_its_id_and_settings() -> None:
+    harness = BrokerHarness()
 
-    (result,) = create(hall, new("orders", 2, retention_ms="5")).topics
+    (result,) = create(harness, new("orders", 2, retention_ms="5")).topics
 
-    topic = hall.metadata.image.topics["orders"]
+    topic = harness.metadata.image.topics["orders"]
     configs = {each.name: (each.value, each.config_source) for each in result.configs or []}
     assert (result.error_code, result.topic_id) == (0, topic.topic_id)
     assert (result.num_partitions, result.replication_factor) == (2, 1)
@@ -91,24 +93,26 @@ def test_created_topic_is_told_with_its_id_and_settings() -> None:
 
 
 def test_topic_is_created_as_assigned_by_hand() -> None:
-    hall = Hall()
+    harness = BrokerHarness()
 
-    (result,) = create(hall, new("orders", by_hand=(1, 1, 1))).topics
+    (result,) = create(harness, new("orders", by_hand=(1, 1, 1))).topics
 
     assert (result.error_code, result.num_partitions) == (0, 3)
 
 
-def test_topic_that_is_only_checked_is_told_and_not_there() -> None:
-    hall = Hall()
+def test_validated_topic_is_returned_but_not_created() -> None:
+    harness = BrokerHarness()
 
-    (result,) = create(hall, new("orders", 2), validate_only=True).topics
+    (result,) = create(harness, new("orders", 2), validate_only=True).topics
 
     assert (result.error_code, result.num_partitions) == (0, 2)
-    assert not hall.metadata.image.topics
+    assert not harness.metadata.image.topics
 
 
-def test_topics_that_are_refused_are_told_why() -> None:
-    answer = create(Hall(), new("a", 0), new("b"), new("c"), new("b"), new("__cluster_metadata"))
+def test_rejected_topics_have_errors() -> None:
+    answer = create(
+        BrokerHarness(), new("a", 0), new("b"), new("c"), new("b"), new("__cluster_metadata")
+    )
 
     assert {each.name: (each.error_code, each.error_message) for each in answer.topics} == {
         "a": (37, "Number of partitions was set to an invalid non-positive value."),
@@ -122,18 +126,18 @@ def test_topics_that_are_refused_are_told_why() -> None:
 
 
 def test_topics_are_deleted_by_name_and_by_id() -> None:
-    hall = Hall()
-    create(hall, new("a"), new("b"), new("c"))
-    ids = {name: topic.topic_id for name, topic in hall.metadata.image.topics.items()}
+    harness = BrokerHarness()
+    create(harness, new("a"), new("b"), new("c"))
+    ids = {name: topic.topic_id for name, topic in harness.metadata.image.topics.items()}
 
-    answer = delete(hall, "a", DeleteTopicState(topic_id=ids["b"]), "x")
+    answer = delete(harness, "a", DeleteTopicState(topic_id=ids["b"]), "x")
 
     assert {(each.name, each.topic_id, each.error_code) for each in answer.responses} == {
         ("a", ids["a"], 0),
         ("b", ids["b"], 0),
         ("x", NO_UUID, 3),
     }
-    assert [*hall.metadata.image.topics] == ["c"]
+    assert [*harness.metadata.image.topics] == ["c"]
 
 
 @pytest.mark.parametrize(
@@ -141,16 +145,16 @@ def test_topics_are_deleted_by_name_and_by_id() -> None:
 )
 def test_topics_stay_where_deletion_is_disabled(version: int, error: type[Exception]) -> None:
     with pytest.raises(error, match="Topic deletion is disabled"):
-        delete(Hall(given={"delete.topic.enable": "false"}), "a", version=version)
+        delete(BrokerHarness(given={"delete.topic.enable": "false"}), "a", version=version)
 
 
 def test_topics_grow_each_for_itself() -> None:
-    hall = Hall()
-    create(hall, new("a"), new("b"), new("c"))
+    harness = BrokerHarness()
+    create(harness, new("a"), new("b"), new("c"))
     by_hand = [CreatePartitionsAssignment(broker_ids=[1])]
 
     results = grow(
-        hall,
+        harness,
         CreatePartitionsTopic(name="a", count=3, assignments=None),
         CreatePartitionsTopic(name="b", count=2, assignments=by_hand),
         CreatePartitionsTopic(name="c", count=1, assignments=None),
@@ -166,11 +170,11 @@ def test_topics_grow_each_for_itself() -> None:
         ("x", 3, None),
         ("y", 42, "Duplicate topic name."),
     ]
-    topics = hall.metadata.image.topics
+    topics = harness.metadata.image.topics
     assert [len(topics[name].partitions) for name in "abc"] == [3, 2, 1]
 
 
-def test_refusals_are_told_of_every_topic_once() -> None:
+def test_error_responses_have_every_topic_once() -> None:
     error = KafkaStorageError("no room")
     creating = CreateTopicsRequest(topics=[new("a"), new("a"), new("b")])
     growing = CreatePartitionsRequest(
@@ -182,9 +186,9 @@ def test_refusals_are_told_of_every_topic_once() -> None:
         topic_names=["a", "a"], topics=[DeleteTopicState(topic_id=NO_UUID, name="b")], timeout_ms=1
     )
 
-    created = refused(creating, error, version=7)
-    grown = refused(growing, error, version=3)
-    deleted = refused(deleting, error, version=6)
+    created = error_response(creating, error, version=7)
+    grown = error_response(growing, error, version=3)
+    deleted = error_response(deleting, error, version=6)
 
     assert isinstance(created, CreateTopicsResponse)
     assert isinstance(grown, CreatePartitionsResponse)

@@ -1,4 +1,4 @@
-"""Who may come in."""
+"""Tests of the settings of access control."""
 
 import pytest
 
@@ -6,9 +6,9 @@ from cordwood.broker.settings.access import ACCESS
 from cordwood.core.errors import SettingError
 
 
-def test_mechanism_that_is_not_served_is_refused() -> None:
+def test_unsupported_mechanism_is_rejected() -> None:
     mechanisms = ACCESS["sasl.enabled.mechanisms"]
 
     assert mechanisms.parse("PLAIN,SCRAM-SHA-256") == ("PLAIN", "SCRAM-SHA-256")
-    with pytest.raises(SettingError, match="GSSAPI, which it does not know"):
+    with pytest.raises(SettingError, match="GSSAPI, which is unknown"):
         mechanisms.parse("GSSAPI")

@@ -1,17 +1,17 @@
-"""Which keys a broker knows, and what declares them."""
+"""Tests of the table of all broker settings and of their keys."""
 
 import pytest
 
 from cordwood.broker.settings.catalogue import (
     BROKER_SETTINGS,
-    IN_USE_ALREADY,
+    IMPLEMENTED,
+    NOT_IMPLEMENTED,
     TABLES,
-    TO_COME,
-    declared,
-    refuse_unknown,
-    why_without_effect,
+    ensure_known,
+    find_no_effect_reason,
+    find_setting,
 )
-from cordwood.broker.settings.ignored import why_ignored
+from cordwood.broker.settings.ignored import find_ignore_reason
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import text_of
 
@@ -23,38 +23,38 @@ def test_every_default_is_a_value_of_its_setting() -> None:
         assert text is None or setting.parse(text) == setting.default, setting.name
 
 
-def test_nothing_is_both_declared_and_ignored() -> None:
-    both = [each.name for each in BROKER_SETTINGS if why_ignored(each.name)]
+def test_no_setting_is_both_declared_and_ignored() -> None:
+    both = [each.name for each in BROKER_SETTINGS if find_ignore_reason(each.name)]
 
     assert both == []
 
 
-def test_every_setting_is_told_of_in_a_sentence() -> None:
+def test_every_setting_has_a_doc_of_whole_sentences() -> None:
     strange = [each.name for each in BROKER_SETTINGS if not each.doc.endswith(".")]
 
     assert strange == []
     assert sum(len(table) for table in TABLES.values()) == len(BROKER_SETTINGS)
 
 
-def test_synonym_declares_what_its_setting_does() -> None:
-    assert declared("broker.id") is BROKER_SETTINGS["node.id"]
-    assert declared("nobody.knows") is None
+def test_synonym_finds_its_setting() -> None:
+    assert find_setting("broker.id") is BROKER_SETTINGS["node.id"]
+    assert find_setting("no.such") is None
 
 
-def test_listener_s_key_is_a_setting_of_its_own() -> None:
-    setting = declared("listener.name.in.ssl.client.auth")
+def test_key_of_a_listener_is_a_setting_of_its_own() -> None:
+    setting = find_setting("listener.name.in.ssl.client.auth")
 
     assert setting is not None
     assert [*setting.names()] == ["listener.name.in.ssl.client.auth", "ssl.client.auth"]
-    assert declared("listener.name.in.num.partitions") is None
-    assert declared("listener.name.in.nobody.knows") is None
+    assert find_setting("listener.name.in.num.partitions") is None
+    assert find_setting("listener.name.in.no.such") is None
 
 
-def test_unknown_key_is_refused_with_the_nearest() -> None:
-    refuse_unknown(["num.partitions", "process.roles", "listener.name.a.ssl.client.auth"])
+def test_unknown_key_is_rejected_with_the_most_similar_one() -> None:
+    ensure_known(["num.partitions", "process.roles", "listener.name.a.ssl.client.auth"])
 
     with pytest.raises(SettingError, match=r"did you mean num\.partitions"):
-        refuse_unknown(["num.partition"])
+        ensure_known(["num.partition"])
 
 
 @pytest.mark.parametrize(
@@ -63,16 +63,16 @@ def test_unknown_key_is_refused_with_the_nearest() -> None:
         ("num.partitions", None),
         ("offsets.topic.num.partitions", None),
         ("transaction.max.timeout.ms", None),
-        ("group.max.size", "what it speaks of is still to come"),
-        ("listener.name.in.sasl.enabled.mechanisms", "what it speaks of is still to come"),
-        ("zookeeper.connect", "one node keeps its own metadata"),
+        ("group.max.size", "its feature is not implemented yet"),
+        ("listener.name.in.sasl.enabled.mechanisms", "its feature is not implemented yet"),
+        ("zookeeper.connect", "the broker stores its own metadata"),
     ),
 )
 def test_key_without_effect_has_a_reason(key: str, reason: str | None) -> None:
-    assert why_without_effect(key) == reason
+    assert find_no_effect_reason(key) == reason
 
 
-def test_in_use_already_is_only_what_would_be_to_come() -> None:
-    to_come = {each.name for title in TO_COME for each in TABLES[title]}
+def test_implemented_settings_belong_to_tables_that_are_not_implemented() -> None:
+    planned = {each.name for title in NOT_IMPLEMENTED for each in TABLES[title]}
 
-    assert to_come >= IN_USE_ALREADY
+    assert planned >= IMPLEMENTED

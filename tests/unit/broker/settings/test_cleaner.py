@@ -1,10 +1,10 @@
-"""Compaction may be given other means while a broker runs, but not be switched off."""
+"""Tests of the settings of the log cleaner."""
 
 from cordwood.broker.settings.cleaner import CLEANER
-from cordwood.core.settings import Scope
+from cordwood.core.settings import SettingScope
 
 
-def test_cleaner_changes_while_a_broker_runs_but_for_whether_there_is_one() -> None:
-    fixed = [each.name for each in CLEANER if each.scope is not Scope.CLUSTER]
+def test_all_settings_are_dynamic_except_log_cleaner_enable() -> None:
+    fixed = [each.name for each in CLEANER if each.scope is not SettingScope.CLUSTER]
 
     assert fixed == ["log.cleaner.enable"]

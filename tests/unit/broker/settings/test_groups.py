@@ -1,4 +1,4 @@
-"""Which kinds of groups are served."""
+"""Tests of the settings of consumer groups."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from cordwood.broker.settings.groups import GROUPS
 from cordwood.core.errors import SettingError
 
 
-def test_kind_of_group_that_is_not_served_is_refused() -> None:
-    with pytest.raises(SettingError, match="streams, which it does not know"):
+def test_unsupported_group_protocol_is_rejected() -> None:
+    with pytest.raises(SettingError, match="streams, which is unknown"):
         GROUPS["group.coordinator.rebalance.protocols"].parse("classic,streams")
 
 
-def test_default_of_a_group_lies_between_its_bounds() -> None:
+def test_default_of_a_group_is_between_its_bounds() -> None:
     for kind in ("session.timeout", "heartbeat.interval", "assignment.interval"):
         least, default, most = (
             GROUPS[f"group.consumer.{which}{kind}.ms"].default for which in ("min.", "", "max.")

@@ -1,11 +1,13 @@
-"""Names of a broker and of its directories."""
+"""Tests of the settings of a broker's identity."""
 
 from cordwood.broker.settings.identity import IDENTITY
-from cordwood.core.settings import Source
+from cordwood.core.settings import SettingSource
 
 
-def test_older_names_are_read_where_the_newer_are_not_given() -> None:
-    found = IDENTITY.resolve([Source("x", {"broker.id": "7", "log.dir": "/a", "log.dirs": "/b"})])
+def test_old_names_are_used_if_the_new_ones_are_not_set() -> None:
+    found = IDENTITY.resolve(
+        [SettingSource("x", {"broker.id": "7", "log.dir": "/a", "log.dirs": "/b"})]
+    )
 
     assert found["node.id"].value == 7
     assert found["log.dirs"].value == ("/b",)

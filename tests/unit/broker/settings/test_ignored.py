@@ -1,17 +1,19 @@
-"""What is accepted and has no effect."""
+"""Tests of the settings without an effect."""
 
-from cordwood.broker.settings.ignored import ignored, why_ignored
+from cordwood.broker.settings.ignored import find_ignore_reason, ignored_by_reason
 
 
 def test_ignored_key_has_a_reason() -> None:
-    assert why_ignored("num.io.threads") == "one thread serves, and others do what blocks"
-    assert why_ignored("num.partitions") is None
+    assert find_ignore_reason("num.io.threads") == (
+        "one thread handles requests, and a pool runs blocking calls"
+    )
+    assert find_ignore_reason("num.partitions") is None
 
 
-def test_ignored_beginning_stands_for_all_that_begins_so() -> None:
-    assert why_ignored("remote.log.reader.threads") == "remote storage is not served"
-    assert why_ignored("remote") is None
+def test_ignored_prefix_matches_all_names_under_it() -> None:
+    assert find_ignore_reason("remote.log.reader.threads") == "remote storage is not supported"
+    assert find_ignore_reason("remote") is None
 
 
 def test_ignored_are_listed_by_their_reasons() -> None:
-    assert ("one node keeps its own metadata", ("zookeeper.",)) in ignored()
+    assert ("the broker stores its own metadata", ("zookeeper.",)) in ignored_by_reason()

@@ -1,4 +1,4 @@
-"""What is Cordwood's own says so."""
+"""Tests of the settings of monitoring and logging."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from cordwood.core.errors import SettingError
 from cordwood.observability.logs import JSON, LEVELS, LOGFMT
 
 
-def test_own_settings_are_told_by_their_names() -> None:
+def test_own_settings_begin_with_cordwood() -> None:
     assert all(setting.name.startswith("cordwood.") for setting in OPERATION)
 
 
-def test_own_settings_know_the_forms_and_levels_of_events() -> None:
+def test_own_settings_check_log_formats_and_levels() -> None:
     assert OPERATION["cordwood.log.format"].one_of == (LOGFMT, JSON)
     assert OPERATION["cordwood.log.level"].one_of == tuple(LEVELS)
 
@@ -26,6 +26,6 @@ def test_pages_are_served_where_the_setting_says(text: str, where: Address | Non
 
 
 @pytest.mark.parametrize("text", (":9100", "9100", "h:x", "h:65536"))
-def test_place_of_pages_that_is_none_is_refused_before_the_start(text: str) -> None:
-    with pytest.raises(SettingError, match="is no host:port"):
+def test_invalid_metrics_listener_is_rejected_before_the_start(text: str) -> None:
+    with pytest.raises(SettingError, match="is not host:port"):
         OPERATION[METRICS_LISTENER].parse(text)

@@ -1,4 +1,4 @@
-"""Throttles of replicas."""
+"""Tests of the settings of quotas."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from cordwood.core.binary import INT64_MAX
 
 
 @pytest.mark.parametrize("side", ("leader", "follower"))
-def test_replication_is_not_throttled_until_somebody_says_so(side: str) -> None:
+def test_replication_is_not_throttled_by_default(side: str) -> None:
     assert QUOTAS[f"{side}.replication.throttled.rate"].default == INT64_MAX

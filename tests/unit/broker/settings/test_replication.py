@@ -1,4 +1,4 @@
-"""Times of replication that have to fit together."""
+"""Tests of the settings of replication."""
 
 from cordwood.broker.settings.replication import REPLICATION
 

@@ -1,4 +1,4 @@
-"""Keys and certificates are PEM."""
+"""Tests of the settings of TLS."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from cordwood.core.errors import SettingError
 from cordwood.core.settings import SettingType
 
 
-def test_keystore_of_java_is_refused_with_what_is_taken() -> None:
-    with pytest.raises(SettingError, match=r"JKS, which it does not know; .* of PEM"):
+def test_keystore_of_java_is_rejected_with_the_supported_formats() -> None:
+    with pytest.raises(SettingError, match=r"JKS, which is unknown; .* of PEM"):
         TLS["ssl.keystore.type"].parse("JKS")
 
 

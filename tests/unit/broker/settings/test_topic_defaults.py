@@ -1,22 +1,26 @@
-"""What a broker says for its topics comes of the topics' own settings."""
+"""Tests of broker-wide defaults of topic settings."""
 
 from cordwood.broker.settings.topic_defaults import FALLBACKS, TOPIC_DEFAULTS
-from cordwood.core.settings import Scope, SettingType
+from cordwood.core.settings import SettingScope, SettingType
 
 
 def test_default_for_topics_has_type_bounds_and_value_of_the_topic_s() -> None:
     setting = TOPIC_DEFAULTS["log.segment.bytes"]
 
     assert (setting.type, setting.default) == (SettingType.INT, 1 << 30)
-    assert (setting.at_least, setting.scope) == (1 << 20, Scope.CLUSTER)
-    assert setting.doc.startswith("segment.bytes of topics that do not say: at what size")
+    assert (setting.at_least, setting.scope) == (1 << 20, SettingScope.CLUSTER)
+    assert setting.doc.startswith("The default of segment.bytes: ")
 
 
 def test_time_of_several_names_has_its_default_in_the_last() -> None:
     times = [TOPIC_DEFAULTS[name] for name in ("log.retention.ms", *FALLBACKS["log.retention.ms"])]
 
     assert [each.default for each in times] == [None, None, 168]
-    assert [each.scope for each in times] == [Scope.CLUSTER, Scope.STATIC, Scope.STATIC]
+    assert [each.scope for each in times] == [
+        SettingScope.CLUSTER,
+        SettingScope.STATIC,
+        SettingScope.STATIC,
+    ]
 
 
 def test_name_that_topics_share_stays() -> None:

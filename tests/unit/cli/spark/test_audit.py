@@ -27,21 +27,21 @@ def test_audit_ends_with_1_where_something_is_wrong(
     is_whole: bool,
     code: int,
 ) -> None:
-    asked: list[object] = []
+    calls: list[object] = []
 
     def audited(_spark: object, of: str, **given: object) -> _Audit:
-        asked.extend((of, given["options"]))
+        calls.extend((of, given["options"]))
         return _Audit(is_whole=is_whole)
 
-    monkeypatch.setattr(audit, "running", without_spark)
+    monkeypatch.setattr(audit, "job_session", without_spark)
     monkeypatch.setattr(jobs, "audit", audited)
     lake = str(tmp_path / "lake")
-    words = ("--of", lake, "--table", "a.b", "--format", "iceberg", "--bootstrap-server", "x:1")
+    arguments = ("--of", lake, "--table", "a.b", "--format", "iceberg", "--bootstrap-server", "x:1")
 
-    said = run(("spark", "audit", *words), monkeypatch, capfd)
+    result = run(("spark", "audit", *arguments), monkeypatch, capfd)
 
-    assert (said.code, said.out) == (code, "a line a partition\n")
-    assert asked == [
+    assert (result.code, result.out) == (code, "a line a partition\n")
+    assert calls == [
         lake,
         {"kafka.bootstrap.servers": "x:1", "format": "iceberg", "table": "a.b"},
     ]

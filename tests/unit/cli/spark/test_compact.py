@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cordwood.cli.spark import compact
-from cordwood.cli.spark.running import Running
-from cordwood.compaction.job import CleaningFailedError
+from cordwood.cli.spark.job_run import JobSession
+from cordwood.compaction.cleaning_job import CleaningFailedError
 from cordwood.spark import jobs
-from cordwood.spark.jobs.compact_order import MEMORY_BYTES, WHOLE_BYTES, CompactJobOrder
+from cordwood.spark.jobs.compaction.compact_order import MEMORY_BYTES, WHOLE_BYTES, CompactJobOrder
 from cordwood.workbench.compact import CompactReport
 from tests.spark.keyed_logs import build_log
 from tests.unit.cli.commands import run
@@ -33,63 +33,63 @@ REPORT = CompactReport(
 
 
 @contextmanager
-def in_nothing(*_said: object, **_given: object) -> Iterator[Running]:
-    yield Running(None, jobs.UNSEEN)  # type: ignore[arg-type]  # no session is asked for anything
+def without_session(*_args: object, **_given: object) -> Iterator[JobSession]:
+    yield JobSession(None, jobs.UNSEEN)  # type: ignore[arg-type]  # the job is not run
 
 
-class Done:
-    """What a job has come to, and what it was asked for."""
+class FakeJob:
+    """A job that records its arguments and returns given failures."""
 
     def __init__(self, *failures: CleaningFailedError) -> None:
         self.failures = failures
-        self.asked: dict[str, object] = {}
+        self.arguments: dict[str, object] = {}
 
-    def compact(self, _spark: object, paths: object, **asked: object) -> "Done":
-        self.asked = {"paths": paths, **asked}
-        hear = asked["hear"]
+    def compact(self, _spark: object, paths: object, **arguments: object) -> "FakeJob":
+        self.arguments = {"paths": paths, **arguments}
+        hear = arguments["hear"]
         assert callable(hear)
         hear(REPORT)
         return self
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> Done:
-    """A job that is not run."""
-    found = Done()
-    monkeypatch.setattr(compact, "running", in_nothing)
+def job(monkeypatch: pytest.MonkeyPatch) -> FakeJob:
+    """Return a fake job, installed in place of the real one."""
+    found = FakeJob()
+    monkeypatch.setattr(compact, "job_session", without_session)
     monkeypatch.setattr(jobs, "compact", found.compact)
     return found
 
 
-def test_what_is_not_said_is_what_the_job_takes() -> None:
-    said = inspect.signature(compact.compact).parameters
+def test_defaults_are_those_of_the_job() -> None:
+    result = inspect.signature(compact.compact).parameters
 
-    assert (said["memory"].default, said["whole_bytes"].default) == (MEMORY_BYTES, WHOLE_BYTES)
+    assert (result["memory"].default, result["whole_bytes"].default) == (MEMORY_BYTES, WHOLE_BYTES)
 
 
-def test_compact_asks_for_what_was_said(
-    done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_compact_passes_its_options_on(
+    job: FakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("spark", "compact", str(tmp_path), "--whole-bytes", "5", "--json", *COMPACTED)
+    command = ("spark", "compact", str(tmp_path), "--whole-bytes", "5", "--json", *COMPACTED)
 
-    said = run(words, monkeypatch, capfd)
+    result = run(command, monkeypatch, capfd)
 
-    order = done.asked["order"]
+    order = job.arguments["order"]
     assert isinstance(order, CompactJobOrder)
-    assert (said.code, json.loads(said.out)["partition"]) == (0, "t-0")
-    assert (done.asked["paths"], order.whole_bytes) == ([str(tmp_path)], 5)
-    assert done.asked["config"] == {"cleanup.policy": "compact"}
+    assert (result.code, json.loads(result.out)["partition"]) == (0, "t-0")
+    assert (job.arguments["paths"], order.whole_bytes) == ([str(tmp_path)], 5)
+    assert job.arguments["config"] == {"cleanup.policy": "compact"}
 
 
-def test_compact_ends_with_1_when_a_log_has_come_to_nothing(
-    done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_compact_ends_with_1_when_a_log_fails(
+    job: FakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done.failures = (CleaningFailedError("/logs/t-1: is damaged"),)
+    job.failures = (CleaningFailedError("/logs/t-1: is damaged"),)
 
-    said = run(("spark", "compact", str(tmp_path), *COMPACTED), monkeypatch, capfd)
+    result = run(("spark", "compact", str(tmp_path), *COMPACTED), monkeypatch, capfd)
 
-    assert said.code == 1
-    assert "/logs/t-1: is damaged" in said.err
+    assert result.code == 1
+    assert "/logs/t-1: is damaged" in result.err
 
 
 def test_dry_run_needs_no_spark_and_changes_nothing(
@@ -98,9 +98,9 @@ def test_dry_run_needs_no_spark_and_changes_nothing(
     build_log(tmp_path / "t-0", seed=1)
     names = sorted(path.name for path in (tmp_path / "t-0").iterdir())
 
-    words = ("spark", "compact", str(tmp_path / "t-0"), "--dry-run", *COMPACTED)
-    said = run(words, monkeypatch, capfd)
+    command = ("spark", "compact", str(tmp_path / "t-0"), "--dry-run", *COMPACTED)
+    result = run(command, monkeypatch, capfd)
 
-    assert said.code == 0
-    assert "rewritten as one" in said.out
+    assert result.code == 0
+    assert "rewritten into one" in result.out
     assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == names

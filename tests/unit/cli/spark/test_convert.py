@@ -6,37 +6,37 @@ import pytest
 
 from cordwood.cli.spark import convert
 from cordwood.spark import jobs
-from cordwood.workbench.convert import ConvertReport
+from cordwood.workbench.convert.convert import ConvertReport
 from tests.unit.cli.commands import run
 from tests.unit.cli.spark.test_verify import without_spark
 
 REPORT = ConvertReport(path="/new", partitions=("t-0",), segments=2, size_before=2_000, size=900)
 
 
-def test_convert_says_what_was_converted(
+def test_convert_prints_its_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[dict[str, object]] = []
+    calls: list[dict[str, object]] = []
 
-    def converted(*_said: object, **given: object) -> ConvertReport:
-        asked.append(given)
+    def converted(*_args: object, **given: object) -> ConvertReport:
+        calls.append(given)
         return REPORT
 
-    monkeypatch.setattr(convert, "running", without_spark)
+    monkeypatch.setattr(convert, "job_session", without_spark)
     monkeypatch.setattr(jobs, "convert", converted)
     out = str(tmp_path / "new")
 
-    said = run(("spark", "convert", "logs", "--out", out, "--codec", "zstd"), monkeypatch, capfd)
+    result = run(("spark", "convert", "logs", "--out", out, "--codec", "zstd"), monkeypatch, capfd)
 
-    assert (said.code, said.out) == (0, "/new: t-0: 2 segments, 2,000 bytes are 900 now\n")
-    assert (asked[0]["out"], asked[0]["codec"], asked[0]["message_format"]) == (out, "zstd", "v2")
+    assert (result.code, result.out) == (0, "/new: t-0: 2 segments, 2,000 bytes converted to 900\n")
+    assert (calls[0]["out"], calls[0]["codec"], calls[0]["message_format"]) == (out, "zstd", "v2")
 
 
-def test_convert_knows_its_formats(
+def test_convert_rejects_unknown_formats(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("spark", "convert", "logs", "--out", "new", "--format", "v0")
+    arguments = ("spark", "convert", "logs", "--out", "new", "--format", "v0")
 
-    said = run(words, monkeypatch, capfd)
+    result = run(arguments, monkeypatch, capfd)
 
-    assert (said.code, "'v0' is not one of" in said.err) == (2, True)
+    assert (result.code, "'v0' is not one of" in result.err) == (2, True)

@@ -16,25 +16,36 @@ class _Export:
         return json.dumps({"records": 7})
 
 
-def test_export_passes_on_what_it_is_told(
+def test_export_passes_its_options_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    asked: dict[str, object] = {}
+    call: dict[str, object] = {}
 
     def exported(_spark: object, to: str, **given: object) -> _Export:
-        asked.update(given, to=to)
+        call.update(given, to=to)
         return _Export()
 
-    monkeypatch.setattr(export, "running", without_spark)
+    monkeypatch.setattr(export, "job_session", without_spark)
     monkeypatch.setattr(jobs, "export", exported)
     monkeypatch.chdir(tmp_path)
-    words = ("logs", "--to", "lake", "--format", "delta", "--topic", "a", "--topic", "b", "--json")
-    said = run(("spark", "export", *words, "--option", "gap=record"), monkeypatch, capfd)
+    arguments = (
+        "logs",
+        "--to",
+        "lake",
+        "--format",
+        "delta",
+        "--topic",
+        "a",
+        "--topic",
+        "b",
+        "--json",
+    )
+    result = run(("spark", "export", *arguments, "--option", "gap=record"), monkeypatch, capfd)
 
-    assert (said.code, json.loads(said.out)) == (0, {"records": 7})
-    assert asked.pop("progress") is jobs.UNSEEN
-    assert asked.pop("to") == str(tmp_path / "lake")
-    assert asked.pop("options") == {
+    assert (result.code, json.loads(result.out)) == (0, {"records": 7})
+    assert call.pop("progress") is jobs.UNSEEN
+    assert call.pop("to") == str(tmp_path / "lake")
+    assert call.pop("options") == {
         "format": "delta",
         "subscribe": "a,b",
         "gap": "record",

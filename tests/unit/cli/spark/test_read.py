@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from cordwood.cli.spark import read
-from cordwood.client.record_set import ConsumedRecord
+from cordwood.client.consumer.completed_fetch import ConsumedRecord
 from cordwood.records.record import TimestampType
 from tests.unit.cli.commands import run
 from tests.unit.cli.spark.test_verify import without_spark
@@ -20,13 +20,13 @@ def two(_spark: None, _options: object) -> Iterator[ConsumedRecord[bytes, bytes]
 
 @pytest.fixture(autouse=True)
 def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "running", without_spark)
+    monkeypatch.setattr(read, "job_session", without_spark)
     monkeypatch.setattr(read, "records", two)
-    monkeypatch.setattr(read, "counted", lambda _spark, options: len(options))
+    monkeypatch.setattr(read, "count_records", lambda _spark, options: len(options))
 
 
 @pytest.mark.parametrize(
-    ("words", "printed"),
+    ("arguments", "printed"),
     (
         ((), "0\n1\n"),
         (("--max-messages", "1"), "0\n"),
@@ -37,9 +37,9 @@ def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_read_prints_records_as_lines_or_their_number(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
+    arguments: tuple[str, ...],
     printed: str,
 ) -> None:
-    said = run(("spark", "read", "logs", *words), monkeypatch, capfd)
+    result = run(("spark", "read", "logs", *arguments), monkeypatch, capfd)
 
-    assert (said.code, said.out) == (0, printed)
+    assert (result.code, result.out) == (0, printed)

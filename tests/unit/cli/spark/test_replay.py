@@ -12,23 +12,23 @@ from tests.unit.cli.spark.test_verify import without_spark
 COMMAND = "spark replay logs --topic orders --to copies --rate 500 --state kept"
 
 
-def test_replay_says_from_where_and_to_where(
+def test_replay_passes_its_options_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[object] = []
+    calls: list[object] = []
 
     def replayed(_spark: None, options: object, **given: object) -> str:
-        asked.extend((options, given["to"], given["rate"], given["state"]))
+        calls.extend((options, given["to"], given["rate"], given["state"]))
         return "copies: 7 records into 2 partitions"
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(replay, "running", without_spark)
+    monkeypatch.setattr(replay, "job_session", without_spark)
     monkeypatch.setattr(jobs, "replay", replayed)
 
-    said = run((*COMMAND.split(), "--option", "startingTimestamp=5"), monkeypatch, capfd)
+    result = run((*COMMAND.split(), "--option", "startingTimestamp=5"), monkeypatch, capfd)
 
-    assert (said.code, said.out) == (0, "copies: 7 records into 2 partitions\n")
-    assert asked == [
+    assert (result.code, result.out) == (0, "copies: 7 records into 2 partitions\n")
+    assert calls == [
         {"paths": f'["{tmp_path}/logs"]', "subscribe": "orders", "startingTimestamp": "5"},
         {"topic": "copies", "kafka.bootstrap.servers": "localhost:9092"},
         500,

@@ -1,4 +1,4 @@
-"""The family of commands as it is listed."""
+"""The list of Spark commands."""
 
 import pytest
 

@@ -9,12 +9,12 @@ import pytest
 
 from cordwood.cli.spark import verify
 from cordwood.spark import jobs
-from cordwood.workbench.findings import Verification, damage
+from cordwood.workbench.verify.findings import Verification, damage
 from tests.unit.cli.commands import run
 
 
 @contextmanager
-def without_spark(*_said: object, **_given: object) -> Iterator[tuple[None, object]]:
+def without_spark(*_args: object, **_given: object) -> Iterator[tuple[None, object]]:
     yield None, jobs.UNSEEN
 
 
@@ -27,17 +27,17 @@ def test_verify_ends_with_1_where_something_is_wrong(
     findings: tuple[()],
     code: int,
 ) -> None:
-    asked: list[object] = []
+    calls: list[object] = []
 
     def verified(*paths: object, **given: object) -> Verification:
-        asked.extend((paths[1], given["config"]))
+        calls.extend((paths[1], given["config"]))
         return Verification(findings=findings)
 
-    monkeypatch.setattr(verify, "running", without_spark)
+    monkeypatch.setattr(verify, "job_session", without_spark)
     monkeypatch.setattr(jobs, "verify", verified)
-    words = ("spark", "verify", str(tmp_path), "--config", "cleanup.policy=compact", "--json")
+    arguments = ("spark", "verify", str(tmp_path), "--config", "cleanup.policy=compact", "--json")
 
-    said = run(words, monkeypatch, capfd)
+    result = run(arguments, monkeypatch, capfd)
 
-    assert (said.code, json.loads(said.out)["is_damaged"]) == (code, bool(code))
-    assert asked == [[str(tmp_path)], {"cleanup.policy": "compact"}]
+    assert (result.code, json.loads(result.out)["is_damaged"]) == (code, bool(code))
+    assert calls == [[str(tmp_path)], {"cleanup.policy": "compact"}]

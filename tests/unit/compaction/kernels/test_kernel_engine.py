@@ -1,11 +1,11 @@
 """The parts of the fast engine."""
 
+from cordwood.compaction.engine.record_marks import Marks
 from cordwood.compaction.kernels.kernel_engine import KERNELS
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
-from cordwood.compaction.marks import Marks
-from cordwood.records.kernels.stride import KernelStrider
+from cordwood.records.kernels.tail_scan import KernelTailScanner
 from tests.unit.compaction.compaction_samples import plan
 
 
@@ -13,4 +13,4 @@ def test_engine_is_made_of_kernels() -> None:
     assert isinstance(KERNELS.surveyor({3}), KernelSurveyor)
     assert isinstance(KERNELS.key_map(Marks(1), 1000, erased=frozenset(), seed=1), KernelKeyMap)
     assert isinstance(KERNELS.rewriter(plan()), KernelRewriter)
-    assert isinstance(KERNELS.striders(1), KernelStrider)
+    assert isinstance(KERNELS.striders(1), KernelTailScanner)

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from cordwood.compaction.engine import Chunk, NotedKeys
+from cordwood.compaction.engine.engine import KeyBlock
+from cordwood.compaction.engine.plain_key_collector import PlainKeyCollector
+from cordwood.compaction.engine.record_marks import Marks, set_bit
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
 from cordwood.compaction.kernels import kernel_key_collector
 from cordwood.compaction.kernels.kernel_key_collector import (
     KernelKeyCollector,
@@ -13,17 +16,15 @@ from cordwood.compaction.kernels.kernel_key_collector import (
     notes_of,
     survivors,
 )
-from cordwood.compaction.marks import Marks, set_bit
-from cordwood.compaction.noting import PlainKeyCollector
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.builder import BatchFields
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import batch, chunk, marked, marks, old
 from tests.unit.compaction.kernels.test_kernel_key_map import keyed
 
 
 def taken(
-    collector: KernelKeyCollector | PlainKeyCollector, data: Chunk, found: Marks
+    collector: KernelKeyCollector | PlainKeyCollector, data: SegmentChunk, found: Marks
 ) -> Iterator[list[tuple[bytes, int, int]]]:
     """Yield by bucket what is taken, sorted: keys with hashes and words."""
     collector.collect(data, found, offsets=range(1, 1 << 40))
@@ -69,16 +70,14 @@ def test_damaged_record_is_refused_as_readers_do() -> None:
 
 
 def test_noted_keys_are_notes_again() -> None:
-    noted = NotedKeys(
-        b"abb", array("i", [1, 2]), array("Q", [1, (1 << 64) - 1]), array("q", [6, 9])
-    )
+    noted = KeyBlock(b"abb", array("i", [1, 2]), array("Q", [1, (1 << 64) - 1]), array("q", [6, 9]))
 
     assert notes_of(noted).tolist() == [[0, 2, 0, 1], [1, 5, 0, -1]]
 
 
 def test_survivors_are_the_words_of_what_is_marked() -> None:
-    noted = NotedKeys(b"abc", array("i", [1, 1, 1]), array("Q", [1, 2, 3]), array("q", [8, 11, 12]))
-    nothing = NotedKeys(b"", array("i"), array("Q"), array("q"))
+    noted = KeyBlock(b"abc", array("i", [1, 1, 1]), array("Q", [1, 2, 3]), array("q", [8, 11, 12]))
+    nothing = KeyBlock(b"", array("i"), array("Q"), array("q"))
 
     assert list(survivors(marks("xxoxo"), noted, 2)) == [8, 12]
     assert list(survivors(marks("xxoxo"), nothing, 2)) == []

@@ -1,24 +1,25 @@
-"""A budget of bytes, kept whatever is learnt, in as few ranges as it allows."""
+"""The byte budget of a key map: always kept, with as few ranges as possible."""
 
 import pytest
 
-from cordwood.compaction.engine import HASHES, Chunk
-from cordwood.compaction.fates import Fate
-from cordwood.compaction.job import CleaningFailedError
+from cordwood.compaction.cleaning_job import CleaningFailedError
+from cordwood.compaction.engine.batch_retention import BatchRetention
+from cordwood.compaction.engine.engine import HASHES
+from cordwood.compaction.engine.plain_key_collector import PlainKeyCollector
+from cordwood.compaction.engine.record_marks import Marks, set_bit
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
 from cordwood.compaction.kernels.kernel_key_map import KernelKeyMap
 from cordwood.compaction.key_hash import SALT_FACTOR, SEED_SALT, fold
-from cordwood.compaction.marks import Marks, set_bit
-from cordwood.compaction.noting import PlainKeyCollector
-from cordwood.records.builder import BatchBuilder, BatchFields
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import batch, chunk, marked, marker, old, sent
-from tests.unit.compaction.test_keymap import passed
+from tests.unit.compaction.engine.test_plain_key_map import passed
 
 ROOM = 1 << 20
 
 
-def keyed(count: int, *, codec: Codec = Codec.NONE) -> Chunk:
-    """Return records of so many keys, in batches of a thousand, each key written twice."""
+def keyed(count: int, *, codec: Codec = Codec.NONE) -> SegmentChunk:
+    """Return records of N keys, in batches of a thousand, each key written twice."""
     parts = []
     for first in range(0, 2 * count, 1000):
         builder = BatchBuilder(BatchFields(base_offset=first, codec=codec))
@@ -38,7 +39,10 @@ def test_last_record_of_each_key_is_marked_whatever_the_batch_is() -> None:
     )
     marks = Marks(8)
 
-    passed(KernelKeyMap(marks, ROOM), chunk(*parts, fates={3: Fate.DROPPED, 4: Fate.CONTROL}))
+    passed(
+        KernelKeyMap(marks, ROOM),
+        chunk(*parts, retentions={3: BatchRetention.DELETE, 4: BatchRetention.CONTROL}),
+    )
 
     assert marked(marks) == "xxodtoox"
 
@@ -70,10 +74,10 @@ def test_records_without_a_key_are_told_as_they_are_met_and_once() -> None:
     key_map = KernelKeyMap(Marks(4), 300)
 
     for first_hash in (0, HASHES // 2):
-        key_map.begin(first_hash)
+        key_map.begin_range(first_hash)
         key_map.learn(chunk(batch(0, "-1 a2"), old(2, "-3 b4")), first_offset=0)
         assert key_map.unkeyed == 2
-        key_map.settle()
+        key_map.finish_range()
 
     assert key_map.unkeyed == 2
 
@@ -83,10 +87,10 @@ def test_key_map_never_takes_more_than_its_memory() -> None:
 
     begin = 0
     while begin < HASHES:
-        key_map.begin(begin)
+        key_map.begin_range(begin)
         key_map.learn(keyed(5000), first_offset=0)
         assert key_map.taken <= 20_000
-        begin = key_map.settle()
+        begin = key_map.finish_range()
 
 
 def test_seed_changes_which_keys_meet_and_nothing_else() -> None:
@@ -143,9 +147,9 @@ def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
     key_map, begin, ranges = KernelKeyMap(marks, 12_000), 0, 0
 
     while begin < HASHES:
-        key_map.begin(begin)
+        key_map.begin_range(begin)
         key_map.learn_keys(noted, first_number=0)
-        begin, ranges = key_map.settle(), ranges + 1
+        begin, ranges = key_map.finish_range(), ranges + 1
 
     assert (marked(marks), key_map.keys) == ("x" * 1000 + "o" * 1000, 1000)
     assert ranges > 1

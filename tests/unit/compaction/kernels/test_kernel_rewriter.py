@@ -1,14 +1,15 @@
-"""What the rewriter of kernels leaves is what the plain one does."""
+"""The rewriter with kernels writes the same bytes as the plain one."""
 
 import pytest
 
-from cordwood.compaction.engine import Chunk, Counts
-from cordwood.compaction.fates import Fate
+from cordwood.compaction.certificate import PassCounts
+from cordwood.compaction.engine.batch_retention import BatchRetention
+from cordwood.compaction.engine.plain_rewriter import PlainRewriter
+from cordwood.compaction.engine.segment_chunk import SegmentChunk
 from cordwood.compaction.kernels import kernel_rewriter
 from cordwood.compaction.kernels.kernel_rewriter import KernelRewriter
-from cordwood.compaction.rewrite import PlainRewriter
 from cordwood.core.errors import BadRecordsError
-from cordwood.records.builder import BatchFields
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import (
     HORIZON,
@@ -35,11 +36,20 @@ CASES = {
     "with a horizon": (chunk(with_horizon(PLAIN), with_horizon(PLAIN, NOW)), "otoo" * 2),
     "log append time": (chunk(STAMPED), "oxo"),
     "markers": (
-        chunk(*[marker(0, is_commit=True)] * 2, fates={0: Fate.CONTROL, 1: Fate.CONTROL | 4}),
+        chunk(
+            *[marker(0, is_commit=True)] * 2,
+            retentions={0: BatchRetention.CONTROL, 1: BatchRetention.CONTROL | 4},
+        ),
         "",
     ),
-    "dropped, kept if empty": (chunk(sent(0, "a1"), PLAIN, fates={0: Fate.DROPPED | 2}), "ooxoo"),
-    "packed, kept if empty": (chunk(PACKED, PLAIN, fates={0: Fate.KEPT_IF_EMPTY}), "xxxx" + "oooo"),
+    "dropped, kept if empty": (
+        chunk(sent(0, "a1"), PLAIN, retentions={0: BatchRetention.DELETE | 2}),
+        "ooxoo",
+    ),
+    "packed, kept if empty": (
+        chunk(PACKED, PLAIN, retentions={0: BatchRetention.RETAIN_EMPTY}),
+        "xxxx" + "oooo",
+    ),
     "old ones between": (
         chunk(PLAIN, old(4, "a1 b-", codec=Codec.GZIP), PACKED),
         "oooo" + "xt" + "oxxo",
@@ -49,8 +59,8 @@ CASES = {
 
 
 @pytest.mark.parametrize(("data", "letters"), CASES.values(), ids=CASES.keys())
-def test_rewriters_leave_the_same(data: Chunk, letters: str) -> None:
-    expected, found = Counts(stream=5), Counts(stream=5)
+def test_rewriters_leave_the_same(data: SegmentChunk, letters: str) -> None:
+    expected, found = PassCounts(stream=5), PassCounts(stream=5)
     wanted = PlainRewriter(plan()).rewrite(data, marks(letters), counts=expected)
 
     left = KernelRewriter(plan()).rewrite(data, marks(letters), counts=found)
@@ -62,9 +72,9 @@ def test_rewriters_leave_the_same(data: Chunk, letters: str) -> None:
 def test_room_grows_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_rewriter, "_FIRST_ROOM", 100)
     data = chunk(PLAIN, PACKED, PLAIN)
-    expected = PlainRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=Counts())
+    expected = PlainRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=PassCounts())
 
-    left = KernelRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=Counts())
+    left = KernelRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=PassCounts())
 
     assert bytes(left) == bytes(expected)
 
@@ -74,7 +84,7 @@ def test_room_is_used_again_by_the_next_chunk() -> None:
 
     for data in (chunk(PLAIN, PACKED), chunk(PACKED)):
         letters = "oooo" * (2 if len(data.data) > len(PACKED) else 1)
-        assert bytes(rewriter.rewrite(data, marks(letters), counts=Counts())) == data.data
+        assert bytes(rewriter.rewrite(data, marks(letters), counts=PassCounts())) == data.data
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.LZ4))
@@ -82,6 +92,6 @@ def test_batch_that_is_not_sound_is_refused_at_its_place(codec: Codec) -> None:
     bad = changed(batch(0, "a1 b2", fields=BatchFields(codec=codec)), 57, b"\0\0\0\1")
 
     with pytest.raises(BadRecordsError) as refused:
-        KernelRewriter(plan()).rewrite(chunk(PLAIN + bad), marks("ooooo"), counts=Counts())
+        KernelRewriter(plan()).rewrite(chunk(PLAIN + bad), marks("ooooo"), counts=PassCounts())
 
     assert refused.value.position == len(PLAIN)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from cordwood.compaction.engine.header_survey import PlainSurveyor
 from cordwood.compaction.kernels import kernel_surveyor
 from cordwood.compaction.kernels.kernel_surveyor import KernelSurveyor
-from cordwood.compaction.sighting import PlainSurveyor
 from cordwood.core.errors import BadRecordsError
 from cordwood.records.compression import Codec
 from tests.unit.compaction.compaction_samples import batch, marker, old, sent
@@ -23,14 +23,16 @@ INPUTS = {
 @pytest.mark.parametrize("data", INPUTS.values(), ids=INPUTS.keys())
 @pytest.mark.parametrize("last_offsets", ((), (2, 5), (4,)))
 def test_surveyors_see_the_same(data: bytes, last_offsets: tuple[int, ...]) -> None:
-    assert KernelSurveyor(last_offsets).look(data) == PlainSurveyor(last_offsets).look(data)
+    assert KernelSurveyor(last_offsets).summarize(data) == PlainSurveyor(last_offsets).summarize(
+        data
+    )
 
 
 def test_surveyor_notes_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_surveyor, "_NOTES", 2)
+    monkeypatch.setattr(kernel_surveyor, "_MOST_FLAGGED", 2)
     data = sent(0, "a1") * 7 + PLAIN
 
-    assert KernelSurveyor().look(data) == PlainSurveyor().look(data)
+    assert KernelSurveyor().summarize(data) == PlainSurveyor().summarize(data)
 
 
 def test_surveyor_refuses_what_the_plain_one_does_in_the_same_words() -> None:
@@ -39,7 +41,7 @@ def test_surveyor_refuses_what_the_plain_one_does_in_the_same_words() -> None:
 
     for surveyor in (KernelSurveyor(), PlainSurveyor()):
         with pytest.raises(BadRecordsError) as refused:
-            surveyor.look(data)
+            surveyor.summarize(data)
         said.append(str(refused.value))
 
     assert said[0] == said[1]

@@ -1,4 +1,4 @@
-"""Which engine is offered."""
+"""The choice of an engine."""
 
 import sys
 from pathlib import Path
@@ -6,8 +6,9 @@ from subprocess import run
 
 import pytest
 
-from cordwood.compaction import kernels, key_sketch
-from cordwood.compaction.plain import PLAIN
+from cordwood.compaction import kernels
+from cordwood.compaction.engine import key_sketch
+from cordwood.compaction.engine.plain_engine import PLAIN
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""The table of keys: each found again by its bytes, and what is said of it."""
+"""The table of keys: lookup by all bytes, and the state of each key."""
 
 import numpy as np
 
 from cordwood.compaction.kernels import proof_keys as at
-from cordwood.compaction.verify_keys import ERASED
+from cordwood.compaction.proof.key_checks import ERASED
 from cordwood.records.kernels.arena import read_only
 
 HASH = 5

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from cordwood.compaction.kernels.kernel_judge import KernelJudge
-from cordwood.compaction.plan import LastBatch
-from cordwood.compaction.verify_records import Strode, Terms
-from cordwood.compaction.violations import Violations
-from cordwood.records.builder import BatchFields
+from cordwood.compaction.kernels.kernel_record_verifier import KernelRecordVerifier
+from cordwood.compaction.plan.cleaning_plan import LastRecord
+from cordwood.compaction.proof.record_checks import StrideLimits, StrideResult
+from cordwood.compaction.proof.violations import Violations
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.compression import Codec
 from tests.unit.compaction.both_sides import ALL_KEYS, changed, without
 from tests.unit.compaction.compaction_samples import (
@@ -25,22 +25,28 @@ from tests.unit.compaction.kernels.proof_samples import standing
 
 WAS = [batch(0, "b1 a1"), batch(2, "a2 c1"), batch(4, "d1")]
 LEFT = [without(WAS[0], 1), WAS[1], WAS[2]]
-TERMS = Terms(end=100, is_alone=False, may_match=True, is_over=False)
+TERMS = StrideLimits(end=100, is_alone=False, may_match=True, is_over=False)
 
 
 def judge_of(
-    left: list[bytes], *, memory_bytes: int = 1 << 16, last: LastBatch | None = None
-) -> KernelJudge:
+    left: list[bytes], *, memory_bytes: int = 1 << 16, last: LastRecord | None = None
+) -> KernelRecordVerifier:
     """Return a judge that has learnt what is left."""
     lasts = {1: last} if last else {}
-    judge = KernelJudge(replace(plan(), last_batches=lasts), ALL_KEYS, Violations(), memory_bytes)
+    judge = KernelRecordVerifier(
+        replace(plan(), last_records=lasts), ALL_KEYS, Violations(), memory_bytes
+    )
     judge.learn_many(standing(*left), lowest=0, highest=1000)
     return judge
 
 
 def strode(
-    before: list[bytes], left: list[bytes], *, terms: Terms = TERMS, last: LastBatch | None = None
-) -> tuple[Strode, int]:
+    before: list[bytes],
+    left: list[bytes],
+    *,
+    terms: StrideLimits = TERMS,
+    last: LastRecord | None = None,
+) -> tuple[StrideResult, int]:
     """Return what a stride came to, and how many records it has seen."""
     judge = judge_of(left, last=last)
     over = standing(*left) if left else standing()
@@ -53,7 +59,7 @@ def test_stride_goes_over_ordinary_batches_and_what_is_left_of_them() -> None:
 
     went = judge.judge_many(before, left, terms=TERMS)
 
-    assert went == Strode(3, sum(map(len, WAS)), copied=2, is_held_up=False)
+    assert went == StrideResult(3, sum(map(len, WAS)), copied=2, is_held_up=False)
     assert (before.peek(), left.peek()) == (None, None)
     assert (judge.counts.read, judge.counts.keyed_gone, judge.keys.superseded) == (5, 1, 1)
 
@@ -117,9 +123,9 @@ def test_stride_looks_for_batches_that_have_to_stay() -> None:
     gone = [sent(0, "a1", is_transactional=False), batch(1, "a2")]
     over = TERMS._replace(is_over=True)
 
-    assert strode(gone, gone[1:], last=LastBatch(0, 5))[0].batches == 2
-    assert strode(gone, gone[1:], last=LastBatch(0, 0))[0].batches == 0
-    assert strode(gone, gone, last=LastBatch(0, -1))[0].batches == 0
+    assert strode(gone, gone[1:], last=LastRecord(0, 5))[0].batches == 2
+    assert strode(gone, gone[1:], last=LastRecord(0, 0))[0].batches == 0
+    assert strode(gone, gone, last=LastRecord(0, -1))[0].batches == 0
     assert strode(gone[1:], [], terms=over._replace(end=2))[0].batches == 0
 
 
@@ -131,7 +137,7 @@ def test_tombstones_without_a_horizon_are_right_only_where_no_time_passes() -> N
 
 
 def test_what_is_left_is_learnt_within_bounds() -> None:
-    judge = KernelJudge(plan(), ALL_KEYS, Violations(), 1 << 16)
+    judge = KernelRecordVerifier(plan(), ALL_KEYS, Violations(), 1 << 16)
 
     learnt = judge.learn_many(standing(*WAS), lowest=0, highest=4)
     below = judge.learn_many(standing(*WAS), lowest=0, highest=3)

@@ -1,13 +1,29 @@
-"""The way from a code to its leaf, and the whole table beside a checked-in copy of Kafka 4.3's."""
+"""Lookup of error classes by wire code, and comparison with a copy of Kafka 4.3's table."""
+
+from types import ModuleType
 
 import pytest
 
 from cordwood.core.errors import (
     ERRORS_BY_CODE,
+    AccessError,
+    BadRecordsError,
+    ClientFaultError,
     CorruptMessageError,
+    InvalidTopicError,
+    KafkaError,
+    OutdatedError,
+    ServerFaultError,
     UnknownServerError,
+    access,
+    bad_records,
+    client,
+    error_code_of,
     error_for_code,
     error_from_code,
+    error_message_of,
+    outdated,
+    server,
 )
 from tests.unit.core.errors.kafka_4_3_codes import CONSTANTS, RETRIABLE
 
@@ -25,6 +41,41 @@ def test_every_constant_has_one_leaf() -> None:
 
 def test_retriable_leaves_are_those_of_kafka() -> None:
     assert {code for code, leaf in ERRORS_BY_CODE.items() if leaf.retriable} == RETRIABLE
+
+
+@pytest.mark.parametrize(
+    ("module", "base"),
+    (
+        (access, AccessError),
+        (bad_records, BadRecordsError),
+        (client, ClientFaultError),
+        (outdated, OutdatedError),
+        (server, ServerFaultError),
+    ),
+)
+def test_leaves_of_a_module_share_their_base(module: ModuleType, base: type[KafkaError]) -> None:
+    leaves = [leaf for leaf in ERRORS_BY_CODE.values() if leaf.__module__ == module.__name__]
+
+    assert leaves
+    assert {leaf.__base__ for leaf in leaves} == {base}
+
+
+@pytest.mark.parametrize(
+    ("leaf", "code", "retriable"),
+    (
+        (access.TopicAuthorizationFailedError, 29, False),
+        (bad_records.InvalidRecordError, 87, False),
+        (client.OffsetOutOfRangeError, 1, False),
+        (outdated.NotLeaderOrFollowerError, 6, True),
+        (server.RequestTimedOutError, 7, True),
+    ),
+)
+def test_leaf_has_code_and_message(leaf: type[KafkaError], code: int, *, retriable: bool) -> None:
+    error = leaf("why")
+
+    assert error.code == code
+    assert error.retriable == retriable
+    assert str(error) == "why"
 
 
 def test_lookup_gives_the_leaf_when_the_code_is_known() -> None:
@@ -48,3 +99,19 @@ def test_lookup_refuses_the_code_of_success() -> None:
         error_for_code(0)
     with pytest.raises(ValueError, match="success"):
         error_from_code(0)
+
+
+def test_response_without_an_error_has_code_0_and_no_message() -> None:
+    assert error_code_of(None) == 0
+    assert error_message_of(None) is None
+
+
+def test_response_has_the_code_and_the_message_of_an_error() -> None:
+    error = InvalidTopicError("no")
+
+    assert error_code_of(error) == 17
+    assert error_message_of(error) == "no"
+
+
+def test_response_with_an_error_without_a_text_has_no_message() -> None:
+    assert error_message_of(InvalidTopicError()) is None

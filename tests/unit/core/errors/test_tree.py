@@ -1,4 +1,4 @@
-"""The branches: what an error says, what it keeps, and that pickling loses none of it."""
+"""Error classes: their text and attributes, also after pickling."""
 
 import pickle
 

@@ -1,13 +1,13 @@
-"""Where batches are unpacked: behind one another, within a limit, in bytes nobody refers to."""
+"""Decompression into the arena: consecutive, within a limit, in unreferenced bytes."""
 
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.compression import Codec, compress
 from cordwood.records.kernels.arena import ARENA_BYTES, Arena, Room, read_only
-from cordwood.records.kernels.door import Words
 from cordwood.records.kernels.layout import T_ATTRIBUTES, T_DATA, T_DATA_END
-from cordwood.records.kernels.slabs import SlabPool
+from cordwood.records.kernels.numba_jit import Words
+from cordwood.records.kernels.slab_pool import SlabPool
 from tests.unit.records.kernels.words import empty_table, source_of
 
 LIMIT = 4 * ARENA_BYTES

@@ -1,4 +1,4 @@
-"""A block: words beside each other, stretch behind stretch, and numbers as varints hold them."""
+"""A block: parallel words, consecutive columns, and numbers as varints encode them."""
 
 import pytest
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from cordwood.records.chunk import Chunking, Request, Selection
+from cordwood.records.decoder import Chunking, ReadRequest, Selection
 from cordwood.records.kernels import block as in_block
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.block import new_block, note, zigzagged
@@ -16,8 +16,8 @@ from cordwood.records.kernels.block_writer import (
     time_base,
     wanted,
 )
-from cordwood.records.kernels.canvas import Canvas
-from cordwood.records.kernels.door import Bytes, Words
+from cordwood.records.kernels.chunk_builder import ChunkBuilder
+from cordwood.records.kernels.numba_jit import Bytes, Words
 from tests.unit.records.kernels.words import canvas_of, empty_table, source_of
 
 #: Four records: keys of 2 bytes, values of 3 but for the third, which is null; headers behind one.
@@ -48,13 +48,13 @@ def batch_of_four(*, sequence: int = -1, attributes: int = 0) -> Words:
 
 def spans(selection: Selection) -> list[tuple[int, int]]:
     """Return the stretches of records that are wanted, to the end of the block."""
-    plan, found = canvas_of(Request(selection=selection)).plan, [(0, 0)]
+    plan, found = canvas_of(ReadRequest(selection=selection)).plan, [(0, 0)]
     while found[-1][1] < len(ENDS):
         found.append(wanted(batch_of_four(), block_of_four(), (found[-1][1], 4), plan))
     return [(first, end) for first, end in found if first < end]
 
 
-def column(canvas: Canvas, word: int, dtype: type[np.generic], rows: int) -> list[int]:
+def column(canvas: ChunkBuilder, word: int, dtype: type[np.generic], rows: int) -> list[int]:
     begin = int(canvas.plan[word])
     found: list[int] = (
         canvas.slab[begin : begin + rows * np.dtype(dtype).itemsize].view(dtype).tolist()
@@ -80,7 +80,10 @@ def test_records_are_wanted_when_both_ranges_have_them(
 
 
 def test_records_are_wanted_in_stretches() -> None:
-    plan, block = canvas_of(Request(selection=Selection(min_timestamp=1005))).plan, block_of_four()
+    plan, block = (
+        canvas_of(ReadRequest(selection=Selection(min_timestamp=1005))).plan,
+        block_of_four(),
+    )
     note(block, in_block.B_TIMESTAMP, 2, 0)
 
     first = wanted(batch_of_four(), block, (0, 4), plan)
@@ -100,7 +103,7 @@ def test_time_is_the_brokers_when_it_stamped_the_batch(
     ((("key",), 8), (("value",), 9), (("headers",), 18), (("key", "value"), 17), (("offset",), 0)),
 )
 def test_records_cost_what_is_wanted_of_them(columns: tuple[str, ...], cost: int) -> None:
-    canvas = canvas_of(Request(columns=columns))
+    canvas = canvas_of(ReadRequest(columns=columns))
     assert len(canvas.slab) > 0
 
     assert fitting(block_of_four(), (0, 4), canvas.plan, canvas.state) == 4
@@ -122,7 +125,7 @@ def test_records_cost_what_is_wanted_of_them(columns: tuple[str, ...], cost: int
 def test_records_fit_when_rows_and_bytes_are_left(
     chunking: Chunking, rows: int, expected: tuple[int, int, int]
 ) -> None:
-    canvas = canvas_of(Request(chunking=chunking))
+    canvas = canvas_of(ReadRequest(chunking=chunking))
     assert len(canvas.slab) > 0
     canvas.state[at.F_ROWS] = rows
 
@@ -132,7 +135,7 @@ def test_records_fit_when_rows_and_bytes_are_left(
 
 
 def test_records_fit_when_there_is_no_bound_to_rows() -> None:
-    canvas = canvas_of(Request(columns=("offset",)))
+    canvas = canvas_of(ReadRequest(columns=("offset",)))
     assert len(canvas.slab) > 0
     canvas.plan[at.P_MAX_ROWS] = (1 << 63) - 1
 
@@ -150,7 +153,7 @@ def test_records_fit_when_there_is_no_bound_to_rows() -> None:
 def test_numbers_are_written_where_the_chunk_stands(
     sequence: int, attributes: int, sequences: list[int], timestamps: list[int]
 ) -> None:
-    canvas = canvas_of(Request())
+    canvas = canvas_of(ReadRequest())
     canvas.slab[:] = 0
     canvas.state[at.F_ROWS] = 2
     batch = batch_of_four(sequence=sequence, attributes=attributes)
@@ -173,7 +176,7 @@ def test_nothing_is_written_when_no_column_is_wanted() -> None:
 
 
 def test_contents_are_copied_behind_each_other() -> None:
-    canvas = canvas_of(Request())
+    canvas = canvas_of(ReadRequest())
     assert len(canvas.slab) > 0
 
     put_contents(SOURCE, block_of_four(), (0, 2), canvas.slab, canvas.plan, canvas.state)
@@ -191,7 +194,7 @@ def test_contents_are_copied_behind_each_other() -> None:
 
 
 def test_contents_are_views_when_the_plan_says_so() -> None:
-    canvas = canvas_of(Request(columns=("value",), is_view=True))
+    canvas = canvas_of(ReadRequest(columns=("value",), is_view=True))
     assert len(canvas.slab) > 0
 
     put_contents(SOURCE, block_of_four(), (1, 3), canvas.slab, canvas.plan, canvas.state)

@@ -4,14 +4,14 @@ import pytest
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN, Buffer
 from cordwood.core.errors import CorruptMessageError, InvalidRecordError, SettingError
-from cordwood.records.builder import BatchFields
-from cordwood.records.chunk import AbortedTransaction, Chunking, Decoder, Request, Selection
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec, compress
+from cordwood.records.decoder import AbortedTransaction, Chunking, Decoder, ReadRequest, Selection
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.legacy_builder import LegacyMagic
-from cordwood.records.message import Message, append_message
-from cordwood.records.plain import PlainDecoder
+from cordwood.records.legacy_message import LegacyMessage, append_message
+from cordwood.records.plain_decoder import PlainDecoder
 from tests.unit.records import segments
 from tests.unit.records.segments import chunks, legacy, marker, packed, produced, v2, values
 
@@ -21,18 +21,18 @@ ABORTED = (AbortedTransaction(7, 0),)
 
 
 def wrapper(magic: LegacyMagic, offset: int, *inside: int) -> bytes:
-    """Return a wrapper over messages with these offsets, whose values say which they are."""
+    """Return a wrapper over messages with these offsets; each value names its offset."""
     inner = bytearray()
     for one in inside:
-        append_message(inner, Message(one, 0, magic, 0, 1000, None, memoryview(b"%d" % one)))
+        append_message(inner, LegacyMessage(one, 0, magic, 0, 1000, None, memoryview(b"%d" % one)))
     value = memoryview(compress(Codec.GZIP, bytes(inner), magic=magic))
     out = bytearray()
-    append_message(out, Message(offset, 0, magic, int(Codec.GZIP), 1000, None, value))
+    append_message(out, LegacyMessage(offset, 0, magic, int(Codec.GZIP), 1000, None, value))
     return bytes(out)
 
 
 def selected(decoder: Decoder, data: bytes, selection: Selection) -> segments.Values:
-    return values(decoder, data, Request(selection=selection))
+    return values(decoder, data, ReadRequest(selection=selection))
 
 
 # -- offsets at the end of 64 bits
@@ -46,7 +46,7 @@ def test_decoder_refuses_a_batch_when_its_last_offset_has_too_many_bits(
 ) -> None:
     data = v2(b"a", b"b", b"c", fields=BatchFields(codec=codec))
     over = (INT64_MAX - 1).to_bytes(8) + data[8:]
-    request = Request(selection=Selection(first_offset=first))
+    request = ReadRequest(selection=Selection(first_offset=first))
 
     before, error = segments.refused(decoder, v2(b"z") + over, request)
 
@@ -59,7 +59,7 @@ def test_decoder_refuses_a_batch_when_its_last_offset_has_too_many_bits(
 @pytest.mark.parametrize("codec", CODECS)
 def test_decoder_reads_the_last_offset_that_there_is(decoder: Decoder, codec: Codec) -> None:
     data = v2(b"a", b"b", fields=BatchFields(codec=codec))
-    request = Request(columns=("offset",))
+    request = ReadRequest(columns=("offset",))
 
     found = segments.rows(decoder, (INT64_MAX - 1).to_bytes(8) + data[8:], request)
 
@@ -92,7 +92,7 @@ def test_decoder_reads_a_marker_when_it_is_outside_and_ends_what_is_dropped(
     decoder: Decoder,
 ) -> None:
     end, kept = marker(0, 7, is_commit=False), produced(1, 7, b"kept", in_transaction=True)
-    request = Request(selection=Selection(first_offset=1, aborted=ABORTED))
+    request = ReadRequest(selection=Selection(first_offset=1, aborted=ABORTED))
 
     assert values(decoder, end + kept, request) == [b"kept"]
     assert segments.refused(decoder, segments.broken(end) + kept, request)[1].position == 0
@@ -116,7 +116,7 @@ def test_decoder_does_not_read_a_dropped_batch_when_it_is_outside(decoder: Decod
 def test_decoder_names_the_first_bad_batch_when_a_later_marker_is_bad(decoder: Decoder) -> None:
     wrong = segments.broken(v2(b"b", fields=BatchFields(base_offset=1)))
     bad_marker = segments.broken(marker(2, 7, is_commit=False))
-    request = Request(selection=Selection(aborted=ABORTED))
+    request = ReadRequest(selection=Selection(aborted=ABORTED))
 
     first = segments.refused(decoder, v2(b"a") + wrong + bad_marker, request)
     second = segments.refused(decoder, v2(b"a") + bad_marker + wrong, request)
@@ -172,7 +172,7 @@ def test_decoder_begins_a_chunk_again_when_a_batch_has_been_split(
     if is_old:
         data = legacy(1, *large, codec=Codec.GZIP) + legacy(1, *small, codec=Codec.GZIP)
 
-    found = chunks(decoder, data, Request(chunking=Chunking(max_rows=3)))
+    found = chunks(decoder, data, ReadRequest(chunking=Chunking(max_rows=3)))
 
     assert found == [[b"1", b"2", b"3"], [b"4"], [b"a", b"b", b"c"]]
 
@@ -245,7 +245,7 @@ def test_decoder_refuses_what_is_left_when_the_buffer_is_to_be_whole(
     whole = v2(b"a", fields=BatchFields(codec=codec))
     last = v2(b"b", fields=BatchFields(base_offset=1))
 
-    before, error = segments.refused(decoder, whole + last[:left], Request(is_whole=True))
+    before, error = segments.refused(decoder, whole + last[:left], ReadRequest(is_whole=True))
 
     assert isinstance(error, CorruptMessageError)
     assert (before, error.position, error.found) == ([[b"a"]], len(whole), f"{left} bytes")
@@ -256,12 +256,12 @@ def test_decoder_refuses_what_is_left_when_the_buffer_is_to_be_whole(
 @both
 @pytest.mark.parametrize("data", (b"", v2(b"a"), legacy(1, b"a"), wrapper(1, 0, 0)))
 def test_decoder_takes_a_buffer_when_it_is_whole(decoder: Decoder, data: bytes) -> None:
-    assert len(values(decoder, data, Request(is_whole=True))) == (1 if data else 0)
+    assert len(values(decoder, data, ReadRequest(is_whole=True))) == (1 if data else 0)
 
 
 @both
 def test_decoder_does_not_look_at_the_end_when_the_selection_ends_before(decoder: Decoder) -> None:
-    request = Request(is_whole=True, selection=Selection(last_offset=0))
+    request = ReadRequest(is_whole=True, selection=Selection(last_offset=0))
 
     assert values(decoder, v2(b"a") + b"cut", request) == [b"a"]
 
@@ -270,7 +270,7 @@ def test_decoder_does_not_look_at_the_end_when_the_selection_ends_before(decoder
 def test_decoder_names_the_bad_batch_when_the_end_is_cut_off_too(decoder: Decoder) -> None:
     data = segments.broken(v2(b"a")) + b"cut"
 
-    assert segments.refused(decoder, data, Request(is_whole=True))[1].position == 0
+    assert segments.refused(decoder, data, ReadRequest(is_whole=True))[1].position == 0
 
 
 # -- buffers of any kind
@@ -295,7 +295,7 @@ def test_decoder_reads_a_buffer_whatever_its_shape(
 def test_decoder_reads_a_buffer_of_nothing_whatever_its_shape(
     decoder: Decoder, empty: Buffer
 ) -> None:
-    assert list(decoder.decode(empty, Request())) == []
+    assert list(decoder.decode(empty, ReadRequest())) == []
 
 
 @both

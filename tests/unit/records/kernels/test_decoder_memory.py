@@ -1,14 +1,14 @@
-"""What the decoder made of kernels keeps, uses again and gives back."""
+"""Memory of the kernel decoder: kept, reused and released."""
 
 import tracemalloc
 
 import numpy as np
 import pyarrow as pa
 
-from cordwood.records.builder import BatchFields
-from cordwood.records.chunk import Chunking, Request, Selection
+from cordwood.records.batch_builder import BatchFields
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec
+from cordwood.records.decoder import Chunking, ReadRequest, Selection
 from cordwood.records.kernels.arena import ARENA_BYTES
 from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from tests.unit.records.segments import packed, v2, values
@@ -21,7 +21,10 @@ def addresses(batch: pa.RecordBatch, column: str) -> list[int]:
 
 
 def test_memory_is_used_again_when_no_record_batch_is_held() -> None:
-    decoder, request = KernelDecoder(), Request(columns=("offset",), chunking=Chunking(max_rows=1))
+    decoder, request = (
+        KernelDecoder(),
+        ReadRequest(columns=("offset",), chunking=Chunking(max_rows=1)),
+    )
     data = v2(*[b"v"] * 6)
 
     places = [
@@ -33,7 +36,10 @@ def test_memory_is_used_again_when_no_record_batch_is_held() -> None:
 
 
 def test_memory_is_used_again_for_the_next_buffer() -> None:
-    decoder, request = KernelDecoder(), Request(columns=("offset",), chunking=Chunking(max_rows=4))
+    decoder, request = (
+        KernelDecoder(),
+        ReadRequest(columns=("offset",), chunking=Chunking(max_rows=4)),
+    )
 
     places = [
         addresses(batch, "offset")[0]
@@ -47,7 +53,7 @@ def test_memory_is_used_again_for_the_next_buffer() -> None:
 def test_memory_is_used_again_when_views_of_it_are_not_wanted() -> None:
     half = bytes(ARENA_BYTES // 2)
     data = b"".join(packed(Codec.ZSTD, offset, half) for offset in range(60))
-    request = Request(is_view=True, selection=Selection(max_timestamp=0))
+    request = ReadRequest(is_view=True, selection=Selection(max_timestamp=0))
 
     tracemalloc.start()
     found = values(KernelDecoder(), data, request)
@@ -74,10 +80,10 @@ def test_memory_is_little_when_small_chunks_are_held() -> None:
 
 def test_memory_is_little_again_when_large_chunks_are_not_asked_for_any_more() -> None:
     decoder, data = KernelDecoder(), v2(b"x" * 100)
-    huge = Request(chunking=Chunking(max_rows=1 << 18, max_bytes=1 << 26))
+    huge = ReadRequest(chunking=Chunking(max_rows=1 << 18, max_bytes=1 << 26))
 
     tracemalloc.start()
-    for request in (huge, Request()):
+    for request in (huge, ReadRequest()):
         values(decoder, data, request)
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -87,7 +93,7 @@ def test_memory_is_little_again_when_large_chunks_are_not_asked_for_any_more() -
 
 def test_memory_is_given_back_when_reading_ends_half_way() -> None:
     decoder, taking_its_place = KernelDecoder(), []
-    request = Request(columns=("value",), chunking=Chunking(max_rows=1), is_view=True)
+    request = ReadRequest(columns=("value",), chunking=Chunking(max_rows=1), is_view=True)
     data = packed(Codec.LZ4, 0, b"a" * 20, b"b" * 20)
 
     places = []

@@ -9,8 +9,8 @@ import pytest
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels import interpreted
-from cordwood.records.kernels.door import Bytes
 from cordwood.records.kernels.layout import WIDE
+from cordwood.records.kernels.numba_jit import Bytes
 
 SOURCE = np.frombuffer(b"\xff\xfe\x01\x02\x03\x04\x05\x06", np.uint8)
 LOADS = (

@@ -7,7 +7,6 @@ import pytest
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
 from cordwood.records.kernels import interpreted
-from cordwood.records.kernels.door import Bytes, inlined
 from cordwood.records.kernels.intrinsics import (
     byte_at,
     copy,
@@ -30,6 +29,7 @@ from cordwood.records.kernels.intrinsics import (
     wrapping_sum,
 )
 from cordwood.records.kernels.layout import WIDE
+from cordwood.records.kernels.numba_jit import Bytes, inlined
 
 ORDER = sys.byteorder
 
@@ -85,7 +85,7 @@ def wrapping_sum_of(left: int, right: int) -> int:
 
 @inlined
 def is_larger_with(left: int, right: int) -> bool:
-    """What LLVM takes for granted, unless it is told that the sum may wrap."""
+    """Return a comparison that LLVM folds, unless the sum is marked as wrapping."""
     return right > 0 and wrapping_sum(left, right) > left
 
 

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pytest
 
 from cordwood.core.errors import CorruptMessageError
-from cordwood.records.builder import BatchBuilder, BatchFields, empty_batch
-from cordwood.records.chunk import COLUMNS, AbortedTransaction, Chunking, Request, Selection
+from cordwood.records.batch_builder import BatchBuilder, BatchFields, empty_batch
 from cordwood.records.columns import read_columns
 from cordwood.records.compression import Codec
+from cordwood.records.decoder import COLUMNS, AbortedTransaction, Chunking, ReadRequest, Selection
 from cordwood.records.kernels.arena import ARENA_BYTES
 from cordwood.records.kernels.block import BLOCK_ROWS
 from cordwood.records.kernels.kernel_decoder import FILL_BYTES, GROUP_ROWS, KernelDecoder
@@ -23,7 +23,7 @@ VIEWED = (b"", None, b"twelve bytes", b"thirteen byte", b"x" * 200)
 
 
 def selected(data: bytes, selection: Selection) -> segments.Values:
-    return values(KernelDecoder(), data, Request(selection=selection))
+    return values(KernelDecoder(), data, ReadRequest(selection=selection))
 
 
 def committed(data: bytes, *aborted: tuple[int, int]) -> segments.Values:
@@ -35,7 +35,7 @@ def committed(data: bytes, *aborted: tuple[int, int]) -> segments.Values:
 
 
 def test_decoder_yields_nothing_when_there_are_no_bytes() -> None:
-    assert list(KernelDecoder().decode(b"", Request())) == []
+    assert list(KernelDecoder().decode(b"", ReadRequest())) == []
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -48,7 +48,7 @@ def test_decoder_reads_every_column(codec: Codec) -> None:
     builder.append(b"k", None, timestamp=1000, headers=[("h", b"1"), ("n", None)])
     builder.append(None, b"v", timestamp=900, offset=42)
 
-    first, second = segments.rows(KernelDecoder(), bytes(builder.build()), Request())
+    first, second = segments.rows(KernelDecoder(), bytes(builder.build()), ReadRequest())
 
     headers = [{"key": "h", "value": b"1"}, {"key": "n", "value": None}]
     assert list(first) == list(COLUMNS)
@@ -57,7 +57,7 @@ def test_decoder_reads_every_column(codec: Codec) -> None:
 
 
 def test_decoder_gives_the_columns_that_are_asked_for() -> None:
-    request = Request(columns=("value", "offset"))
+    request = ReadRequest(columns=("value", "offset"))
 
     (batch,) = read_columns(TWO_BATCHES, KernelDecoder(), request=request)
 
@@ -71,7 +71,7 @@ def test_decoder_reads_the_old_formats(magic: LegacyMagic, codec: Codec) -> None
     data = legacy(magic, b"a", None, base_offset=7, codec=codec)
     columns = ("offset", "timestamp", "timestamp_type", "value", "producer_id", "sequence")
 
-    found = segments.rows(KernelDecoder(), data, Request(columns=columns))
+    found = segments.rows(KernelDecoder(), data, ReadRequest(columns=columns))
 
     times = [(1000, 0), (1001, 0)] if magic == 1 else [(-1, -1), (-1, -1)]
     assert [tuple(row.values()) for row in found] == [
@@ -83,7 +83,7 @@ def test_decoder_reads_the_old_formats(magic: LegacyMagic, codec: Codec) -> None
 @pytest.mark.parametrize("codec", OLD_CODECS)
 def test_decoder_gives_the_brokers_time_when_messages_were_stamped(codec: Codec) -> None:
     data = legacy(1, b"a", b"b", codec=codec, log_append_time_ms=5000)
-    request = Request(columns=("timestamp", "timestamp_type"))
+    request = ReadRequest(columns=("timestamp", "timestamp_type"))
 
     found = segments.rows(KernelDecoder(), data, request)
 
@@ -94,12 +94,12 @@ def test_decoder_gives_the_brokers_time_when_messages_were_stamped(codec: Codec)
 def test_decoder_reads_one_wrapper_after_the_other(*, check_crc: bool) -> None:
     data = legacy(1, b"a", codec=Codec.LZ4) + legacy(1, b"b", base_offset=1, codec=Codec.GZIP)
 
-    assert values(KernelDecoder(), data, Request(check_crc=check_crc)) == [b"a", b"b"]
+    assert values(KernelDecoder(), data, ReadRequest(check_crc=check_crc)) == [b"a", b"b"]
 
 
 def test_decoder_gives_the_brokers_time_when_a_batch_was_stamped() -> None:
     data = v2(b"a", b"b", fields=BatchFields(log_append_time_ms=5000))
-    request = Request(columns=("timestamp", "timestamp_type"))
+    request = ReadRequest(columns=("timestamp", "timestamp_type"))
 
     found = segments.rows(KernelDecoder(), data, request)
 
@@ -149,7 +149,7 @@ def test_decoder_gives_a_batch_without_records_no_rows() -> None:
 def test_decoder_begins_a_chunk_when_a_batch_does_not_fit(
     chunking: Chunking, expected: list[segments.Values], *, is_view: bool
 ) -> None:
-    request = Request(chunking=chunking, is_view=is_view)
+    request = ReadRequest(chunking=chunking, is_view=is_view)
 
     assert chunks(KernelDecoder(), TWO_BATCHES, request) == expected
 
@@ -157,7 +157,7 @@ def test_decoder_begins_a_chunk_when_a_batch_does_not_fit(
 @pytest.mark.parametrize("is_view", (True, False))
 def test_decoder_splits_between_any_two_records(*, is_view: bool) -> None:
     few = [b"%d" % number for number in range(BLOCK_ROWS + 50)]
-    request = Request(chunking=Chunking(max_rows=BLOCK_ROWS - 20), is_view=is_view)
+    request = ReadRequest(chunking=Chunking(max_rows=BLOCK_ROWS - 20), is_view=is_view)
 
     found = chunks(KernelDecoder(), v2(*few), request)
 
@@ -179,10 +179,12 @@ def test_decoder_splits_what_is_larger_than_a_chunk(data: bytes) -> None:
     by_bytes, by_rows = Chunking(max_bytes=5), Chunking(max_rows=3)
     larger = Chunking(max_bytes=2)
 
-    found = [chunks(KernelDecoder(), data, Request(chunking=one)) for one in (by_bytes, by_rows)]
+    found = [
+        chunks(KernelDecoder(), data, ReadRequest(chunking=one)) for one in (by_bytes, by_rows)
+    ]
 
     assert found == [[[b"1", b"22"], [b"333"], [b"4444"]], [[b"1", b"22", b"333"], [b"4444"]]]
-    alone = chunks(KernelDecoder(), data, Request(chunking=larger))
+    alone = chunks(KernelDecoder(), data, ReadRequest(chunking=larger))
     assert alone == [[b"1"], [b"22"], [b"333"], [b"4444"]]
 
 
@@ -255,7 +257,7 @@ def test_decoder_keeps_a_producer_dropped_when_the_marker_commits() -> None:
 @pytest.mark.parametrize("aborted", (None, (AbortedTransaction(7, 0),)))
 def test_decoder_checks_control_batches(aborted: tuple[AbortedTransaction, ...] | None) -> None:
     data = v2(b"a") + segments.broken(marker(1, 7, is_commit=True))
-    request = Request(selection=Selection(aborted=aborted))
+    request = ReadRequest(selection=Selection(aborted=aborted))
 
     before, error = segments.refused(KernelDecoder(), data, request)
 
@@ -309,7 +311,7 @@ def test_decoder_names_the_first_bad_batch_when_a_later_checksum_is_wrong() -> N
 def test_decoder_gives_no_row_of_a_batch_when_its_last_record_is_bad(max_rows: int) -> None:
     data = v2(b"b", b"c", fields=BatchFields(base_offset=1))
     bad = segments.changed(data, len(data) - 1, b"\x02")
-    request = Request(chunking=Chunking(max_rows=max_rows))
+    request = ReadRequest(chunking=Chunking(max_rows=max_rows))
 
     before, error = segments.refused(KernelDecoder(), v2(b"a") + bad, request)
 
@@ -351,7 +353,7 @@ def test_decoder_reads_a_wrong_checksum_when_none_is_checked(data: bytes) -> Non
     at = 17 if data[16] == 2 else 12
     wrong = data[:at] + bytes(4) + data[at + 4 :]
 
-    assert values(KernelDecoder(), wrong, Request(check_crc=False)) == [b"a"]
+    assert values(KernelDecoder(), wrong, ReadRequest(check_crc=False)) == [b"a"]
     assert segments.refused(KernelDecoder(), wrong)[1].position == 0
 
 
@@ -364,7 +366,7 @@ def test_decoder_refuses_what_unpacks_to_more_than_the_limit(
     bomb = legacy(1, huge, base_offset=1, codec=Codec.GZIP) if is_wrapper else None
     bomb = bomb or packed(Codec.GZIP, 1, huge)
 
-    before, error = segments.refused(KernelDecoder(), v2(b"a") + bomb, Request(limit=limit))
+    before, error = segments.refused(KernelDecoder(), v2(b"a") + bomb, ReadRequest(limit=limit))
 
     assert (before, error.base_offset) == ([[b"a"]], 1)
     assert str(limit) in str(error)
@@ -376,7 +378,7 @@ def test_decoder_refuses_what_unpacks_to_more_than_the_limit(
 @pytest.mark.parametrize("codec", list(Codec))
 def test_views_hold_values_of_any_size(codec: Codec) -> None:
     data = v2(*VIEWED, fields=BatchFields(codec=codec))
-    request = Request(is_view=True)
+    request = ReadRequest(is_view=True)
 
     (batch,) = read_columns(data, KernelDecoder(), request=request)
 
@@ -389,12 +391,12 @@ def test_views_hold_values_of_any_size(codec: Codec) -> None:
 def test_views_hold_the_values_of_messages(codec: Codec) -> None:
     data = legacy(1, *VIEWED, codec=codec)
 
-    assert values(KernelDecoder(), data, Request(is_view=True)) == list(VIEWED)
+    assert values(KernelDecoder(), data, ReadRequest(is_view=True)) == list(VIEWED)
 
 
 def test_views_lie_in_the_bytes_that_are_read() -> None:
     data = bytearray(v2(b"." * 20))
-    request = Request(columns=("value",), is_view=True)
+    request = ReadRequest(columns=("value",), is_view=True)
     (batch,) = read_columns(data, KernelDecoder(), request=request)
 
     data[-21:-1] = b"!" * 20
@@ -405,7 +407,7 @@ def test_views_lie_in_the_bytes_that_are_read() -> None:
 def test_views_keep_their_bytes_when_the_arena_is_left() -> None:
     half = [bytes([letter]) * (ARENA_BYTES // 2) for letter in b"abcde"]
     data = b"".join(packed(Codec.ZSTD, offset, value) for offset, value in enumerate(half))
-    request = Request(columns=("value",), is_view=True)
+    request = ReadRequest(columns=("value",), is_view=True)
 
     held = list(read_columns(data, KernelDecoder(), request=request))
 
@@ -418,7 +420,7 @@ def test_decoder_goes_on_when_what_was_unpacked_has_been_filled(*, is_view: bool
     large = [bytes([letter]) * (FILL_BYTES - 100) for letter in b"abcdef"]
     data = b"".join(packed(Codec.ZSTD, offset, value) for offset, value in enumerate(large))
 
-    assert values(KernelDecoder(), data, Request(is_view=is_view)) == large
+    assert values(KernelDecoder(), data, ReadRequest(is_view=is_view)) == large
 
 
 def test_decoder_ends_at_a_bad_batch_when_it_fills_in_the_middle_of_a_run() -> None:
@@ -435,7 +437,7 @@ def test_decoder_unpacks_a_batch_when_it_is_larger_than_the_arena() -> None:
     data = packed(Codec.ZSTD, 0, b"a") + packed(Codec.ZSTD, 1, large) + packed(Codec.ZSTD, 2, b"b")
 
     assert values(KernelDecoder(), data) == [b"a", large, b"b"]
-    assert values(KernelDecoder(), data, Request(is_view=True)) == [b"a", large, b"b"]
+    assert values(KernelDecoder(), data, ReadRequest(is_view=True)) == [b"a", large, b"b"]
 
 
 @pytest.mark.parametrize("is_view", (True, False))
@@ -444,7 +446,7 @@ def test_held_record_batches_keep_their_rows_while_reading_goes_on(
     codec: Codec, *, is_view: bool
 ) -> None:
     data = v2(*(bytes([letter]) * 40 for letter in b"abcdefgh"), fields=BatchFields(codec=codec))
-    decoder, request = KernelDecoder(), Request(chunking=Chunking(max_rows=1), is_view=is_view)
+    decoder, request = KernelDecoder(), ReadRequest(chunking=Chunking(max_rows=1), is_view=is_view)
     held = list(read_columns(data, decoder, request=request))
     seen = [batch.to_pylist() for batch in held]
 

@@ -1,6 +1,6 @@
 """The words between Python and the kernels: no two share a place, all of them have one."""
 
-from cordwood.records import chunk
+from cordwood.records import decoder
 from cordwood.records.kernels import layout
 
 
@@ -35,4 +35,4 @@ def test_layout_keeps_starts_bits_and_data_together() -> None:
 
 
 def test_layout_counts_a_header_as_the_chunks_do() -> None:
-    assert layout.HEADER_COST == chunk.HEADER_COST
+    assert layout.HEADER_COST == decoder.HEADER_COST

@@ -1,4 +1,4 @@
-"""What a wrapper says about the messages inside: their offsets, their time, where they lie."""
+"""The header of a wrapper: offsets, time and range of the messages inside."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from cordwood.core.errors import InvalidRecordError
 from cordwood.records.compression import Codec, decompress
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.wrapper import Wrapper, open_wrapper, packed_messages, prepare
-from cordwood.records.legacy import LegacyBatch
+from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.legacy_builder import LegacyMagic
-from cordwood.records.message import Message, append_message
+from cordwood.records.legacy_message import LegacyMessage, append_message
 from tests.unit.records.kernels.words import source_of
 from tests.unit.records.segments import legacy
 
@@ -50,7 +50,7 @@ def test_wrapper_is_refused_when_no_messages_are_inside(inside: bytes) -> None:
 
 def test_wrapper_is_refused_when_it_is_null() -> None:
     out = bytearray()
-    append_message(out, Message(5, 0, 1, int(Codec.GZIP), 10, None, None))
+    append_message(out, LegacyMessage(5, 0, 1, int(Codec.GZIP), 10, None, None))
 
     with pytest.raises(InvalidRecordError, match="a wrapper of nothing"):
         packed_messages(LegacyBatch(out))

@@ -3,12 +3,12 @@
 import numpy as np
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
-from cordwood.records.chunk import Request
+from cordwood.records.decoder import ReadRequest
 from cordwood.records.kernels import layout as at
 from cordwood.records.kernels.arena import read_only
-from cordwood.records.kernels.canvas import Canvas
-from cordwood.records.kernels.door import Bytes, Words
-from cordwood.records.kernels.slabs import SlabPool
+from cordwood.records.kernels.chunk_builder import ChunkBuilder
+from cordwood.records.kernels.numba_jit import Bytes, Words
+from cordwood.records.kernels.slab_pool import SlabPool
 
 
 def source_of(data: bytes | bytearray) -> Bytes:
@@ -29,13 +29,13 @@ def empty_table(rows: int = 8) -> Words:
 def scan_words(
     *, first: int = 0, last: int = INT64_MAX, earliest: int = INT64_MIN, group: int = 1 << 20
 ) -> Words:
-    """What a scan is given before the first run."""
+    """Return the state of a scan before the first run."""
     state: Words = np.zeros(at.SCAN_WORDS, np.int64)
     state[at.S_START], state[at.S_LAST] = first, last
     state[at.S_MIN_TIMESTAMP], state[at.S_GROUP_BYTES] = earliest, group
     return state
 
 
-def canvas_of(request: Request) -> Canvas:
+def canvas_of(request: ReadRequest) -> ChunkBuilder:
     """The first chunk of a reading."""
-    return Canvas(request, SlabPool())
+    return ChunkBuilder(request, SlabPool())

@@ -1,4 +1,4 @@
-"""A log to export."""
+"""A fixture with a log to export."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ from tests.unit.storage.segment_samples import v2
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Ten records in two batches."""
+    """Return a log directory with ten records in two batches."""
     return write_log(tmp_path / "logs", v2(0, 4), v2(5, 9))

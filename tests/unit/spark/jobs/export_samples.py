@@ -1,54 +1,66 @@
-"""Logs to export, and what tasks make of them without Spark."""
+"""Logs to export, and the results of export tasks, without Spark."""
 
 from pathlib import Path
 
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
-from cordwood.spark.holdings import Range
-from cordwood.spark.jobs.export_files import WriteOrder, Written, write_splits
-from cordwood.spark.jobs.export_ledger import Shape, Standing, Stretch
-from cordwood.spark.jobs.export_tables import Addition, ExportTable
-from cordwood.spark.options import SourceOptions
-from cordwood.spark.rows import COLUMNS
-from cordwood.spark.splits import Split
+from cordwood.spark.jobs.tables.export_table import ExportTable, TableCommit
+from cordwood.spark.jobs.tables.parquet_files import (
+    ParquetWriteOptions,
+    ParquetWriteResult,
+    write_splits,
+)
+from cordwood.spark.jobs.tables.table_ledger import CommitRange, TableLayout, TableState
+from cordwood.spark.source.coverage import OffsetRange, PartitionDirectory
+from cordwood.spark.source.source_columns import COLUMNS
+from cordwood.spark.source.source_options import SourceOptions
+from cordwood.spark.source.splits import Split
 from tests.unit.storage.reader_samples import name
 
 ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
 
 
 def write_log(logs: Path, *batches: bytes, partition: str = "orders-0") -> Path:
-    """Write the only segment of a partition, and return the log directory."""
+    """Write the single segment of a partition, and return the log directory."""
     (logs / partition).mkdir(parents=True, exist_ok=True)
     (logs / partition / name(0)).write_bytes(b"".join(batches))
     return logs
 
 
 def split(logs: Path, start: int, end: int) -> Split:
-    return Split(Range(ORDERS, start, end), 100, str(logs / str(ORDERS)))
+    return Split(OffsetRange(ORDERS, start, end), 100, PartitionDirectory(str(logs / str(ORDERS))))
 
 
-def order(folder: str, *, is_whole: bool = False, by: tuple[str, ...] = ()) -> WriteOrder:
+def write_options(
+    folder: str, *, has_partition_columns: bool = False, by: tuple[str, ...] = ()
+) -> ParquetWriteOptions:
     options = SourceOptions(is_committed=True)
-    return WriteOrder(
-        folder=folder, columns=COLUMNS, partition_by=by, is_whole=is_whole, options=options
+    return ParquetWriteOptions(
+        folder=folder,
+        columns=COLUMNS,
+        partition_by=by,
+        has_partition_columns=has_partition_columns,
+        source=options,
     )
 
 
-def shape(by: tuple[str, ...] = ()) -> Shape:
-    return Shape(columns=order("", by=by).all_columns, partition_by=by)
+def layout(by: tuple[str, ...] = ()) -> TableLayout:
+    return TableLayout(columns=write_options("", by=by).all_columns, partition_by=by)
 
 
-def written(table: ExportTable, part: Split, name: str, *, by: tuple[str, ...] = ()) -> Addition:
-    """Return what a task has written of a split for a table, to be committed."""
-    wanted = order(table.folder(shape(by)), is_whole=table.is_whole, by=by)
-    return addition(write_splits([part], lambda _: None, order=wanted, name=name), part)
+def written(table: ExportTable, part: Split, name: str, *, by: tuple[str, ...] = ()) -> TableCommit:
+    """Write a split as a task does, and return the commit."""
+    wanted = write_options(
+        table.folder(layout(by)), has_partition_columns=table.has_partition_columns, by=by
+    )
+    return commit_of(write_splits([part], lambda _: None, options=wanted, name=name), part)
 
 
 def add(
     table: ExportTable, logs: Path, ends: tuple[int, int], *, by: tuple[str, ...] = ()
-) -> Standing:
-    """Commit a range of offsets, and return where the table stands then."""
-    return table.commit(written(table, split(logs, *ends), f"{ends[0]}", by=by), shape(by))
+) -> TableState:
+    """Commit a range of offsets, and return the state of the table."""
+    return table.commit(written(table, split(logs, *ends), f"{ends[0]}", by=by), layout(by))
 
 
-def addition(found: Written, part: Split) -> Addition:
-    return Addition(found.files, (Stretch(*part.range, dict(found.records)[part.range]),))
+def commit_of(found: ParquetWriteResult, part: Split) -> TableCommit:
+    return TableCommit(found.files, (CommitRange(*part.range, dict(found.records)[part.range]),))

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import cordwood
-from cordwood.spark.jobs.replay_plan import ReplayOrder, parse_replay
+from cordwood.spark.jobs.topic_replay.replay_plan import ReplayOptions, parse_replay_options
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[cordwood.Broker]:
-    """A broker with eight records of a topic, and an empty topic for their replay."""
+    """Start a broker with eight records in a topic, and an empty target topic."""
     with cordwood.Broker(tmp_path / "logs", config={"num.partitions": 2}) as broker:
         send(broker, "orders", *range(8))
         with cordwood.Admin(broker.address) as admin:
@@ -25,8 +25,8 @@ def send(broker: cordwood.Broker, topic: str, *numbers: int) -> None:
             producer.send(topic, b"%d" % number, key=b"k", partition=number % 2)
 
 
-def ordered(broker: cordwood.Broker, tmp_path: Path, **options: str) -> ReplayOrder:
-    """Return a replay of orders from segments, of which the state is kept."""
+def ordered(broker: cordwood.Broker, tmp_path: Path, **options: str) -> ReplayOptions:
+    """Return the options of a replay from segments, with a state file."""
     source = {"path": str(tmp_path / "logs"), "subscribe": "orders", **options}
     to = {"kafka.bootstrap.servers": broker.address, "topic": "again"}
-    return parse_replay(source, to, state=str(tmp_path / "state"))
+    return parse_replay_options(source, to, state=str(tmp_path / "state"))

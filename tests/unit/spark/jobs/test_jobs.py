@@ -1,4 +1,4 @@
-"""The package's own functions."""
+"""The public functions of the package."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,7 +15,8 @@ def test_package_offers_its_jobs_without_importing_spark() -> None:
     assert {"verify"} <= set(jobs.__all__)
 
 
-def test_path_alone_is_a_list_of_it(tmp_path: Path) -> None:
+@pytest.mark.spark
+def test_single_path_is_a_list_of_one(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
     with pytest.raises(FileNotFoundError, match=f"'{tmp_path}/none'"):

@@ -1,0 +1,1 @@
+"""Broker and topic configurations while the broker runs (Kafka: `DynamicBrokerConfig`)."""

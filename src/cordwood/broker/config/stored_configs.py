@@ -1,0 +1,63 @@
+"""Configurations in the metadata store: read with validation, and changed (Kafka:
+`ConfigurationsImage`).
+
+A node that another program or a later release has written may contain settings that this release
+does not accept. They are ignored with an event, and stay in the node until the configuration is
+changed.
+"""
+
+from collections.abc import Callable, Mapping
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.config_alterations import check_texts
+from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.core.config_codes import ResourceType
+from cordwood.core.errors import KafkaError
+from cordwood.core.metadata_paths import decode_texts, encode_texts
+from cordwood.core.ports import MetadataStore
+from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNodeChange
+
+
+def known_texts(
+    texts: Mapping[str, str], resource: ConfigResource, *, on_event: Callable[[str], object]
+) -> dict[str, str]:
+    """Return the valid texts of a resource; `on_event` receives a line for each other one."""
+    known = {}
+    for name, text in texts.items():
+        try:
+            check_texts({name: text}, resource)
+        except KafkaError as error:
+            on_event(f"{resource.path}: {name} is ignored: {error}")
+        else:
+            known[name] = text
+    return known
+
+
+def load_configs(
+    store: MetadataStore, configs: BrokerConfigs, *, on_event: Callable[[str], object]
+) -> None:
+    """Apply the stored configurations of all topics, of this broker and of all brokers."""
+    own = ConfigResource(ResourceType.BROKER, str(configs.node_id))
+    topics = (topic_resource(name) for name in store.children("/config/topics"))
+    for resource in (ALL_BROKERS, own, *topics):
+        node = store.get(resource.path)
+        if node is not None:
+            texts = known_texts(
+                decode_texts(node.data, path=resource.path), resource, on_event=on_event
+            )
+            configs.apply(resource, texts)
+
+
+def put_texts(
+    store: MetadataStore, resource: ConfigResource, *, texts: Mapping[str, str]
+) -> ZNodeChange:
+    """Return the change that stores these texts for a resource."""
+    data = encode_texts(texts)
+    if store.get(resource.path) is None:
+        return CreateZNode(resource.path, data)
+    return SetZNode(resource.path, data)
+
+
+def delete_texts(store: MetadataStore, resource: ConfigResource) -> list[ZNodeChange]:
+    """Return the changes that delete a resource's texts."""
+    return [] if store.get(resource.path) is None else [DeleteZNode(resource.path)]

@@ -1,0 +1,3 @@
+"""Cluster metadata: the current image, its store, and its single writer (Kafka:
+`MetadataCache`).
+"""

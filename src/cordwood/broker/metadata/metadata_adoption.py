@@ -1,0 +1,242 @@
+"""Metadata of a single broker at startup: opened, or adopted from log directories.
+
+    cordwood.metadata       a directory has it: open it. Also adopt topics that Kafka has created
+                            since: they are in its metadata, not in ours, and have logs here
+    __cluster_metadata-0    Kafka's metadata log: adopt its topics, partitions and configurations
+    directories alone       adopt topics by the names and ids of the directories; their
+                            configuration is unknown, so they have the broker's defaults
+
+The adopted metadata are written at once, atomically, to the first directory that is online; nothing
+else is changed. This broker becomes the only replica of every partition. A partition whose log is
+on another broker begins empty here; the report lists it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias
+
+from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.stored_configs import known_texts
+from cordwood.broker.metadata.metadata_file import MetadataFile
+from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, BLOCK_SIZE, format_block
+from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic, folders
+from cordwood.core.config_codes import ResourceType
+from cordwood.core.errors import LogDirectoryError
+from cordwood.core.metadata_paths import encode_texts, topic_path
+from cordwood.core.ports import MetadataStore, Random
+from cordwood.core.uuids import Uuid, make_uuid
+from cordwood.core.znodes import CreateZNode
+from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
+from cordwood.storage.checkpoints.partition_metadata_file import (
+    ensure_same_topic,
+    read_partition_metadata,
+)
+from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.files.file_names import DirectorySuffix, ensure_topic_name
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.metadata.cluster_metadata_log import ClusterMetadata
+from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, read_kafka_metadata
+
+#: The report lists this many names, and the number of the others.
+_SHOWN: Final = 20
+
+OnDisk: TypeAlias = dict[str, dict[int, tuple[LogDirectory, str]]]
+"""The log directory and the path of each partition, by topic and index."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptionReport:
+    """The adopted topics, and the facts that an operator should look at."""
+
+    source: str
+    topics: int
+    partitions: int
+    elsewhere: Sequence[str]
+    shared: Sequence[str]
+    ignored: Sequence[str]
+
+    def __str__(self) -> str:
+        """Return the report as one line."""
+        parts = (
+            ("without a log here, so they begin empty", self.elsewhere),
+            ("with replicas on other brokers, which stay as they are", self.shared),
+            ("ignored", self.ignored),
+        )
+        words = [f"{self.topics} topics with {self.partitions} partitions from {self.source}"]
+        return "; ".join(words + [f"{what}: {_shorten(names)}" for what, names in parts if names])
+
+
+def open_metadata(
+    directories: Sequence[LogDirectory], *, node_id: int, random: Random
+) -> tuple[MetadataFile, AdoptionReport | None]:
+    """Return the metadata, and a report if topics have been adopted."""
+    online = [each for each in directories if each.is_online]
+    owners = [each for each in online if exists(each.files, _path(each))]
+    _ensure_unambiguous(directories, owners)
+    adoption = _MetadataAdoption(node_id, random)
+    if owners:
+        store = MetadataFile.open(owners[0].files, _path(owners[0]))
+        adoption.find_new_topics(online, store)
+        store.multi(adoption.topic_nodes())
+    else:
+        adoption.find_all(online)
+        changes = [*folders(), *adoption.topic_nodes(), *adoption.broker_nodes()]
+        store = MetadataFile.create(online[0].files, _path(online[0]), changes=changes)
+    return store, adoption.report() if adoption.topics else None
+
+
+class _MetadataAdoption:
+    """The topics and configurations found, before anything is written."""
+
+    def __init__(self, node_id: int, random: Random) -> None:
+        self.topics: dict[str, StoredTopic] = {}
+        self._node_id = node_id
+        self._random = random
+        self._source = "directories, configured with the broker's defaults"
+        self._texts: dict[ConfigResource, Mapping[str, str]] = {}
+        self._next_producer_id = 0
+        self._elsewhere: list[str] = []
+        self._shared: list[str] = []
+        self._ignored: list[str] = []
+
+    def find_all(self, online: Sequence[LogDirectory]) -> None:
+        """Find topics in Kafka's metadata if there are any, else by their directories."""
+        on_disk = _partitions(online)
+        metadata = self._read_metadata(online)
+        if metadata is not None:
+            for name in metadata.topics:
+                self._adopt_from(metadata, name, here=on_disk.get(name, {}))
+            self._adopt_brokers(metadata)
+            return
+        for name, places in on_disk.items():
+            topic_id = _topic_id(places.values()) or make_uuid(self._random)
+            self._adopt(name, topic_id, count=max(places) + 1, here=places)
+
+    def find_new_topics(self, online: Sequence[LogDirectory], store: MetadataStore) -> None:
+        """Find topics that Kafka has created while it had the directories back."""
+        metadata = self._read_metadata(online)
+        if metadata is None:
+            return
+        for name, here in _partitions(online).items():
+            is_known = store.get(topic_path(name)) is not None
+            # Without the same id it is a log of an earlier topic, and stray.
+            if not is_known and metadata.topics.get(name) == _topic_id(here.values()):
+                self._adopt_from(metadata, name, here=here)
+
+    def topic_nodes(self) -> list[CreateZNode]:
+        """Return the nodes of the adopted topics."""
+        changes = []
+        for name, topic in self.topics.items():
+            changes.append(CreateZNode(topic_path(name), encode_topic(topic)))
+            texts = self._texts.get(topic_resource(name))
+            if texts:
+                changes.append(CreateZNode(topic_resource(name).path, encode_texts(texts)))
+        return changes
+
+    def broker_nodes(self) -> list[CreateZNode]:
+        """Return the nodes of broker configurations and of the producer id block."""
+        own = ConfigResource(ResourceType.BROKER, str(self._node_id))
+        changes = [
+            CreateZNode(resource.path, encode_texts(self._texts[resource]))
+            for resource in (own, ALL_BROKERS)
+            if resource in self._texts
+        ]
+        if self._next_producer_id:
+            block = range(self._next_producer_id - BLOCK_SIZE, self._next_producer_id)
+            changes.append(CreateZNode(BLOCK_PATH, format_block(block, self._node_id)))
+        return changes
+
+    def report(self) -> AdoptionReport:
+        """Return the report."""
+        return AdoptionReport(
+            source=self._source,
+            topics=len(self.topics),
+            partitions=sum(len(topic.replicas) for topic in self.topics.values()),
+            elsewhere=self._elsewhere,
+            shared=self._shared,
+            ignored=self._ignored,
+        )
+
+    def _read_metadata(self, online: Sequence[LogDirectory]) -> ClusterMetadata | None:
+        for directory in online:
+            metadata = read_kafka_metadata(directory.files, directory.path)
+            if metadata is not None:
+                self._source = f"{directory.path}/{METADATA_LOG}"
+                return metadata
+        return None
+
+    def _adopt_from(
+        self, metadata: ClusterMetadata, name: str, *, here: Mapping[int, object]
+    ) -> None:
+        topic_id = metadata.topics[name]
+        replicas = metadata.replicas.get(topic_id, {})
+        self._adopt(name, topic_id, count=max(replicas, default=0) + 1, here=here)
+        others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
+        self._shared += [f"{name}-{index}" for index in others]
+        self._adopt_config(topic_resource(name), metadata)
+
+    def _adopt_brokers(self, metadata: ClusterMetadata) -> None:
+        self._next_producer_id = metadata.next_producer_id
+        own = str(self._node_id)
+        for resource in (ConfigResource(ResourceType.BROKER, own), ALL_BROKERS):
+            self._adopt_config(resource, metadata)
+
+    def _adopt(self, name: str, topic_id: Uuid, *, count: int, here: Mapping[int, object]) -> None:
+        self.topics[name] = StoredTopic(topic_id, [(self._node_id,)] * count)
+        self._elsewhere += [f"{name}-{index}" for index in range(count) if index not in here]
+
+    def _adopt_config(self, resource: ConfigResource, metadata: ClusterMetadata) -> None:
+        texts = metadata.config_of(resource.type, resource.name)
+        known = known_texts(texts, resource, on_event=self._ignored.append)
+        if known:
+            self._texts[resource] = known
+
+
+def _path(directory: LogDirectory) -> str:
+    return f"{directory.path}/{METADATA_FILE}"
+
+
+def _ensure_unambiguous(
+    directories: Sequence[LogDirectory], owners: Sequence[LogDirectory]
+) -> None:
+    """Raise if two directories have metadata, or if an offline one may have the only metadata."""
+    if len(owners) > 1:
+        raise LogDirectoryError(
+            f"has a {METADATA_FILE}, and so has {owners[0].path}",
+            path=owners[1].path,
+            remedy="move away the file that does not list the topics of these directories",
+        )
+    offline = [each for each in directories if not each.is_online]
+    if offline and not owners:
+        raise LogDirectoryError(
+            f"cannot be used, and may have the {METADATA_FILE} that no other directory has",
+            path=offline[0].path,
+            remedy="repair it, or remove it from log.dirs to find the topics by directories",
+        )
+
+
+def _partitions(online: Iterable[LogDirectory]) -> OnDisk:
+    found: OnDisk = {}
+    for directory in online:
+        for name, (partition, suffix) in directory.partitions().items():
+            if suffix is DirectorySuffix.NONE:
+                places = found.setdefault(ensure_topic_name(partition.topic), {})
+                places[partition.partition] = (directory, f"{directory.path}/{name}")
+    return found
+
+
+def _topic_id(places: Iterable[tuple[LogDirectory, str]]) -> Uuid | None:
+    """Return the topic id that the partitions agree on, None if none of them has one."""
+    topic_id = None
+    for directory, path in places:
+        found = read_partition_metadata(directory.files, path)
+        if topic_id is not None:
+            ensure_same_topic(found, topic_id, directory=path)
+        topic_id = topic_id or found
+    return topic_id
+
+
+def _shorten(names: Sequence[str]) -> str:
+    shown = ", ".join(islice(names, _SHOWN))
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

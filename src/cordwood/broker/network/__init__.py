@@ -1,0 +1,1 @@
+"""Socket server (Kafka: `kafka.network`): acceptor, connections, quotas, memory pool, responses."""

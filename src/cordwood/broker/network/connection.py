@@ -1,0 +1,307 @@
+"""One client connection: request frames in, responses out in request order (Kafka: `KafkaChannel`).
+
+The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`).
+
+All connections receive small frames into one shared buffer; this is safe, since the loop fills the
+buffer and the connection empties it in the same callback. The rest of a large frame is received
+directly into its own memory. Reading pauses while a whole frame waits behind the request in
+progress, or while a frame waits for memory.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from cordwood.broker.network.connection_quotas import SocketServerSettings
+from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES, MemoryPool
+from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
+from cordwood.broker.network.response_writer import (
+    ResponseWriter,
+    SocketWriter,
+    TransportWriter,
+    wake,
+)
+from cordwood.core.errors import BytesError
+from cordwood.core.ports import Clock
+from cordwood.observability.logs import FieldValue
+from cordwood.observability.metrics import Metrics
+from cordwood.protocol.apis import api_of
+from cordwood.protocol.codec import size_of
+from cordwood.protocol.framing import FrameReader, framed
+from cordwood.protocol.header import (
+    ResponseHeader,
+    append_response_header,
+    read_request_header,
+)
+from cordwood.protocol.primitives import Chunk
+
+Handle: TypeAlias = Callable[[RequestContext, memoryview], Awaitable[list[Chunk] | None]]
+"""Handles a request given its body; returns the response, or None if there is none. An error closes
+the connection. The body is valid only until the handler returns."""
+
+
+_TLS_HANDSHAKE_SECONDS: Final = 10
+_TLS_SHUTDOWN_SECONDS: Final = 2
+
+
+class ServerResources(NamedTuple):
+    """Resources that the connections of a server share; `received` has SMALL_FRAME_BYTES."""
+
+    handle: Handle
+    settings: Callable[[], SocketServerSettings]
+    memory: MemoryPool
+    clock: Clock
+    metrics: Metrics
+    received: memoryview
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection from its acceptance on. One task calls `open`, `run` and `close`."""
+
+    def __init__(self, info: ConnectionInfo, shared: ServerResources) -> None:
+        self.info = info
+        self.request: RequestContext | None = None
+        self._shared = shared
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._writer: ResponseWriter | None = None
+        self._reader = FrameReader(self._frame_limit, admit=self._admit)
+        self._is_waiting_for_memory = False
+        self._is_received_in_place = False
+        self._is_reading = True
+        self._has_ended = False
+        self._frame_error: BytesError | None = None
+        self._arrival: asyncio.Future[None] | None = None
+        self._is_open = False
+        self._closed = self._loop.create_future()
+        self._bytes_in = shared.metrics.counter("cordwood_received_bytes_total", info.listener)
+        self._bytes_out = shared.metrics.counter("cordwood_sent_bytes_total", info.listener)
+        # `_is_handling` ends with the handler, `_is_at_work` with the sent response.
+        self._is_handling = False
+        self._is_at_work = False
+        self._active_ms = shared.clock.monotonic_ms()
+        self._frame_began_ms = self._active_ms
+
+    def log_fields(self) -> dict[str, FieldValue]:
+        """Return the peer and its current or last request, as fields of log events."""
+        result: dict[str, FieldValue] = {"peer": self.info.peer, "listener": self.info.listener}
+        if self.request is not None:
+            result["api_key"] = self.request.api_key
+            result["version"] = self.request.api_version
+            result["client_id"] = self.request.client_id
+        return result
+
+    async def open(self, accepted: socket.socket, tls: ssl.SSLContext | None) -> None:
+        """Take over the socket and do the TLS handshake; raise OSError if that fails."""
+        # The loops set these too, but only on sockets with an explicit protocol number of TCP.
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        settings = self._shared.settings()
+        if settings.send_buffer_bytes >= 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.send_buffer_bytes)
+        if settings.receive_buffer_bytes >= 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
+        if tls is None:
+            self._writer = SocketWriter(accepted.dup(), self._loop)
+        await self._loop.connect_accepted_socket(
+            lambda: self,
+            accepted,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else _TLS_HANDSHAKE_SECONDS,
+            ssl_shutdown_timeout=None if tls is None else _TLS_SHUTDOWN_SECONDS,
+        )
+        self._is_open = True
+
+    async def run(self) -> None:
+        """Handle requests until the client or the server ends the connection.
+
+        Raises BytesError for an invalid frame or header, OSError if the client disconnects before
+        its response, and the errors of the handler.
+        """
+        assert self._writer is not None, "`open` has made it"
+        while await self._wait_for_request():
+            response = await self._handle_frame(self._reader.frames.popleft())
+            if response is not None:
+                self._bytes_out.add(size_of(response))
+                await self._writer.send(response)
+            self._active_ms = self._shared.clock.monotonic_ms()
+            self._is_at_work = False
+        if self._frame_error is not None:
+            raise self._frame_error
+
+    def is_idle(self, allowed_ms: float) -> bool:
+        """Whether no request has been completed, handled or answered for `allowed_ms`.
+
+        A client that never completes a frame is idle, and a client that does not read its response.
+        """
+        since_ms = self._shared.clock.monotonic_ms() - self._active_ms
+        return not self._is_handling and since_ms > allowed_ms
+
+    def is_keeping_memory(self, allowed_ms: float) -> bool:
+        """Whether an incomplete frame has held memory of the pool for `allowed_ms`."""
+        since_ms = self._shared.clock.monotonic_ms() - self._frame_began_ms
+        return self._reader.allocated > SMALL_FRAME_BYTES and since_ms > allowed_ms
+
+    def finish(self) -> bool:
+        """Close after the request in progress; return whether there is one."""
+        self._stop_reading()
+        self._drop_frames()
+        return self._is_at_work
+
+    async def close(self, *, is_orderly: bool) -> None:
+        """Close the socket; if `is_orderly`, pending TLS data are sent first."""
+        self._stop_reading()
+        if self._writer is not None:
+            self._writer.close()
+        if self._transport is None:
+            return
+        if is_orderly and self.info.is_secure:
+            self._transport.close()
+        else:
+            self._transport.abort()
+        if not self._is_open:  # uvloop never calls `connection_lost` before the handshake is done
+            return
+        try:
+            await self._closed
+        finally:
+            self._transport.abort()
+
+    def abandon(self) -> None:
+        """Release the memory of all frames, once, when the task has ended or will never begin."""
+        self._stop_reading()
+        self._shared.memory.cancel(self._resume_frame)
+        self._shared.memory.release(self._reader.allocated)
+        self._drop_frames()
+        self._reader.drop()
+
+    # Callbacks of the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if self._writer is None:
+            self._writer = TransportWriter(self._transport, self._loop)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop passes it
+        self._is_received_in_place = self._reader.missing >= SMALL_FRAME_BYTES
+        return self._reader.room() if self._is_received_in_place else self._shared.received
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._is_received_in_place:
+            self._reader.fill(nbytes)
+            self._update_reading()
+        else:
+            self._read(self._reader.feed, self._shared.received[:nbytes])
+
+    def eof_received(self) -> bool:
+        """Handle the received requests, but end their waits: the client has stopped sending."""
+        self._stop_reading()
+        return not self.info.is_secure  # a TLS transport cannot stay half open
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as above
+        self._stop_reading()
+        if self._writer is not None:
+            self._writer.close()
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def pause_writing(self) -> None:
+        if isinstance(self._writer, TransportWriter):
+            self._writer.pause()
+
+    def resume_writing(self) -> None:
+        if isinstance(self._writer, TransportWriter):
+            self._writer.resume()
+
+    # Incoming frames.
+
+    def _frame_limit(self) -> int:
+        return self._shared.settings().request_max_bytes
+
+    def _admit(self, size: int) -> bool:
+        self._frame_began_ms = self._shared.clock.monotonic_ms()
+        self._is_waiting_for_memory = not self._shared.memory.allocate(size, self._resume_frame)
+        return not self._is_waiting_for_memory
+
+    def _resume_frame(self) -> None:
+        self._is_waiting_for_memory = False
+        self._frame_began_ms = self._shared.clock.monotonic_ms()
+        self._read(self._reader.go_on)
+
+    def _read(self, step: Callable[..., None], *received: memoryview) -> None:
+        try:
+            step(*received)
+        except BytesError as error:
+            self._frame_error = error
+            self._has_ended = True
+        self._update_reading()
+
+    def _stop_reading(self) -> None:
+        """Stop reading, and end the waits on behalf of this client."""
+        self._has_ended = True
+        self.info.stopping.fire()
+        self._update_reading()
+
+    def _drop_frames(self) -> None:
+        while self._reader.frames:
+            self._shared.memory.release(len(self._reader.frames.popleft()))
+
+    def _update_reading(self) -> None:
+        """Wake the task if there is something for it, and pause or resume reading."""
+        if self._reader.frames or self._has_ended:
+            wake(self._arrival)
+        allowed = 0 if self._is_at_work else 1
+        is_reading_wanted = not (
+            self._is_waiting_for_memory or self._has_ended or len(self._reader.frames) > allowed
+        )
+        if self._transport is None or is_reading_wanted == self._is_reading:
+            return
+        if not self._transport.is_closing():
+            self._is_reading = is_reading_wanted
+            if is_reading_wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    # Requests.
+
+    async def _wait_for_request(self) -> bool:
+        """Wait for a request; return False after the last one."""
+        if not self._reader.frames and not self._has_ended:
+            self._arrival = self._loop.create_future()
+            await self._arrival
+        return bool(self._reader.frames)
+
+    async def _handle_frame(self, frame: bytearray) -> list[Chunk] | None:
+        """Return the frame of the response; the memory of the request is released on return."""
+        self.request = None
+        self._is_at_work = self._is_handling = True
+        self._active_ms = self._shared.clock.monotonic_ms()
+        self._bytes_in.add(len(frame))
+        self._update_reading()
+        try:
+            header, body_at = read_request_header(memoryview(frame))
+            self.request = request = RequestContext(
+                header.request_api_key,
+                header.request_api_version,
+                header.correlation_id,
+                header.client_id,
+                self.info,
+            )
+            chunks = await self._shared.handle(request, memoryview(frame)[body_at:])
+            return None if chunks is None else framed(_response_header(request), chunks)
+        finally:
+            self._is_handling = False
+            self._shared.memory.release(len(frame))
+
+
+def _response_header(request: RequestContext) -> bytearray:
+    header = bytearray()
+    append_response_header(
+        header,
+        ResponseHeader(correlation_id=request.correlation_id),
+        api=api_of(request.api_key),
+        version=request.api_version,
+    )
+    return header

@@ -1,0 +1,1 @@
+"""Partitions hosted by this broker, and fetches over them (Kafka: `ReplicaManager`)."""

@@ -1,0 +1,197 @@
+"""Incremental fetch sessions (Kafka: `FetchSession`, `FetchSessionCache`, `FetchManager`).
+
+A fetcher sends its partitions once, and then only changes; responses carry only changes too.
+
+    epoch -1    a request without a session; the named session ends
+    epoch  0    a full request, which creates a session if there is room
+    epoch  n    the n-th request of a session: it adds, changes and removes partitions; all
+                remaining ones are read. 2^31 - 1 is followed by 1.
+
+A response leaves out a partition without records and without an error whose high watermark and log
+start are those of the last response.
+
+A session has room while there are fewer than `slots`. Otherwise it replaces a session that has been
+unused for two minutes, or one that is two minutes old and has fewer partitions.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import (
+    FetchSessionIdNotFoundError,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpochError,
+)
+from cordwood.core.ports import Random
+from cordwood.core.uuids import Uuid
+from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
+
+EVICTION_MS: Final = 120_000
+NO_SESSION: Final = 0
+_FIRST_EPOCH: Final = 0
+_NO_EPOCH: Final = -1
+_FIRST_BY_ID: Final = 13
+_UNKNOWN: Final = -1
+
+Key: TypeAlias = tuple[str | Uuid, int]
+"""A partition as the request has it: the topic's name or id, and the index."""
+
+KeyedData: TypeAlias = tuple[Key, PartitionData]
+
+
+class FetchSession:
+    """The partitions of one fetcher in reading order, and the epoch of its next request."""
+
+    __slots__ = ("_sent", "created_ms", "epoch", "id", "is_by_id", "requested", "used_ms")
+
+    def __init__(self, session_id: int, *, is_by_id: bool, now_ms: float) -> None:
+        self.id: Final = session_id
+        self.is_by_id: Final = is_by_id
+        self.created_ms: Final = now_ms
+        self.used_ms = now_ms
+        self.epoch = 1
+        self.requested: dict[Key, FetchPartition] = {}
+        self._sent: dict[Key, tuple[int, int]] = {}
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        """Remove partitions from the session."""
+        for key in keys:
+            self.requested.pop(key, None)
+            self._sent.pop(key, None)
+
+    def select_changed(self, partitions: Iterable[KeyedData]) -> list[KeyedData]:
+        """Return the partitions that differ from the last response, and store their state."""
+        return [each for each in partitions if self._update(*each)]
+
+    def _update(self, key: Key, data: PartitionData) -> bool:
+        """Store the state that a response will have sent; return whether it has to be sent."""
+        bounds = data.high_watermark, data.log_start_offset
+        has_changed = self._sent.get(key) != bounds
+        if data.records:
+            # To the end of the order: a busy partition must not starve the others of their bytes.
+            self.requested[key] = self.requested.pop(key)
+            has_changed = True
+        if data.error_code:
+            # An unknown high watermark makes the first response after the error a change.
+            bounds = _UNKNOWN, data.log_start_offset
+            has_changed = True
+        self._sent[key] = bounds
+        return has_changed or data.diverging_epoch is not None
+
+
+class FetchContext(NamedTuple):
+    """One request: the partitions to read, and its session or the one it may create."""
+
+    requested: Sequence[tuple[Key, FetchPartition]]
+    session: FetchSession | None = None
+    epoch: int = _NO_EPOCH
+    is_by_id: bool = False
+
+
+class FetchSessionCache:
+    """The sessions of a broker, the least recently used first."""
+
+    def __init__(self, random: Random, slots: int) -> None:
+        self._random = random
+        self._slots = slots
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def new_context(self, request: FetchRequest, version: int, *, now_ms: float) -> FetchContext:
+        """Return the context of a request, with the changes to its session applied.
+
+        Raises FetchSessionIdNotFoundError, InvalidFetchSessionEpochError, FetchSessionTopicIdError.
+        """
+        is_by_id = version >= _FIRST_BY_ID
+        requested = {
+            (topic.topic_id if is_by_id else topic.topic, each.partition): each
+            for topic in request.topics
+            for each in topic.partitions
+        }
+        if request.session_epoch in (_NO_EPOCH, _FIRST_EPOCH):
+            self._sessions.pop(request.session_id, None)
+            return FetchContext(
+                [*requested.items()], epoch=request.session_epoch, is_by_id=is_by_id
+            )
+        session = self._find(request, is_by_id=is_by_id)
+        session.requested |= requested
+        session.forget(
+            (topic.topic_id if is_by_id else topic.topic, index)
+            for topic in request.forgotten_topics
+            for index in topic.partitions
+        )
+        # Removed and added again, a session is the most recently used one.
+        del self._sessions[session.id]
+        if not session.requested:
+            return FetchContext([])
+        self._sessions[session.id] = session
+        session.used_ms = now_ms
+        session.epoch = _after(session.epoch)
+        return FetchContext([*session.requested.items()], session, session.epoch, is_by_id)
+
+    def finish(
+        self, context: FetchContext, partitions: list[KeyedData], *, now_ms: float
+    ) -> tuple[int, list[KeyedData]]:
+        """Return the session id for the response, and the partitions to send.
+
+        Raises InvalidFetchSessionEpochError if a later request of the session has overtaken this
+        one.
+        """
+        session = context.session
+        if session is not None:
+            if session.epoch != context.epoch:
+                raise InvalidFetchSessionEpochError(
+                    f"fetch session {session.id} has advanced to epoch {session.epoch}"
+                )
+            return session.id, session.select_changed(partitions)
+        is_full = context.epoch == _FIRST_EPOCH
+        if not is_full or not self._make_room(len(context.requested), now_ms):
+            return NO_SESSION, partitions
+        session = FetchSession(self._new_id(), is_by_id=context.is_by_id, now_ms=now_ms)
+        session.requested.update(context.requested)
+        session.select_changed(partitions)
+        self._sessions[session.id] = session
+        return session.id, partitions
+
+    def _find(self, request: FetchRequest, *, is_by_id: bool) -> FetchSession:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise FetchSessionIdNotFoundError(f"there is no fetch session {request.session_id}")
+        if session.epoch != request.session_epoch:
+            raise InvalidFetchSessionEpochError(
+                f"fetch session {session.id} is at epoch {session.epoch}, not "
+                f"{request.session_epoch}"
+            )
+        if session.is_by_id != is_by_id:
+            raise FetchSessionTopicIdError(
+                f"fetch session {session.id} names topics by {'id' if session.is_by_id else 'name'}"
+            )
+        return session
+
+    def _make_room(self, size: int, now_ms: float) -> bool:
+        """Evict a session if a new one of `size` partitions needs it; return whether it fits."""
+        if len(self._sessions) < self._slots:
+            return True
+        unused = next(iter(self._sessions.values()), None)
+        if unused is not None and now_ms - unused.used_ms > EVICTION_MS:
+            del self._sessions[unused.id]
+            return True
+        old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
+        smallest = min(old, key=lambda each: len(each.requested), default=None)
+        if smallest is None or len(smallest.requested) >= size:
+            return False
+        del self._sessions[smallest.id]
+        return True
+
+    def _new_id(self) -> int:
+        while True:
+            session_id = 1 + self._random.below(INT32_MAX)
+            if session_id not in self._sessions:
+                return session_id
+
+
+def _after(epoch: int) -> int:
+    return 1 if epoch == INT32_MAX else epoch + 1

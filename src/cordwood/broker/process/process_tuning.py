@@ -1,0 +1,48 @@
+"""Tuning of malloc and of the garbage collector, for a process that is a broker and nothing else.
+
+Frames are allocated and freed thousands of times a second. By default the C library returns large
+buffers to the system at once and gets them back page by page, which costs several times as much as
+receiving into them. `keep_freed_memory` makes glibc keep freed memory.
+
+A full garbage collection visits every object while all requests wait: 50 ms after the kernels are
+loaded, more with many partitions. Objects of the startup and of the kernels live as long as the
+process. `exempt_from_gc` excludes them, so that a collection visits only what requests leave.
+"""
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+
+#: Buffers up to this size come from kept memory; glibc accepts no higher limit.
+KEPT_BUFFER_BYTES: Final = 32 * 1024 * 1024
+#: The freed memory that stays with the process.
+KEPT_BYTES: Final = 64 * 1024 * 1024
+
+
+def keep_freed_memory() -> bool:
+    """Make malloc keep freed memory; return False if the C library is not glibc."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # not glibc
+        return False
+    limits = ((_M_MMAP_THRESHOLD, KEPT_BUFFER_BYTES), (_M_TRIM_THRESHOLD, KEPT_BYTES))
+    return all(mallopt(parameter, limit) == 1 for parameter, limit in limits)
+
+
+@contextmanager
+def exempt_from_gc() -> Iterator[None]:
+    """Disable the garbage collector inside the block, and exempt all objects that exist at its end.
+
+    The effect is process-wide, and blocks must not overlap.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -1,0 +1,55 @@
+"""Services of one broker, as the request handlers receive them (Kafka: `KafkaApis` fields)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
+from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.topics.config_changes import ConfigChanges
+from cordwood.broker.topics.topic_manager import TopicManager
+from cordwood.core.ports import Clock, Scheduler
+from cordwood.storage.manager.log_manager import LogManager
+
+
+class FeatureVersionRange(NamedTuple):
+    """The lowest and the highest version of a feature."""
+
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFeatures:
+    """Supported features, and those finalized for the cluster (Kafka: `BrokerFeatures`).
+
+    Clients use the finalized features only if `epoch` is 0 or more; some change what they send.
+    """
+
+    supported: Mapping[str, FeatureVersionRange] = field(default_factory=dict)
+    finalized: Mapping[str, FeatureVersionRange] = field(default_factory=dict)
+    epoch: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerServices:
+    """The services of one broker.
+
+    `clock` and `scheduler` are the network's, in real time: long polls, request times and idle
+    connections use them. The logs have a clock of their own, which a test may set.
+    """
+
+    clock: Clock
+    scheduler: Scheduler
+    features: BrokerFeatures
+    configs: BrokerConfigs
+    config_changes: ConfigChanges
+    metadata: MetadataCache
+    topics: TopicManager
+    logs: LogManager
+    partitions: HostedPartitions
+    sessions: FetchSessionCache
+    producer_ids: ProducerIdManager

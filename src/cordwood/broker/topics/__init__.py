@@ -1,0 +1,3 @@
+"""Topic creation, deletion, growth and configuration changes (Kafka:
+`ReplicationControlManager`).
+"""

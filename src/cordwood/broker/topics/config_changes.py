@@ -1,0 +1,69 @@
+"""Configuration changes of the running broker: validated, stored, applied (Kafka:
+`ConfigurationControlManager`).
+
+Logger levels are not stored; `logger_levels` changes them at once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.config_alterations import ConfigAlteration
+from cordwood.broker.config.config_resources import ConfigResource
+from cordwood.broker.config.stored_configs import put_texts
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_writer import MetadataWriter
+from cordwood.broker.topics.topic_validation import check_name
+from cordwood.core.errors import UnknownTopicOrPartitionError
+
+Assignments: TypeAlias = Sequence[tuple[str, str | None]]
+
+
+class ConfigChanges:
+    """All changes of configurations on this broker."""
+
+    def __init__(
+        self, writer: MetadataWriter, configs: BrokerConfigs, metadata: MetadataCache
+    ) -> None:
+        self._writer = writer
+        self._configs = configs
+        self._metadata = metadata
+
+    async def alter(
+        self,
+        resource: ConfigResource,
+        alterations: Sequence[ConfigAlteration],
+        *,
+        validate_only: bool,
+    ) -> None:
+        """Apply alterations to a resource, all of them or none."""
+        plan = partial(self._configs.plan_alteration, resource, alterations)
+        await self._change(resource, plan, validate_only=validate_only)
+
+    async def replace(
+        self, resource: ConfigResource, assignments: Assignments, *, validate_only: bool
+    ) -> None:
+        """Replace the whole configuration of a resource."""
+        plan = partial(self._configs.plan_replacement, resource, assignments)
+        await self._change(resource, plan, validate_only=validate_only)
+
+    def ensure_exists(self, resource: ConfigResource) -> None:
+        """Raise if the resource is a topic that does not exist or has an invalid name."""
+        if resource.is_topic and resource.name not in self._metadata.image.topics:
+            check_name(resource.name)
+            raise UnknownTopicOrPartitionError(f"The topic '{resource.name}' does not exist.")
+
+    async def _change(
+        self,
+        resource: ConfigResource,
+        plan: Callable[[], Mapping[str, str]],
+        *,
+        validate_only: bool,
+    ) -> None:
+        async with self._writer.change() as change:
+            self.ensure_exists(resource)
+            texts = plan()
+            if not validate_only:
+                await change.store(lambda store: [put_texts(store, resource, texts=texts)])
+                self._configs.apply(resource, texts)

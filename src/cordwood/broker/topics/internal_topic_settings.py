@@ -1,0 +1,61 @@
+"""Creation settings of internal topics (Kafka: `AutoTopicCreationManager`).
+
+Internal topics are created when they are first needed. Their replication factor is at most the
+number of brokers, so that one broker is enough for them.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.core.settings import text_of
+
+
+class _InternalTopicKeys(NamedTuple):
+    """The broker settings that a topic is created with, and its `fixed` configurations."""
+
+    partitions: str
+    replication_factor: str
+    configs: Mapping[str, str]
+    fixed: Mapping[str, str]
+
+
+_SETTINGS: Final = MappingProxyType(
+    {
+        "__consumer_offsets": _InternalTopicKeys(
+            "offsets.topic.num.partitions",
+            "offsets.topic.replication.factor",
+            {"segment.bytes": "offsets.topic.segment.bytes"},
+            {"cleanup.policy": "compact", "compression.type": "producer"},
+        ),
+        "__transaction_state": _InternalTopicKeys(
+            "transaction.state.log.num.partitions",
+            "transaction.state.log.replication.factor",
+            {
+                "segment.bytes": "transaction.state.log.segment.bytes",
+                "min.insync.replicas": "transaction.state.log.min.isr",
+            },
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "unclean.leader.election.enable": "false",
+            },
+        ),
+    }
+)
+
+
+def default_topic(name: str, configs: BrokerConfigs, *, brokers: int) -> NewTopic:
+    """Return the creation parameters of a topic that is requested by name only."""
+    found = _SETTINGS.get(name)
+    if found is None:
+        return NewTopic(name=name)
+    texts = {key: text_of(configs.value(setting)) for key, setting in found.configs.items()}
+    return NewTopic(
+        name=name,
+        partitions=configs.integer(found.partitions),
+        replication_factor=min(configs.integer(found.replication_factor), brokers),
+        configs=tuple({**found.fixed, **texts}.items()),
+    )

@@ -1,0 +1,181 @@
+"""Checks of a machine: Python, wheels, kernels, Java, Spark, disk and descriptors.
+
+good    present
+note    missing but optional: something is slower, or one part of Cordwood is unavailable
+bad     missing and required
+"""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from cordwood.records import kernels
+
+GOOD: Final = "good"
+NOTE: Final = "note"
+BAD: Final = "bad"
+
+_PYTHON: Final = (3, 11)
+_JAVA: Final = 17
+#: The required wheels; then the optional ones, with the effect of their absence.
+_REQUIRED: Final = ("cramjam", "google-crc32c", "numba", "numpy", "pyarrow", "rich", "typer")
+_OPTIONAL: Final = {
+    "uvloop": "the broker is slower",
+    "crc32c": "checksums are slower",
+    "pyspark": "Spark is unavailable",
+    "deltalake": "Spark cannot export Delta Lake tables",
+    "pyiceberg": "Spark cannot export Iceberg tables",
+    "fastavro": "Spark cannot decode Avro",
+}
+#: Wheels of one extra, which pins versions that work together.
+_SPARK_EXTRA: Final = frozenset({"pyspark", "deltalake", "pyiceberg", "fastavro"})
+_PUSHES_FILTERS: Final = re.compile(
+    r"^\s*spark\.sql\.python\.filterPushdown\.enabled[\s=:]+true\s*$", re.MULTILINE | re.IGNORECASE
+)
+_FREE_BYTES: Final = 1 << 30
+_DESCRIPTORS: Final = 10_000
+_JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
+_JAVA_TIMEOUT_S: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check, and a remedy unless the state is good."""
+
+    subject: str
+    state: str
+    found: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """Return the result as one line."""
+        text = f"{self.state}: {self.subject}: {self.found}"
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+
+def run_checks(data: str) -> list[CheckResult]:
+    """Check this machine, and the disk of the log directory."""
+    return [
+        check_python(sys.version_info[:3]),
+        *(check_wheel(name, _version(name)) for name in (*_REQUIRED, *_OPTIONAL)),
+        check_kernels(is_warm=kernels.is_warm()),
+        check_java(_java_version_output()),
+        *([] if _version("pyspark") is None else [check_filters(_spark_defaults())]),
+        check_disk(data, _free_bytes(data)),
+        check_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
+    ]
+
+
+def check_python(release: tuple[int, ...]) -> CheckResult:
+    """Check the release of Python."""
+    found = ".".join(map(str, release))
+    if release >= _PYTHON:
+        return CheckResult("Python", GOOD, found)
+    return CheckResult("Python", BAD, found, "install Python 3.11 or later")
+
+
+def check_wheel(name: str, found: str | None) -> CheckResult:
+    """Check a wheel; `found` is its version, None if it is not installed."""
+    if found is not None:
+        return CheckResult(name, GOOD, found)
+    if name in _OPTIONAL:
+        package = "'cordwood[spark]'" if name in _SPARK_EXTRA else name
+        effect = f"not installed: {_OPTIONAL[name]}"
+        return CheckResult(name, NOTE, effect, f"pip install {package}")
+    return CheckResult(name, BAD, "not installed", f"pip install {name}")
+
+
+def check_kernels(*, is_warm: bool) -> CheckResult:
+    """Check whether the kernels are compiled to machine code."""
+    if is_warm:
+        return CheckResult("kernels", GOOD, "compiled")
+    return CheckResult(
+        "kernels",
+        NOTE,
+        "not compiled yet: records are read by plain Python, which is slow",
+        "start a broker, or call cordwood.warm(print), to compile them",
+    )
+
+
+def check_java(version_output: str | None) -> CheckResult:
+    """Check the release of Java by the output of `java -version`."""
+    release = None if version_output is None else _JAVA_VERSION.search(version_output)
+    if release is not None and int(release[1]) >= _JAVA:
+        return CheckResult("Java", GOOD, release[1])
+    found = "not found" if release is None else release[1]
+    return CheckResult("Java", NOTE, f"{found}: Spark needs it", f"install Java {_JAVA} or later")
+
+
+def check_filters(defaults: str) -> CheckResult:
+    """Check whether Spark's defaults enable filter pushdown for Python data sources."""
+    if _PUSHES_FILTERS.search(defaults):
+        return CheckResult("Spark's filters", GOOD, "pushed down to sources")
+    return CheckResult(
+        "Spark's filters",
+        NOTE,
+        "not pushed down to sources, so the option pushFilters has no effect",
+        "set spark.sql.python.filterPushdown.enabled=true to use it",
+    )
+
+
+def check_disk(path: str, free_bytes: int | None) -> CheckResult:
+    """Check the free disk space; None means that the path is not writable."""
+    if free_bytes is None:
+        return CheckResult(
+            path, BAD, "not writable", "choose another directory, or change its permissions"
+        )
+    found = f"{free_bytes / 1e9:,.1f} GB free"
+    if free_bytes >= _FREE_BYTES:
+        return CheckResult(path, GOOD, found)
+    return CheckResult(path, NOTE, found, "free some space, or set log.retention.bytes")
+
+
+def check_descriptors(limit: int) -> CheckResult:
+    """Check the limit of open files and connections of a process."""
+    if limit >= _DESCRIPTORS or limit == resource.RLIM_INFINITY:
+        return CheckResult("descriptors", GOOD, "no limit" if limit < 0 else f"{limit:,}")
+    return CheckResult(
+        "descriptors", NOTE, f"{limit:,}", f"raise the hard limit to {_DESCRIPTORS:,}: ulimit -Hn"
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _java_version_output() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java" if not home else str(Path(home, "bin", "java")))
+    if program is None:
+        return None
+    done = subprocess.run(  # noqa: S603  # the program that the path has under this name
+        [program, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=False
+    )
+    return done.stderr
+
+
+def _spark_defaults() -> str:
+    """Return the text of spark-defaults.conf, or an empty text without that file."""
+    folder = os.environ.get("SPARK_CONF_DIR")
+    if folder is None and "SPARK_HOME" in os.environ:
+        folder = str(Path(os.environ["SPARK_HOME"], "conf"))
+    file = None if folder is None else Path(folder, "spark-defaults.conf")
+    return "" if file is None or not file.is_file() else file.read_text(errors="replace")
+
+
+def _free_bytes(path: str) -> int | None:
+    """Return the free space of the disk on which a path is, or would be created."""
+    existing = Path(path)
+    while not existing.exists():
+        existing = existing.parent
+    return shutil.disk_usage(existing).free if os.access(existing, os.W_OK) else None

@@ -1,0 +1,1 @@
+"""The asyncio consumer (Java: `KafkaConsumer`): fetcher, positions, fetched records."""

@@ -1,0 +1,108 @@
+"""Offsets by timestamp or special value, from each partition's leader (Java: `OffsetFetcher`)."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.network.response_errors import ensure_success
+from cordwood.client.topic_partitions import by_topic, partitions_of
+from cordwood.core.types import TopicPartition
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+MAX_TIMESTAMP: Final = -3
+
+_CONSUMER: Final = -1
+
+
+class FoundOffset(NamedTuple):
+    """Offset and timestamp of a record (Java: `OffsetAndTimestamp`).
+
+    Both are -1 if every record is older than the requested timestamp.
+    """
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+async def list_offsets(
+    client: NetworkClient, timestamps: Mapping[TopicPartition, int], *, isolation_level: int = 0
+) -> dict[TopicPartition, FoundOffset]:
+    """Return each partition's offset for a timestamp, or for EARLIEST, LATEST or MAX_TIMESTAMP.
+
+    All leaders are queried in parallel, each with one request.
+    """
+
+    async def send(
+        leader: int, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, FoundOffset]:
+        request = ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            isolation_level=isolation_level,
+            topics=[
+                ListOffsetsTopic(
+                    name=topic,
+                    partitions=[
+                        ListOffsetsPartition(
+                            partition_index=each.partition, timestamp=timestamps[each]
+                        )
+                        for each in members
+                    ],
+                )
+                for topic, members in by_topic(partitions).items()
+            ],
+            timeout_ms=client.settings.request_timeout_ms,
+        )
+        return _found(await client.send(leader, request, kind=ListOffsetsResponse))
+
+    async def attempt() -> dict[TopicPartition, FoundOffset]:
+        leaders = await client.leaders(timestamps)
+        found = await asyncio.gather(*(send(leader, each) for leader, each in leaders.items()))
+        return {partition: offset for each in found for partition, offset in each.items()}
+
+    return await client.retry_until_timeout(attempt)
+
+
+def _found(response: ListOffsetsResponse) -> dict[TopicPartition, FoundOffset]:
+    found: dict[TopicPartition, FoundOffset] = {}
+    for topic in response.topics:
+        for result in topic.partitions:
+            (partition,) = partitions_of([(topic.name, result.partition_index)])
+            ensure_success(result.error_code, subject=str(partition))
+            found[partition] = FoundOffset(result.offset, result.timestamp, result.leader_epoch)
+    return found
+
+
+async def end_of_epoch(
+    client: NetworkClient, partition: TopicPartition, *, epoch: int
+) -> tuple[int, int]:
+    """Return the leader's largest epoch not above `epoch`, and that epoch's end offset."""
+    (leader,) = await client.leaders([partition])
+    state = client.cluster.partition(*partition)
+    partition_request = OffsetForLeaderPartition(
+        partition=partition.partition,
+        current_leader_epoch=-1 if state is None else state.leader_epoch,
+        leader_epoch=epoch,
+    )
+    request = OffsetForLeaderEpochRequest(
+        replica_id=_CONSUMER,
+        topics=[OffsetForLeaderTopic(topic=partition.topic, partitions=[partition_request])],
+    )
+    response = await client.send(leader, request, kind=OffsetForLeaderEpochResponse)
+    (result,) = (each for topic in response.topics for each in topic.partitions)
+    ensure_success(result.error_code, subject=str(partition))
+    return result.leader_epoch, result.end_offset

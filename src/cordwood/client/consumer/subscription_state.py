@@ -1,0 +1,135 @@
+"""Positions of the assigned partitions (Java: `SubscriptionState`, `TopicPartitionState`).
+
+Each partition has, among others:
+
+    offset      the position: offset of the next record to return; None until it is resolved
+    fetched     completed fetches that were prefetched; the first may be partly returned
+    generation  counts the seeks; a response to a request of an older generation is dropped
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from cordwood.client.consumer.completed_fetch import CompletedFetch
+from cordwood.core.errors import InvalidRequestError, KafkaError
+from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
+
+#: Completed fetches that a partition buffers before prefetching pauses.
+READ_AHEAD: Final = 2
+
+
+class TopicPartitionState:
+    """Position and prefetched data of one partition."""
+
+    __slots__ = (
+        "fetch_offset",
+        "fetched",
+        "generation",
+        "high_watermark",
+        "is_paused",
+        "last_epoch",
+        "last_stable_offset",
+        "log_start_offset",
+        "not_before_ms",
+        "offset",
+        "partition",
+        "problem",
+        "reading",
+        "reset_target",
+        "validated_epoch",
+    )
+
+    def __init__(self, partition: TopicPartition) -> None:
+        self.partition = partition
+        self.offset: int | None = None
+        self.fetch_offset = 0
+        self.fetched: deque[CompletedFetch] = deque()
+        self.generation = 0
+        self.reset_target: int | None = None
+        self.reading: object = None
+        self.is_paused = False
+        self.problem: KafkaError | None = None
+        self.not_before_ms = 0.0
+        self.last_epoch: int = NO_LEADER_EPOCH
+        self.validated_epoch: int = NO_LEADER_EPOCH
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self.log_start_offset = -1
+
+    def seek(self, offset: int, *, epoch: int = NO_LEADER_EPOCH) -> None:
+        """Set the position, and drop the prefetched data."""
+        self._forget()
+        self.offset = self.fetch_offset = offset
+        self.last_epoch = epoch
+        self.reset_target = None
+
+    def seek_to(self, reset_target: int) -> None:
+        """Request an offset lookup for EARLIEST, LATEST or a timestamp, and seek to its result."""
+        self._forget()
+        self.offset = None
+        self.reset_target = reset_target
+
+    def add_fetched(self, records: CompletedFetch) -> None:
+        """Buffer a completed fetch."""
+        end, epoch = records.end
+        self.fetch_offset = end
+        if epoch >= 0:
+            self.last_epoch = epoch
+        self.fetched.append(records)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another fetch may be prefetched."""
+        return len(self.fetched) < READ_AHEAD
+
+    def _forget(self) -> None:
+        self.generation += 1
+        self.fetched.clear()
+        self.reading = None
+        self.problem = None
+        self.not_before_ms = 0.0
+        self.last_epoch = self.validated_epoch = NO_LEADER_EPOCH
+
+
+class SubscriptionState:
+    """Assigned partitions, in the order in which their records are returned."""
+
+    def __init__(self) -> None:
+        self._positions: dict[TopicPartition, TopicPartitionState] = {}
+        self._turn: deque[TopicPartitionState] = deque()
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Assign partitions; those that were assigned before keep their positions."""
+        before = self._positions
+        self._positions = {
+            each: before.get(each) or TopicPartitionState(each) for each in partitions
+        }
+        self._turn = deque(self._positions.values())
+
+    def __iter__(self) -> Iterator[TopicPartitionState]:
+        return iter(self._positions.values())
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __contains__(self, position: object) -> bool:
+        """Return whether a state is still the one of an assigned partition."""
+        return isinstance(position, TopicPartitionState) and (
+            self._positions.get(position.partition) is position
+        )
+
+    def __getitem__(self, partition: TopicPartition) -> TopicPartitionState:
+        position = self._positions.get(partition)
+        if position is None:
+            raise InvalidRequestError(f"{partition} is not assigned; call `assign` first")
+        return position
+
+    def next_fetched(self) -> TopicPartitionState | None:
+        """Return the next partition in turn that has fetched data or an error."""
+        for _ in range(len(self._turn)):
+            position = self._turn[0]
+            self._turn.rotate(-1)
+            if not position.is_paused and (position.fetched or position.problem):
+                return position
+        return None

@@ -1,0 +1,1 @@
+"""Connections, requests and cluster metadata of a client (Java: `NetworkClient`)."""

@@ -1,0 +1,134 @@
+"""Snapshot of the cluster's metadata (Java: `Cluster`, `MetadataSnapshot`).
+
+A snapshot is immutable; each metadata response creates the next one. A response may be older than
+the snapshot, because each broker updates its metadata cache independently. For a partition the
+higher leader epoch wins, as long as the topic id is the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from cordwood.core.address import Address
+from cordwood.core.uuids import NO_UUID, Uuid
+from cordwood.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+NO_NODE: Final = -1
+
+
+class PartitionInfo(NamedTuple):
+    """Leader, leader epoch and replicas of a partition (Java: `PartitionInfo`)."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...] = ()
+    in_sync: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
+
+
+class TopicInfo(NamedTuple):
+    """Partitions of a topic by number, or the broker's error code for the topic."""
+
+    name: str
+    topic_id: Uuid
+    partitions: Mapping[int, PartitionInfo]
+    is_internal: bool = False
+    error_code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """One immutable snapshot."""
+
+    cluster_id: str | None = None
+    controller_id: int = NO_NODE
+    brokers: Mapping[int, Address] = field(default_factory=dict)
+    racks: Mapping[int, str | None] = field(default_factory=dict)
+    topics: Mapping[str, TopicInfo] = field(default_factory=dict)
+
+    def partition(self, topic: str, number: int) -> PartitionInfo | None:
+        """Return the metadata of a partition, None if unknown."""
+        state = self.topics.get(topic)
+        return None if state is None else state.partitions.get(number)
+
+    def leader_of(self, topic: str, number: int) -> int | None:
+        """Return a partition's leader if it is known and its address is known."""
+        state = self.partition(topic, number)
+        return state.leader if state is not None and state.leader in self.brokers else None
+
+    def topic_id(self, topic: str) -> Uuid:
+        """Return a topic's id; NO_UUID if it is unknown."""
+        state = self.topics.get(topic)
+        return NO_UUID if state is None else state.topic_id
+
+    def names_by_id(self) -> Mapping[Uuid, str]:
+        """Return the names of the topics that have ids."""
+        return {
+            state.topic_id: name for name, state in self.topics.items() if state.topic_id != NO_UUID
+        }
+
+    def updated(self, response: MetadataResponse) -> "Cluster":
+        """Return this snapshot merged with a metadata response."""
+        received = {topic.name: topic for topic in response.topics if topic.name is not None}
+        fresh = {name: self._updated_topic(name, topic) for name, topic in received.items()}
+        return Cluster(
+            cluster_id=response.cluster_id,
+            controller_id=response.controller_id,
+            brokers=MappingProxyType(
+                {each.node_id: Address(each.host, each.port) for each in response.brokers}
+            ),
+            racks=MappingProxyType({each.node_id: each.rack for each in response.brokers}),
+            topics=MappingProxyType({**self.topics, **fresh}),
+        )
+
+    def without(self, topic: str) -> "Cluster":
+        """Return this snapshot without a topic."""
+        topics = {name: state for name, state in self.topics.items() if name != topic}
+        return replace(self, topics=MappingProxyType(topics))
+
+    def with_leader(
+        self, topic: str, number: int, *, leader: int, leader_epoch: int, address: Address | None
+    ) -> "Cluster":
+        """Return this snapshot with a newer leader for a partition, as a broker reported it."""
+        state = self.topics.get(topic)
+        known = self.partition(topic, number)
+        is_new = known is not None and leader_epoch > known.leader_epoch
+        if state is None or known is None or not is_new or (leader, address) == (NO_NODE, None):
+            return self
+        changed = known._replace(leader=leader, leader_epoch=leader_epoch)
+        partitions = MappingProxyType({**state.partitions, number: changed})
+        brokers = self.brokers if address is None else {**self.brokers, leader: address}
+        return replace(
+            self,
+            brokers=MappingProxyType(dict(brokers)),
+            topics=MappingProxyType({**self.topics, topic: state._replace(partitions=partitions)}),
+        )
+
+    def _updated_topic(self, name: str, topic: MetadataResponseTopic) -> TopicInfo:
+        known = self.topics.get(name)
+        is_same = known is not None and known.topic_id == topic.topic_id
+        before = known.partitions if known is not None and is_same else {}
+        partitions = {
+            each.partition_index: _newer(before.get(each.partition_index), each)
+            for each in topic.partitions
+        }
+        return TopicInfo(
+            name, topic.topic_id, MappingProxyType(partitions), topic.is_internal, topic.error_code
+        )
+
+
+def _newer(known: PartitionInfo | None, received: MetadataResponsePartition) -> PartitionInfo:
+    if known is not None and known.leader_epoch > received.leader_epoch >= 0:
+        return known
+    return PartitionInfo(
+        received.leader_id,
+        received.leader_epoch,
+        tuple(received.replica_nodes),
+        tuple(received.isr_nodes),
+        tuple(received.offline_replicas),
+    )

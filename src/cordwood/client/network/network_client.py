@@ -1,0 +1,384 @@
+"""Connections to all brokers, and the cluster metadata (Java: `NetworkClient` and `Metadata`).
+
+    send_to_any          any reachable broker
+    send_to_controller   the active controller
+    retry_until_timeout  retry a call while its errors are retriable
+
+A call that fails because of outdated metadata is retried with refreshed metadata. Connections are
+opened on demand and kept until they break.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from cordwood.client.network.broker_connection import BrokerConnection
+from cordwood.client.network.cluster import NO_NODE, Cluster, TopicInfo
+from cordwood.client.network.exponential_backoff import ExponentialBackoff
+from cordwood.client.network.owned_tasks import OwnedTasks
+from cordwood.client.network.response_errors import error_of
+from cordwood.client.network.runtime import ClientRuntime
+from cordwood.client.settings import ClientSettings
+from cordwood.core.address import Address
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    BytesError,
+    KafkaError,
+    LeaderNotAvailableError,
+    NetworkError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
+from cordwood.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from cordwood.protocol.schema import Request, Response
+
+if TYPE_CHECKING:
+    from cordwood.core.ports import Timer
+
+R = TypeVar("R", bound=Response)
+T = TypeVar("T")
+
+
+class _NodeConnectionState:
+    """State of one broker address: a connection, an attempt, or the backoff after a failure."""
+
+    def __init__(self, address: Address, backoff: ExponentialBackoff) -> None:
+        self.address = address
+        self.backoff = backoff
+        self.connection: BrokerConnection | None = None
+        self.attempt: asyncio.Task[KafkaError | None] | None = None
+        self.not_before_ms = 0.0
+
+    @property
+    def usable(self) -> BrokerConnection | None:
+        """The connection, if requests can be sent on it."""
+        made = self.connection
+        return made if made is not None and made.is_usable else None
+
+
+class NetworkClient:
+    """One client's access to its cluster; with `creates_topics`, brokers may auto-create topics."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        runtime: ClientRuntime,
+        tls: ssl.SSLContext | None,
+        *,
+        creates_topics: bool = True,
+    ) -> None:
+        self.settings = settings
+        self.runtime = runtime
+        self.cluster = Cluster()
+        self.tasks = OwnedTasks()
+        self.on_change: Callable[[], object] = _ignore_change
+        self._tls = tls
+        self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
+        self._node_states: dict[Address, _NodeConnectionState] = {}
+        self._topics: set[str] = set()
+        self._creates_topics = creates_topics
+        self._refreshing: asyncio.Task[KafkaError | None] | None = None
+        self._planned: Timer | None = None
+        self._refreshed_ms = 0.0
+        self._is_closed = False
+        self._renewal = runtime.scheduler.every(
+            max(settings.metadata_max_age_ms, 1), self.refresh_soon
+        )
+
+    async def close(self) -> None:
+        """Cancel all tasks and close every connection."""
+        self._is_closed = True
+        self._renewal.cancel()
+        if self._planned is not None:
+            self._planned.cancel()
+        await self.tasks.close()
+        for node in self._node_states.values():
+            if node.connection is not None:
+                node.connection.close()
+
+    # Metadata.
+
+    async def refresh(self) -> None:
+        """Refresh the metadata of the tracked topics; concurrent callers share one request."""
+        error = await asyncio.shield(self._refresh_task())
+        if error is not None:
+            raise error
+
+    def refresh_soon(self) -> None:
+        """Schedule a metadata refresh, at the earliest `retry.backoff.ms` after the last one."""
+        now_ms = self.runtime.now_ms()
+        if self._refreshing is None and self._planned is None and not self._is_closed:
+            self._planned = self.runtime.scheduler.call_at(
+                max(now_ms, self._refreshed_ms + self.settings.retry_backoff_ms),
+                self._refresh_as_planned,
+            )
+
+    async def topic(self, name: str, *, timeout_ms: float) -> TopicInfo:
+        """Return a topic's metadata as soon as it has partitions, and track the topic."""
+
+        async def known() -> TopicInfo:
+            await self._ensure_metadata(name)
+            state = self.cluster.topics.get(name)
+            if state is None or state.error_code or not state.partitions:
+                raise _no_topic(name, state)
+            return state
+
+        return await self.retry_until_timeout(known, timeout_ms=timeout_ms)
+
+    async def leaders(
+        self, partitions: Iterable[tuple[str, int]]
+    ) -> dict[int, list[TopicPartition]]:
+        """Group partitions by leader; the error names the partition that has no leader."""
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for topic, number in partitions:
+            await self._ensure_metadata(topic)
+            state = self.cluster.topics.get(topic)
+            if state is None or number not in state.partitions:
+                raise _no_topic(topic, state, number)
+            leader = self.cluster.leader_of(topic, number)
+            if leader is None:
+                raise LeaderNotAvailableError(f"{topic}-{number} has no leader for now")
+            each = TopicPartition(TopicName(topic), PartitionId(number))
+            by_leader.setdefault(leader, []).append(each)
+        return by_leader
+
+    async def all_topics(self) -> MetadataResponse:
+        """Return the metadata of all topics without tracking them."""
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        response = await self.send_to_any(request, MetadataResponse)
+        self.cluster = self.cluster.updated(response)
+        return response
+
+    def forget_topic(self, topic: str) -> None:
+        """Stop tracking a topic, and drop its metadata."""
+        self._topics.discard(topic)
+        self.cluster = self.cluster.without(topic)
+
+    def update_leaders(
+        self,
+        leaders: Iterable[tuple[str, int, LeaderIdAndEpoch]],
+        endpoints: Iterable[NodeEndpoint],
+    ) -> None:
+        """Store the current leaders that a response named (Kafka: `CurrentLeader`,
+        `NodeEndpoints`).
+        """
+        addresses = {each.node_id: Address(each.host, each.port) for each in endpoints}
+        for topic, number, current in leaders:
+            self.cluster = self.cluster.with_leader(
+                topic,
+                number,
+                leader=current.leader_id,
+                leader_epoch=current.leader_epoch,
+                address=addresses.get(current.leader_id),
+            )
+
+    # Requests.
+
+    async def connection(self, node_id: int) -> BrokerConnection:
+        """Return an open connection to a broker; NetworkError if none can be opened."""
+        address = self.cluster.brokers.get(node_id)
+        if address is None:
+            raise BrokerNotAvailableError(f"the cluster has no broker {node_id}")
+        return await self._connected(self._node_state(address))
+
+    def ready(self, node_id: int) -> BrokerConnection | None:
+        """Return a broker's connection if it is usable now; otherwise start to connect.
+
+        `on_change` is called when the attempt has succeeded or failed.
+        """
+        address = self.cluster.brokers.get(node_id)
+        if address is None:
+            return None
+        node = self._node_state(address)
+        now_ms = self.runtime.now_ms()
+        if node.usable is None:
+            if node.attempt is None and now_ms >= node.not_before_ms:
+                self._attempt(node)
+            return None
+        if now_ms < node.usable.throttled_until_ms:
+            self._notify_at(node.usable.throttled_until_ms)
+            return None
+        return node.usable
+
+    async def send(self, node_id: int, request: Request, *, kind: type[R]) -> R:
+        """Send a request to one broker, after its throttle time."""
+        connection = await self.connection(node_id)
+        wait_ms = connection.throttled_until_ms - self.runtime.now_ms()
+        if wait_ms > 0:
+            await self.runtime.sleep_ms(wait_ms)
+        return await connection.send(request, kind)
+
+    async def send_to_any(self, request: Request, kind: type[R]) -> R:
+        """Send a request to the first reachable broker; open connections come first."""
+        reason: KafkaError | None = None
+        for node in self._nodes_to_try():
+            try:
+                connection = await self._connected(node)
+                return await connection.send(request, kind)
+            except NetworkError as error:
+                reason = error
+        assert reason is not None, "there is at least one bootstrap server"
+        raise NetworkError(
+            f"no broker is reachable (last error: {reason});"
+            " check bootstrap_servers, and that a broker is running"
+        ) from reason
+
+    async def send_to_controller(self, request: Request, kind: type[R]) -> R:
+        """Send a request to the active controller."""
+        if self.cluster.controller_id not in self.cluster.brokers:
+            await self.refresh()
+        if self.cluster.controller_id == NO_NODE:
+            return await self.send_to_any(request, kind)
+        return await self.send(self.cluster.controller_id, request, kind=kind)
+
+    async def retry_until_timeout(
+        self, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None
+    ) -> T:
+        """Return the attempt's result; retry it while its error is retriable and time remains."""
+        limit_ms = self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline_ms = self.runtime.now_ms() + limit_ms
+        backoff = self.backoff()
+        while True:
+            try:
+                return await attempt()
+            except KafkaError as error:
+                pause_ms = backoff.next_ms()
+                is_late = self.runtime.now_ms() + pause_ms > deadline_ms
+                if is_late and error.retriable:
+                    error.add_note(f"tried for {limit_ms:.0f} ms, {backoff.failures} times")
+                if is_late or not error.retriable:
+                    raise
+            await self.runtime.sleep_ms(pause_ms)
+            await asyncio.shield(self._refresh_task())
+
+    def backoff(self) -> ExponentialBackoff:
+        """Return a new backoff with this client's settings."""
+        settings = self.settings
+        return ExponentialBackoff(
+            settings.retry_backoff_ms,
+            settings.retry_backoff_max_ms,
+            random=self.runtime.random,
+        )
+
+    async def _ensure_metadata(self, name: str) -> None:
+        """Request a topic's metadata, unless it is cached."""
+        state = self.cluster.topics.get(name)
+        if name not in self._topics or state is None or state.error_code or not state.partitions:
+            if name not in self._topics and self._refreshing is not None:
+                await asyncio.shield(self._refreshing)  # the request under way lacks this topic
+            self._topics.add(name)
+            await self.refresh()
+
+    def _refresh_task(self) -> asyncio.Task[KafkaError | None]:
+        if self._refreshing is None:
+            self._refreshing = self.tasks.start(self._refresh())
+            self._refreshing.add_done_callback(self._refreshed)
+        return self._refreshing
+
+    def _refreshed(self, task: asyncio.Task[KafkaError | None]) -> None:
+        self._refreshing = None
+        self._refreshed_ms = self.runtime.now_ms()
+        if not task.cancelled():
+            self.on_change()
+
+    async def _refresh(self) -> KafkaError | None:
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in sorted(self._topics)],
+            allow_auto_topic_creation=self._creates_topics,
+        )
+        try:
+            response = await self.send_to_any(request, MetadataResponse)
+        except KafkaError as error:
+            return error
+        self.cluster = self.cluster.updated(response)
+        return None
+
+    def _refresh_as_planned(self) -> None:
+        self._planned = None
+        if not self._is_closed:
+            self._refresh_task()
+
+    def _notify_at(self, when_ms: float) -> None:
+        """Call `on_change` at that time."""
+        self.runtime.scheduler.call_at(when_ms, self._notify_change)
+
+    def _notify_change(self) -> None:
+        self.on_change()
+
+    def _node_state(self, address: Address) -> _NodeConnectionState:
+        node = self._node_states.get(address)
+        if node is None:
+            node = self._node_states[address] = _NodeConnectionState(address, self.backoff())
+        return node
+
+    def _nodes_to_try(self) -> Iterator[_NodeConnectionState]:
+        """Yield connected nodes, then the known brokers, then the bootstrap servers; each once."""
+        known = [self._node_state(each) for each in self.cluster.brokers.values()]
+        first = [self._node_state(each) for each in self._bootstrap]
+        tried: set[Address] = set()
+        for node in sorted((*known, *first), key=lambda each: each.usable is None):
+            if node.address not in tried:
+                tried.add(node.address)
+                yield node
+
+    async def _connected(self, node: _NodeConnectionState) -> BrokerConnection:
+        if node.usable is None:
+            error = await asyncio.shield(node.attempt or self._attempt(node))
+            if error is not None:
+                raise error
+        made = node.usable
+        if made is None:
+            raise NetworkError(f"the connection to {node.address} broke at once")
+        return made
+
+    def _attempt(self, node: _NodeConnectionState) -> asyncio.Task[KafkaError | None]:
+        node.attempt = self.tasks.start(self._open(node))
+        return node.attempt
+
+    async def _open(self, node: _NodeConnectionState) -> KafkaError | None:
+        """Connect, and return the error if that failed."""
+        made = BrokerConnection(node.address, self.settings, self.runtime)
+        try:
+            await made.open(self._tls)
+        except (KafkaError, BytesError) as error:
+            made.close()
+            node.not_before_ms = self.runtime.now_ms() + node.backoff.next_ms()
+            self._notify_at(node.not_before_ms)
+            return error if isinstance(error, KafkaError) else NetworkError(str(error))
+        except BaseException:
+            made.close()
+            raise
+        else:
+            node.backoff.reset()
+            node.connection = made
+            return None
+        finally:
+            node.attempt = None
+            self.on_change()
+
+
+def _broker_at(text: str) -> Address:
+    return Address.parse(text, key="bootstrap.servers")
+
+
+def _no_topic(name: str, state: TopicInfo | None, number: int | None = None) -> KafkaError:
+    code = UnknownTopicOrPartitionError.code if state is None else state.error_code
+    if code == UnknownTopicOrPartitionError.code:
+        return UnknownTopicOrPartitionError(
+            f"the cluster has no topic {name!r}; create it first, or check its name"
+        )
+    if code:
+        return error_of(code, subject=f"topic {name!r}")
+    if number is not None:
+        return UnknownTopicOrPartitionError(f"topic {name!r} has no partition {number}")
+    return LeaderNotAvailableError(f"topic {name!r} has no partitions yet")
+
+
+def _ignore_change() -> None:
+    """Ignore the change: the default of `on_change`."""

@@ -1,0 +1,1 @@
+"""The asyncio producer (Java: `KafkaProducer`): accumulator, sender, partitioners."""

@@ -1,0 +1,120 @@
+"""Record accumulator: batches of all partitions until they are sent (Java: `RecordAccumulator`).
+
+A batch is ready when it is full, when its linger time is over, or during a flush. The first batch
+of a partition is sent first. `buffer_memory` limits the bytes of all batches, those in flight
+included; above it, appends wait until batches complete.
+"""
+
+from collections.abc import Iterator
+
+from cordwood.client.producer.partition_queue import (
+    NewBatch,
+    NewRecord,
+    PartitionQueue,
+    ProducerBatch,
+    ProducerIdentity,
+    RecordAppendResult,
+)
+from cordwood.client.settings import ProducerSettings
+from cordwood.core.errors import KafkaError, MessageTooLargeError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.compression import Codec
+
+
+class RecordAccumulator:
+    """Batches of one producer."""
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        self.identity: ProducerIdentity | None = None
+        self.flushes = 0
+        self.used_bytes = 0
+        self._settings = settings
+        self._fields = BatchFields(
+            codec=Codec.from_name(settings.compression_type), level=settings.compression_level
+        )
+        self._queues: dict[tuple[str, int], PartitionQueue] = {}
+
+    def append(
+        self, new: NewRecord | NewBatch, partition: int, *, now_ms: float
+    ) -> RecordAppendResult | None:
+        """Append a record or an encoded batch; None if the buffer memory is used up."""
+        size = new.size
+        if size > self._settings.max_request_size:
+            raise MessageTooLargeError(
+                f"{new.topic}-{partition}: a record of {size} bytes is above"
+                f" max_request_size={self._settings.max_request_size};"
+                " raise it here, and max.message.bytes of the topic"
+            )
+        if self.used_bytes and self.used_bytes + size > self._settings.buffer_memory:
+            return None
+        queue = self.queue(new.topic, partition)
+        appended = queue.append(new, now_ms)
+        self.used_bytes += size
+        return appended
+
+    def queue(self, topic: str, partition: int) -> PartitionQueue:
+        """Return a partition's queue."""
+        queue = self._queues.get((topic, partition))
+        if queue is None:
+            queue = self._queues[topic, partition] = PartitionQueue(
+                TopicPartition(TopicName(topic), PartitionId(partition)),
+                self._fields,
+                batch_size=self._settings.batch_size,
+            )
+        return queue
+
+    def due(self, now_ms: float) -> Iterator[PartitionQueue]:
+        """Yield the queues whose first batch may be sent now."""
+        for queue in self._queues.values():
+            due_ms = queue.due_ms(self._linger_ms)
+            if due_ms is not None and due_ms <= now_ms:
+                yield queue
+
+    def next_due_ms(self, now_ms: float) -> float | None:
+        """Return when the next batch becomes ready or expires; None if no batch waits."""
+        timeout_ms = self._settings.delivery_timeout_ms
+        times = [
+            due_ms if due_ms > now_ms else queue.waiting[0].created_ms + timeout_ms
+            for queue in self._queues.values()
+            if (due_ms := queue.due_ms(self._linger_ms)) is not None
+        ]
+        return min(times, default=None)
+
+    def take(self, queue: PartitionQueue) -> ProducerBatch:
+        """Remove and return a queue's first batch, to be sent."""
+        return queue.take(self.identity)
+
+    def expired(self, now_ms: float) -> Iterator[tuple[PartitionQueue, ProducerBatch]]:
+        """Yield the waiting batches that are older than `delivery_timeout_ms`."""
+        for queue in self._queues.values():
+            for batch in tuple(queue.waiting):
+                if batch.created_ms + self._settings.delivery_timeout_ms > now_ms:
+                    break
+                yield queue, batch
+
+    def incomplete(self) -> list[ProducerBatch]:
+        """Return every batch that is neither acknowledged nor failed."""
+        return [
+            batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)
+        ]
+
+    def unsent(self) -> list[ProducerBatch]:
+        """Return the batches that are not in flight."""
+        return [batch for queue in self._queues.values() for batch in queue.waiting]
+
+    def succeed(self, batch: ProducerBatch, *, base_offset: int, log_append_time: int) -> None:
+        """Complete a batch with its base offset."""
+        self.queue(*batch.result.partition).acknowledge(batch)
+        self.used_bytes -= batch.reserved
+        batch.result.succeed(base_offset, log_append_time)
+
+    def fail(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """Complete a batch with an error."""
+        self.queue(*batch.result.partition).give_up(batch)
+        self.used_bytes -= batch.reserved
+        batch.result.fail(error)
+
+    @property
+    def _linger_ms(self) -> float:
+        return 0 if self.flushes else self._settings.linger_ms

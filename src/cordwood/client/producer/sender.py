@@ -1,0 +1,342 @@
+"""Sender: sends ready batches to their leaders and retries them (Java: `Sender`).
+
+`offer` may be called on any thread; all other methods run on the loop. A lock guards the
+accumulator, which both use. A broker gets a limited number of requests at a time, each with at most
+one batch per partition. If a request fails as a whole, all its batches fail alike.
+"""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+
+from cordwood.client.network.broker_connection import BrokerConnection
+from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.network.owned_tasks import WakeupSignal
+from cordwood.client.network.response_errors import error_of
+from cordwood.client.network.runtime import completion_of, resolve
+from cordwood.client.producer.delivery import Delivery
+from cordwood.client.producer.partition_queue import (
+    NewBatch,
+    NewRecord,
+    PartitionQueue,
+    ProducerBatch,
+    ProducerIdentity,
+)
+from cordwood.client.producer.partitioners import Partitioner, StickyPartition
+from cordwood.client.producer.produce_responses import (
+    SUCCESSES,
+    decide_error,
+    produce_request,
+    responses_by_partition,
+)
+from cordwood.client.producer.record_accumulator import RecordAccumulator
+from cordwood.client.settings import ProducerSettings
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import (
+    InvalidRequestError,
+    KafkaError,
+    NetworkError,
+    OutdatedError,
+    RequestTimedOutError,
+)
+from cordwood.core.types import NO_OFFSET, NO_TIMESTAMP
+from cordwood.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from cordwood.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+)
+
+
+class Sender:
+    """Background task of one producer."""
+
+    def __init__(
+        self, client: NetworkClient, settings: ProducerSettings, partitioner: Partitioner
+    ) -> None:
+        self.clock = client.runtime.clock
+        self._client = client
+        self._settings = settings
+        self._runtime = client.runtime
+        self._partitioner = partitioner
+        self._sticky = StickyPartition(client.runtime.random, switch_bytes=settings.batch_size)
+        self._lock = threading.RLock()
+        self._accumulator = RecordAccumulator(settings)
+        self._wakeup = WakeupSignal(client.runtime)
+        self.is_wakeup_pending = False
+        self._requests: Counter[int] = Counter()
+        self._waiters: list[asyncio.Future[None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._producer_id_request: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self._work = client.tasks.start(self._run())
+        client.on_change = self._wakeup.set
+
+    def offer(self, record: NewRecord | NewBatch) -> Delivery | None:
+        """Append a record or an encoded batch.
+
+        None while the topic's metadata is missing or the buffer memory is used up: call
+        `wait_until_ready` then.
+        """
+        state = self._client.cluster.topics.get(record.topic)
+        if state is None or (record.partition or 0) not in state.partitions:
+            return None
+        with self._lock:
+            if self._is_closed:
+                raise InvalidRequestError(f"{record.topic}: the producer is closed")
+            partition = self._partition_of(record, len(state.partitions))
+            appended = self._accumulator.append(record, partition, now_ms=self._runtime.now_ms())
+        if appended is None:
+            return None
+        if appended.is_wakeup_due and not self.is_wakeup_pending:
+            self.is_wakeup_pending = True
+            self._loop.call_soon_threadsafe(self._wakeup.set)
+        return Delivery(appended.batch_result, appended.record_index, timestamp=record.timestamp)
+
+    async def wait_until_ready(self, record: NewRecord | NewBatch, timeout_ms: float) -> None:
+        """Return when a record may be offered again; raise an error that will not go away."""
+        state = await self._client.topic(record.topic, timeout_ms=timeout_ms)
+        partitions = len(state.partitions)
+        if record.partition is not None and not 0 <= record.partition < partitions:
+            raise InvalidRequestError(
+                f"topic {record.topic!r} has no partition {record.partition}:"
+                f" choose one from 0 to {partitions - 1}"
+            )
+        with self._lock:
+            is_full = self._accumulator.used_bytes + record.size > self._settings.buffer_memory
+            if not is_full or not self._accumulator.used_bytes:
+                return
+            waiter = self._loop.create_future()
+            self._waiters.append(waiter)
+        await self._runtime.run_with_timeout(
+            timeout_ms, completion_of(waiter), timeout_error=self._buffer_timeout
+        )
+
+    async def flush(self) -> None:
+        """Send all batches at once, and return when each is acknowledged or has failed."""
+        with self._lock:
+            incomplete = self._accumulator.incomplete()
+            self._accumulator.flushes += 1
+        self._wakeup.set()
+        try:
+            for batch in incomplete:
+                done = self._loop.create_future()
+                batch.result.add_callback(partial(resolve, done))
+                await done
+        finally:
+            self._accumulator.flushes -= 1
+
+    def close(self) -> None:
+        """Reject further records, and fail the batches that remain."""
+        with self._lock:
+            self._is_closed = True
+            for batch in self._accumulator.incomplete():
+                self._accumulator.fail(
+                    batch,
+                    NetworkError(
+                        f"{batch.result.partition}: the producer was closed before the broker had"
+                        " acknowledged; wait for `flush` first"
+                    ),
+                )
+        self._work.cancel()
+
+    # Sending.
+
+    async def _run(self) -> None:
+        while True:
+            self.is_wakeup_pending = False
+            now_ms = self._runtime.now_ms()
+            with self._lock:
+                self._expire(now_ms)
+                while self._send_due(now_ms):
+                    pass
+                until_ms = self._accumulator.next_due_ms(now_ms)
+            await self._wakeup.wait(until_ms)
+
+    def _expire(self, now_ms: float) -> None:
+        for _, batch in tuple(self._accumulator.expired(now_ms)):
+            self._fail(
+                batch,
+                RequestTimedOutError(
+                    f"{batch.result.partition}: {batch.builder.count} records were not delivered"
+                    f" within {self._settings.delivery_timeout_ms} ms (delivery_timeout_ms),"
+                    f" in {batch.attempts} attempts; the last error:"
+                    f" {batch.problem or 'its leader was not reachable'}"
+                ),
+            )
+
+    def _send_due(self, now_ms: float) -> bool:
+        """Send each leader one request with its ready batches; False if none was sent."""
+        by_leader: dict[int, list[PartitionQueue]] = {}
+        for queue in self._accumulator.due(now_ms):
+            leader = self._client.cluster.leader_of(*queue.partition)
+            if leader is None:
+                self._client.refresh_soon()
+            else:
+                by_leader.setdefault(leader, []).append(queue)
+        if not by_leader or not self._has_producer_id(by_leader):
+            return False
+        sent = [self._send_to(leader, queues) for leader, queues in by_leader.items()]
+        return any(sent)
+
+    def _has_producer_id(self, by_leader: dict[int, list[PartitionQueue]]) -> bool:
+        """Return whether sequences can be assigned; if not, start to request a producer id."""
+        if not self._settings.enable_idempotence:
+            return True
+        identity = self._accumulator.identity
+        queues = (queue for queues in by_leader.values() for queue in queues)
+        if identity is not None and any(queue.needs_new_producer_id(identity) for queue in queues):
+            self._accumulator.identity = identity = None
+        if identity is None and self._producer_id_request is None:
+            self._producer_id_request = self._client.tasks.start(self._request_producer_id())
+        return identity is not None
+
+    def _send_to(self, leader: int, queues: Iterable[PartitionQueue]) -> bool:
+        most = self._settings.max_in_flight_requests_per_connection
+        connection = self._client.ready(leader)
+        if connection is None or self._requests[leader] >= most:
+            return False
+        batches: list[ProducerBatch] = []
+        size = 0
+        for queue in queues:
+            size += queue.waiting[0].size
+            if batches and size > self._settings.max_request_size:
+                break
+            batches.append(self._accumulator.take(queue))
+        self._requests[leader] += 1
+        self._client.tasks.start(self._send(connection, leader, batches=batches))
+        return True
+
+    async def _send(
+        self, connection: BrokerConnection, leader: int, *, batches: list[ProducerBatch]
+    ) -> None:
+        request = produce_request(batches, self._settings, cluster=self._client.cluster)
+        try:
+            if request.acks == 0:
+                await connection.send_without_response(request)
+                self._assume_sent(batches)
+            else:
+                self._handle_response(batches, await connection.send(request, ProduceResponse))
+        except KafkaError as error:
+            self._fail_request(batches, error)
+        finally:
+            self._requests[leader] -= 1
+            self._wakeup.set()
+
+    async def _request_producer_id(self) -> None:
+        """Request a producer id; on failure, fail every unsent batch."""
+
+        async def attempt() -> InitProducerIdResponse:
+            request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT32_MAX)
+            response = await self._client.send_to_any(request, InitProducerIdResponse)
+            if response.error_code:
+                raise error_of(response.error_code, subject="no producer id")
+            return response
+
+        try:
+            response = await self._client.retry_until_timeout(attempt, timeout_ms=INT32_MAX)
+            self._accumulator.identity = ProducerIdentity(
+                response.producer_id, response.producer_epoch
+            )
+        except KafkaError as error:
+            with self._lock:
+                for batch in self._accumulator.unsent():
+                    self._fail(batch, error)
+        finally:
+            self._producer_id_request = None
+            self._wakeup.set()
+
+    # Responses.
+
+    def _assume_sent(self, batches: list[ProducerBatch]) -> None:
+        with self._lock:
+            for batch in batches:
+                self._succeed(batch, NO_OFFSET, NO_TIMESTAMP)
+
+    def _handle_response(self, batches: list[ProducerBatch], response: ProduceResponse) -> None:
+        results = responses_by_partition(response, self._client.cluster)
+        self._client.update_leaders(
+            (
+                (topic, partition, each.current_leader)
+                for (topic, partition), each in results.items()
+                if each.current_leader is not None
+            ),
+            response.node_endpoints,
+        )
+        with self._lock:
+            for batch in batches:
+                each = results.get(batch.result.partition)
+                if each is None:
+                    self._retry(
+                        batch, NetworkError(f"{batch.result.partition}: missing in the response")
+                    )
+                else:
+                    self._complete_batch(batch, each)
+
+    def _fail_request(self, batches: list[ProducerBatch], error: KafkaError) -> None:
+        with self._lock:
+            for batch in batches:
+                if error.retriable:
+                    self._retry(batch, error)
+                else:
+                    self._fail(batch, error)
+
+    def _complete_batch(self, batch: ProducerBatch, result: PartitionProduceResponse) -> None:
+        """Complete, retry or fail a batch by its leader's response."""
+        if result.error_code in SUCCESSES:
+            offset = NO_OFFSET if result.error_code else result.base_offset
+            self._succeed(batch, offset, result.log_append_time_ms)
+            return
+        queue = self._accumulator.queue(*batch.result.partition)
+        decision = decide_error(result, batch, is_next=queue.is_next(batch))
+        if decision.is_restart_due:
+            queue.restart()
+        if decision.is_identity_lost:
+            self._accumulator.identity = None
+        if decision.is_retried:
+            self._retry(batch, decision.error)
+        else:
+            self._fail(batch, decision.error)
+
+    def _succeed(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
+        self._accumulator.succeed(batch, base_offset=base_offset, log_append_time=log_append_time)
+        self._release_waiters()
+
+    def _fail(self, batch: ProducerBatch, error: KafkaError) -> None:
+        self._accumulator.fail(batch, error)
+        self._release_waiters()
+
+    def _retry(self, batch: ProducerBatch, error: KafkaError) -> None:
+        if self._is_closed:
+            return
+        now_ms = self._runtime.now_ms()
+        backoff = self._client.backoff()
+        backoff.failures = batch.attempts - 1
+        self._accumulator.queue(*batch.result.partition).retry(batch, now_ms + backoff.next_ms())
+        batch.problem = error
+        if isinstance(error, OutdatedError | NetworkError | RequestTimedOutError):
+            self._client.refresh_soon()
+
+    def _partition_of(self, record: NewRecord | NewBatch, partitions: int) -> int:
+        if record.partition is not None:
+            return record.partition
+        key = record.key
+        chosen = self._partitioner(None if key is None else bytes(key), partitions)
+        if chosen is None:
+            chosen = self._sticky.choose(record.topic, partitions, size=record.size)
+        return chosen
+
+    def _release_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            resolve(waiter)
+
+    def _buffer_timeout(self) -> KafkaError:
+        return RequestTimedOutError(
+            f"the buffer memory of {self._settings.buffer_memory} bytes (buffer_memory) was used up"
+            f" for {self._settings.max_block_ms} ms (max_block_ms)"
+        )

@@ -1,0 +1,293 @@
+"""The cleaner of a broker's compacted logs (Kafka: `LogCleaner`, `LogCleaner.CleanerThread`).
+
+    check    all compacted logs, a few per loop turn: retention runs on each, and the log is
+             assessed as a candidate; the next check comes after the backoff, or when a pass ends
+    pass     of the candidate with the highest dirty ratio: the cleaner takes the log's lease and
+             makes the plan, and a runner runs the pass outside of the loop
+    swap     the new segments replace those that the pass read
+    finish   the cleaner checkpoint advances, and the lease is released
+
+`log.cleaner.threads` passes run concurrently, at most one per log. Truncation, deletion and a
+change of the cleanup policy revoke the lease; the pass notices that and stops. If a pass ends
+early, its files are removed before the log can be cleaned again. A failed pass is retried after a
+growing backoff (`cleaning_failures`), and `on_failed` reports the reason.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from cordwood.compaction.cleaner_config import CleanerConfig
+from cordwood.compaction.cleaning_failures import CleaningFailure, CleaningFailures
+from cordwood.compaction.cleaning_job import (
+    CleanerRunner,
+    CleaningJob,
+    CleaningResult,
+    CleaningStoppedError,
+)
+from cordwood.compaction.key_hash import SEEDS
+from cordwood.compaction.plan.candidates import LogToClean, assess, filthiest_first
+from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
+from cordwood.core.errors import CordwoodError
+from cordwood.core.ports import Pending, Timer, Worker
+from cordwood.core.types import TopicPartition
+from cordwood.storage.log.crash_cleanup import remove_cleaned
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.maintenance_lease import LeaseStage
+from cordwood.storage.log.segment_swap import SegmentReplacement, SwapRefusedError
+from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.manager.log_sweep import LogSweep
+from cordwood.storage.manager.swap_driver import SwapDriver
+
+if TYPE_CHECKING:
+    from cordwood.compaction.certificate import Certificate
+
+_HOLDER: Final = "the cleaner"
+_STOPPED: Final = (CleaningStoppedError, SwapRefusedError)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedPass:
+    """A completed pass: its certificate, and the time that it took, swap included."""
+
+    partition: TopicPartition
+    certificate: "Certificate"
+    took_ms: float
+
+
+@dataclass(slots=True, eq=False)
+class _RunningPass:
+    """One pass under way; it is also the control that its runner calls, on any thread."""
+
+    log: Log
+    job: CleaningJob
+    truncations: int
+    began_ms: float
+    is_over: bool = False
+
+    def is_stopped(self) -> bool:
+        return self.is_over or self.log.lease.is_revoked
+
+    def expect(self, count: int) -> None:
+        """Do nothing: the broker does not track the progress of a pass."""
+
+    def on_bytes(self, count: int) -> None:
+        """Do nothing: the runner throttles the pass."""
+
+    def replacements(self, result: CleaningResult) -> list[SegmentReplacement]:
+        return [
+            SegmentReplacement(
+                group.replaced, tuple(each.base_offset for each in group.cleaned), self.truncations
+            )
+            for group in result.groups
+        ]
+
+
+class LogCleaner:
+    """The cleaner of a manager's logs, from `start` to `close`; close it before the manager.
+
+    `worker` runs the blocking calls of `runner`, and no other calls, because they take long.
+    `on_completed` and `on_failed` are called for every pass that has ended, on the owner's thread.
+    """
+
+    def __init__(
+        self,
+        manager: LogManager,
+        config: CleanerConfig,
+        *,
+        runner: CleanerRunner,
+        worker: Worker,
+        on_completed: Callable[[CompletedPass], object],
+        on_failed: Callable[[TopicPartition, CleaningFailure], object],
+    ) -> None:
+        self._manager = manager
+        self._config = config
+        self._runner = runner
+        self._worker = worker
+        self._on_completed = on_completed
+        self._on_failed = on_failed
+        self._sweep = LogSweep(manager)
+        self._swapper = SwapDriver(manager)
+        self._failures = CleaningFailures()
+        self._passes: dict[_RunningPass, Pending[CleaningResult]] = {}
+        self._next_candidates: dict[TopicPartition, LogToClean] = {}
+        self._timer: Timer | None = None
+        self._is_checking = False
+        self.candidates: Mapping[TopicPartition, LogToClean] = {}
+        self.last_check_ms: float = manager.ports.clock.monotonic_ms()
+
+    @property
+    def failures(self) -> Mapping[TopicPartition, CleaningFailure]:
+        """The logs whose last pass failed."""
+        return self._failures.by_partition
+
+    def start(self) -> None:
+        """Start the checks."""
+        self.reconfigure(self._config)
+
+    def reconfigure(self, config: CleanerConfig) -> None:
+        """Apply another configuration; running passes keep theirs, except for the rate."""
+        self._config = config
+        self._runner.limit(config.bytes_per_second)
+        self._check_in(0)
+
+    def close(self) -> None:
+        """Stop the running passes, wait for them, and discard their results."""
+        self._sweep.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        passes, self._passes = self._passes, {}
+        for each in passes:
+            each.is_over = True
+        for pending in passes.values():
+            pending.exception()
+        self._runner.close()
+
+    # -- checks
+
+    def _check_in(self, wait_ms: float) -> None:
+        """Schedule the next check, in place of the one that was scheduled."""
+        ports = self._manager.ports
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = ports.scheduler.call_at(ports.clock.monotonic_ms() + wait_ms, self._check)
+
+    def _check(self) -> None:
+        self._check_in(max(self._config.backoff_ms, 1))
+        if self._config.is_enabled and not self._is_checking:
+            self._is_checking, self._next_candidates = True, {}
+            self._sweep.run(self._check_log, then=self._start_passes)
+
+    def _check_log(self, log: Log) -> None:
+        """Run retention on a log, and assess it; future replicas are skipped."""
+        is_current = self._manager.logs.get(log.partition) is log
+        if not (is_current and log.config.is_compacted and log.lease.is_free):
+            return
+        if self._failures.is_backing_off(log.partition, self._manager.ports.clock.monotonic_ms()):
+            return
+        try:
+            self._manager.apply_retention(log)
+            self._next_candidates[log.partition] = self._assess_log(log)
+        except Exception as error:  # noqa: BLE001 - the check continues with other logs
+            self._record_failure(log.partition, error)
+
+    def _assess_log(self, log: Log) -> LogToClean:
+        """Return a log as a candidate; repair its checkpoint, and roll an idle segment, first."""
+        manager = self._manager
+        with manager.using(log):
+            candidate = _assess(log, manager.ports.clock.now_ms())
+            if candidate.is_roll_due:
+                log.roll()
+                candidate = _assess(log, manager.ports.clock.now_ms())
+        first_dirty = candidate.first_dirty
+        if first_dirty.is_reset:
+            manager.set_cleaned_to(log, first_dirty.offset)
+        if first_dirty.warning is not None:
+            manager.on_event(first_dirty.warning)
+        return candidate
+
+    def _start_passes(self) -> None:
+        """Start passes of the candidates with the highest dirty ratios, up to the limit."""
+        now_ms = self._manager.ports.clock.monotonic_ms()
+        self._is_checking = False
+        self.candidates, self.last_check_ms = self._next_candidates, now_ms
+        self._failures.retain(self._manager.logs)
+        for candidate in filthiest_first(self._next_candidates.values()):
+            partition = candidate.facts.partition
+            log = self._manager.logs.get(partition)
+            if len(self._passes) >= self._config.threads:
+                return
+            if log is None:
+                continue
+            try:
+                self._start_pass(log)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._record_failure(partition, error)
+
+    # -- a pass
+
+    def _start_pass(self, log: Log) -> None:
+        """Start a pass if the log is still due: earlier passes may have changed it."""
+        ports = self._manager.ports
+        if not log.lease.is_free:
+            return
+        candidate, now_ms = self._assess_log(log), ports.clock.now_ms()
+        with self._manager.using(log):
+            plan = plan_log(log, candidate, now_ms=now_ms) if candidate.is_due else None
+        if plan is None:
+            return
+        log.lease = log.lease.take(LeaseStage.CLEANING, _HOLDER)
+        job = self._config.job(log.directory, plan, seed=ports.random.below(SEEDS))
+        running = _RunningPass(log, job, log.bounds.truncations, ports.clock.monotonic_ms())
+        pending = self._worker.submit(lambda: self._runner.run(job, running))
+        self._passes[running] = pending
+        pending.add_done_callback(
+            lambda _: self._manager.options.call_soon(partial(self._ended, running))
+        )
+
+    def _ended(self, running: _RunningPass) -> None:
+        """Swap in the result of a runner that has finished."""
+        pending = self._passes.get(running)
+        if pending is None:
+            return
+        error = pending.exception()
+        if error is not None or running.is_stopped():
+            self._discard(running, error or CleaningStoppedError("the log has changed"))
+            return
+        result = pending.result()
+        swapped = self._swapper.swap(running.log, running.replacements(result))
+        call_soon = self._manager.options.call_soon
+        swapped.add_done_callback(
+            lambda ended: call_soon(lambda: self._swapped(running, result, ended.exception()))
+        )
+
+    def _swapped(
+        self, running: _RunningPass, result: CleaningResult, error: BaseException | None
+    ) -> None:
+        log = running.log
+        if running not in self._passes:
+            return
+        if error is None and log.bounds.truncations != running.truncations:
+            error = SwapRefusedError(f"{log.partition}: the log was truncated during the swap")
+        if error is not None:
+            self._discard(running, error)
+            return
+        took_ms = self._manager.ports.clock.monotonic_ms() - running.began_ms
+        self._manager.set_cleaned_to(log, result.end)
+        self._failures.clear(log.partition)
+        self._release(running)
+        self._on_completed(CompletedPass(log.partition, result.certificate, took_ms))
+        self._check_in(0)
+
+    def _discard(self, running: _RunningPass, error: BaseException) -> None:
+        """Remove the files of a pass without a result, then release the log."""
+        if not (isinstance(error, _STOPPED) or running.is_stopped()):
+            self._record_failure(running.log.partition, error)
+        ports = self._manager.ports
+        if not self._manager.has(running.log):
+            self._release(running)
+            return
+        removal = partial(remove_cleaned, ports.files, running.log.directory)
+        ports.worker.submit(removal).add_done_callback(
+            lambda _: self._manager.options.call_soon(partial(self._release, running))
+        )
+
+    def _record_failure(self, partition: TopicPartition, error: BaseException) -> None:
+        reason = str(error) if isinstance(error, CordwoodError) else repr(error)
+        failure = self._failures.record(
+            partition,
+            reason,
+            now_ms=self._manager.ports.clock.monotonic_ms(),
+            backoff_ms=self._config.backoff_ms,
+        )
+        self._on_failed(partition, failure)
+
+    def _release(self, running: _RunningPass) -> None:
+        """Free the place of a pass, and release the log's lease."""
+        self._passes.pop(running, None)
+        running.log.lease = running.log.lease.release(_HOLDER)
+
+
+def _assess(log: Log, now_ms: int) -> LogToClean:
+    return assess(read_log_facts(log, checkpoint=log.bounds.cleaned_to), now_ms)

@@ -1,0 +1,1 @@
+"""One cleaning pass from plan to `.cleaned` segments (Kafka: `Cleaner.doClean`)."""

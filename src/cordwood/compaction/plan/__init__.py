@@ -1,0 +1,3 @@
+"""Decides which log is cleaned, up to which offset, in which segment groups (Kafka:
+`LogCleanerManager`).
+"""

@@ -1,0 +1,1 @@
+"""Independent verification of a cleaning pass: input log, output log and plan are compared."""

@@ -1,0 +1,1 @@
+"""Cleaning passes in worker processes, throttled."""

@@ -1,0 +1,63 @@
+"""Paths and contents of the ZooKeeper nodes for topics and configurations, as in Kafka 3.9.
+
+    /brokers/topics/<topic>      the topic
+    /config/topics/<topic>       {"version": 1, "config": {key: text}}
+    /config/brokers/<id>         the same, for one broker
+    /config/brokers/<default>    the same, for all brokers
+
+A configuration is addressed by a resource type, which is Kafka's number, and a name. The name of
+the default for all brokers is empty.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from cordwood.core.config_codes import ResourceType
+from cordwood.core.errors import DamagedFileError
+
+TOPIC: Final = ResourceType.TOPIC
+BROKER: Final = ResourceType.BROKER
+ALL_BROKERS: Final = ""
+
+TOPICS: Final = "/brokers/topics"
+#: Parent nodes that always exist.
+FOLDERS: Final = ("/brokers", TOPICS, "/config", "/config/topics", "/config/brokers")
+
+_VERSION: Final = 1
+_DEFAULT: Final = "<default>"
+_CONFIGS: Final[Mapping[int, str]] = {TOPIC: "/config/topics", BROKER: "/config/brokers"}
+
+
+def topic_path(topic: str) -> str:
+    """Return the path of a topic's node."""
+    return f"{TOPICS}/{topic}"
+
+
+def config_path(kind: int, name: str) -> str:
+    """Return the path of the configuration of a topic, a broker or all brokers."""
+    return f"{_CONFIGS[kind]}/{name or _DEFAULT}"
+
+
+def encode_texts(texts: Mapping[str, str]) -> bytes:
+    """Encode a configuration as the content of its node."""
+    node = {"version": _VERSION, "config": dict(texts)}
+    return json.dumps(node, separators=(",", ":")).encode()
+
+
+def decode_texts(data: bytes, *, path: str) -> dict[str, str]:
+    """Decode the content of a configuration node; the error names `path`."""
+    try:
+        node = json.loads(data)
+    except ValueError:
+        node = None
+    texts = node.get("config") if isinstance(node, dict) else None
+    if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
+        raise DamagedFileError(
+            "not a configuration",
+            path=path,
+            remedy="restore it, or remove it to apply the defaults",
+            expected='{"version": 1, "config": {...}}',
+            found=repr(data[:60]),
+        )
+    return texts

@@ -1,0 +1,1 @@
+"""Aggregations computed in the tasks that read the batches: counts, histograms, cardinality."""

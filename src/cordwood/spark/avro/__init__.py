@@ -1,0 +1,1 @@
+"""Avro values in the Confluent wire format: schemas by id, decoded into Arrow."""

@@ -1,0 +1,1 @@
+"""The job `audit`: whether a table holds each offset of a log exactly once."""

@@ -1,0 +1,1 @@
+"""The job `export`: a log into a table, in commits that repeat and skip nothing."""

@@ -1,0 +1,1 @@
+"""Tables written by exports (Parquet, Delta Lake, Iceberg) and the offset ranges that they hold."""

@@ -1,0 +1,198 @@
+"""Delta Lake tables of exports, through the library deltalake, without JVM and JAR.
+
+The `commitInfo` of each commit has the ranges and the state. Each commit also sets, per partition,
+an application transaction (Delta: `txn`) to the partition's end. Delta rejects a commit if a later
+commit than its snapshot has set the same application id. So one of two concurrent exports is
+rejected, and commits of other programs succeed.
+
+The state is that of the newest commit of an export. If the table was restored, it is the newest one
+up to the restored version. This needs old log entries, so the table is created with
+`delta.enableExpiredLogCleanup` = false.
+"""
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cordwood.core.errors import TableError
+from cordwood.core.ports import Files
+from cordwood.spark.jobs.tables.export_table import (
+    TableAddress,
+    TableCommit,
+    commit_with_retry,
+    foreign_table,
+    missing_library,
+    no_table,
+    partition_values,
+    refuse_parquet,
+)
+from cordwood.spark.jobs.tables.parquet_files import WrittenFile, table_schema
+from cordwood.spark.jobs.tables.table_ledger import (
+    STATE_KEY,
+    TableLayout,
+    TableState,
+    commit_metadata,
+    empty_state,
+    parse_state,
+)
+from cordwood.spark.jobs.tables.table_pieces import ParquetPiece, TablePiece
+
+if TYPE_CHECKING:
+    from deltalake import CommitProperties, DeltaTable
+    from deltalake.transaction import AddAction
+
+_KEEP_LOG: Final = {"delta.enableExpiredLogCleanup": "false"}
+
+
+class DeltaLakeTable:
+    """A Delta Lake table in a folder."""
+
+    has_partition_columns = False
+
+    def __init__(self, address: TableAddress, files: Files) -> None:  # noqa: ARG002  # the library writes files
+        self.name = address.path
+        try:
+            import deltalake  # noqa: F401, PLC0415  # an extra
+        except ImportError as error:
+            raise missing_library("deltalake", error) from error
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Return an empty context: an interrupted commit leaves only files that no reader sees."""
+        return nullcontext()
+
+    def state(self) -> TableState | None:
+        """Return the state in the newest commit of an export."""
+        table = self._table()
+        if table is None:
+            refuse_parquet(Path(self.name))
+            return None
+        return self._state_of(table)
+
+    def pieces(self) -> list[TablePiece]:
+        """Return the files of the newest version."""
+        import pyarrow.dataset as ds  # noqa: PLC0415  # pandas comes with it, into tasks too
+        from deltalake.exceptions import DeltaProtocolError  # noqa: PLC0415  # an extra
+
+        table = self._table()
+        if table is None:
+            raise no_table(self.name)
+        try:
+            found = table.to_pyarrow_dataset()
+        except DeltaProtocolError as error:
+            raise TableError(
+                f"deltalake cannot read it: {error}",
+                path=self.name,
+                remedy="rewrite the table without these features, or audit a copy",
+            ) from error
+        return [
+            ParquetPiece(
+                str(Path(self.name, fragment.path)),
+                Path(self.name, fragment.path).stat().st_size,
+                ds.get_partition_keys(fragment.partition_expression),
+            )
+            for fragment in found.get_fragments()
+        ]
+
+    def folder(self, layout: TableLayout) -> str:  # noqa: ARG002  # the folder does not depend on it
+        """Return the table's own folder."""
+        return self.name
+
+    def commit(self, commit: TableCommit, layout: TableLayout) -> TableState:
+        """Commit to the current table; retry after a conflict."""
+        from deltalake.exceptions import DeltaError  # noqa: PLC0415  # an extra
+
+        def attempt() -> TableState:
+            table = self._table()
+            before = empty_state(layout) if table is None else self._state_of(table)
+            after = commit.apply_to(before, layout, table=self.name)
+            self._write(table, commit, after)
+            return after
+
+        return commit_with_retry(attempt, DeltaError, table=self.name)
+
+    def _table(self) -> "DeltaTable | None":
+        from deltalake import DeltaTable  # noqa: PLC0415  # an extra
+
+        if not DeltaTable.is_deltatable(self.name):
+            return None
+        return DeltaTable(self.name)
+
+    def _state_of(self, table: "DeltaTable") -> TableState:
+        latest = _newest_state(table.history(1)) or _newest_state(table.history())
+        if latest is None:
+            raise foreign_table(self.name)
+        return parse_state(latest, table=self.name)
+
+    def _write(self, table: "DeltaTable | None", commit: TableCommit, after: TableState) -> None:
+        from deltalake import Schema  # noqa: PLC0415  # an extra
+        from deltalake.transaction import create_table_with_add_actions  # noqa: PLC0415  # as above
+
+        layout = after.layout
+        actions = [self._action(file, layout) for file in commit.files]
+        properties = _properties(commit, after)
+        if table is not None:
+            table.create_write_transaction(
+                [*actions],
+                "append",
+                table.schema(),
+                partition_by=list(layout.partition_by),
+                commit_properties=properties,
+            )
+            return
+        create_table_with_add_actions(
+            self.name,
+            Schema.from_arrow(table_schema(layout.columns)),
+            actions,
+            mode="error",
+            partition_by=list(layout.partition_by),
+            configuration=_KEEP_LOG,
+            commit_properties=properties,
+        )
+
+    def _action(self, file: WrittenFile, layout: TableLayout) -> "AddAction":
+        from deltalake.transaction import AddAction  # noqa: PLC0415  # an extra
+
+        return AddAction(
+            path=file.path,
+            size=file.size,
+            partition_values=partition_values(layout.partition_by, file),
+            modification_time=int(Path(self.name, file.path).stat().st_mtime * 1000),
+            data_change=True,
+            stats=_stats(file),
+        )
+
+
+def _properties(commit: TableCommit, after: TableState) -> "CommitProperties":
+    from deltalake import CommitProperties, Transaction  # noqa: PLC0415  # an extra
+
+    return CommitProperties(
+        custom_metadata=commit_metadata(commit.ranges, after),
+        app_transactions=[
+            Transaction(f"cordwood/{each.partition}", each.end) for each in commit.ranges
+        ],
+    )
+
+
+def _newest_state(history: list[dict[str, Any]]) -> str | None:
+    """Return the newest state in a history, whose first entry is the newest commit."""
+    newest: int | None = None
+    for entry in history:
+        if newest is not None and entry["version"] > newest:
+            continue
+        if STATE_KEY in entry:
+            return str(entry[STATE_KEY])
+        if entry.get("operation") == "RESTORE":
+            newest = int(entry["operationParameters"]["version"])
+    return None
+
+
+def _stats(file: WrittenFile) -> str:
+    return json.dumps(
+        {
+            "numRecords": file.rows,
+            "minValues": {each.column: each.least for each in file.value_ranges},
+            "maxValues": {each.column: each.most for each in file.value_ranges},
+            "nullCount": {each.column: 0 for each in file.value_ranges},
+        }
+    )

@@ -1,0 +1,169 @@
+"""Offsets of a table, for an audit: the offsets of each partition in a file.
+
+A piece is a file that one task reads. In every format it yields batches with three columns, by the
+table's own names; a name with dots selects a field of a struct.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from cordwood.core.errors import TableError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.jobs.tables.log_offsets import spans_of
+from cordwood.spark.jobs.tables.offset_spans import OffsetSpan, merge_spans, pack_spans
+from cordwood.spark.runtime.arrow_scalars import integer_scalar, string_scalar
+from cordwood.spark.source.source_options import TopicChoice
+
+_BATCH_ROWS = 1 << 17
+
+
+class TablePiece(Protocol):
+    """A part of a table that readers see now. It is pickled to a task."""
+
+    @property
+    def name(self) -> str:
+        """The name in errors."""
+
+    @property
+    def size(self) -> int:
+        """The approximate number of bytes."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, with at least the columns, or structs, that these names begin with."""
+
+
+class ParquetPiece(NamedTuple):
+    """A Parquet file; `constants` are columns in its path, which are not in its rows."""
+
+    name: str
+    size: int
+    constants: Mapping[str, object]
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, in the order of the file."""
+        with pq.ParquetFile(self.name) as file:
+            wanted = [name for name in columns if name not in self.constants]
+            present = set(file.schema_arrow.names)
+            read = [name for name in wanted if name.partition(".")[0] in present]
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=read):
+                yield _with_constants(batch, self.constants)
+
+
+class IcebergPiece(NamedTuple):
+    """An Iceberg file with its delete files, read by pyiceberg."""
+
+    name: str
+    size: int
+    task: Any
+    metadata: Any
+    properties: Mapping[str, str]
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows without deleted ones."""
+        from pyiceberg.expressions import AlwaysTrue  # noqa: PLC0415  # an extra
+        from pyiceberg.io import load_file_io  # noqa: PLC0415  # as above
+        from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415  # as above
+
+        schema = self.metadata.schema()
+        names = [name for name in columns if name in schema.column_names]
+        io = load_file_io(dict(self.properties), self.metadata.location)
+        scan = ArrowScan(self.metadata, io, schema.select(*names), AlwaysTrue())
+        yield from scan.to_record_batches([self.task])
+
+
+class AuditColumns(NamedTuple):
+    """The table's names of the columns that identify a record, or the topic of all rows."""
+
+    topic: str = "topic"
+    partition: str = "partition"
+    offset: str = "offset"
+    only_topic: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read."""
+        topic = () if self.only_topic is not None else (self.topic,)
+        return (*topic, self.partition, self.offset)
+
+
+def find_table_offsets(
+    piece: TablePiece,
+    advance: Callable[[int], object],
+    *,
+    columns: AuditColumns,
+    topics: TopicChoice,
+) -> dict[TopicPartition, bytes]:
+    """Return the packed spans of each partition with rows in a piece, for these topics."""
+    found: dict[TopicPartition, list[OffsetSpan]] = {}
+    try:
+        for partition, offsets in _by_partition(piece, columns):
+            if topics.includes(partition):
+                found.setdefault(partition, []).extend(spans_of(offsets))
+    except pa.ArrowException as error:
+        raise TableError(
+            f"cannot be read: {error}",
+            path=piece.name,
+            remedy="repair the table, and repeat the audit",
+        ) from error
+    advance(piece.size)
+    return {partition: pack_spans(merge_spans(spans)) for partition, spans in found.items()}
+
+
+def _by_partition(
+    piece: TablePiece, columns: AuditColumns
+) -> Iterator[tuple[TopicPartition, pa.Array]]:
+    """Yield the offsets of each partition in each batch."""
+    for batch in piece.batches(columns.names):
+        topics = (
+            pa.repeat(string_scalar(columns.only_topic), batch.num_rows)
+            if columns.only_topic is not None
+            else _column(batch, columns.topic, kind=pa.string(), piece=piece)
+        )
+        partitions = _column(batch, columns.partition, kind=pa.int32(), piece=piece)
+        offsets = _column(batch, columns.offset, kind=pa.int64(), piece=piece)
+        for topic in topics.unique():
+            is_own = pc.equal(topics, topic)
+            own, numbers = offsets.filter(is_own), partitions.filter(is_own)
+            for which in numbers.unique():
+                partition = TopicPartition(TopicName(topic.as_py()), PartitionId(which.as_py()))
+                yield partition, own.filter(pc.equal(numbers, which))
+
+
+def _column(batch: pa.RecordBatch, name: str, *, kind: pa.DataType, piece: TablePiece) -> pa.Array:
+    """Return a column by name; reject nulls, because such a row identifies no record."""
+    root, *path = name.split(".")
+    if root not in batch.schema.names:
+        raise TableError(
+            f"column {name} does not exist",
+            path=piece.name,
+            remedy="set topicColumn, partitionColumn, offsetColumn or topicName",
+        )
+    array = batch.column(root)
+    array = pc.struct_field(array, path) if path else array
+    array = array.cast(kind)
+    if array.null_count:
+        raise TableError(
+            f"column {name} has nulls",
+            path=piece.name,
+            remedy="audit only the rows that came from the log",
+        )
+    return array
+
+
+def _with_constants(batch: pa.RecordBatch, constants: Mapping[str, object]) -> pa.RecordBatch:
+    for name, value in constants.items():
+        count = batch.num_rows
+        array = pa.nulls(count) if value is None else pa.repeat(_scalar(value), count)
+        batch = batch.append_column(name, array)
+    return batch
+
+
+def _scalar(value: object) -> pa.Scalar:
+    """Return a constant as an integer or string scalar."""
+    return (
+        integer_scalar(value, pa.int64()) if isinstance(value, int) else string_scalar(str(value))
+    )

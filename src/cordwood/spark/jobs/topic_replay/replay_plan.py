@@ -1,0 +1,218 @@
+"""Plan of a replay: its splits and its progress, kept in a state file.
+
+    state   the options, the splits, and the end of each target partition before the first record
+            was sent
+
+Only this replay writes to the target. So the records in the target after that end are its progress.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple, TypedDict
+
+from cordwood.client.blocking import Admin, Consumer
+from cordwood.client.settings import shared_options
+from cordwood.core.errors import LogDirectoryError, SettingError, UnknownTopicOrPartitionError
+from cordwood.core.ports import Files
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.spark.sink.sink_options import SinkOptions, parse_sink_options
+from cordwood.spark.source.coverage import (
+    BrokerSource,
+    OffsetRange,
+    PartitionDirectory,
+    RecordSource,
+)
+from cordwood.spark.source.local_paths import parse_local_options
+from cordwood.spark.source.source_options import SourceOptions
+from cordwood.spark.source.split_planning import plan_splits
+from cordwood.spark.source.splits import Split
+from cordwood.storage.files.atomic_write import exists, read_whole, write_atomically
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    """The parsed options of a replay; `given` are the original texts, for the state file."""
+
+    source: SourceOptions
+    sink: SinkOptions
+    topic: str
+    given: Mapping[str, Mapping[str, str]]
+    rate: int | None = None
+    state: str | None = None
+
+
+class ReplayTask(NamedTuple):
+    """The splits of one partition, in order, and the target partition.
+
+    The target ended at `base` before the replay, and now has `done` of the records.
+    """
+
+    splits: tuple[Split, ...]
+    target: TopicPartition
+    base: int
+    done: int
+
+    @property
+    def size(self) -> int:
+        return sum(split.size for split in self.splits)
+
+
+def parse_replay_options(
+    options: Mapping[str, str],
+    to: Mapping[str, str],
+    *,
+    rate: int | None = None,
+    state: str | None = None,
+) -> ReplayOptions:
+    """Parse the options of source and sink; raise SettingError for an unusable option."""
+    sink = parse_sink_options(to)
+    if sink.topic is None:
+        raise SettingError("topic: no target topic is given", key="topic", remedy="set it in `to`")
+    return ReplayOptions(
+        source=parse_local_options({"isolation.level": "read_committed", **options}),
+        sink=sink,
+        topic=sink.topic,
+        given={"from": dict(options), "to": dict(to)},
+        rate=rate,
+        state=state,
+    )
+
+
+def plan_tasks(options: ReplayOptions, files: Files) -> list[ReplayTask]:
+    """Return the task of each partition, with its progress."""
+    state = None if options.state is None else _read_state(files, options.state, options)
+    splits = plan_splits(options.source) if state is None else list(map(_split_of, state["splits"]))
+    _check_one_topic(splits)
+    ends = _ends(options, sorted({split.range.partition.partition for split in splits}))
+    bases = ends if state is None else dict(state["bases"])
+    if options.state is not None and state is None:
+        _write_state(files, options.state, options, splits=splits, bases=bases)
+    tasks = []
+    for partition, own in groupby(splits, key=lambda split: split.range.partition):
+        number = partition.partition
+        target = TopicPartition(TopicName(options.topic), number)
+        done = ends[number] - bases[number]
+        if done < 0:
+            raise LogDirectoryError(
+                f"{target} was truncated or created again (end in the state {bases[number]}, "
+                f"now {ends[number]})",
+                path=str(options.state),
+                remedy="start the replay again with another state file",
+            )
+        tasks.append(ReplayTask(tuple(own), target, bases[number], done))
+    return tasks
+
+
+@contextmanager
+def open_target(sink: SinkOptions) -> Iterator[Consumer[bytes, bytes]]:
+    """Yield a consumer of the target."""
+    with Consumer[bytes, bytes].from_config(shared_options(sink.producer)) as consumer:
+        yield consumer
+
+
+def _ends(options: ReplayOptions, numbers: list[PartitionId]) -> dict[int, int]:
+    """Return the ends of target partitions; reject a target that lacks one of them."""
+    with Admin.from_config(shared_options(options.sink.producer)) as admin:
+        has_topic = options.topic in admin.list_topics(with_internal=True)
+        existing = admin.describe_topics([options.topic])[0].partitions if has_topic else ()
+    if len(existing) <= max(numbers, default=0):
+        raise UnknownTopicOrPartitionError(
+            f"{options.topic}: the target has fewer partitions ({len(existing)}) than the source; "
+            f"create it with at least {max(numbers, default=0) + 1}"
+        )
+    targets = [TopicPartition(TopicName(options.topic), number) for number in numbers]
+    with open_target(options.sink) as consumer:
+        return {each.partition: end for each, end in consumer.end_offsets(targets).items()}
+
+
+def _check_one_topic(splits: list[Split]) -> None:
+    topics = sorted({split.range.partition.topic for split in splits})
+    if len(topics) > 1:
+        raise SettingError(
+            f"subscribe: {len(topics)} topics would be merged ({', '.join(topics)})",
+            key="subscribe",
+            remedy="replay one topic at a time",
+        )
+
+
+# -- the state file
+
+
+class _SplitEntry(NamedTuple):
+    """A split as JSON; a path of null stands for brokers."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    size: int
+    path: str | None
+
+
+class _ReplayState(TypedDict):
+    """The state file as JSON; its keys are a stable format."""
+
+    told: dict[str, dict[str, str]]
+    splits: list[_SplitEntry]
+    bases: list[tuple[int, int]]
+
+
+def _read_state(files: Files, path: str, options: ReplayOptions) -> _ReplayState | None:
+    """Return the state; None for a new replay. Reject the state of another replay."""
+    if not exists(files, path):
+        return None
+    state = _parsed_state(read_whole(files, path))
+    if state is None:
+        raise LogDirectoryError(
+            "not the state of a replay, or damaged",
+            path=path,
+            remedy="use another file, which sends the records of the target again",
+        )
+    if state["told"] != options.given:
+        raise LogDirectoryError(
+            "the state of a replay with other options",
+            path=path,
+            remedy="use the original options, or another file",
+        )
+    return state
+
+
+def _parsed_state(data: bytes) -> _ReplayState | None:
+    """Parse a state file; return None if it is not one."""
+    try:
+        state: _ReplayState = json.loads(data)
+        return state if state.keys() >= _ReplayState.__required_keys__ else None
+    except (ValueError, AttributeError):
+        return None
+
+
+def _write_state(
+    files: Files,
+    path: str,
+    options: ReplayOptions,
+    *,
+    splits: list[Split],
+    bases: Mapping[int, int],
+) -> None:
+    given = {name: dict(texts) for name, texts in options.given.items()}
+    entries = [
+        _SplitEntry(*partition, start, end, size, _path_of(source))
+        for (partition, start, end), size, source in splits
+    ]
+    state = _ReplayState(told=given, splits=entries, bases=list(bases.items()))
+    write_atomically(files, path, data=json.dumps(state).encode())
+
+
+def _split_of(entry: _SplitEntry) -> Split:
+    topic, number, start, end, size, path = entry
+    partition = TopicPartition(TopicName(topic), PartitionId(number))
+    source = BrokerSource() if path is None else PartitionDirectory(path)
+    return Split(OffsetRange(partition, start, end), size, source)
+
+
+def _path_of(source: RecordSource) -> str | None:
+    """Return the path of a source, for JSON; None stands for brokers."""
+    return source.path if isinstance(source, PartitionDirectory) else None

@@ -1,0 +1,1 @@
+"""Spark sessions and tasks: task runner, progress, kernel warm-up, worker Python."""

@@ -1,0 +1,1 @@
+"""`df.write.format("cordwood")`: options, columns and the tasks that produce records."""

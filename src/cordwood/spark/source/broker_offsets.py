@@ -1,0 +1,115 @@
+"""Brokers as a source: their partitions and their offsets (`KafkaOffsetReaderAdmin`).
+
+Each leader receives one request for all its partitions. If a broker does not answer, the error
+names it; the timeouts are `kafka.request.timeout.ms`, and `kafka.default.api.timeout.ms` with all
+retries. The end of a partition is the high watermark, or the last stable offset under
+read_committed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from cordwood.client.admin.admin_types import TopicDescription
+from cordwood.client.blocking import Admin, Consumer
+from cordwood.client.settings import shared_options
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.core.uuids import NO_UUID, format_uuid
+from cordwood.spark.source.coverage import NO_IDS, AvailableRange, BrokerSource, TopicIdentity
+from cordwood.spark.source.source_options import SourceOptions, TopicChoice
+
+#: Default of `max.partition.fetch.bytes`: a task fetches from one partition.
+FETCH_BYTES: Final = 8 << 20
+
+#: The id that brokers without topic ids report.
+_NO_ID: Final = format_uuid(NO_UUID)
+
+
+class BrokerOffsetReader:
+    """Answers `OffsetReader` from brokers, with a consumer that the caller keeps open."""
+
+    def __init__(
+        self,
+        consumer: Consumer[bytes, bytes],
+        topics: Collection[str],
+        partitions: Sequence[TopicPartition],
+        *,
+        topic_ids: Mapping[str, str] = NO_IDS,
+    ) -> None:
+        self._consumer = consumer
+        self._topics = topics
+        self._topic_ids = topic_ids
+        self._partitions = partitions
+
+    def topics(self) -> Collection[str]:
+        return self._topics
+
+    def partitions(self) -> Collection[TopicPartition]:
+        return self._partitions
+
+    def available(
+        self, wanted: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[AvailableRange]]:
+        here = [each for each in self._partitions if each in wanted]
+        starts = self._consumer.beginning_offsets(here)
+        ends = self._consumer.end_offsets(here)
+        return {
+            each: [AvailableRange(starts[each], max(starts[each], ends[each]), BrokerSource())]
+            for each in here
+        }
+
+    def topic_ids(self) -> Mapping[TopicPartition, TopicIdentity]:
+        return {
+            each: TopicIdentity(self._topic_ids[each.topic], "the brokers")
+            for each in self._partitions
+            if each.topic in self._topic_ids
+        }
+
+    def offsets_for_times(
+        self, wanted: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        here: dict[tuple[str, int], int] = {
+            each: time for each, time in wanted.items() if each in self._partitions
+        }
+        found = self._consumer.offsets_for_times(here)
+        return {each: None if record is None else record.offset for each, record in found.items()}
+
+
+@contextmanager
+def open_offset_reader(options: SourceOptions) -> Iterator[BrokerOffsetReader]:
+    """Yield the offset reader of the brokers, with the selected partitions."""
+    config = {**shared_options(options.client), "bootstrap.servers": options.servers}
+    with Admin.from_config(config) as admin:
+        topics = admin.list_topics(with_internal=True)
+        described = admin.describe_topics(filter(options.topics.may_include, topics))
+    partitions = select_partitions(described, options.topics)
+    ids = {topic.name: topic.topic_id for topic in described if topic.topic_id != _NO_ID}
+    with open_consumer(options) as consumer:
+        yield BrokerOffsetReader(consumer, topics, partitions, topic_ids=ids)
+
+
+def select_partitions(
+    topics: Iterable[TopicDescription], choice: TopicChoice
+) -> list[TopicPartition]:
+    """Return the selected partitions of topics, in order."""
+    found = [
+        TopicPartition(TopicName(topic.name), PartitionId(each.partition))
+        for topic in topics
+        for each in topic.partitions
+    ]
+    return sorted(filter(choice.includes, found))
+
+
+@contextmanager
+def open_consumer(options: SourceOptions) -> Iterator[Consumer[bytes, bytes]]:
+    """Yield a consumer; an offset out of range is an error, never a reset."""
+    config = {
+        "client.id": "cordwood-spark",
+        "max.partition.fetch.bytes": str(FETCH_BYTES),
+        **options.client,
+        "bootstrap.servers": options.servers,
+        "isolation.level": "read_committed" if options.is_committed else "read_uncommitted",
+        "auto.offset.reset": "none",
+    }
+    with Consumer[bytes, bytes].from_config(config) as consumer:
+        yield consumer

@@ -1,0 +1,1 @@
+"""Small files of a log directory: checkpoints, leader epochs, `meta.properties`, clean shutdown."""

@@ -1,0 +1,1 @@
+"""One partition's log (Kafka: `UnifiedLog`): append, read, roll, truncate, recover, retain."""

@@ -1,0 +1,194 @@
+"""Reads of a log: bytes from an offset on, and offsets for timestamps (Kafka: `UnifiedLog.read`).
+
+    isolation        upper bound of a read
+    LOG_END          the log end offset: followers
+    HIGH_WATERMARK   the high watermark: consumers
+    TXN_COMMITTED      the last stable offset: read_committed consumers, who also learn which
+                     transactions in what they get were aborted
+
+The bytes begin with the batch that contains the offset, so they may include earlier records. They
+may end inside a batch. Kafka's clients handle both.
+"""
+
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from cordwood.core.errors import OffsetOutOfRangeError
+from cordwood.core.ports import Slice
+from cordwood.records.decoder import AbortedTransaction
+from cordwood.storage.log.log_state import LogState
+from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.offset_index import OffsetEntry
+from cordwood.storage.segment.segment_view import SegmentRead, TimestampAndOffset
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+
+
+class FetchIsolation(Enum):
+    """The upper bound of a read (Kafka: `FetchIsolation`)."""
+
+    LOG_END = auto()
+    HIGH_WATERMARK = auto()
+    TXN_COMMITTED = auto()
+
+
+class LogRead(NamedTuple):
+    """The result of a read. The caller must release the slice.
+
+    `aborted` is None except for TXN_COMMITTED. `has_more` is set if a later segment has records
+    for this reader. `base_offset`, `segment_base` and `position` locate the first batch; they are
+    -1 when there is no record to read yet.
+    """
+
+    slice: Slice | None
+    high_watermark: int
+    last_stable: int
+    log_start: int
+    log_end: int
+    is_first_incomplete: bool = False
+    has_more: bool = False
+    base_offset: int = -1
+    segment_base: int = -1
+    position: int = -1
+    aborted: tuple[AbortedTransaction, ...] | None = None
+
+    @property
+    def length(self) -> int:
+        return self.slice.length if self.slice is not None else 0
+
+
+def read(
+    state: LogState,
+    offset: int,
+    *,
+    max_bytes: int,
+    isolation: FetchIsolation,
+    min_one: bool = False,
+) -> LogRead:
+    """Return records from `offset` on, of one segment; with `min_one` at least a whole batch."""
+    bounds = state.bounds
+    _ensure_in_range(state, offset)
+    limit = limit_of(state, isolation)
+    empty = LogRead(
+        None,
+        bounds.high_watermark,
+        bounds.last_stable,
+        bounds.log_start,
+        bounds.log_end,
+        aborted=() if isolation is FetchIsolation.TXN_COMMITTED else None,
+    )
+    if offset >= limit:
+        return empty
+    for segment in state.segments.from_floor(offset):
+        if segment.base_offset >= limit:
+            break
+        found = segment.read(
+            offset,
+            max_bytes,
+            max_position=_end_position(state, segment, limit),
+            min_one=min_one,
+        )
+        if found is not None:
+            has_more = limit > state.segments.end_of(segment, bounds.log_end)
+            return _answer(state, empty._replace(has_more=has_more), segment=segment, found=found)
+    return empty
+
+
+def limit_of(state: LogState, isolation: FetchIsolation) -> int:
+    """Return the first offset that a reader must not see."""
+    bounds = state.bounds
+    if isolation is FetchIsolation.LOG_END:
+        return bounds.log_end
+    return (
+        bounds.high_watermark if isolation is FetchIsolation.HIGH_WATERMARK else bounds.last_stable
+    )
+
+
+def offset_for_timestamp(
+    state: LogState, timestamp: int, *, isolation: FetchIsolation
+) -> TimestampAndOffset | None:
+    """Return the first record at or after a timestamp, or the offset of a special timestamp.
+
+    None if the reader sees no such record, and for LATEST_TIERED, as no segment is tiered. LATEST
+    is the upper bound of the reader.
+    """
+    bounds, epochs, limit = state.bounds, state.epochs.current, limit_of(state, isolation)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        first = epochs.earliest
+        knows = first is not None and first.start_offset <= bounds.log_start
+        epoch = first.epoch if knows and first is not None else -1
+        return TimestampAndOffset(-1, bounds.log_start, epoch)
+    if timestamp == LATEST:
+        latest = epochs.latest
+        return TimestampAndOffset(-1, limit, -1 if latest is None else latest.epoch)
+    found = _find_by_timestamp(state, timestamp)
+    return found if found is not None and found.offset < limit else None
+
+
+def aborted_between(
+    state: LogState, first: LogSegment, *, first_offset: int, end_offset: int
+) -> tuple[AbortedTransaction, ...]:
+    """Return the aborted transactions with records between two offsets."""
+    aborted: list[AbortedTransaction] = []
+    for segment in state.segments.from_floor(first.base_offset):
+        found = segment.collect_aborted(first_offset, end_offset)
+        aborted += (
+            AbortedTransaction(entry.producer_id, entry.first_offset) for entry in found.aborted
+        )
+        if found.is_complete:
+            break
+    return tuple(aborted)
+
+
+def _find_by_timestamp(state: LogState, timestamp: int) -> TimestampAndOffset | None:
+    if timestamp == MAX_TIMESTAMP:
+        newest = max(state.segments, key=lambda segment: segment.latest.timestamp)
+        return newest.latest_record()
+    if timestamp < 0:
+        return None
+    for segment in state.segments:
+        if segment.largest_timestamp() >= timestamp:
+            found = segment.find_by_timestamp(timestamp, state.bounds.log_start)
+            if found is not None:
+                return found
+    return None
+
+
+def _ensure_in_range(state: LogState, offset: int) -> None:
+    bounds = state.bounds
+    first = max(bounds.log_start, state.segments.first.base_offset)
+    if not first <= offset <= bounds.log_end:
+        raise OffsetOutOfRangeError(
+            f"{state.partition}: offset {offset} is out of range (the log has offsets from {first} "
+            f"to {bounds.log_end})"
+        )
+
+
+def _end_position(state: LogState, segment: LogSegment, limit: int) -> int:
+    """Return the position of `limit` in a segment, or its size if the limit is behind it."""
+    if limit >= state.segments.end_of(segment, state.bounds.log_end):
+        return segment.size
+    at_limit = segment.translate(limit)
+    return segment.size if at_limit is None else at_limit.position
+
+
+def _answer(state: LogState, empty: LogRead, *, segment: LogSegment, found: SegmentRead) -> LogRead:
+    aborted = None
+    if empty.aborted is not None:
+        start = found.header.base_offset
+        end = segment.upper_bound_offset(OffsetEntry(start, found.position), found.length)
+        if end is None:
+            end = state.segments.end_of(segment, state.bounds.log_end)
+        aborted = aborted_between(state, segment, first_offset=start, end_offset=end)
+    return empty._replace(
+        slice=found.slice,
+        is_first_incomplete=found.is_first_incomplete,
+        base_offset=found.header.base_offset,
+        segment_base=segment.base_offset,
+        position=found.position,
+        aborted=aborted,
+    )

@@ -1,0 +1,1 @@
+"""All logs of all log directories (Kafka: `LogManager`)."""

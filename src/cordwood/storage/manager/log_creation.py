@@ -1,0 +1,268 @@
+"""Creation of logs, one by one or in bulk (Kafka: `LogManager.getOrCreateLog`).
+
+A new log is placed in the online log directory with the fewest logs. Where it cannot be created,
+its files are removed and the next directory is tried. Its topic id is durable before the log can be
+written to, and no checkpoint contains offsets of an earlier partition of its name.
+
+`BulkLogCreation` creates many logs without blocking the owner of the other logs:
+
+    place      on the owner's thread, a few logs a step: choose the directory of each log
+    create     on any thread, blocking: create directories and files; uses no shared state
+    publish    on the owner's thread, a few logs a step: make the created logs available
+
+Other work may run between two steps. A log that could not be created in its directory is created by
+`publish` as a single log would be. If its directory went offline meanwhile the log is offline too,
+since it is unknown which of its files exist.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import InvalidPartitionsError, KafkaStorageError
+from cordwood.core.ports import Files, Ports
+from cordwood.core.types import TopicPartition
+from cordwood.core.uuids import Uuid
+from cordwood.storage.checkpoints.partition_metadata_file import (
+    ensure_same_topic,
+    write_partition_metadata,
+)
+from cordwood.storage.files.delayed_deletions import DelayedDeletions, QueuedDeletions, remove_tree
+from cordwood.storage.files.disk_errors import describe_error, is_disk_failure, is_name_error
+from cordwood.storage.files.file_names import directory_name, ensure_topic_name
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.log.log import Log
+from cordwood.storage.log.log_loader import LogPlace
+from cordwood.storage.manager.log_checkpoints import LOGS_PER_TURN
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.manager.log_manager import FILES_PER_LOG, LogManager
+
+
+class LeastLoadedDirectories:
+    """The placing rule: the online directory with the fewest logs first, ties in config order."""
+
+    def __init__(self, manager: LogManager) -> None:
+        self._directories = manager.online
+        self._counts = Counter({each.path: manager.count_in(each) for each in self._directories})
+
+    def ordered(self) -> list[LogDirectory]:
+        """Return the directories in the order in which a new log tries them."""
+        return sorted(self._directories, key=lambda each: self._counts[each.path])
+
+    def place(self) -> LogDirectory:
+        """Return the directory for a new log, and count that log as placed there."""
+        directory = self.ordered()[0]
+        self._counts[directory.path] += 1
+        return directory
+
+
+def create(
+    manager: LogManager, partition: TopicPartition, *, topic_id: Uuid | None, is_new: bool = False
+) -> Log:
+    """Return the log of a partition, created if there is none; its topic has this id.
+
+    While a directory is offline no log is created, because the partition may have its log there,
+    unless the caller guarantees that the partition `is_new`.
+    """
+    log = manager.get(partition)
+    if log is not None:
+        _ensure_topic_id(manager, log, topic_id)
+        return log
+    _ensure_name(partition)
+    directories = LeastLoadedDirectories(manager).ordered()
+    outages = [each.outage for each in manager.directories if each.outage is not None]
+    if not directories or (outages and not is_new):
+        raise KafkaStorageError(f"{partition}: the log cannot be created: {'; '.join(outages)}")
+    _ensure_absent(manager, partition)
+    errors = []
+    for directory in directories:
+        try:
+            return _create_in(manager, partition, directory, topic_id=topic_id)
+        except KafkaStorageError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+@dataclass(slots=True)
+class _NewLog:
+    """A log to be created, its directory, and the outcome of the creation."""
+
+    directory: LogDirectory
+    place: LogPlace
+    topic_id: Uuid
+    outcome: Log | OSError | None = None
+
+
+class BulkLogCreation:
+    """Many logs in creation."""
+
+    def __init__(self, manager: LogManager) -> None:
+        self._manager = manager
+        self._new: list[_NewLog] = []
+
+    def place(self, wanted: Iterable[tuple[TopicPartition, Uuid]]) -> Iterator[None]:
+        """Choose the directory of each log; KafkaStorageError if no directory is online."""
+        manager, rest = self._manager, iter(wanted)
+        if not manager.is_serving:
+            raise KafkaStorageError(
+                "new logs: no log directory is online; repair one of log.dirs and restart"
+            )
+        directories = LeastLoadedDirectories(manager)
+        while batch := [*islice(rest, LOGS_PER_TURN)]:
+            for partition, topic_id in batch:
+                _ensure_name(partition)
+                directory = directories.place()
+                with manager.failing(directory):
+                    manager.checkpoints.forget(partition, directory)
+                place = _new_place(manager, partition, directory)
+                self._new.append(_NewLog(directory, place, topic_id))
+            yield
+
+    def create(self) -> None:
+        """Create the placed logs."""
+        for new in self._new:
+            try:
+                new.outcome = self._create(new)
+            except OSError as error:
+                new.outcome = error
+            except KafkaStorageError:
+                # `publish` tries again and reports this error.
+                continue
+
+    def publish(self) -> Iterator[dict[TopicPartition, KafkaStorageError]]:
+        """Make the created logs available; yield the errors of the others."""
+        rest = iter(self._new)
+        while batch := [*islice(rest, LOGS_PER_TURN)]:
+            errors = {}
+            for new in batch:
+                try:
+                    self._publish(new)
+                except KafkaStorageError as error:
+                    errors[new.place.partition] = error
+            yield errors
+
+    def _create(self, new: _NewLog) -> Log:
+        ports = self._manager.ports
+        table = OpenFileCache(ports.files, FILES_PER_LOG)
+        try:
+            _ensure_absent(self._manager, new.place.partition)
+            return _open_new(
+                new.place, ports, topic_id=new.topic_id, table=table, deletions=QueuedDeletions()
+            )
+        finally:
+            table.close()
+
+    def _publish(self, new: _NewLog) -> None:
+        manager, partition = self._manager, new.place.partition
+        if isinstance(new.outcome, Log):
+            if not new.directory.is_online:
+                manager.current.claim(partition, new.directory)
+                new.directory.ensure_online()
+            new.outcome.use(manager.options.open_files, manager.deletions)
+            manager.current.put(new.outcome, new.directory)
+            return
+        if new.outcome is not None:
+            _undo(manager, new.place.directory, error=new.outcome)
+        create(manager, partition, topic_id=new.topic_id, is_new=True)
+
+
+def _create_in(
+    manager: LogManager,
+    partition: TopicPartition,
+    directory: LogDirectory,
+    *,
+    topic_id: Uuid | None,
+) -> Log:
+    place = _new_place(manager, partition, directory)
+    try:
+        manager.checkpoints.forget(partition, directory)
+        log = _open_new(
+            place,
+            manager.ports,
+            topic_id=topic_id,
+            table=manager.options.open_files,
+            deletions=manager.deletions,
+        )
+    except OSError as error:
+        _undo(manager, place.directory, error=error)
+        raise KafkaStorageError(
+            f"{place.directory}: the log could not be created: {describe_error(error)}"
+        ) from error
+    manager.current.put(log, directory)
+    return log
+
+
+def _new_place(manager: LogManager, partition: TopicPartition, directory: LogDirectory) -> LogPlace:
+    return manager.place(partition, directory, name=directory_name(partition), is_new=True)
+
+
+def _open_new(
+    place: LogPlace,
+    ports: Ports,
+    *,
+    topic_id: Uuid | None,
+    table: OpenFileCache,
+    deletions: DelayedDeletions,
+) -> Log:
+    """Create the directory of a log and its first files; use no state that logs share."""
+    log = Log.open(place, ports, table=table, deletions=deletions)
+    if topic_id is not None:
+        write_partition_metadata(ports.files, place.directory, topic_id=topic_id)
+    return log
+
+
+def _ensure_topic_id(manager: LogManager, log: Log, topic_id: Uuid | None) -> None:
+    """Reject the log of another topic; a log without a topic id gets this one."""
+    if topic_id is None:
+        return
+    found = manager.topic_id(log.partition)
+    ensure_same_topic(found, topic_id, directory=log.directory)
+    if found is None:
+        with manager.using(log):
+            write_partition_metadata(manager.ports.files, log.directory, topic_id=topic_id)
+
+
+def _ensure_name(partition: TopicPartition) -> None:
+    """Reject an invalid topic name or partition number."""
+    ensure_topic_name(partition.topic)
+    if not 0 <= partition.partition <= INT32_MAX:
+        raise InvalidPartitionsError(
+            f"{partition}: the partition number is not between 0 and {INT32_MAX}"
+        )
+
+
+def _ensure_absent(manager: LogManager, partition: TopicPartition) -> None:
+    """Reject a partition whose directory appeared after the log directory was loaded.
+
+    A second directory elsewhere would put the partition in two places at the next start.
+    """
+    for directory in manager.online:
+        path = f"{directory.path}/{directory_name(partition)}"
+        if _is_directory(manager.ports.files, path):
+            raise KafkaStorageError(
+                f"{path}: the directory exists but has not been loaded; restart to load it, or "
+                "move it away"
+            )
+
+
+def _is_directory(files: Files, path: str) -> bool:
+    try:
+        return files.stat(path).is_directory
+    except OSError:
+        # The creation of the log meets this error again and reports it.
+        return False
+
+
+def _undo(manager: LogManager, path: str, *, error: OSError) -> None:
+    """Remove the files of a log that could not be created, or take its directory offline."""
+    directory = manager.parent_of(path)
+    if is_disk_failure(error):
+        manager.fail(directory, error)
+    if is_disk_failure(error) or is_name_error(error):
+        # An unusable name means that no file was created under it.
+        return
+    with manager.failing(directory):
+        manager.options.open_files.forget_under(path)
+        remove_tree(manager.ports.files, path)

@@ -1,0 +1,198 @@
+"""Producer snapshot files of one partition directory (Kafka: `SnapshotFile`).
+
+The name of a snapshot is the offset up to which it is complete. A log writes one at the base of
+every new segment, at its end when it is closed, and during recovery. A damaged snapshot is removed
+and the next older one is used; the log after it supplies the rest.
+"""
+
+from bisect import insort
+from collections.abc import Collection
+
+from cordwood.core.errors import DamagedFileError
+from cordwood.core.ports import FileKind, Files
+from cordwood.core.types import Offset
+from cordwood.storage.files.disk_errors import NO_SPACE
+from cordwood.storage.files.file_names import DELETED, SNAPSHOT, parse_segment_name, segment_name
+from cordwood.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
+from cordwood.storage.producers.producer_state_manager import ProducerStateManager
+
+
+class SnapshotFiles:
+    """The snapshots of one partition, by offset.
+
+    The owner replaces `directory` when it renames the directory. `errors` collects the errors that
+    did not stop the log.
+    """
+
+    __slots__ = ("_last_offset", "_offsets", "directory", "errors", "files")
+
+    def __init__(self, files: Files, directory: str) -> None:
+        self.files = files
+        self.directory = directory
+        self.errors: list[DamagedFileError | OSError] = []
+        self._offsets: list[int] = []
+        self._last_offset = 0
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The offsets of the snapshots, oldest first."""
+        return tuple(self._offsets)
+
+    def path_of(self, offset: int) -> str:
+        """Return the path of the snapshot of an offset, whether or not it exists."""
+        return f"{self.directory}/{segment_name(Offset(offset), SNAPSHOT)}"
+
+    def scan(self) -> None:
+        """List the snapshots in the directory; to be called first and after outside changes."""
+        names = (
+            parse_segment_name(name) for name in self.files.list(self.directory, FileKind.FILE)
+        )
+        self._offsets = sorted(
+            name.base_offset
+            for name in names
+            if name is not None and name.extension == SNAPSHOT and not name.suffix
+        )
+
+    def take(self, states: ProducerStateManager, *, sync: bool = True) -> str | None:
+        """Write a snapshot at `states.map_end_offset` and return its path.
+
+        None if the last snapshot is as new. Without `sync` the caller must fsync the file and its
+        directory; until then a crash may lose the snapshot.
+        """
+        offset = states.map_end_offset
+        if offset <= self._last_offset:
+            return None
+        path = self.path_of(offset)
+        self._remove(offset)
+        file = self.files.create(path)
+        try:
+            file.append(encode_snapshot(states.producers.values()))
+            if sync:
+                file.sync()
+        finally:
+            file.close()
+        if sync:
+            self.files.sync_directory(self.directory)
+        insort(self._offsets, offset)
+        self._last_offset = offset
+        return path
+
+    def take_if_space(self, states: ProducerStateManager) -> None:
+        """Take a snapshot unless the disk is full: then the next start reads more of the log."""
+        try:
+            self.take(states)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            self._remove(states.map_end_offset)
+            self.errors.append(error)
+
+    def load_newest(
+        self, states: ProducerStateManager, *, log_start_offset: int, now_ms: int
+    ) -> int | None:
+        """Load the newest snapshot that can be read and return its offset.
+
+        Without one, return None and clear the state at the log start. Damaged snapshots are removed
+        and added to `errors`.
+        """
+        while self._offsets:
+            offset = self._offsets[-1]
+            try:
+                entries = self._read(offset)
+            except DamagedFileError as error:
+                self.errors.append(error)
+                self._remove(offset)
+                continue
+            states.load(entries, end_offset=offset, now_ms=now_ms)
+            self._last_offset = offset
+            return offset
+        states.clear(log_start_offset)
+        self._last_offset = log_start_offset
+        return None
+
+    def truncate_and_reload(
+        self,
+        states: ProducerStateManager,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        now_ms: int,
+    ) -> None:
+        """Reset the state to a log between two offsets, as far as snapshots reach.
+
+        The caller then replays the log from `states.map_end_offset`. Snapshots outside the log are
+        removed.
+        """
+        for offset in self.offsets:
+            if not log_start_offset < offset <= log_end_offset:
+                self._remove(offset)
+        if log_end_offset == states.map_end_offset:
+            self.on_log_start(states, log_start_offset)
+        else:
+            self.load_newest(states, log_start_offset=log_start_offset, now_ms=now_ms)
+
+    def truncate_fully(self, states: ProducerStateManager, offset: int) -> None:
+        """Remove all snapshots and clear the state; the log restarts at `offset`."""
+        for each in self.offsets:
+            self._remove(each)
+        states.clear(offset)
+        self._last_offset = 0
+
+    def on_log_start(self, states: ProducerStateManager, log_start_offset: int) -> None:
+        """Follow the log start offset, which has increased."""
+        states.on_log_start(log_start_offset)
+        self._last_offset = self._offsets[-1] if self._offsets else log_start_offset
+
+    def remove_stray(self, segment_bases: Collection[int]) -> None:
+        """Remove the snapshots that are not at a segment's base offset.
+
+        Kafka: `ProducerStateManager.removeStraySnapshots`.
+        """
+        bases = frozenset(segment_bases)
+        stray = [offset for offset in self._offsets if offset not in bases]
+        # The newest one, if it is after all segments, was written at the log end by a clean close.
+        if stray and stray[-1] >= max(bases, default=0):
+            stray.pop()
+        for offset in stray:
+            self._remove(offset)
+
+    def mark_for_deletion(self, offset: int) -> str | None:
+        """Rename the snapshot of a deleted segment to `.deleted` and return the new path.
+
+        The caller removes the file after a delay. None if the segment has no snapshot, or the file
+        does not exist any more.
+        """
+        if not self._forget(offset):
+            return None
+        path = self.path_of(offset)
+        try:
+            self.files.rename(path, f"{path}{DELETED}")
+        except FileNotFoundError:
+            return None
+        return f"{path}{DELETED}"
+
+    def detach(self, offset: int) -> str | None:
+        """Drop a snapshot from the list and return its path; the caller removes the file."""
+        return self.path_of(offset) if self._forget(offset) else None
+
+    def _read(self, offset: int) -> list[ProducerStateEntry]:
+        file = self.files.open(self.path_of(offset))
+        try:
+            return decode_snapshot(file.pread(file.size, 0), path=file.path)
+        finally:
+            file.close()
+
+    def _remove(self, offset: int) -> None:
+        """Remove a snapshot, whether or not its file still exists."""
+        self._forget(offset)
+        try:
+            self.files.remove(self.path_of(offset))
+        except FileNotFoundError:
+            return
+
+    def _forget(self, offset: int) -> bool:
+        if offset not in self._offsets:
+            return False
+        self._offsets.remove(offset)
+        return True

@@ -1,0 +1,1 @@
+"""Read-only view of a partition directory that another process may own."""

@@ -1,0 +1,234 @@
+"""Files of one segment: created, renamed and removed together (Kafka: `LogSegment`).
+
+    .log         always exists
+    .index       created by the first append; a segment without it is recovered when it is opened
+    .timeindex   likewise
+    .txnindex    created by the first abort marker in this segment
+
+A suffix is the state of the segment: deleted, cleaned or swapped in (`file_names`). The `.log` file
+is the first to be renamed or removed. So a crash can leave indexes without a log, which loading
+removes, but never a log without its indexes.
+
+An append writes everything or nothing: first the batches, then the index entries. The bytes of a
+failed append are truncated. If that fails too, the log is torn. Other I/O errors propagate.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from cordwood.core.binary import Buffer
+from cordwood.core.ports import OpenFile
+from cordwood.core.types import Offset
+from cordwood.records.batch_header import LARGEST_HEADER
+from cordwood.storage.files import file_names
+from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.storage.segment.index_builder import IndexBuilder
+from cordwood.storage.segment.index_file import IndexFile
+from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
+from cordwood.storage.segment.transaction_index import ABORTED_TXN_SIZE, TransactionIndex
+
+
+class TornWriteError(OSError):
+    """A failed append left bytes in the files, and truncating them failed too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPath:
+    """The directory and the common name of a segment's files."""
+
+    directory: str
+    base_offset: int
+    suffix: str = ""
+
+    def of(self, extension: str) -> str:
+        """Return the path of one of the files."""
+        name = file_names.segment_name(Offset(self.base_offset), extension)
+        return f"{self.directory}/{name}{self.suffix}"
+
+
+class SegmentFiles:
+    """The log file and the three index files with their indexes."""
+
+    __slots__ = (
+        "_is_preallocated",
+        "offset_entries",
+        "offset_index",
+        "open_files",
+        "path",
+        "time_entries",
+        "time_index",
+        "transaction_entries",
+        "transaction_index",
+    )
+
+    def __init__(self, open_files: OpenFileCache, path: SegmentPath, *, index_bytes: int) -> None:
+        self.open_files = open_files
+        self.path = path
+        self._is_preallocated = False
+        base_offset = path.base_offset
+        self.offset_entries = IndexFile(
+            open_files,
+            path.of(file_names.INDEX),
+            entry_size=OFFSET_ENTRY_SIZE,
+            max_bytes=index_bytes,
+        )
+        self.time_entries = IndexFile(
+            open_files,
+            path.of(file_names.TIME_INDEX),
+            entry_size=TIME_ENTRY_SIZE,
+            max_bytes=index_bytes,
+            reserved=1,
+        )
+        self.transaction_entries = IndexFile(
+            open_files, path.of(file_names.TXN_INDEX), entry_size=ABORTED_TXN_SIZE
+        )
+        self.offset_index = OffsetIndex(base_offset, self.offset_entries)
+        self.time_index = TimeIndex(base_offset, self.time_entries)
+        self.transaction_index = TransactionIndex(base_offset, self.transaction_entries)
+
+    @property
+    def log_path(self) -> str:
+        return self.path.of(file_names.LOG)
+
+    def log(self, *, writable: bool = False) -> OpenFile:
+        """Return the log file, open until the next call of the cache."""
+        return self.open_files.open(self.log_path, writable=writable)
+
+    def pread(self, length: int, position: int) -> bytes:
+        """Read from the log file."""
+        return self.log().pread(length, position)
+
+    def create_log(self, preallocated_size: int) -> None:
+        """Create the log file, preallocated if a size is given; FileExistsError if it exists."""
+        log = self.open_files.create(self.log_path)
+        if preallocated_size:
+            log.preallocate(preallocated_size)
+            self._is_preallocated = True
+
+    def append(self, data: Buffer, builder: IndexBuilder, *, position: int) -> None:
+        """Write batches at `position`, the end of the log file, and their index entries.
+
+        If it raises, nothing has been added, except after a TornWriteError.
+        """
+        entry_count = self.offset_entries.count
+        log = self.log(writable=True)
+        try:
+            log.pwrite(data, position)
+            self.write_entries(builder)
+        except OSError:
+            self._undo(position, entry_count)
+            raise
+
+    def write_entries(self, builder: IndexBuilder) -> None:
+        """Write the built entries as far as they fit into the index files."""
+        for entries, data in (
+            (self.offset_entries, builder.offset_bytes),
+            (self.time_entries, builder.time_bytes),
+        ):
+            entries.create()
+            if data:
+                room = max(0, entries.room - entries.reserved)
+                entries.append(bytes(data[: room * entries.entry_size]))
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove the index entries from `offset` on."""
+        self.offset_entries.truncate_to(self.offset_index.count_below(offset))
+        self.time_entries.truncate_to(self.time_index.count_below(offset))
+        self.transaction_entries.truncate_to(self.transaction_index.count_below(offset))
+
+    def is_padded(self) -> bool:
+        """Return whether an index ends with zeros: preallocated space or lost data."""
+        # The first batch is never indexed, so a real entry is all zeros only for a record of 1970.
+        return any(
+            entries.count and not any(bytes(entries.read(entries.count - 1, 1)))
+            for entries in (self.offset_entries, self.time_entries)
+        )
+
+    def reset_indexes(self) -> None:
+        """Remove all entries; create the offset and time index files if they are missing."""
+        self.offset_entries.reset()
+        self.time_entries.reset()
+        self.transaction_entries.truncate_to(0)
+
+    def trim(self, latest: TimeEntry, *, size: int) -> None:
+        """Write the last time entry and truncate each file to its content."""
+        self.time_entries.create()
+        entry = self.time_index.encode(*latest)
+        if entry is not None and self.time_entries.room > 0:
+            self.time_entries.append(entry)
+        self.offset_entries.trim()
+        self.time_entries.trim()
+        if self._is_preallocated:
+            self.truncate_log(size)
+
+    def truncate_log(self, position: int) -> None:
+        """Truncate the log file."""
+        self.log(writable=True).truncate(position)
+        self._is_preallocated = False
+
+    def existing(self) -> Iterator[str]:
+        """Yield the paths of the existing files, for the fsync of a flush."""
+        yield self.log_path
+        for entries in self._indexes():
+            if entries.exists:
+                yield entries.path
+
+    def change_suffix(self, suffix: str) -> None:
+        """Rename all existing files."""
+        self.rename_log(suffix)
+        self.rename_indexes()
+
+    def rename_log(self, suffix: str) -> None:
+        """Rename the log file only; `rename_indexes` must follow."""
+        path = replace(self.path, suffix=suffix)
+        self.open_files.rename(self.log_path, path.of(file_names.LOG))
+        self.path = path
+
+    def rename_indexes(self) -> None:
+        """Rename the existing index files like the log file."""
+        for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
+            entries.rename(self.path.of(extension))
+
+    def use_cache(self, open_files: OpenFileCache) -> None:
+        """Open the files through another cache from now on."""
+        self.open_files = open_files
+        for entries in self._indexes():
+            entries.use_cache(open_files)
+
+    def set_directory(self, directory: str) -> None:
+        """Set the directory after the caller has renamed it."""
+        self.path = replace(self.path, directory=directory)
+        for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
+            entries.set_path(self.path.of(extension))
+
+    def remove(self) -> None:
+        """Remove all existing files."""
+        if self.open_files.exists(self.log_path):
+            self.open_files.remove(self.log_path)
+        for entries in self._indexes():
+            entries.remove()
+
+    def forget(self) -> None:
+        """Close the open files."""
+        for path in (self.log_path, *(entries.path for entries in self._indexes())):
+            self.open_files.forget(path)
+
+    def _undo(self, position: int, entry_count: int) -> None:
+        """Truncate the bytes of a failed append."""
+        try:
+            self.truncate_log(position)
+            self.offset_entries.truncate_to(entry_count)
+        except OSError as error:
+            # Recovery would find whole batches there. Zeros over the first header, which need no
+            # space on the disk, make it end the log before them.
+            with suppress(OSError):
+                self.log(writable=True).pwrite(bytes(LARGEST_HEADER), position)
+            raise TornWriteError(error.errno, error.strerror, error.filename) from error
+
+    def _indexes(self) -> tuple[IndexFile, ...]:
+        return self.offset_entries, self.time_entries, self.transaction_entries
+
+
+_INDEX_EXTENSIONS = (file_names.INDEX, file_names.TIME_INDEX, file_names.TXN_INDEX)

@@ -1,0 +1,282 @@
+"""Broker of the fixture `kafka`: a whole broker in the test's process, on its own socket.
+
+    bootstrap            address for any client; the socket uses Kafka's protocol
+    clock, faults        time of its logs, and fault injection
+    snapshot, rewind     save and restore the broker's state while the test runs
+    records              records of a topic, without a client
+
+The broker runs on an event loop in its own thread. Its files are in memory unless the test requests
+files on disk. There are no worker threads: work that a call of the test starts is done when the
+call returns.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Self
+
+from cordwood.broker.services import BrokerServices
+from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.client.loop_thread import LoopThread
+from cordwood.config import ensure_valid
+from cordwood.core.errors import KafkaError, UnknownTopicOrPartitionError
+from cordwood.core.settings import SettingSource, SettingValue, texts_of
+from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, SystemRandom
+from cordwood.core.types import TimestampMs
+from cordwood.core.uuids import Uuid
+from cordwood.node import Node, NodeRuntime
+from cordwood.records.batch_stream import batches
+from cordwood.records.record import Record
+from cordwood.storage.checkpoints.checkpoint_files import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
+from cordwood.storage.log.log_read import FetchIsolation
+from cordwood.testing.broker_faults import BrokerFaults
+from cordwood.testing.disk_model import DirectoryNode
+from cordwood.testing.inline_runtime import inline_runtime
+from cordwood.testing.kafka_clock import KafkaClock
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.running_clock import RunningClock
+
+MEMORY: Final = "/kafka-logs"
+
+_ANYWHERE: Final = "PLAINTEXT://127.0.0.1:0"
+_READ_BYTES: Final = 1 << 20
+
+#: Where a broker for tests differs from Kafka's defaults; docs/testing.md has the reasons.
+SETTINGS: Final[Mapping[str, str]] = {
+    "log.message.timestamp.type": "LogAppendTime",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    # An index is preallocated, here in memory. One of this size is full after 20 MB of log.
+    "log.index.size.max.bytes": "65536",
+    # Interval of the cleaner on idle logs; a long one keeps `clock.advance(days=7)` fast.
+    "log.cleaner.backoff.ms": "3600000",
+    # Checkpoints are written by `snapshot` and at the broker's stop. At Kafka's interval, an
+    # advance by a week would write each a hundred thousand times.
+    "replica.high.watermark.checkpoint.interval.ms": "3600000",
+    "log.flush.offset.checkpoint.interval.ms": "3600000",
+    "log.flush.start.offset.checkpoint.interval.ms": "3600000",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOptions:
+    """Options of a test's broker; `directory` is the place of files that are not in memory."""
+
+    auto_create: bool = True
+    config: Mapping[str, SettingValue] = field(default_factory=dict)
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSnapshot:
+    """Saved files and time of a broker."""
+
+    files: DirectoryNode
+    now_ms: TimestampMs
+    is_running: bool
+
+
+class _BrokerPorts(NamedTuple):
+    """Ports that survive a restart of the broker; `files` is None for files on disk."""
+
+    runtime: NodeRuntime
+    clock: RunningClock
+    files: MemoryFiles | None
+
+
+class Kafka:
+    """A broker that serves from its start until `close`."""
+
+    def __init__(self, thread: LoopThread, ports: _BrokerPorts, options: KafkaOptions) -> None:
+        self.clock = KafkaClock(ports.clock, thread)
+        script = None if ports.files is None else ports.files.script
+        self.faults = BrokerFaults(
+            script,
+            clock=ports.runtime.network_clock,
+            scheduler=ports.runtime.network_scheduler,
+            name_of=self._name_of,
+        )
+        self._thread = thread
+        self._ports = ports
+        self._texts = _texts_of(options)
+        self._node: Node | None = None
+        self._broker: BrokerServices | None = None
+
+    @classmethod
+    def start(cls, options: KafkaOptions) -> Self:
+        """Start a broker and return it."""
+        thread = LoopThread("cordwood-kafka", owner="broker")
+        kafka: Self | None = None
+        try:
+            kafka = cls(thread, thread.run(_broker_ports(options)), options)
+            thread.run(kafka._start())
+        except BaseException:
+            thread.end(_no_cleanup)
+            raise
+        return kafka
+
+    @property
+    def bootstrap(self) -> str:
+        """Address for clients, as `host:port`."""
+        assert self._node is not None, "the broker runs"
+        return str(next(iter(self._node.addresses.values())))
+
+    def create_topic(self, name: str, *, partitions: int = 1, **configs: SettingValue) -> None:
+        """Create a topic; configs are named with underscores for dots: `retention_ms=1000`."""
+        texts = [(key.replace("_", "."), text) for key, text in texts_of(configs).items()]
+        new = NewTopic(name=name, partitions=partitions, configs=texts)
+        (outcome,) = self._thread.run(self._serving.topics.create([new]))
+        if isinstance(outcome, KafkaError):
+            raise outcome
+
+    def records(self, topic: str, *, partition: int | None = None) -> list[Record]:
+        """Return the records of a topic that a consumer would read, by partition and offset."""
+        data = self._thread.call(lambda: self._read(topic, partition))
+        return [
+            record
+            for part in data
+            for batch in batches(part)
+            if not batch.is_control
+            for record in batch.records()
+        ]
+
+    def snapshot(self) -> KafkaSnapshot:
+        """Save the present state for `rewind`, without disturbing any client."""
+        return self._thread.call(self._snapshot)
+
+    def rewind(self, snapshot: KafkaSnapshot) -> None:
+        """Restore a saved state, as a restore from a backup does. Connections are closed.
+
+        The address stays. Leader epochs increase and producer ids are not reused, so that no client
+        mistakes new records for the ones of the snapshot.
+        """
+        self._thread.run(self._rewind(snapshot))
+
+    def restart(self) -> None:
+        """Stop cleanly and start again, at the same address. Connections are closed."""
+        self._thread.run(self._restart())
+
+    def close(self) -> None:
+        """Stop; FaultNotMetError if a fault was armed and never met."""
+        try:
+            self.faults.clear()
+        finally:
+            self._thread.end(self._stop)
+
+    # -- on the broker's thread
+
+    @property
+    def _serving(self) -> BrokerServices:
+        assert self._broker is not None, "the broker runs"
+        return self._broker
+
+    async def _start(self) -> None:
+        source = SettingSource("the test", self._texts)
+        ensure_valid(source)
+        self._node = Node([source], self._ports.runtime, around=self.faults.around)
+        self._broker = await self._node.start()
+        if self._texts["listeners"] == _ANYWHERE:
+            self._texts["listeners"] = f"PLAINTEXT://{self.bootstrap}"
+
+    async def _stop(self) -> None:
+        node, self._node = self._node, None
+        if node is not None:
+            await node.stop()
+
+    async def _restart(self) -> None:
+        await self._stop()
+        await self._start()
+
+    def _snapshot(self) -> KafkaSnapshot:
+        files, clock, logs = self._memory(), self._ports.clock, self._serving.logs
+        logs.checkpoints.write_all(RECOVERY_POINTS)
+        logs.checkpoints.write_all(LOG_START_OFFSETS)
+        logs.checkpoints.write_all(HIGH_WATERMARKS)
+        return KafkaSnapshot(files.saved(), clock.now_ms(), clock.is_running)
+
+    async def _rewind(self, snapshot: KafkaSnapshot) -> None:
+        files, clock = self._memory(), self._ports.clock
+        unused_id = await self._serving.producer_ids.next()
+        await self._stop()
+        files.restore(snapshot.files)
+        clock.jump_to(snapshot.now_ms)
+        if snapshot.is_running:
+            clock.run()
+        else:
+            clock.freeze()
+        await self._start()
+        while await self._serving.producer_ids.next() < unused_id:
+            pass
+
+    def _memory(self) -> MemoryFiles:
+        if self._ports.files is None:
+            raise ValueError(
+                "snapshot and rewind need files in memory; this broker's files are on disk"
+            )
+        return self._ports.files
+
+    def _read(self, topic: str, partition: int | None) -> list[bytes]:
+        """Return the batches of a topic, those of each partition in offset order."""
+        image = self._serving.metadata.image.topics.get(topic)
+        if image is None:
+            raise UnknownTopicOrPartitionError(f"the broker has no topic {topic!r}")
+        wanted = range(len(image.partitions)) if partition is None else (partition,)
+        return [part for index in wanted for part in self._read_partition(topic, index)]
+
+    def _read_partition(self, topic: str, index: int) -> list[bytes]:
+        partition = self._serving.partitions.get(topic, index)
+        offset, parts = int(partition.log.bounds.log_start), list[bytes]()
+        while True:
+            read = partition.read(
+                offset, max_bytes=_READ_BYTES, isolation=FetchIsolation.HIGH_WATERMARK, min_one=True
+            )
+            if read.slice is None:
+                return parts
+            parts.append(bytes(read.slice.read()))
+            read.slice.release()
+            offset = max(batch.last_offset for batch in batches(parts[-1])) + 1
+
+    def _name_of(self, topic: str | Uuid) -> str | None:
+        if isinstance(topic, str):
+            return topic
+        image = self._serving.metadata.image.topics_by_id.get(topic)
+        return None if image is None else image.name
+
+
+async def _broker_ports(options: KafkaOptions) -> _BrokerPorts:
+    """Return the broker's ports for the running loop."""
+    real = SystemClock()
+    scheduler = LoopScheduler(asyncio.get_running_loop(), real)
+    clock = RunningClock(real, scheduler)
+    memory = MemoryFiles(clock) if options.directory is None else None
+    files = memory or SystemFiles()
+    runtime = inline_runtime(
+        files,
+        clock=clock,
+        scheduler=clock,
+        random=SystemRandom(),
+        network_clock=real,
+        network_scheduler=scheduler,
+    )
+    return _BrokerPorts(runtime, clock, memory)
+
+
+async def _no_cleanup() -> None:
+    """Do nothing: the broker has not started."""
+
+
+def _texts_of(options: KafkaOptions) -> dict[str, str]:
+    """Return the broker's settings as texts; the test's own settings win."""
+    given: Mapping[str, SettingValue] = {
+        **SETTINGS,
+        "log.dirs": options.directory or MEMORY,
+        "listeners": _ANYWHERE,
+        "auto.create.topics.enable": options.auto_create,
+        **options.config,
+    }
+    return texts_of(given)

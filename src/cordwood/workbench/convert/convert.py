@@ -1,0 +1,315 @@
+"""Conversion of logs to another message format or compression type, in a new log directory.
+
+    plan      the partitions, their segments, and the end offsets; stored in a file, so that an
+              interrupted conversion is resumed with the same plan
+    segment   `convert_segment`: independent of each other, in any order, in any process
+    finish    copy the other files of each partition, move it to its place, write checkpoints
+
+Until it is finished, everything is in the directory WORK of the new log directory; Kafka does not
+start on a log directory with it. The plan file is removed last. A segment keeps its base offset,
+and its bytes depend only on its source and the options. So an interrupted and resumed conversion
+writes the same bytes. The source is only read.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from typing import Final, NamedTuple, TypedDict
+
+from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.core.ports import FileKind, Files, Random
+from cordwood.core.types import Offset, TopicPartition
+from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_epoch_checkpoint,
+    write_epoch_checkpoint,
+)
+from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METADATA
+from cordwood.storage.files.atomic_write import exists, read_whole, write_atomically, write_synced
+from cordwood.storage.files.file_names import LOG, SNAPSHOT, parse_directory_name, segment_name
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.reader.partition_reader import PartitionReader
+from cordwood.storage.reader.path_resolution import partition_of
+from cordwood.storage.reader.segment_listing import snapshot_offsets
+from cordwood.workbench.convert.batch_converter import ConvertOptions
+from cordwood.workbench.convert.segment_converter import (
+    SegmentTask,
+    convert_segment,
+    is_converted,
+)
+from cordwood.workbench.file_window import OnBytes, ignore_bytes
+from cordwood.workbench.partition_paths import find_targets
+
+WORK: Final = ".converting"
+_OLD_WORK: Final = f"{WORK}.old"
+_PLAN: Final = f"{WORK}.json"
+_NO_BROKER_EPOCH: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionPlan:
+    """A partition to convert, from its log start to its end when the plan was made."""
+
+    source: str
+    name: str
+    log_start: int
+    log_end: int
+    cleaned_to: int
+    segments: tuple[SegmentTask, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertReport:
+    """The converted partitions, and their size before and after."""
+
+    path: str
+    partitions: tuple[str, ...]
+    segments: int
+    size_before: int
+    size: int
+
+    def to_json(self) -> str:
+        """Return the fields as a JSON object."""
+        return json.dumps(asdict(self))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: {', '.join(self.partitions)}: {self.segments} segments, "
+            f"{self.size_before:,} bytes converted to {self.size:,}"
+        )
+
+
+class _StoredPlan(TypedDict):
+    """The JSON form of a `PartitionPlan`."""
+
+    source: str
+    name: str
+    log_start: int
+    log_end: int
+    cleaned_to: int
+    segments: list[tuple[str, str, int, int, int, int, int]]
+
+
+class Conversion(NamedTuple):
+    """A conversion in progress; the new log directory is locked."""
+
+    files: Files
+    home: LogDirectory
+    partitions: tuple[PartitionPlan, ...]
+
+    @property
+    def remaining(self) -> list[SegmentTask]:
+        """Return the segments that are not converted yet, the largest first."""
+        remaining = [
+            task
+            for plan in self.partitions
+            if not exists(self.files, f"{self.home.path}/{plan.name}")
+            for task in plan.segments
+            if not is_converted(self.files, task)
+        ]
+        return sorted(remaining, key=lambda task: task.size, reverse=True)
+
+    def finish(self) -> ConvertReport:
+        """Move the partitions to their places; all segments must be converted."""
+        files, out = self.files, self.home.path
+        names = {plan.name for plan in self.partitions}
+        for plan in self.partitions:
+            if not exists(files, f"{out}/{plan.name}"):
+                folder = f"{out}/{WORK}/{plan.name}"
+                _copy_side_files(files, plan, folder)
+                files.rename(folder, f"{out}/{plan.name}")
+        files.sync_directory(out)
+        self._checkpoint()
+        _remove_work(files, out)
+        self.home.is_loaded = names == set(self.home.partitions())
+        return ConvertReport(
+            path=out,
+            partitions=tuple(sorted(names)),
+            segments=sum(len(plan.segments) for plan in self.partitions),
+            size_before=sum(task.size for plan in self.partitions for task in plan.segments),
+            size=sum(_size(files, f"{out}/{plan.name}") for plan in self.partitions),
+        )
+
+    def _checkpoint(self) -> None:
+        """Write the offsets of the new logs; a log start at a segment's base needs no entry."""
+        for name in (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS, CLEANER_OFFSETS):
+            offsets = dict(self.home.checkpoints[name])
+            for plan in self.partitions:
+                offset = _checkpoint_offset(plan, name)
+                if offset:
+                    offsets[_partition(plan.name)] = Offset(offset)
+            self.home.write_checkpoint(name, offsets)
+
+
+def convert(
+    files: Files,
+    paths: Sequence[str],
+    *,
+    out: str,
+    options: ConvertOptions,
+    random: Random,
+    on_bytes: OnBytes = ignore_bytes,
+) -> ConvertReport:
+    """Convert partitions and log directories into the log directory `out`, or resume that."""
+    with open_conversion(files, paths, out=out, options=options) as conversion:
+        for task in conversion.remaining:
+            convert_segment(files, task, options=options, random=random, on_bytes=on_bytes)
+        return conversion.finish()
+
+
+@contextmanager
+def open_conversion(
+    files: Files, paths: Sequence[str], *, out: str, options: ConvertOptions
+) -> Iterator[Conversion]:
+    """Yield a new or resumed conversion; LogDirectoryError if `out` contains another one."""
+    home = LogDirectory.open(files, out)
+    # The keys `told` and `wanted` are part of the stored format.
+    plan, request = f"{out}/{_PLAN}", {"paths": list(paths), "wanted": list(options)}
+    try:
+        if not exists(files, plan):
+            plans = _plans(files, paths, out=out)
+            _make_work(files, out, plans)
+            partitions = [asdict(each) for each in plans]
+            text = json.dumps({"told": request, "partitions": partitions})
+            write_atomically(files, plan, data=text.encode())
+        stored = json.loads(read_whole(files, plan))
+        if stored["told"] != request:
+            raise LogDirectoryError(
+                f"contains an unfinished conversion of {', '.join(stored['told']['paths'])}",
+                path=out,
+                remedy=f"repeat it with the same options, or remove {out}/{WORK} and {plan}",
+            )
+        yield Conversion(files, home, tuple(map(_parse_plan, stored["partitions"])))
+    finally:
+        home.close(broker_epoch=_NO_BROKER_EPOCH)
+    if not exists(files, f"{out}/{WORK}"):
+        files.remove(plan)
+        files.sync_directory(out)
+
+
+# -- planning
+
+
+def _plans(files: Files, paths: Sequence[str], *, out: str) -> list[PartitionPlan]:
+    plans: dict[str, PartitionPlan] = {}
+    for place in (each for path in paths for each in find_targets(files, path)):
+        if place.only is not None:
+            raise SettingError(
+                "path: is a single segment, not a log", key="path", remedy="give its directory"
+            )
+        with closing(place.reader) as reader:
+            plan = _plan_partition(reader, out=out)
+        if plan.name in plans or exists(files, f"{out}/{plan.name}"):
+            raise LogDirectoryError(
+                f"would contain {plan.name} twice",
+                path=out,
+                remedy="give a new directory for --out, and each partition once",
+            )
+        plans[plan.name] = plan
+    return list(plans.values())
+
+
+def _plan_partition(reader: PartitionReader, *, out: str) -> PartitionPlan:
+    path = reader.source.path
+    partition = partition_of(path)
+    if partition is None:
+        raise LogDirectoryError(
+            "is not named after a partition",
+            path=path,
+            remedy="rename it to <topic>-<partition>",
+        )
+    bounds, checkpoints = reader.offsets(), reader.checkpoints()
+    return PartitionPlan(
+        source=path,
+        name=str(partition),
+        log_start=bounds.log_start,
+        log_end=bounds.log_end,
+        cleaned_to=checkpoints.cleaned_to,
+        segments=tuple(
+            SegmentTask(
+                source=path,
+                folder=f"{out}/{WORK}/{partition}",
+                base_offset=each.base_offset,
+                start=max(each.base_offset, bounds.log_start),
+                end=min(each.end_offset, bounds.log_end),
+                size=each.size,
+                modified_ms=each.modified_ms,
+            )
+            for each in reader.segments()
+            if each.base_offset <= bounds.log_end
+        ),
+    )
+
+
+def _parse_plan(stored: _StoredPlan) -> PartitionPlan:
+    return PartitionPlan(
+        source=stored["source"],
+        name=stored["name"],
+        log_start=stored["log_start"],
+        log_end=stored["log_end"],
+        cleaned_to=stored["cleaned_to"],
+        segments=tuple(SegmentTask(*each) for each in stored["segments"]),
+    )
+
+
+def _make_work(files: Files, out: str, plans: Sequence[PartitionPlan]) -> None:
+    """Create the directories; some may exist from an interrupted start."""
+    for folder in (f"{out}/{WORK}", *(f"{out}/{WORK}/{plan.name}" for plan in plans)):
+        if not exists(files, folder):
+            files.make_directory(folder)
+
+
+# -- finishing
+
+
+def _remove_work(files: Files, out: str) -> None:
+    """Remove the work directory with the files of failed attempts.
+
+    It is renamed first, so that an attempt that still runs cannot add files to it.
+    """
+    work, old = f"{out}/{WORK}", f"{out}/{_OLD_WORK}"
+    if exists(files, work):
+        files.rename(work, old)
+        files.sync_directory(out)
+    if exists(files, old):
+        for attempt in files.list(old, FileKind.DIRECTORY):
+            for name in files.list(f"{old}/{attempt}"):
+                files.remove(f"{old}/{attempt}/{name}")
+            files.remove_directory(f"{old}/{attempt}")
+        files.remove_directory(old)
+
+
+def _copy_side_files(files: Files, plan: PartitionPlan, folder: str) -> None:
+    """Copy the other files of a partition: topic id, leader epochs, producer snapshots."""
+    names = files.list(plan.source, FileKind.FILE)
+    snapshots = [each for each in snapshot_offsets(names) if each <= plan.log_end]
+    copied = [PARTITION_METADATA] if PARTITION_METADATA in names else []
+    copied += [segment_name(Offset(each), SNAPSHOT) for each in snapshots]
+    for name in copied:
+        data = read_whole(files, f"{plan.source}/{name}")
+        write_synced(files, f"{folder}/{name}", data=data)
+    epochs = read_epoch_checkpoint(files, f"{plan.source}/{LEADER_EPOCHS}")
+    known = [each for each in epochs if each.start_offset < plan.log_end]
+    write_epoch_checkpoint(files, f"{folder}/{LEADER_EPOCHS}", entries=known)
+    files.sync_directory(folder)
+
+
+def _checkpoint_offset(plan: PartitionPlan, name: str) -> int:
+    if name == LOG_START_OFFSETS:
+        is_base = any(task.base_offset == plan.log_start for task in plan.segments)
+        return 0 if is_base else plan.log_start
+    return plan.cleaned_to if name == CLEANER_OFFSETS else plan.log_end
+
+
+def _partition(name: str) -> TopicPartition:
+    return parse_directory_name(name, path=name).partition
+
+
+def _size(files: Files, path: str) -> int:
+    names = [name for name in files.list(path, FileKind.FILE) if name.endswith(LOG)]
+    return sum(files.stat(f"{path}/{name}").size for name in names)

@@ -1,0 +1,1 @@
+"""Log files as text, JSON, Arrow or Parquet (Kafka: `DumpLogSegments`)."""

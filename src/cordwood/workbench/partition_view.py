@@ -1,0 +1,214 @@
+"""Read-only view of one partition's log, as returned by `cordwood.open_log`.
+
+The log may be in use by a broker, ours or Kafka's, while it is read. Each call reads its current
+state; an iterator ends where the log ended when it was created. Files are open only during a call
+or an iteration.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from cordwood.core.errors import SettingError
+from cordwood.core.ports import Clock, Files
+from cordwood.core.types import TopicPartition
+from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.reader.partition_reader import PartitionReader
+from cordwood.storage.reader.path_resolution import (
+    open_reader,
+    partition_of,
+    partition_paths,
+    reader_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cordwood.workbench.explain.explanation import Explanation
+    from cordwood.workbench.log_statistics import LogStat
+    from cordwood.workbench.verify.findings import Verification
+
+ISOLATIONS: Final = ("read_uncommitted", "read_committed")
+BATCH_ROWS: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffsets:
+    """Start and end of a log, and the number and size of its segments.
+
+    `tail_bytes` at the end of the log are not a whole batch: it is being written, or was torn by a
+    crash.
+    """
+
+    path: str
+    partition: str | None
+    log_start: int
+    log_end: int
+    segments: int
+    size: int
+    tail_bytes: int
+
+    def to_json(self) -> str:
+        """Return the fields as a JSON object."""
+        return json.dumps(asdict(self))
+
+
+class PartitionView:
+    """One partition's log. Closing it also closes the files of an unfinished iterator."""
+
+    __slots__ = ("_clock", "_files", "_reader", "partition", "path")
+
+    def __init__(
+        self,
+        reader: PartitionReader,
+        partition: TopicPartition | None,
+        *,
+        files: Files,
+        clock: Clock,
+    ) -> None:
+        self.path = reader.source.path
+        self.partition = partition
+        self._reader = reader
+        self._files = files
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"PartitionView({self.path!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the open files; the view can still be used."""
+        self._reader.close()
+
+    def offsets(self) -> PartitionOffsets:
+        """Return the current start and end of the log."""
+        with closing(self._reader):
+            bounds = self._reader.offsets()
+            segments = self._reader.segments()
+        return PartitionOffsets(
+            path=self.path,
+            partition=None if self.partition is None else str(self.partition),
+            log_start=bounds.log_start,
+            log_end=bounds.log_end,
+            segments=len(segments),
+            size=sum(segment.size for segment in segments),
+            tail_bytes=bounds.tail_bytes,
+        )
+
+    def arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        start: int = 0,
+        end: int | None = None,
+        isolation: str = "read_uncommitted",
+        view: bool = False,
+        batch_rows: int = BATCH_ROWS,
+    ) -> Iterator["pa.RecordBatch"]:
+        """Return an iterator over the records from offset `start` up to but not including `end`.
+
+        By default all columns are read, up to the current end of the log. With `read_committed` the
+        iterator leaves out aborted records, and ends at the first open transaction. With `view`,
+        keys and values are views of the bytes read, without a copy. A record batch has at most
+        `batch_rows` rows. Damage raises CorruptMessageError after all rows before it.
+        """
+        from cordwood.records.decoder import COLUMNS, Chunking  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.records.kernels import decoder  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench.partition_columns import ColumnsRequest, read_partition  # noqa: PLC0415  # numpy
+
+        _validate_range(start, end, isolation=isolation)
+        request = ColumnsRequest(
+            columns=COLUMNS if columns is None else tuple(columns),
+            start=start,
+            end=end,
+            is_committed=isolation == "read_committed",
+            is_view=view,
+            chunking=Chunking(max_rows=batch_rows),
+        )
+        return read_partition(self._reader, request, decoder=decoder())
+
+    def stat(self, *, deep: bool = False) -> "LogStat":
+        """Return statistics of the batch headers; with `deep`, of the records too."""
+        from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench import stat  # noqa: PLC0415  # as above
+
+        return stat.stat(self._files, [self.path], is_deep=deep, checker=batch_checker())
+
+    def verify(self, *, config: Mapping[str, str] | None = None) -> "Verification":
+        """Verify every checksum, record, index and snapshot, and return the findings.
+
+        `config` contains settings of the topic. Its cleanup policy decides what missing offsets
+        mean, unless the metadata in the log directory contain it.
+        """
+        from cordwood.records.kernels import batch_checker  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench.topic_settings_lookup import SettingsFinder  # noqa: PLC0415  # as above
+        from cordwood.workbench.verify import verify  # noqa: PLC0415  # as above
+
+        finder = SettingsFinder(self._files, given=config)
+        return verify.verify(self._files, [self.path], settings=finder, checker=batch_checker())
+
+    def explain(
+        self,
+        *,
+        config: Mapping[str, str] | None = None,
+        broker_config: str | None = None,
+        deep: bool = False,
+        horizons: bool = False,
+    ) -> "Explanation":
+        """Return which segments retention deletes now, when it deletes the others, and why.
+
+        For a compacted log the result also contains what the cleaner does. With `deep` it contains
+        how many bytes that frees, however large the log is. With `horizons` it contains for each
+        batch when its tombstones or markers may be deleted. `config` contains settings of the
+        topic; the others are read from the metadata in the log directory and from `broker_config`,
+        a server.properties file.
+        """
+        from cordwood.workbench.explain import explanation  # noqa: PLC0415  # numpy: 0.1 s
+        from cordwood.workbench.explain.cleaning_outlook import ExplainDetails  # noqa: PLC0415  # as above
+        from cordwood.workbench.topic_settings_lookup import SettingsFinder  # noqa: PLC0415  # as above
+
+        finder = SettingsFinder(self._files, given=config, broker_config=broker_config)
+        topic = None if self.partition is None else self.partition.topic
+        found = finder.find(directory_of(self.path), topic)
+        return explanation.explain(
+            self._files,
+            self.path,
+            found=found,
+            now_ms=self._clock.now_ms(),
+            details=ExplainDetails(has_horizons=horizons, is_deep=deep),
+        )
+
+
+def open_partition(files: Files, path: str, *, clock: Clock) -> PartitionView:
+    """Return the log in a partition's directory; raise LogDirectoryError if there is none."""
+    reader = open_reader(files, path)
+    return PartitionView(reader, partition_of(path), files=files, clock=clock)
+
+
+def open_partitions(files: Files, path: str, *, clock: Clock) -> Iterator[PartitionView]:
+    """Return an iterator over the logs of a log directory, in the order of their names."""
+    return (
+        PartitionView(reader_of(files, each), partition_of(each), files=files, clock=clock)
+        for each in partition_paths(files, path)
+    )
+
+
+def _validate_range(start: int, end: int | None, *, isolation: str) -> None:
+    if isolation not in ISOLATIONS:
+        raise SettingError(
+            f"isolation: unknown level {isolation!r}",
+            key="isolation",
+            remedy=f"choose from {', '.join(ISOLATIONS)}",
+        )
+    for key, offset in (("start", start), ("end", end)):
+        if offset is not None and offset < 0:
+            raise SettingError(
+                f"{key}: {offset} is not an offset", key=key, remedy="choose a number from 0"
+            )

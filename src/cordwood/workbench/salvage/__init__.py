@@ -1,0 +1,1 @@
+"""Recovery of readable records from a damaged partition into a new directory."""

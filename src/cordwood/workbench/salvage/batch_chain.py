@@ -1,0 +1,319 @@
+"""Order of the whole batches of a damaged log file, by the fields that no checksum covers.
+
+    offsets   ascend from batch to batch; if some do not, the longest ascending chain is correct
+              a batch with a damaged offset that fits exactly between its neighbours gets it back
+              limits are the base offset of the file and the base offset of the next one; without a
+              next file, an end named elsewhere (`marks`): a producer snapshot or a checkpoint
+    epochs    never decrease; one that decreases, or is too high, gets the epoch of its neighbours
+
+Batches that fit nowhere are reported and not salvaged. Offsets of v0 and v1 batches are checked but
+not corrected, since a wrapper does not contain its number of offsets.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from struct import Struct
+from typing import Final, NamedTuple
+
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.records.batch_header import BatchHeader
+from cordwood.records.batch_header import read_header as header_of
+from cordwood.records.record_batch import MAGIC
+from cordwood.workbench.salvage.batch_scan import DamagedRange, Piece, WholeBatch
+
+_I32: Final = Struct(">i")
+_I64: Final = Struct(">q")
+
+
+class SalvagedBatch(NamedTuple):
+    """A salvaged batch: its file, and its bytes (`mended`) if they differ from those in the file.
+
+    `offset` and `epoch` are the corrected base offset and leader epoch. `offsets` is set if the
+    batch was rebuilt from single records.
+    """
+
+    file: str
+    header: BatchHeader
+    mended: bytes | None = None
+    repairs: tuple[str, ...] = ()
+    offset: int = 0
+    epoch: int = -1
+    offsets: tuple[int, ...] | None = None
+
+    @property
+    def last_offset(self) -> int:
+        return self.offset + self.header.last_offset - self.header.base_offset
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether the records were parsed from a batch with a wrong checksum."""
+        return self.offsets is not None
+
+    def apply_to(self, data: bytearray) -> bytearray:
+        """Write the corrected offset and epoch into the bytes of the batch."""
+        if self.header.magic == MAGIC:
+            _I64.pack_into(data, 0, self.offset)
+            _I32.pack_into(data, 12, self.epoch)
+        return data
+
+
+class FileBounds(NamedTuple):
+    """The limits of a file: its base offset, that of the next file, and offsets of known ends."""
+
+    base: int | None = None
+    following: int | None = None
+    marks: frozenset[int] = frozenset()
+
+
+class BatchChain(NamedTuple):
+    """The batches of a file in order, those that fit nowhere, and the damaged ranges.
+
+    Each damaged range has the offsets it lies between; the second one is exclusive.
+    """
+
+    batches: list[SalvagedBatch]
+    misfits: list[SalvagedBatch]
+    damages: list[tuple[int, int | None, DamagedRange]]
+
+
+def build_chain(
+    file: str,
+    pieces: Iterable[Piece],
+    *,
+    bounds: FileBounds,
+    epoch_for: Callable[[Offset], LeaderEpoch | None],
+) -> BatchChain:
+    """Return the batches of a file in order."""
+    found: list[SalvagedBatch] = []
+    damages: list[tuple[int, DamagedRange]] = []
+    for piece in pieces:
+        if isinstance(piece, DamagedRange):
+            damages.append((len(found), piece))
+        batch = _salvage(file, piece)
+        if batch is not None:
+            found.append(batch)
+    marked = frozenset(index for index, _ in damages)
+    found = _correct_offsets(found, bounds, marked)
+    fitting = _longest_chain(found, bounds)
+    kept, misfits = _split(found, fitting, bounds)
+    places = [
+        _surrounding_offsets(found, kept, bounds, (index, index + (damage.rebuilt is not None)))
+        for index, damage in damages
+    ]
+    return BatchChain(
+        _correct_epochs([found[index] for index in sorted(kept)], epoch_for),
+        misfits,
+        [(*place, damage) for place, (_, damage) in zip(places, damages, strict=True)],
+    )
+
+
+def _salvage(file: str, piece: Piece) -> SalvagedBatch | None:
+    """Return the batch of a piece, None if nothing of it is readable."""
+    if isinstance(piece, WholeBatch):
+        header = piece.header
+        return SalvagedBatch(
+            file,
+            header,
+            piece.mended,
+            piece.repairs,
+            header.base_offset,
+            header.partition_leader_epoch,
+        )
+    if piece.rebuilt is None:
+        return None
+    header = _header(piece.rebuilt.data, piece.position)
+    return SalvagedBatch(
+        file,
+        header,
+        piece.rebuilt.data,
+        (),
+        header.base_offset,
+        header.partition_leader_epoch,
+        piece.rebuilt.offsets,
+    )
+
+
+def _header(data: bytes, position: int) -> BatchHeader:
+    header = header_of(data, position=position)
+    assert header is not None, "a rebuilt batch is whole"
+    return header
+
+
+# -- offsets
+
+
+def _correct_offsets(
+    found: list[SalvagedBatch], bounds: FileBounds, gaps: Collection[int]
+) -> list[SalvagedBatch]:
+    """Correct the offsets of batches that fit exactly between their neighbours."""
+    if not found:
+        return found
+    fitting = _longest_chain(found, bounds)
+    for start, stop in _doubtful_runs(found, fitting, bounds):
+        before = found[start - 1].next_offset if start else bounds.base
+        after = found[stop].offset if stop < len(found) else bounds.following
+        is_whole = not any(start <= gap <= stop for gap in gaps)
+        if before is not None and is_whole:
+            _renumber(found, (start, stop), before, after=after, marks=bounds.marks)
+    return found
+
+
+def _renumber(
+    found: list[SalvagedBatch],
+    run: tuple[int, int],
+    before: int,
+    *,
+    after: int | None,
+    marks: Collection[int],
+) -> None:
+    """Number a run of batches consecutively from `before` on, if they fill the space exactly."""
+    start, stop = run
+    widths = [batch.next_offset - batch.offset for batch in found[start:stop]]
+    end = before + sum(widths)
+    is_last = stop == len(found) and after is None
+    if any(batch.header.magic != MAGIC for batch in found[start:stop]):
+        return
+    if end != after and not (is_last and (end in marks or _goes_back(found, start, before))):
+        return
+    for index, width in zip(range(start, stop), widths, strict=True):
+        batch = found[index]
+        repair = f"base offset (was {batch.offset})"
+        found[index] = batch._replace(offset=before, repairs=(*batch.repairs, repair))
+        before += width
+
+
+def _goes_back(found: list[SalvagedBatch], start: int, before: int) -> bool:
+    """Return whether a run at the end of the log is below its predecessor, or too far above it."""
+    return not before <= found[start].offset <= before + INT32_MAX
+
+
+def _doubtful_runs(
+    found: Sequence[SalvagedBatch], fitting: Collection[int], bounds: FileBounds
+) -> Iterator[tuple[int, int]]:
+    """Yield the runs of batches that do not fit, and single batches that overlap neighbours."""
+    start = 0
+    while start < len(found):
+        stop = start
+        while stop < len(found) and stop not in fitting:
+            stop += 1
+        if stop > start:
+            yield start, stop
+        elif _overlaps(found, start, bounds):
+            stop = start + 1
+            yield start, stop
+        start = max(stop, start + 1)
+
+
+def _overlaps(found: Sequence[SalvagedBatch], index: int, bounds: FileBounds) -> bool:
+    batch = found[index]
+    before = found[index - 1].next_offset if index else bounds.base
+    is_last = index + 1 == len(found)
+    after = bounds.following if is_last else found[index + 1].offset
+    is_unmarked = is_last and after is None and batch.next_offset not in bounds.marks
+    return (
+        (before is not None and batch.offset < before)
+        or (after is not None and batch.next_offset > after)
+        or (is_unmarked and before is not None and batch.offset > before)
+    )
+
+
+def _split(
+    found: Sequence[SalvagedBatch], fitting: Collection[int], bounds: FileBounds
+) -> tuple[set[int], list[SalvagedBatch]]:
+    """Return the indexes of the batches in order, and the batches that do not fit."""
+    kept: set[int] = set()
+    misfits: list[SalvagedBatch] = []
+    end = 0
+    for index, batch in enumerate(found):
+        limit = bounds.following if batch.is_doubtful else None
+        is_below = limit is None or batch.next_offset <= limit
+        if index in fitting and batch.offset >= end and is_below:
+            kept.add(index)
+            end = batch.next_offset
+        else:
+            misfits.append(batch)
+    return kept, misfits
+
+
+def _longest_chain(found: Sequence[SalvagedBatch], bounds: FileBounds) -> Collection[int]:
+    """Return the indexes of the longest ascending chain of batches.
+
+    Batches beyond the next file's base offset are excluded, unless they are half of all or more.
+    """
+    numbers = [batch.last_offset for batch in found]
+    if bounds.following is not None:
+        within = [number if number < bounds.following else -1 for number in numbers]
+        if within.count(-1) * 2 < len(within):
+            numbers = within
+    return _longest_ascending(numbers)
+
+
+def _longest_ascending(numbers: Sequence[int]) -> Collection[int]:
+    """Return the indexes of the longest ascending subsequence, without negative numbers."""
+    if not numbers or (numbers[0] >= 0 and all(a < b for a, b in pairwise(numbers))):
+        return range(len(numbers))
+    ends: list[int] = []
+    places: list[int] = []
+    previous = [-1] * len(numbers)
+    for place, number in enumerate(numbers):
+        if number < 0:
+            continue
+        length = bisect_left(ends, number)
+        ends[length:] = [number, *ends[length + 1 :]]
+        places[length:] = [place, *places[length + 1 :]]
+        previous[place] = places[length - 1] if length else -1
+    found = set()
+    place = places[-1] if places else -1
+    while place >= 0:
+        found.add(place)
+        place = previous[place]
+    return found
+
+
+def _surrounding_offsets(
+    found: Sequence[SalvagedBatch],
+    kept: Collection[int],
+    bounds: FileBounds,
+    place: tuple[int, int],
+) -> tuple[int, int | None]:
+    """Return the offsets that a damaged range, with the batch rebuilt from it, lies between."""
+    start, stop = place
+    before = next((at for at in range(start - 1, -1, -1) if at in kept), None)
+    after = next((at for at in range(stop, len(found)) if at in kept), None)
+    return (
+        (bounds.base or 0) if before is None else found[before].next_offset,
+        bounds.following if after is None else found[after].offset,
+    )
+
+
+# -- leader epochs
+
+
+def _correct_epochs(
+    batches: list[SalvagedBatch], epoch_for: Callable[[Offset], LeaderEpoch | None]
+) -> list[SalvagedBatch]:
+    """Correct the epochs that are below or above those of both neighbours."""
+    epochs = [batch.epoch for batch in batches]
+    for index, batch in enumerate(batches):
+        known = epoch_for(Offset(batch.offset))
+        before = epochs[index - 1] if index else known
+        after = epochs[index + 1] if index + 1 < len(epochs) else known
+        if _is_wrong(batch, before, after):
+            assert before is not None, "_is_wrong requires it"
+            right = known if known is not None and before <= known else before
+            epochs[index] = right
+            repair = f"leader epoch (was {batch.epoch})"
+            batches[index] = batch._replace(epoch=right, repairs=(*batch.repairs, repair))
+    return batches
+
+
+def _is_wrong(batch: SalvagedBatch, before: int | None, after: int | None) -> bool:
+    if batch.header.magic != MAGIC or before is None or after is None:
+        return False
+    return before <= after and not before <= batch.epoch <= after

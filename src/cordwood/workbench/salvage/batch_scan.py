@@ -1,0 +1,303 @@
+"""Scan of a damaged log file: its whole batches, its repaired batches, and its damaged ranges.
+
+A batch is whole if its checksum is valid. Where no whole batch begins, the scan searches for the
+next one: first at the end that the damaged batch claims, then at every byte. The range before it is
+one damaged batch, which is repaired if its checksum allows:
+
+    size, magic   are not covered by the v2 checksum, so it confirms the corrected values
+    one bit       the checksum identifies it (`bit_errors`); the records are parsed to confirm it
+
+An unrepairable range is a `DamagedRange`. For an uncompressed v2 batch it contains the records that
+can still be parsed. A record may contain bytes that look like a batch. So a batch behind damage is
+accepted only if its offsets are not below those of the last batch but one before the damage.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from struct import Struct
+from typing import Final, NamedTuple, TypeAlias
+
+from cordwood.core.binary import INT32_MAX, crc32, crc32c
+from cordwood.core.errors import BadRecordsError, CorruptMessageError
+from cordwood.records.batch_header import LARGEST_HEADER, BatchHeader, ensure_crc, read_header
+from cordwood.records.batch_location import BatchLocation
+from cordwood.records.batch_stream import PREFIX_SIZE, batch_at
+from cordwood.records.legacy_message import LOG_OVERHEAD
+from cordwood.records.record_batch import CRC_START, HEADER_SIZE, MAGIC
+from cordwood.workbench.file_window import WINDOW_BYTES, FileWindow
+from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_bit, is_checksum_bit
+from cordwood.workbench.salvage.record_rebuild import RebuiltBatch, rebuild_batch
+
+#: The number of whole batches behind damage that are tried as the successor of the damaged one.
+MAX_ENDS: Final = 8
+
+ZEROS: Final = "zeros"
+
+_SIZE: Final = Struct(">i")
+_CRC: Final = Struct(">I")
+_LEGACY_CRC_START: Final = 16
+_LEGACY_SMALLEST: Final = 26
+# Base offset and size are not negative, the size is not tiny, the magic is 0, 1 or 2.
+_BEGIN: Final = re.compile(
+    rb"(?=[\x00-\x7f].{7}(?!\x00\x00\x00[\x00-\x0d])[\x00-\x7f].{7}[\x00-\x02])", re.DOTALL
+)
+_V2_REST: Final = Struct(">hiqqqhii")
+_V0_REST: Final = Struct(">bi")
+_V1_REST: Final = Struct(">bqi")
+
+
+class WholeBatch(NamedTuple):
+    """A batch with a valid checksum; `mended` are its bytes if they differ from the file's.
+
+    `repairs` name the corrected fields.
+    """
+
+    header: BatchHeader
+    mended: bytes | None = None
+    repairs: tuple[str, ...] = ()
+
+
+class DamagedRange(NamedTuple):
+    """A range without a whole batch, the reason, and the records that were rebuilt from it.
+
+    `header` is parsed from its first bytes, if that is possible; its fields may be wrong.
+    """
+
+    position: int
+    end: int
+    why: str
+    header: BatchHeader | None = None
+    rebuilt: RebuiltBatch | None = None
+
+    @property
+    def hides_more(self) -> bool:
+        """Return whether it contained more than was rebuilt; zeros are unused space."""
+        if self.rebuilt is None or self.header is None:
+            return self.why != ZEROS
+        return self.header.end < self.end
+
+
+Piece: TypeAlias = WholeBatch | DamagedRange
+
+
+def scan_file(window: FileWindow) -> Iterator[Piece]:
+    """Yield the whole batches and the damaged ranges of a file, in order."""
+    position = 0
+    floors = (0, 0)
+    while position < window.end:
+        try:
+            piece: Piece = WholeBatch(_whole_at(window, position))
+        except CorruptMessageError as error:
+            end = _end_of_damage(window, position, floors[0])
+            piece = _repair(window, position, end) or _damage(window, position, end, why=error)
+        yield piece
+        if isinstance(piece, WholeBatch):
+            floors = (floors[1], piece.header.next_offset)
+            position += piece.header.size
+        else:
+            position = piece.end
+
+
+def _whole_at(window: FileWindow, position: int) -> BatchHeader:
+    """Return the header of the batch at a position; CorruptMessageError unless it is whole."""
+    header = read_header(window.view(position, LARGEST_HEADER), position=position)
+    if header is None or header.end > window.end:
+        raise BatchLocation(position, None if header is None else header.base_offset).corrupt(
+            "a truncated batch",
+            expected=f"{LARGEST_HEADER if header is None else header.size} bytes",
+            found=window.end - position,
+        )
+    ensure_crc(header, window.view(position, header.size))
+    return header
+
+
+def _is_whole(window: FileWindow, position: int) -> bool:
+    try:
+        _whole_at(window, position)
+    except CorruptMessageError:
+        return False
+    return True
+
+
+# -- the next batch
+
+
+def _end_of_damage(window: FileWindow, position: int, floor: int) -> int:
+    """Return the position of the next batch, or the end of the file."""
+    claimed = _claimed_end(window, position)
+    if claimed is not None and _leads_on(window, position, claimed):
+        return claimed
+    ends = [*islice(_find_batches(window, position + 1, floor), MAX_ENDS), window.end]
+    return next((each for each in ends if _is_valid_until(window, position, each)), ends[0])
+
+
+def _is_valid_until(window: FileWindow, position: int, end: int) -> bool:
+    """Return whether the checksum is valid for a batch that ends here; its size is ignored."""
+    data = window.view(position, min(end - position, INT32_MAX))
+    if len(data) < _LEGACY_SMALLEST:
+        return False
+    if data[16] < MAGIC:
+        return bool(crc32(data[_LEGACY_CRC_START:]) == _CRC.unpack_from(data, 12)[0])
+    return len(data) >= HEADER_SIZE and crc32c(data[CRC_START:]) == _CRC.unpack_from(data, 17)[0]
+
+
+def _claimed_end(window: FileWindow, position: int) -> int | None:
+    """Return the end of the damaged batch by its own size, None if that is impossible."""
+    view = window.view(position, PREFIX_SIZE)
+    if len(view) < PREFIX_SIZE:
+        return None
+    end: int = position + LOG_OVERHEAD + _SIZE.unpack_from(view, 8)[0]
+    return end if position + PREFIX_SIZE < end <= window.end else None
+
+
+def _leads_on(window: FileWindow, position: int, end: int) -> bool:
+    """Return whether a batch that may be damaged ends at a batch or at the end of the file."""
+    if end == window.end or _is_whole(window, end):
+        return True
+    first, second = _header_at(window, position), _header_at(window, end)
+    return first is not None and second is not None and second.base_offset == first.next_offset
+
+
+def _header_at(window: FileWindow, position: int) -> BatchHeader | None:
+    try:
+        return read_header(window.view(position, LARGEST_HEADER), position=position)
+    except CorruptMessageError:
+        return None
+
+
+def _find_batches(window: FileWindow, position: int, floor: int) -> Iterator[int]:
+    """Yield the positions from `position` on where a batch begins, whole or with a valid header."""
+    while position < window.end:
+        view = window.view(position, WINDOW_BYTES)
+        for found in _BEGIN.finditer(view):
+            at = position + found.start()
+            if _is_batch(window, at, floor):
+                yield at
+        position += max(1, len(view) - PREFIX_SIZE + 1)
+
+
+def _is_batch(window: FileWindow, at: int, floor: int) -> bool:
+    if not _is_plausible(window.view(at, LARGEST_HEADER), window.end - at, floor):
+        return False
+    claimed = _claimed_end(window, at)
+    return _is_whole(window, at) or (claimed is not None and _leads_on(window, at, claimed))
+
+
+def _is_plausible(view: memoryview, room: int, floor: int) -> bool:
+    """Return whether every field of a header is in its valid range.
+
+    This is much cheaper than the checksum, which is computed only for plausible headers.
+    """
+    magic = view[16]
+    smallest = HEADER_SIZE if magic == MAGIC else _LEGACY_SMALLEST
+    size = LOG_OVERHEAD + _SIZE.unpack_from(view, 8)[0]
+    if len(view) < smallest or size > room:
+        return False
+    if magic != MAGIC:
+        rest = _V1_REST if magic else _V0_REST
+        attributes, *times, key = rest.unpack_from(view, 17)
+        return 0 <= attributes <= 0x0F and -1 <= key <= size and all(each >= -1 for each in times)
+    attributes, last_delta, _, latest, *producer, count = _V2_REST.unpack_from(view, 21)
+    base_offset = int.from_bytes(view[:8])
+    return (
+        0 <= attributes <= 0x7F
+        and base_offset >= floor
+        and last_delta >= 0
+        and 0 <= count <= last_delta + 1
+        and latest >= -1
+        and all(each >= -1 for each in producer)
+    )
+
+
+# -- repairs
+
+
+def _repair(window: FileWindow, position: int, end: int) -> WholeBatch | None:
+    """Return the range as a repaired batch, None if its checksum does not allow that."""
+    data = bytearray(window.view(position, min(end - position, INT32_MAX)))
+    if len(data) < PREFIX_SIZE:
+        return None
+    for repair in (_repair_v2, _repair_legacy):
+        out = bytearray(data)
+        repairs = repair(out)
+        if repairs:
+            return _check_repair(bytes(out), position, repairs)
+    return None
+
+
+def _check_repair(data: bytes, position: int, repairs: tuple[str, ...]) -> WholeBatch | None:
+    """Return a repaired batch if all of its records can be parsed."""
+    try:
+        header = read_header(data, position=position)
+        batch = batch_at(data, 0)
+        assert header is not None, "a repaired batch is whole"
+        assert batch is not None, "a repaired batch is whole"
+        ensure_crc(header, memoryview(data))
+        for _ in batch.records():
+            pass
+    except BadRecordsError:
+        return None
+    return WholeBatch(header, data, repairs)
+
+
+def _repair_v2(data: bytearray) -> tuple[str, ...]:
+    """Repair the bytes in place; return the repairs, none if the batch cannot be repaired."""
+    if len(data) < HEADER_SIZE:
+        return ()
+    repairs = []
+    if data[16] != MAGIC:
+        repairs.append(f"magic (was {data[16]})")
+        data[16] = MAGIC
+    repairs += _correct_size(data)
+    wrong = _flip_wrong_bit(data, CRC_START, (crc32c(data[CRC_START:]), 17), CASTAGNOLI)
+    return () if wrong is None else (*repairs, *wrong)
+
+
+def _repair_legacy(data: bytearray) -> tuple[str, ...]:
+    repairs = _correct_size(data)
+    crc = crc32(data[_LEGACY_CRC_START:])
+    wrong = _flip_wrong_bit(data, _LEGACY_CRC_START, (crc, 12), IEEE)
+    return () if wrong is None or data[16] >= MAGIC else (*repairs, *wrong)
+
+
+def _correct_size(data: bytearray) -> tuple[str, ...]:
+    """Write the real size into the header, if it is wrong."""
+    size = _SIZE.unpack_from(data, 8)[0]
+    if size == len(data) - LOG_OVERHEAD:
+        return ()
+    _SIZE.pack_into(data, 8, len(data) - LOG_OVERHEAD)
+    return (f"size (was {size})",)
+
+
+def _flip_wrong_bit(
+    data: bytearray, start: int, crc: tuple[int, int], polynomial: int
+) -> tuple[str, ...] | None:
+    """Flip the single wrong bit, if there is one; None if more bits are wrong.
+
+    `crc` is the computed checksum, and the position of the stored one.
+    """
+    computed, at = crc
+    difference = computed ^ _CRC.unpack_from(data, at)[0]
+    if not difference:
+        return ()
+    if is_checksum_bit(difference):
+        _CRC.pack_into(data, at, computed)
+        return ("one bit of the checksum",)
+    bit = find_wrong_bit(difference, len(data) - start, polynomial=polynomial)
+    if bit is None:
+        return None
+    data[start + bit.at] ^= bit.mask
+    return (f"one bit of byte {start + bit.at}",)
+
+
+def _damage(
+    window: FileWindow, position: int, end: int, *, why: CorruptMessageError
+) -> DamagedRange:
+    """Return the damaged range, with the records that can be rebuilt from it."""
+    header = _header_at(window, position)
+    data = window.view(position, min(end - position, INT32_MAX))
+    is_empty = not any(data[:PREFIX_SIZE]) and not data.tobytes().strip(b"\0")
+    cause = ZEROS if is_empty else str(why)
+    left = None if header is None else rebuild_batch(data, header)
+    return DamagedRange(position, end, cause, header, left)

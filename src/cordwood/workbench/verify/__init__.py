@@ -1,0 +1,1 @@
+"""Verification of partitions and log directories: every batch, index, snapshot and checkpoint."""

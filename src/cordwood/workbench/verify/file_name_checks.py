@@ -1,0 +1,80 @@
+"""Checks of the file names in a partition's directory.
+
+    damage     the extension of a segment file, but no base offset in front of it
+    leftover   a suffix of a deleted or temporary file, or an index without a log
+    unknown    all other names; brokers ignore such files
+    missing    the offset index of a segment before the last, unless no segment has one
+
+Only damage needs action; the others are notes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from cordwood.core.types import Offset
+from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS
+from cordwood.storage.checkpoints.partition_metadata_file import PARTITION_METADATA
+from cordwood.storage.files.file_names import (
+    INDEX,
+    LOG,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    SegmentName,
+    parse_segment_name,
+    segment_name,
+)
+from cordwood.workbench.verify.findings import VerifyFinding, damage, first_names, note
+
+_KNOWN: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA})
+_ENDINGS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
+
+
+def check_names(
+    path: str, names: Collection[str], *, bases: AbstractSet[int]
+) -> Iterator[VerifyFinding]:
+    """Yield findings for the names in a directory; `bases` are the base offsets of segments."""
+    leftovers, unknown = [], []
+    for name in names:
+        parsed = parse_segment_name(name)
+        if parsed is not None:
+            if parsed.suffix or (parsed.extension != SNAPSHOT and _is_orphan(parsed, bases)):
+                leftovers.append(name)
+        elif name.endswith(_ENDINGS):
+            yield damage(
+                f"{path}/{name}",
+                "the file name is not valid for a segment",
+                remedy="rename it to its original name, or move it away: brokers reject the log",
+                expected="the base offset in 20 digits",
+                found=name.rpartition(".")[0],
+            )
+        elif name.removesuffix(".tmp") not in _KNOWN:
+            unknown.append(name)
+    if leftovers:
+        cause = f"leftover files, or files that are about to be deleted: {first_names(leftovers)}"
+        yield note(path, cause, remedy="nothing to do: the broker deletes them")
+    unindexed = _find_unindexed(names, bases)
+    if unindexed:
+        cause = f"segments without an offset index: {first_names(unindexed)}"
+        yield note(path, cause, remedy="nothing to do: it is rebuilt when the log is next opened")
+    if unknown:
+        cause = f"files that do not belong to a log: {first_names(unknown)}"
+        yield note(path, cause, remedy="nothing to do: brokers ignore them")
+
+
+def find_orphans(names: Iterable[str], bases: AbstractSet[int]) -> set[int]:
+    """Return the base offsets that have other files but no log."""
+    parsed = (name for name in map(parse_segment_name, names) if name is not None)
+    return {each.base_offset for each in parsed if not each.suffix and _is_orphan(each, bases)}
+
+
+def _is_orphan(name: SegmentName, bases: AbstractSet[int]) -> bool:
+    return name.extension != LOG and name.base_offset not in bases
+
+
+def _find_unindexed(names: Collection[str], bases: AbstractSet[int]) -> list[str]:
+    """Return the segments without an offset index; none if only the logs were copied."""
+    listed = frozenset(names)
+    indexed = {base for base in bases if segment_name(Offset(base), INDEX) in listed}
+    return [str(base) for base in sorted(bases)[:-1] if indexed and base not in indexed]

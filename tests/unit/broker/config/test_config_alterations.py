@@ -1,0 +1,208 @@
+"""Tests of planned alterations of a configuration."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from cordwood.broker.config.config_alterations import (
+    AlterOperation,
+    ConfigAlteration,
+    plan_alteration,
+    plan_replacement,
+)
+from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.core.config_codes import ResourceType
+from cordwood.core.errors import ClientFaultError, InvalidConfigError, InvalidRequestError
+
+TOPIC = topic_resource("orders")
+BROKER = ConfigResource(ResourceType.BROKER, "1")
+SET, DELETE, APPEND, SUBTRACT = AlterOperation
+
+
+def planned(
+    operation: AlterOperation,
+    name: str,
+    value: str | None,
+    resource: ConfigResource = TOPIC,
+    current: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    return plan_alteration(current, [ConfigAlteration(name, operation, value)], resource=resource)
+
+
+def test_set_and_delete_leave_the_others() -> None:
+    texts = planned(SET, "retention.ms", "5", current={"segment.ms": "7"})
+
+    assert texts == {"segment.ms": "7", "retention.ms": "5"}
+    assert plan_alteration(
+        texts, [ConfigAlteration("segment.ms", DELETE, None)], resource=TOPIC
+    ) == {"retention.ms": "5"}
+
+
+def test_delete_ignores_a_missing_setting() -> None:
+    assert planned(DELETE, "nobody.knows", None) == {}
+    assert planned(DELETE, "num.partitions", None, BROKER) == {}
+
+
+def test_append_adds_to_the_default_and_subtract_takes_from_it() -> None:
+    assert planned(APPEND, "cleanup.policy", "compact") == {"cleanup.policy": "delete,compact"}
+    assert planned(SUBTRACT, "cleanup.policy", "delete") == {"cleanup.policy": ""}
+
+
+def test_append_adds_no_duplicates_and_subtract_removes_present_elements() -> None:
+    both = {"cleanup.policy": "delete,compact"}
+
+    assert planned(APPEND, "cleanup.policy", "compact", current=both) == planned(
+        SUBTRACT, "cleanup.policy", "nothing", current=both
+    )
+    assert planned(SUBTRACT, "cleanup.policy", "delete,compact", current=both) == {
+        "cleanup.policy": ""
+    }
+
+
+def test_replacement_has_the_given_texts_only() -> None:
+    assert plan_replacement([("retention.ms", "5")], TOPIC) == {"retention.ms": "5"}
+    assert plan_replacement([], TOPIC) == {}
+
+
+def test_the_same_name_twice_is_refused() -> None:
+    twice = [
+        ConfigAlteration("retention.ms", SET, "1"),
+        ConfigAlteration("retention.ms", DELETE, None),
+    ]
+
+    with pytest.raises(InvalidRequestError, match=r"^Error due to duplicate config keys$"):
+        plan_alteration({}, twice, resource=TOPIC)
+    with pytest.raises(InvalidRequestError, match=r"^Error due to duplicate config keys$"):
+        plan_replacement([("retention.ms", "1"), ("retention.ms", "1")], TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    (
+        ("nope", "1", "Unknown topic config name: nope"),
+        ("log.retention.ms", "1", "Unknown topic config name: log.retention.ms"),
+        (
+            "segment.bytes",
+            "abc",
+            "Invalid value abc for configuration segment.bytes: Not a number of type INT",
+        ),
+        (
+            "segment.bytes",
+            "1",
+            "Invalid value 1 for configuration segment.bytes: Value must be at least 1048576",
+        ),
+        (
+            "segment.bytes",
+            "99999999999",
+            "Invalid value 99999999999 for configuration segment.bytes: Not a number of type INT",
+        ),
+        (
+            "preallocate",
+            "maybe",
+            (
+                "Invalid value maybe for configuration preallocate:"
+                " Expected value to be either true or false"
+            ),
+        ),
+        (
+            "min.cleanable.dirty.ratio",
+            "2",
+            (
+                "Invalid value 2.0 for configuration min.cleanable.dirty.ratio:"
+                " Value must be no more than 1"
+            ),
+        ),
+        (
+            "cleanup.policy",
+            "delete,foo",
+            (
+                "Invalid value foo for configuration cleanup.policy:"
+                " String must be one of: compact, delete"
+            ),
+        ),
+        (
+            "remote.storage.enable",
+            "true",
+            "remote.storage.enable cannot be true: there is no remote storage",
+        ),
+    ),
+)
+def test_invalid_alteration_of_a_topic_is_rejected(name: str, value: str, told: str) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        planned(SET, name, value)
+
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("resource", "name", "told"),
+    (
+        (BROKER, "num.partitions", "Cannot update these configs dynamically: [num.partitions]"),
+        (BROKER, "metric.reporters", "Cannot update these configs dynamically: [metric.reporters]"),
+        (
+            BROKER,
+            "ssl.keystore.location",
+            (
+                "These security configs can be dynamically updated only per-listener"
+                " using the listener prefix: [ssl.keystore.location]"
+            ),
+        ),
+        (
+            ALL_BROKERS,
+            "listener.name.inside.ssl.keystore.location",
+            (
+                "Cannot update these configs at default cluster level, broker id must be specified:"
+                " [listener.name.inside.ssl.keystore.location]"
+            ),
+        ),
+        (
+            ALL_BROKERS,
+            "log.cleaner.threads",
+            "Invalid value x for configuration log.cleaner.threads: Not a number of type INT",
+        ),
+        (BROKER, "nope.nope", "Unknown broker config name: nope.nope"),
+    ),
+)
+def test_invalid_alteration_of_a_broker_is_rejected(
+    resource: ConfigResource, name: str, told: str
+) -> None:
+    with pytest.raises(ClientFaultError) as caught:
+        planned(SET, name, "x", resource)
+
+    assert str(caught.value) == told
+    assert isinstance(caught.value, InvalidConfigError) == told.startswith("Unknown")
+
+
+def test_null_is_refused_unless_it_takes_back() -> None:
+    with pytest.raises(
+        InvalidRequestError, match=r"^Null value not supported for : retention\.ms$"
+    ):
+        planned(SET, "retention.ms", None)
+
+
+@pytest.mark.parametrize(
+    ("resource", "name", "told"),
+    (
+        (TOPIC, "retention.ms", "Can't APPEND to key retention.ms because its type is not LIST."),
+        (TOPIC, "nope", "Can't APPEND to key nope because its type is not LIST."),
+        (
+            BROKER,
+            "log.cleaner.threads",
+            "Config value append is not allowed for config key: log.cleaner.threads",
+        ),
+    ),
+)
+def test_append_is_refused_where_there_is_no_list(
+    resource: ConfigResource, name: str, told: str
+) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        planned(APPEND, name, "1", resource)
+
+    assert str(caught.value) == told
+
+
+def test_listener_s_key_is_set_on_its_broker() -> None:
+    key = "listener.name.inside.ssl.keystore.location"
+
+    assert planned(SET, key, "/a.pem", BROKER) == {key: "/a.pem"}

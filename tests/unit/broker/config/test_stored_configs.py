@@ -1,0 +1,81 @@
+"""Tests of stored configurations."""
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
+from cordwood.broker.config.stored_configs import (
+    delete_texts,
+    known_texts,
+    load_configs,
+    put_texts,
+)
+from cordwood.broker.metadata.topic_znodes import folders
+from cordwood.core.metadata_paths import encode_texts
+from cordwood.core.znodes import CreateZNode
+from cordwood.testing.memory_metadata import MemoryMetadata
+
+ORDERS = topic_resource("orders")
+
+
+def store(**texts: dict[str, str]) -> MemoryMetadata:
+    made = MemoryMetadata()
+    nodes = [CreateZNode(f"/config/topics/{name}", encode_texts(texts[name])) for name in texts]
+    made.multi([*folders(), *nodes])
+    return made
+
+
+def test_invalid_texts_are_ignored_and_reported() -> None:
+    events: list[str] = []
+    texts = {"retention.ms": "5", "no.such": "1", "segment.bytes": "x"}
+
+    known = known_texts(texts, ORDERS, on_event=events.append)
+
+    assert known == {"retention.ms": "5"}
+    assert events == [
+        "/config/topics/orders: no.such is ignored: Unknown topic config name: no.such",
+        (
+            "/config/topics/orders: segment.bytes is ignored:"
+            " Invalid value x for configuration segment.bytes: Not a number of type INT"
+        ),
+    ]
+
+
+def test_configuration_is_as_it_was_kept() -> None:
+    kept = store(orders={"retention.ms": "5"}, other={})
+    kept.multi([CreateZNode("/config/brokers/<default>", encode_texts({"log.retention.ms": "7"}))])
+    kept.multi([CreateZNode("/config/brokers/1", encode_texts({"log.segment.bytes": "1048576"}))])
+    configs, events = BrokerConfigs(1, []), list[str]()
+
+    load_configs(kept, configs, on_event=events.append)
+
+    assert configs.config_for("orders").retention_ms == 5
+    assert configs.config_for("other").retention_ms == 7
+    assert configs.config_for("other").segment_bytes == 1048576
+    assert not events
+    assert configs.texts(ALL_BROKERS) == {"log.retention.ms": "7"}
+
+
+def test_configuration_is_the_startup_one_if_the_store_is_empty() -> None:
+    configs = BrokerConfigs(1, [])
+
+    load_configs(store(), configs, on_event=str)
+
+    assert configs.texts(ALL_BROKERS) == {}
+
+
+def test_texts_are_kept_again_and_again() -> None:
+    kept = store()
+
+    kept.multi([put_texts(kept, ORDERS, texts={"a": "1"})])
+    kept.multi([put_texts(kept, ORDERS, texts={})])
+
+    node = kept.get("/config/topics/orders")
+    assert node is not None
+    assert node == (encode_texts({}), 1)
+
+
+def test_texts_are_forgotten_if_there_are_any() -> None:
+    kept = store(orders={"a": "1"})
+
+    kept.multi([*delete_texts(kept, ORDERS), *delete_texts(kept, topic_resource("none"))])
+
+    assert kept.children("/config/topics") == []

@@ -1,0 +1,237 @@
+"""Tests of metadata at startup: opened, or adopted from log directories."""
+
+import pytest
+
+from cordwood.broker.metadata.metadata_adoption import AdoptionReport, open_metadata
+from cordwood.broker.metadata.metadata_file import MetadataFile
+from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after
+from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
+from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
+from cordwood.core.metadata_paths import BROKER, TOPIC, topic_path
+from cordwood.core.uuids import Uuid
+from cordwood.core.znodes import CreateZNode
+from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
+from cordwood.storage.checkpoints.partition_metadata_file import write_partition_metadata
+from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.manager.log_directories import DirectoryOwner, open_directories
+from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from tests.unit.workbench.metadata_samples import (
+    TOPIC_ID,
+    config,
+    metadata_batch,
+    partition,
+    partition_change,
+    producers,
+    topic,
+)
+
+OTHER_ID = Uuid(bytes(range(1, 17)))
+
+
+class ForeignDirectories:
+    """Two log directories written by another broker."""
+
+    def __init__(self) -> None:
+        self.files = MemoryFiles()
+        for path in ("/a", "/b"):
+            self.files.make_directory(path)
+        self.files.sync_directory("/")
+
+    def add(self, path: str, topic_id: bytes | None = TOPIC_ID) -> None:
+        """Create a partition's directory."""
+        self.files.make_directory(path)
+        if topic_id is not None:
+            write_partition_metadata(self.files, path, topic_id=Uuid(topic_id))
+
+    def add_metadata(self, *records: bytes) -> None:
+        """Write Kafka's metadata log."""
+        self.files.make_directory("/a/__cluster_metadata-0")
+        log = self.files.create("/a/__cluster_metadata-0/00000000000000000000.log")
+        log.append(metadata_batch(*records))
+
+    def directories(self) -> tuple[LogDirectory, ...]:
+        owner = DirectoryOwner(cluster_id="c", node_id=1, random=SeededRandom(1), on_event=str)
+        return open_directories(self.files, ["/a", "/b"], owner=owner)
+
+    def open(self) -> tuple[MetadataFile, AdoptionReport | None]:
+        return open_metadata(self.directories(), node_id=1, random=SeededRandom(1))
+
+
+def kept(store: MetadataFile, name: str) -> StoredTopic:
+    node = store.get(topic_path(name))
+    assert node is not None
+    return decode_topic(node.data, path="")
+
+
+def test_new_directories_get_empty_metadata_in_the_first() -> None:
+    foreign = ForeignDirectories()
+
+    store, adopted = foreign.open()
+
+    assert adopted is None
+    assert store.children("/brokers/topics") == []
+    assert exists(foreign.files, f"/a/{METADATA_FILE}")
+    assert not exists(foreign.files, f"/b/{METADATA_FILE}")
+
+
+def test_metadata_are_opened_wherever_they_are() -> None:
+    foreign = ForeignDirectories()
+    MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[CreateZNode("/x")]).close()
+
+    store, adopted = foreign.open()
+
+    assert adopted is None
+    assert store.children("/") == ["x"]
+
+
+def test_metadata_in_two_places_are_refused() -> None:
+    foreign = ForeignDirectories()
+    for path in ("/a", "/b"):
+        MetadataFile.create(foreign.files, f"{path}/{METADATA_FILE}", changes=[]).close()
+
+    with pytest.raises(LogDirectoryError, match=r"/b: has a cordwood\.metadata, and so has /a"):
+        foreign.open()
+
+
+def test_metadata_are_not_created_while_a_failed_directory_may_have_them() -> None:
+    foreign = ForeignDirectories()
+    foreign.files.script.add(FileFault(on="open", path="/a/meta.properties"))
+
+    with pytest.raises(LogDirectoryError, match="/a: cannot be used, and may have the"):
+        foreign.open()
+
+
+def test_topics_are_adopted_from_directories() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/orders-2", None)
+    foreign.add("/b/old-0", None)
+
+    store, adopted = foreign.open()
+
+    assert kept(store, "orders") == (TOPIC_ID, [(1,)] * 3)
+    assert len(kept(store, "old").replicas) == 1
+    assert adopted is not None
+    assert str(adopted) == (
+        "2 topics with 4 partitions from directories, configured with the broker's defaults;"
+        " without a log here, so they begin empty: orders-1"
+    )
+
+
+def test_directories_of_two_topics_under_one_name_are_refused() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/orders-1", OTHER_ID)
+
+    with pytest.raises(InconsistentTopicIdError, match="/b/orders-1"):
+        foreign.open()
+
+
+def test_deleted_and_stray_directories_are_not_topics() -> None:
+    foreign = ForeignDirectories()
+    unique = "0d6c2e8ad1454c4f9d0e5a4a3c2b1f00"
+    for suffix in ("delete", "stray", "future"):
+        foreign.add(f"/a/orders-0.{unique}-{suffix}")
+
+    store, adopted = foreign.open()
+
+    assert (store.children("/brokers/topics"), adopted) == ([], None)
+
+
+def test_topics_and_settings_are_adopted_from_kafka_s_metadata() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add("/b/stray-0", OTHER_ID)
+    foreign.add_metadata(
+        topic("orders"),
+        partition(0, 1, 2),
+        partition(1, 2),
+        partition_change(1, 1),
+        config(TOPIC, "orders", "retention.ms", "5"),
+        config(TOPIC, "orders", "message.format.version", "2.8"),
+        config(BROKER, "1", "log.retention.ms", "6"),
+        config(BROKER, "2", "log.retention.ms", "8"),
+        config(BROKER, "", "log.retention.ms", "7"),
+        producers(4000),
+    )
+
+    store, adopted = foreign.open()
+
+    assert store.children("/brokers/topics") == ["orders"]
+    assert kept(store, "orders") == (TOPIC_ID, [(1,), (1,)])
+    assert store.children("/config/topics") == ["orders"]
+    assert store.children("/config/brokers") == ["1", "<default>"]
+    block = store.get(BLOCK_PATH)
+    assert block is not None
+    assert block_after(block.data) == range(4000, 5000)
+    assert adopted is not None
+    assert adopted.source == "/a/__cluster_metadata-0"
+    assert (adopted.elsewhere, adopted.shared) == (["orders-1"], ["orders-0"])
+    assert adopted.ignored == [
+        (
+            "/config/topics/orders: message.format.version is ignored:"
+            " Unknown topic config name: message.format.version"
+        )
+    ]
+
+
+def test_adopted_metadata_are_opened_at_the_next_start() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    directories = foreign.directories()
+    open_metadata(directories, node_id=1, random=SeededRandom(1))[0].close()
+
+    store, adopted = open_metadata(directories, node_id=1, random=SeededRandom(2))
+
+    assert adopted is None
+    assert kept(store, "orders").topic_id == TOPIC_ID
+
+
+def test_topics_that_kafka_has_created_since_are_adopted_too() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.open()[0].close()
+    foreign.files.crash()
+    foreign.add("/b/later-0", OTHER_ID)
+    foreign.add("/b/unknown-0", Uuid(bytes(range(2, 18))))
+    foreign.add_metadata(
+        topic("orders"),
+        topic("later", OTHER_ID),
+        topic("gone", bytes(range(3, 19))),
+        partition(0, 1, topic_id=OTHER_ID),
+        config(TOPIC, "later", "retention.ms", "5"),
+        config(BROKER, "", "log.retention.ms", "7"),
+    )
+
+    store, adopted = foreign.open()
+
+    assert store.children("/brokers/topics") == ["later", "orders"]
+    assert store.children("/config/topics") == ["later"]
+    assert store.children("/config/brokers") == []
+    assert adopted is not None
+    assert (adopted.topics, adopted.partitions) == (1, 1)
+
+
+def test_only_the_metadata_file_is_written() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0", None)
+    foreign.add_metadata(topic("orders"), partition(0, 1))
+    directories = foreign.directories()
+    before = {path: foreign.files.list(path) for path in ("/a", "/b", "/a/orders-0")}
+
+    open_metadata(directories, node_id=1, random=SeededRandom(1))
+
+    after = {path: foreign.files.list(path) for path in before}
+    assert after == {**before, "/a": sorted([*before["/a"], METADATA_FILE])}
+
+
+def test_long_lists_are_cut_short_in_words() -> None:
+    names = [f"orders-{index}" for index in range(23)]
+    adopted = AdoptionReport(
+        source="x", topics=1, partitions=23, elsewhere=names, shared=[], ignored=[]
+    )
+
+    assert str(adopted).endswith("orders-19 and 3 more")

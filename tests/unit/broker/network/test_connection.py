@@ -1,0 +1,197 @@
+"""Tests of one connection: order, back-pressure, and all ways to disconnect."""
+
+import asyncio
+
+import pytest
+
+from cordwood.broker.network.connection_quotas import SocketServerSettings
+from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.protocol.primitives import Chunk
+from tests.unit.broker.server_samples import Run, echo, request, serving, turn
+
+BIG = bytes(range(256)) * 4096
+
+
+def test_pipelined_requests_are_answered_in_their_order(run: Run) -> None:
+    async def scene() -> list[tuple[int, bytes]]:
+        async with serving() as harness:
+            peer = await harness.connect()
+            peer.send(*(request(number, b"%d" % number) for number in range(500)))
+            return [await peer.answer() for _ in range(500)]
+
+    assert run(scene()) == [(number, b"%d" % number) for number in range(500)]
+
+
+def test_request_without_an_answer_keeps_the_order_of_the_others(run: Run) -> None:
+    async def scene() -> list[tuple[int, bytes]]:
+        async with serving() as harness:
+            peer = await harness.connect()
+            peer.send(request(1, b"a"), request(2), request(3, b"c"))
+            return [await peer.answer(), await peer.answer()]
+
+    assert run(scene()) == [(1, b"a"), (3, b"c")]
+
+
+@pytest.mark.parametrize(
+    "size", (1, SMALL_FRAME_BYTES - 10, SMALL_FRAME_BYTES, SMALL_FRAME_BYTES + 1, len(BIG))
+)
+def test_frames_of_every_size_arrive_whole(run: Run, size: int) -> None:
+    body = BIG[:size]
+
+    async def scene() -> list[tuple[int, bytes]]:
+        async with serving() as harness:
+            peer = await harness.connect()
+            peer.send(request(1, body), request(2, b"small"), request(3, body))
+            return [await peer.answer() for _ in range(3)]
+
+    assert run(scene()) == [(1, body), (2, b"small"), (3, body)]
+
+
+def test_next_request_is_not_begun_before_the_answer_has_left(run: Run) -> None:
+    begun: list[int] = []
+
+    async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+        begun.append(context.correlation_id)
+        return [BIG * 16]
+
+    async def scene() -> int:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(*(request(number) for number in range(50)))
+            while not begun:
+                await turn()
+            await turn()
+            return len(begun)
+
+    assert run(scene()) == 1
+
+
+def test_peer_that_does_not_read_its_answer_is_idle(run: Run) -> None:
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        return [BIG * 16]
+
+    async def scene() -> float:
+        async with serving(handle, SocketServerSettings(connections_max_idle_ms=10_000)) as harness:
+            peer = await harness.connect()
+            peer.send(request(1))
+            await peer.reader.readexactly(4)
+            harness.clock.advance(seconds=12)
+            await harness.until_open(0)
+            return harness.ended("idle")
+
+    assert run(scene()) == 1
+
+
+def test_requests_that_came_before_the_end_are_worked_off(run: Run) -> None:
+    seen: list[int] = []
+
+    async def handle(context: RequestContext, _body: memoryview) -> None:
+        seen.append(context.correlation_id)
+        await turn()
+
+    async def scene() -> None:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(*(request(number) for number in range(10)))
+            await peer.close()
+            await harness.until_open(0)
+
+    run(scene())
+    assert seen == list(range(10))
+
+
+def test_response_reaches_a_half_closed_client(run: Run) -> None:
+    async def scene() -> tuple[int, bytes]:
+        async with serving() as harness:
+            peer = await harness.connect()
+            peer.send(request(1, b"last"))
+            peer.writer.write_eof()
+            return await peer.answer()
+
+    assert run(scene()) == (1, b"last")
+
+
+def test_waiting_request_is_stopped_when_its_client_disconnects(run: Run) -> None:
+    async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+        gone = asyncio.Event()
+        context.connection.stopping.watch(gone.set)
+        await gone.wait()
+        return [b"too late"]
+
+    async def scene() -> None:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1))
+            await harness.until_open(1)
+            await turn()
+            peer.reset()
+            await harness.until_open(0)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("sent", (0, 2, 4, 10, 100, 50_000))
+def test_peer_may_go_at_any_byte_of_a_frame(run: Run, sent: int) -> None:
+    frame = request(1, bytes(60_000))
+
+    async def scene() -> bytes:
+        async with serving() as harness:
+            leaving, staying = await harness.connect(), await harness.connect()
+            leaving.send(frame[:sent])
+            await harness.until_open(2)
+            await turn()
+            leaving.reset()
+            await harness.until_open(1)
+            return await staying.ask(b"still here")
+
+    assert run(scene()) == b"still here"
+
+
+def test_peer_may_go_in_the_middle_of_its_answer(run: Run) -> None:
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        return [BIG * 16 if bytes(body) == b"big" else b"small"]
+
+    async def scene() -> bytes:
+        async with serving(handle) as harness:
+            leaving, staying = await harness.connect(), await harness.connect()
+            leaving.send(request(1, b"big"))
+            await leaving.reader.readexactly(100)
+            leaving.reset()
+            await harness.until_open(1)
+            return await staying.ask(b"x")
+
+    assert run(scene()) == b"small"
+
+
+def test_frame_waits_until_there_is_memory_for_it(run: Run) -> None:
+    held = 0
+
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        nonlocal held
+        held += 1
+        assert held == 1
+        await turn()
+        held -= 1
+        return [body[:1].tobytes()]
+
+    async def scene() -> list[tuple[int, bytes]]:
+        async with serving(handle, SocketServerSettings(queued_max_bytes=1)) as harness:
+            peers = [await harness.connect() for _ in range(5)]
+            for number, peer in enumerate(peers):
+                peer.send(request(number, BIG), request(number, BIG))
+            return [await peer.answer() for peer in peers for _ in range(2)]
+
+    assert run(scene()) == [(number, BIG[:1]) for number in range(5) for _ in range(2)]
+
+
+def test_small_requests_pass_while_memory_is_short(run: Run) -> None:
+    async def scene() -> bytes:
+        async with serving(echo, SocketServerSettings(queued_max_bytes=1)) as harness:
+            large, small = await harness.connect(), await harness.connect()
+            large.send(request(1, BIG)[:-1])
+            while not harness.server.memory.allocated:
+                await turn()
+            return await small.ask(b"passed")
+
+    assert run(scene()) == b"passed"

@@ -1,0 +1,208 @@
+"""Tests of the response writers."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cordwood.broker.network.response_writer import READ_BYTES, SocketWriter, TruncatedSliceError
+from cordwood.core.ports import Slice
+from cordwood.core.system import SystemFiles
+from cordwood.testing.memory_files import MemoryFiles
+from tests.unit.broker.server_samples import Run
+
+if TYPE_CHECKING:
+    from cordwood.protocol.primitives import Chunk
+
+DATA = bytes(range(256)) * 8192
+
+
+class CountedSlice:
+    """A slice that counts its reads and releases."""
+
+    def __init__(self, inner: Slice) -> None:
+        self._inner = inner
+        self.reads = 0
+        self.releases = 0
+
+    @property
+    def descriptor(self) -> int | None:
+        return self._inner.descriptor
+
+    @property
+    def position(self) -> int:
+        return self._inner.position
+
+    @property
+    def length(self) -> int:
+        return self._inner.length
+
+    def read(self) -> memoryview:
+        self.reads += 1
+        return self._inner.read()
+
+    def release(self) -> None:
+        self.releases += 1
+        self._inner.release()
+
+
+@pytest.fixture(params=["descriptor", "memory"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> CountedSlice:
+    """Return a range of a file with DATA after other bytes."""
+    is_real = request.param == "descriptor"
+    files = SystemFiles() if is_real else MemoryFiles()
+    if not is_real:
+        files.make_directory("/d")
+    file = files.create(f"{tmp_path}/data" if is_real else "/d/data")
+    file.append(b"before" + DATA)
+    part = CountedSlice(file.slice(6, len(DATA)))
+    file.close()
+    return part
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Two connected sockets, the first with a small send buffer."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0)
+    theirs.settimeout(0)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    with ours, theirs:
+        yield ours, theirs
+
+
+def cut_slice(path: str, size: int) -> CountedSlice:
+    """Return a range of a file that has been truncated to 4 bytes since."""
+    file = SystemFiles().create(path)
+    file.append(b"0123".ljust(size))
+    part = CountedSlice(file.slice(0, size))
+    file.truncate(4)
+    file.close()
+    return part
+
+
+async def received(theirs: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        data += await asyncio.get_running_loop().sock_recv(theirs, 1 << 16)
+    return bytes(data)
+
+
+Ends = tuple[socket.socket, socket.socket]
+
+
+def test_chunks_of_all_kinds_arrive_in_order(run: Run, ends: Ends, stored: CountedSlice) -> None:
+    many = [b"%d," % number for number in range(3_000)]
+    chunks: list[Chunk] = [b"head", *many, stored, bytearray(b""), memoryview(b"tail")]
+    expected = b"head" + b"".join(many) + DATA + b"tail"
+
+    async def scene() -> bytes:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        async with asyncio.TaskGroup() as group:
+            arrived = group.create_task(received(ends[1], len(expected)))
+            await writer.send(chunks)
+        writer.close()
+        return arrived.result()
+
+    assert run(scene()) == expected
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_the_writer_is_closed_during_a_send(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        writer = SocketWriter(ends[0], loop)
+        loop.call_later(0.005, writer.close)
+        await writer.send([b"head", stored])
+
+    with pytest.raises(ConnectionAbortedError):
+        run(scene())
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_sending_is_cancelled(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        writer = SocketWriter(ends[0], loop)
+        sending = loop.create_task(writer.send([b"head", stored]))
+        loop.call_later(0.005, sending.cancel)
+        try:
+            await sending
+        finally:
+            writer.close()
+
+    with pytest.raises(asyncio.CancelledError):
+        run(scene())
+    assert stored.releases == 1
+
+
+def test_slice_is_released_when_the_peer_has_gone(
+    run: Run, ends: Ends, stored: CountedSlice
+) -> None:
+    ends[1].close()
+
+    async def scene() -> None:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        await writer.send([b"head", stored])
+
+    with pytest.raises(BrokenPipeError):
+        run(scene())
+    assert stored.releases == 1
+
+
+@pytest.mark.parametrize(("size", "sent"), ((READ_BYTES, b""), (READ_BYTES + 1, b"head0123")))
+def test_file_truncated_during_the_send_ends_the_stream(
+    run: Run, ends: Ends, tmp_path: Path, size: int, sent: bytes
+) -> None:
+    part = cut_slice(f"{tmp_path}/cut", size)
+
+    async def scene() -> None:
+        await SocketWriter(ends[0], asyncio.get_running_loop()).send([b"head", part, b"tail"])
+
+    with pytest.raises(TruncatedSliceError, match=f"{size - 4} bytes"):
+        run(scene())
+    ends[0].close()
+    assert (ends[1].recv(100), part.releases) == (sent, 1)
+
+
+def test_short_ranges_are_sent_with_the_buffers_around_them(run: Run, tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(0)
+    file = SystemFiles().create(f"{tmp_path}/short")
+    file.append(b"0123456789")
+
+    async def scene() -> None:
+        writer = SocketWriter(ours, asyncio.get_running_loop())
+        await writer.send([b"head", file.slice(0, 4), b"and", file.slice(8, 2), b"tail"])
+
+    with ours, theirs:
+        run(scene())
+        assert theirs.recv(100) == b"head0123and89tail"
+    file.close()
+
+
+def test_ranges_that_are_short_only_one_by_one_are_not_read_together(
+    run: Run, ends: Ends, tmp_path: Path
+) -> None:
+    data = bytes(range(256)) * (READ_BYTES // 256)
+    file = SystemFiles().create(f"{tmp_path}/many")
+    file.append(data)
+    parts = [CountedSlice(file.slice(0, len(data))) for _ in range(3)]
+
+    async def scene() -> bytes:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        async with asyncio.TaskGroup() as group:
+            arrived = group.create_task(received(ends[1], 3 * len(data)))
+            await writer.send([*parts])
+        return arrived.result()
+
+    assert run(scene()) == data * 3
+    assert [part.reads for part in parts] == [1, 0, 1]
+    file.close()

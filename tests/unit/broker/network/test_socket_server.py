@@ -1,0 +1,237 @@
+"""Tests of the socket server over real sockets."""
+
+import asyncio
+import logging
+import socket
+
+import pytest
+
+from cordwood.broker.network.acceptor import Listener
+from cordwood.broker.network.connection_quotas import SocketServerSettings
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.core.errors import ListenError
+from cordwood.observability.logs import LOGFMT, EventFormatter
+from cordwood.protocol.primitives import Chunk
+from tests.unit.broker.server_samples import Run, echo, request, serving, turn
+
+
+def test_server_answers_on_every_listener(run: Run) -> None:
+    listeners = tuple(Listener(name=name, host="127.0.0.1", port=0) for name in ("A", "B"))
+
+    async def scene() -> list[bytes]:
+        async with serving(listeners=listeners) as harness:
+            return [await (await harness.connect(name)).ask(name.encode()) for name in "AB"]
+
+    assert run(scene()) == [b"A", b"B"]
+
+
+def test_address_in_use_is_rejected_with_a_remedy(run: Run) -> None:
+    async def scene() -> None:
+        async with serving() as harness:
+            taken = Listener(name="B", host="127.0.0.1", port=harness.addresses["PLAINTEXT"].port)
+            async with serving(listeners=(taken,)):
+                pass
+
+    with pytest.raises(ListenError, match=r"listener B cannot listen .*; choose an address"):
+        run(scene())
+
+
+def test_address_is_turned_away_when_it_has_its_share(run: Run) -> None:
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(settings=SocketServerSettings(max_connections_per_ip=1)) as harness:
+            first = await harness.connect()
+            await harness.until_open(1)
+            second = await harness.connect()
+            return await second.end(), await first.ask(b"still here")
+
+    assert run(scene()) == (b"", b"still here")
+
+
+def test_connection_waits_to_be_accepted_until_there_is_room(run: Run) -> None:
+    async def scene() -> bytes:
+        async with serving(settings=SocketServerSettings(max_connections=1)) as harness:
+            first = await harness.connect()
+            await first.ask(b"x")
+            second = await harness.connect()
+            second.send(request(1, b"waited"))
+            await turn()
+            assert harness.server.quotas.total == 1
+            await first.close()
+            return (await second.answer())[1]
+
+    assert run(scene()) == b"waited"
+
+
+def test_idle_connection_is_closed_and_a_busy_one_stays(run: Run) -> None:
+    settings = SocketServerSettings(connections_max_idle_ms=10_000)
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(settings=settings) as harness:
+            idle, busy = await harness.connect(), await harness.connect()
+            await harness.until_open(2)
+            harness.clock.advance(seconds=9)
+            await busy.ask(b"x")
+            harness.clock.advance(seconds=2)
+            return await idle.end(), await busy.ask(b"still here")
+
+    assert run(scene()) == (b"", b"still here")
+
+
+def test_frame_that_never_becomes_whole_is_idle(run: Run) -> None:
+    async def scene() -> float:
+        async with serving(
+            settings=SocketServerSettings(connections_max_idle_ms=10_000)
+        ) as harness:
+            slow = await harness.connect()
+            for byte in request(1, b"body")[:11]:
+                slow.send(bytes([byte]))
+                await turn()
+                harness.clock.advance(seconds=1)
+            await slow.end()
+            return harness.ended("idle")
+
+    assert run(scene()) == 1
+
+
+def test_request_that_takes_long_is_not_idle(run: Run) -> None:
+    async def scene() -> bytes:
+        resume = asyncio.Event()
+
+        async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+            await resume.wait()
+            return [b"late"]
+
+        async with serving(handle, SocketServerSettings(connections_max_idle_ms=10_000)) as harness:
+            peer = await harness.connect()
+            peer.send(request(1))
+            await turn()
+            harness.clock.advance(seconds=60)
+            resume.set()
+            return (await peer.answer())[1]
+
+    assert run(scene()) == b"late"
+
+
+def test_error_of_a_handler_ends_only_its_connection(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        return [b"%d" % (1 // len(body))]
+
+    async def scene() -> tuple[bytes, bytes, float]:
+        async with serving(handle) as harness:
+            good, bad = await harness.connect(), await harness.connect()
+            bad.send(request(1))
+            return await bad.end(), await good.ask(b"x"), harness.ended("failure")
+
+    assert run(scene()) == (b"", b"1", 1)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    (
+        (b"\xff\xff\xff\xff", "frame size"),
+        (b"\x7f\xff\xff\xff", "frame size"),
+        (b"\0\0\0\0", "no room for a header"),
+        (request(1, key=999), "999"),
+        (b"\0\0\0\x0a\0\x12\0\0\0\0\0\x01\x7f\xff", "length beyond"),
+    ),
+    ids=["negative", "oversize", "empty", "unknown", "header"],
+)
+def test_invalid_frame_is_rejected_and_logged_once(
+    run: Run, caplog: pytest.LogCaptureFixture, frame: bytes, reason: str
+) -> None:
+    async def scene() -> tuple[bytes, float]:
+        async with serving() as harness:
+            peer = await harness.connect()
+            peer.send(frame)
+            return await peer.end(), harness.ended("refusal")
+
+    assert run(scene()) == (b"", 1)
+    assert len(caplog.records) == 1
+    line = EventFormatter(LOGFMT).format(caplog.records[0])
+    assert reason in line
+    assert "peer=127.0.0.1:" in line
+
+
+def test_stop_lets_the_request_at_work_be_answered_and_begins_no_other(run: Run) -> None:
+    begun: list[bytes] = []
+
+    async def handle(context: RequestContext, body: memoryview) -> list[Chunk]:
+        begun.append(bytes(body))
+        ended = asyncio.Event()
+        context.connection.stopping.watch(ended.set)
+        await ended.wait()
+        return [b"what there is"]
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(handle) as harness:
+            peer, idle = await harness.connect(), await harness.connect()
+            peer.send(request(1, b"first"), request(2, b"second"))
+            await harness.until_open(2)
+            await turn()
+            await harness.server.stop(1_000)
+            return (await peer.answer())[1], await peer.end() + await idle.end()
+
+    assert run(scene()) == (b"what there is", b"")
+    assert begun == [b"first"]
+
+
+def test_stop_closes_connections_after_the_grace_period(run: Run) -> None:
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        await asyncio.Event().wait()
+        return []
+
+    async def scene() -> tuple[bytes, float]:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1))
+            await harness.until_open(1)
+            await turn()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(harness.server.stop(500))
+                await turn()
+                harness.clock.advance(ms=500)
+            return await peer.end(), harness.ended("stop")
+
+    assert run(scene()) == (b"", 1)
+
+
+def test_stop_ends_connections_in_every_state_of_opening(run: Run) -> None:
+    async def scene(turns: int) -> int:
+        async with serving() as harness:
+            socket.create_connection(harness.addresses["PLAINTEXT"]).close()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return harness.server.quotas.total
+
+    assert {run(scene(turns)) for turns in range(6)} == {0, 1}
+
+
+def test_stop_gives_the_address_up(run: Run) -> None:
+    async def scene() -> None:
+        async with serving() as harness:
+            await harness.server.stop(0)
+            await harness.connect()
+
+    with pytest.raises(ConnectionRefusedError):
+        run(scene())
+
+
+def test_frame_that_keeps_memory_from_others_is_closed(run: Run) -> None:
+    big = bytes(100_000)
+
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(echo, SocketServerSettings(queued_max_bytes=50_000)) as harness:
+            hog, waiting = await harness.connect(), await harness.connect()
+            hog.send(request(1, big)[:-1])
+            while not harness.server.memory.allocated:
+                await turn()
+            waiting.send(request(1, big))
+            while not harness.server.memory.is_short:
+                await turn()
+            harness.clock.advance(seconds=32)
+            return await hog.end(), (await waiting.answer())[1]
+
+    assert run(scene()) == (b"", big)

@@ -1,0 +1,156 @@
+"""Tests of TLS listeners, with keys from files and from settings."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.network.acceptor import Listener
+from cordwood.broker.network.connection_quotas import SocketServerSettings
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.network.tls import tls_of_listener
+from cordwood.core.errors import SettingError
+from cordwood.core.settings import SettingSource
+from cordwood.core.system import SystemFiles
+from cordwood.protocol.primitives import Chunk
+from tests.unit.broker.conftest import Identity
+from tests.unit.broker.server_samples import Run, request, serving, turn
+
+BIG = bytes(range(256)) * 4096
+
+
+def context_of(**texts: str) -> ssl.SSLContext:
+    given = {key.replace("_", "."): text for key, text in texts.items()}
+    return tls_of_listener(BrokerConfigs(1, [SettingSource("test", given)]), "")
+
+
+def in_place(identity: Identity) -> ssl.SSLContext:
+    return context_of(
+        ssl_keystore_key=identity.key, ssl_keystore_certificate_chain=identity.certificate
+    )
+
+
+def client_of(identity: Identity) -> ssl.SSLContext:
+    return ssl.create_default_context(cadata=identity.certificate)
+
+
+def secured(tls: ssl.SSLContext) -> tuple[Listener, ...]:
+    return (Listener(name="SSL", host="127.0.0.1", port=0, tls=tls),)
+
+
+def test_requests_of_every_size_are_answered_in_order(run: Run, identity: Identity) -> None:
+    bodies = [b"small", BIG, b"x" * 20_000, BIG, b"end"]
+
+    async def scene() -> list[tuple[int, bytes]]:
+        async with serving(listeners=secured(in_place(identity))) as harness:
+            peer = await harness.connect("SSL", client_of(identity))
+            peer.send(*(request(number, body) for number, body in enumerate(bodies)))
+            return [await peer.answer() for _ in bodies]
+
+    assert run(scene()) == list(enumerate(bodies))
+
+
+def test_connection_over_tls_is_marked_as_secure(run: Run, identity: Identity) -> None:
+    async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+        return [str(context.connection.is_secure).encode()]
+
+    async def scene() -> bytes:
+        async with serving(handle, listeners=secured(in_place(identity))) as harness:
+            return await (await harness.connect("SSL", client_of(identity))).ask(b"")
+
+    assert run(scene()) == b"True"
+
+
+def test_file_is_sent_encrypted_and_released(run: Run, identity: Identity, tmp_path: Path) -> None:
+    file = SystemFiles().create(f"{tmp_path}/data")
+    file.append(BIG)
+
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        return [b"head", file.slice(0, len(BIG)), file.slice(0, 10)]
+
+    async def scene() -> bytes:
+        async with serving(handle, listeners=secured(in_place(identity))) as harness:
+            return await (await harness.connect("SSL", client_of(identity))).ask(b"x")
+
+    assert run(scene()) == b"head" + BIG + BIG[:10]
+    file.close()
+    assert file.descriptor == -1
+
+
+def test_client_without_tls_does_not_affect_others(run: Run, identity: Identity) -> None:
+    async def scene() -> tuple[bytes, bytes]:
+        async with serving(listeners=secured(in_place(identity))) as harness:
+            plain = await harness.connect("SSL")
+            plain.send(request(1, b"in the clear"))
+            peer = await harness.connect("SSL", client_of(identity))
+            answer = await peer.ask(b"x")
+            return (await plain.end())[7:], answer
+
+    assert run(scene()) == (b"", b"x")
+
+
+def test_handshake_that_does_not_end_is_cut_when_the_server_stops(
+    run: Run, identity: Identity
+) -> None:
+    async def scene() -> float:
+        async with serving(listeners=secured(in_place(identity))) as harness:
+            await harness.connect("SSL")
+            await harness.until_open(1)
+            await turn()
+            await harness.server.stop(1_000)
+            return harness.ended("stop")
+
+    assert run(scene()) == 1
+
+
+def test_client_that_does_not_read_blocks_only_its_own_response(
+    run: Run, identity: Identity
+) -> None:
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        return [BIG * 8 if bytes(body) == b"big" else b"small"]
+
+    async def scene() -> tuple[bytes, int]:
+        settings = SocketServerSettings()
+        async with serving(handle, settings, listeners=secured(in_place(identity))) as harness:
+            slow = await harness.connect("SSL", client_of(identity))
+            slow.send(*(request(number, b"big") for number in range(3)))
+            quick = await harness.connect("SSL", client_of(identity))
+            answer = await quick.ask(b"x")
+            return answer, sum([len((await slow.answer())[1]) for _ in range(3)])
+
+    assert run(scene()) == (b"small", 24 * len(BIG))
+
+
+def test_key_and_certificate_may_be_in_one_file(identity: Identity, tmp_path: Path) -> None:
+    (tmp_path / "both.pem").write_text(identity.key + identity.certificate)
+
+    context = context_of(ssl_keystore_location=f"{tmp_path}/both.pem")
+
+    assert context.verify_mode is ssl.CERT_NONE
+
+
+def test_clients_may_have_to_show_a_certificate(identity: Identity) -> None:
+    context = context_of(
+        ssl_keystore_key=identity.key,
+        ssl_keystore_certificate_chain=identity.certificate,
+        ssl_truststore_certificates=identity.certificate,
+        ssl_client_auth="required",
+    )
+
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert len(context.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize(
+    "texts",
+    (
+        {},
+        {"ssl_keystore_location": "/nowhere.pem"},
+        {"ssl_keystore_key": "no key", "ssl_keystore_certificate_chain": "no certificate"},
+    ),
+    ids=["nothing", "no file", "no PEM"],
+)
+def test_unusable_keys_are_rejected_with_a_remedy(texts: dict[str, str]) -> None:
+    with pytest.raises(SettingError, match=r"cannot be used: .*; give PEM"):
+        context_of(**texts)

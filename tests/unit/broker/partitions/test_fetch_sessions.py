@@ -1,0 +1,281 @@
+"""Tests of incremental fetch sessions."""
+
+import pytest
+
+from cordwood.broker.partitions.fetch_sessions import (
+    EVICTION_MS,
+    FetchContext,
+    FetchSessionCache,
+    Key,
+    KeyedData,
+)
+from cordwood.core.errors import (
+    FetchSessionIdNotFoundError,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpochError,
+)
+from cordwood.core.uuids import Uuid
+from cordwood.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
+from cordwood.testing.seeded_random import SeededRandom
+
+NAMES, IDS = 12, 13
+LAST_EPOCH = 2**31 - 1
+
+
+def request(*partitions: int, session: int = 0, epoch: int = 0, offset: int = 0) -> FetchRequest:
+    asked = [
+        FetchPartition(partition=each, fetch_offset=offset, partition_max_bytes=100)
+        for each in partitions
+    ]
+    topics = [FetchTopic(topic="t", topic_id=Uuid(b"i" * 16), partitions=asked)] if asked else []
+    return FetchRequest(
+        max_wait_ms=0, min_bytes=0, session_id=session, session_epoch=epoch, topics=topics
+    )
+
+
+def answer(
+    key: Key, *, records: bytes = b"", high_watermark: int = 5, log_start: int = 0, error: int = 0
+) -> KeyedData:
+    return key, PartitionData(
+        partition_index=key[1],
+        error_code=error,
+        high_watermark=high_watermark,
+        log_start_offset=log_start,
+        aborted_transactions=None,
+        records=records,
+    )
+
+
+class SessionHarness:
+    """A session cache with one session of partitions 0, 1 and 2."""
+
+    def __init__(self, slots: int = 2) -> None:
+        self.sessions = FetchSessionCache(SeededRandom(1), slots)
+        self.id = self.open(0, 1, 2)
+
+    def context(
+        self, asked: FetchRequest, *, version: int = NAMES, now_ms: float = 0
+    ) -> FetchContext:
+        return self.sessions.new_context(asked, version, now_ms=now_ms)
+
+    def open(self, *partitions: int, now_ms: float = 0) -> int:
+        context = self.context(request(*partitions))
+        return self.end(context, now_ms=now_ms)[0]
+
+    def end(
+        self, context: FetchContext, *answers: KeyedData, now_ms: float = 0
+    ) -> tuple[int, list[tuple[int, int]]]:
+        given = list(answers) or [answer(key) for key, _ in context.requested]
+        session_id, told = self.sessions.finish(context, given, now_ms=now_ms)
+        return session_id, [(key[1], data.error_code) for key, data in told]
+
+    def next(
+        self, epoch: int, *partitions: int, offset: int = 0, now_ms: float = 0
+    ) -> FetchContext:
+        asked = request(*partitions, session=self.id, epoch=epoch, offset=offset)
+        return self.context(asked, now_ms=now_ms)
+
+
+def numbers(context: FetchContext) -> list[int]:
+    return [key[1] for key, _ in context.requested]
+
+
+def test_request_without_a_session_is_read_and_answered_as_it_is() -> None:
+    harness = SessionHarness()
+
+    context = harness.context(request(0, epoch=-1))
+
+    assert numbers(context) == [0]
+    assert harness.end(context) == (0, [(0, 0)])
+
+
+def test_session_reads_the_partitions_of_earlier_requests() -> None:
+    harness = SessionHarness()
+
+    assert harness.id > 0
+    assert numbers(harness.next(1)) == [0, 1, 2]
+
+
+def test_quirk_17_partitions_that_are_forgotten_are_read_no_more() -> None:
+    harness = SessionHarness()
+    asked = request(session=harness.id, epoch=1)
+    asked.forgotten_topics.append(ForgottenTopic(topic="t", partitions=[0, 2, 7]))
+
+    assert numbers(harness.context(asked)) == [1]
+
+
+def test_quirk_17_partitions_without_news_are_left_out_of_the_answer() -> None:
+    harness = SessionHarness()
+    context = harness.next(1)
+
+    told = harness.end(
+        context,
+        answer(("t", 0)),
+        answer(("t", 1), high_watermark=6),
+        answer(("t", 2), log_start=1),
+    )
+
+    assert told == (harness.id, [(1, 0), (2, 0)])
+
+
+def test_partition_with_records_or_a_divergence_is_sent() -> None:
+    harness = SessionHarness()
+    diverging = answer(("t", 1))
+    diverging[1].diverging_epoch = EpochEndOffset(epoch=1, end_offset=2)
+
+    told = harness.end(
+        harness.next(1), answer(("t", 0), records=b"records"), diverging, answer(("t", 2))
+    )
+
+    assert told == (harness.id, [(0, 0), (1, 0)])
+
+
+def test_partition_with_an_error_is_sent_each_time_and_once_after_it() -> None:
+    harness = SessionHarness()
+    answers = [[answer(("t", 0), error=6)], [answer(("t", 0), error=6)], [answer(("t", 0))]]
+
+    told = [harness.end(harness.next(epoch), *given) for epoch, given in enumerate(answers, 1)]
+
+    assert told == [(harness.id, [(0, 6)]), (harness.id, [(0, 6)]), (harness.id, [(0, 0)])]
+
+
+def test_partition_that_had_records_is_the_last_to_be_read_next() -> None:
+    harness = SessionHarness()
+
+    harness.end(harness.next(1), answer(("t", 0), records=b"records"), answer(("t", 1)))
+
+    assert numbers(harness.next(2)) == [1, 2, 0]
+
+
+def test_repeated_partition_keeps_its_place_and_new_ones_are_last() -> None:
+    harness = SessionHarness()
+
+    context = harness.next(1, 3, 0, offset=9)
+
+    assert numbers(context) == [0, 1, 2, 3]
+    assert [asked.fetch_offset for _, asked in context.requested] == [9, 0, 0, 9]
+
+
+def test_session_that_is_not_harness_is_not_found() -> None:
+    harness = SessionHarness()
+
+    with pytest.raises(FetchSessionIdNotFoundError):
+        harness.context(request(session=harness.id + 1, epoch=1))
+
+
+@pytest.mark.parametrize("epoch", (2, LAST_EPOCH))
+def test_epoch_that_is_not_the_next_one_is_refused(epoch: int) -> None:
+    harness = SessionHarness()
+
+    with pytest.raises(InvalidFetchSessionEpochError, match=f"is at epoch 1, not {epoch}"):
+        harness.next(epoch)
+
+
+def test_epoch_after_the_last_one_is_1() -> None:
+    harness = SessionHarness()
+    next(iter(harness.sessions._sessions.values())).epoch = LAST_EPOCH  # noqa: SLF001 - 2^31 requests take too long
+
+    harness.next(LAST_EPOCH)
+
+    assert numbers(harness.next(1)) == [0, 1, 2]
+
+
+def test_session_of_names_takes_no_ids() -> None:
+    harness = SessionHarness()
+
+    with pytest.raises(FetchSessionTopicIdError, match="names topics by name"):
+        harness.context(request(session=harness.id, epoch=1), version=IDS)
+
+
+def test_session_may_be_of_ids() -> None:
+    harness = SessionHarness()
+    context = harness.context(request(4), version=IDS)
+    harness.id = harness.end(context)[0]
+
+    again = harness.context(request(session=harness.id, epoch=1), version=IDS)
+
+    assert [key for key, _ in again.requested] == [(b"i" * 16, 4)]
+
+
+@pytest.mark.parametrize("epoch", (-1, 0))
+def test_session_ends_at_epoch_minus_1_and_at_a_full_request(epoch: int) -> None:
+    harness = SessionHarness()
+
+    harness.context(request(0, session=harness.id, epoch=epoch))
+
+    with pytest.raises(FetchSessionIdNotFoundError):
+        harness.next(1)
+
+
+def test_session_without_partitions_ends() -> None:
+    harness = SessionHarness()
+    asked = request(session=harness.id, epoch=1)
+    asked.forgotten_topics.append(ForgottenTopic(topic="t", partitions=[0, 1, 2]))
+
+    assert harness.end(harness.context(asked)) == (0, [])
+    assert len(harness.sessions) == 0
+
+
+def test_answer_that_its_successor_has_overtaken_is_refused() -> None:
+    harness = SessionHarness()
+    slow = harness.next(1)
+    harness.next(2)
+
+    with pytest.raises(InvalidFetchSessionEpochError, match="advanced to epoch 3"):
+        harness.end(slow)
+
+
+def test_no_session_begins_where_there_is_no_room() -> None:
+    harness = SessionHarness(slots=1)
+
+    assert harness.open(0, 1, 2, 3) == 0
+    assert SessionHarness(slots=0).id == 0
+
+
+def test_session_that_was_silent_for_long_gives_way() -> None:
+    harness = SessionHarness(slots=1)
+
+    assert harness.open(0, now_ms=EVICTION_MS) == 0
+    assert harness.open(0, now_ms=EVICTION_MS + 1) > 0
+    assert len(harness.sessions) == 1
+
+
+def test_old_session_is_evicted_only_for_a_larger_one() -> None:
+    harness = SessionHarness(slots=1)
+    now_ms = EVICTION_MS + 1
+    harness.next(1, now_ms=now_ms)
+
+    assert harness.open(0, 1, 2, now_ms=now_ms) == 0
+    assert harness.open(0, 1, 2, 3, now_ms=now_ms) > 0
+    assert len(harness.sessions) == 1
+
+
+class RepeatingRandom:
+    """A random source whose second number repeats the first one."""
+
+    def __init__(self) -> None:
+        self._numbers = iter((7, 7, 8))
+
+    def below(self, limit: int) -> int:
+        return next(self._numbers)
+
+    def fraction(self) -> float:
+        return 0
+
+    def token(self, size: int) -> bytes:
+        return bytes(size)
+
+
+def test_sessions_never_share_an_id() -> None:
+    sessions = FetchSessionCache(RepeatingRandom(), 2)
+
+    contexts = [sessions.new_context(request(0), NAMES, now_ms=0) for _ in range(2)]
+
+    assert [sessions.finish(context, [], now_ms=0)[0] for context in contexts] == [8, 9]

@@ -1,0 +1,105 @@
+"""Tests of hosted partitions."""
+
+import errno
+
+import pytest
+
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions, epoch_at_start
+from cordwood.core.errors import UnknownTopicIdError, UnknownTopicOrPartitionError
+from cordwood.observability.metrics import Metrics
+from cordwood.records.record_checks import PlainInspector
+from tests.unit.broker.broker_samples import BrokerHarness
+from tests.unit.storage.log_samples import batch, lead, opened
+from tests.unit.storage.manager_samples import ORDERS_ID, OTHER_ID
+
+
+def test_partition_is_the_same_by_name_and_by_id() -> None:
+    harness = BrokerHarness()
+    harness.host(0, 0)
+
+    partitions = harness.broker.partitions
+    assert partitions.get("orders", 1) is partitions.get(ORDERS_ID, 1)
+
+
+@pytest.mark.parametrize("index", (-1, 1))
+def test_partition_that_a_topic_lacks_is_unknown(index: int) -> None:
+    harness = BrokerHarness()
+    harness.host()
+
+    for topic in ("orders", ORDERS_ID):
+        with pytest.raises(UnknownTopicOrPartitionError, match=f"no partition {index} of"):
+            harness.broker.partitions.get(topic, index)
+
+
+def test_topic_that_is_not_hosted_is_unknown_by_name_and_by_id() -> None:
+    partitions = BrokerHarness().broker.partitions
+
+    with pytest.raises(UnknownTopicOrPartitionError):
+        partitions.get("orders", 0)
+    with pytest.raises(UnknownTopicIdError, match="is not known"):
+        partitions.get(OTHER_ID, 0)
+
+
+def test_later_partitions_do_not_change_the_others() -> None:
+    harness = BrokerHarness()
+    first = harness.host(4)
+
+    harness.host(9, 0)
+
+    partitions = harness.broker.partitions
+    assert partitions.get("orders", 0) is first
+    assert [partitions.get("orders", each).leader_epoch for each in (0, 1)] == [4, 0]
+
+
+def test_dropped_topic_is_unknown_and_its_watchers_are_notified() -> None:
+    harness, told = BrokerHarness(), list[str]()
+    harness.host().watch(lambda: told.append("orders"))
+
+    harness.broker.partitions.drop("orders")
+
+    assert told == ["orders"]
+    with pytest.raises(UnknownTopicOrPartitionError):
+        harness.broker.partitions.get("orders", 0)
+    with pytest.raises(UnknownTopicIdError):
+        harness.broker.partitions.get(ORDERS_ID, 0)
+
+
+def test_watchers_are_notified_when_a_directory_fails() -> None:
+    harness, told = BrokerHarness(), list[str]()
+    for topic in ("orders", "others"):
+        harness.host(topic=topic).watch(lambda topic=topic: told.append(topic))  # type: ignore[misc]  # a default holds the name
+
+    harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
+
+    assert told == ["orders"]
+
+
+def test_log_that_is_not_hosted_may_fail() -> None:
+    harness = BrokerHarness()
+    harness.host()
+    harness.broker.partitions.drop("orders")
+
+    harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
+
+    assert not harness.manager.directories[0].is_online
+
+
+@pytest.mark.parametrize(("is_clean", "epochs"), ((True, (0, 5)), (False, (1, 6))))
+def test_epoch_rises_only_after_a_crash(is_clean: bool, epochs: tuple[int, int]) -> None:  # noqa: FBT001 - a case
+    empty, written = opened(), opened()
+    lead(written, batch(), epoch=5)
+
+    assert tuple(epoch_at_start(log, is_clean=is_clean) for log in (empty, written)) == epochs
+
+
+def test_figures_of_a_topic_go_when_it_is_dropped() -> None:
+    harness, metrics = BrokerHarness(), Metrics()
+    partitions = HostedPartitions(
+        harness.manager, harness.flusher, inspector=PlainInspector, metrics=metrics
+    )
+    partitions.host("orders", topic_id=ORDERS_ID, leader_epochs=[0, 0])
+    before = len(list(metrics.collect()))
+
+    partitions.drop("orders")
+
+    assert (before, list(metrics.collect())) == (3, [])

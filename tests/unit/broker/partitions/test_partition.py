@@ -1,0 +1,213 @@
+"""Tests of one partition: append, read, leader epochs, waiting fetches."""
+
+import errno
+
+import pytest
+
+from cordwood.broker.partitions.partition import Partition
+from cordwood.core.errors import (
+    FencedLeaderEpochError,
+    KafkaStorageError,
+    OffsetOutOfRangeError,
+    PolicyViolationError,
+    UnknownLeaderEpochError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.storage.log.log_read import EARLIEST, LATEST, FetchIsolation
+from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.manager import log_creation, log_renames
+from cordwood.testing.file_faults import FileFault
+from tests.unit.broker.broker_samples import BrokerHarness
+from tests.unit.storage.log_samples import NOW, batch, lead, offsets, produced
+from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker, create_future_log, partition
+
+FLUSHING = LogConfig(flush_messages=1)
+COMPACTED = LogConfig(cleanup_policy=frozenset({COMPACT}))
+
+
+def append(to: Partition, *sets: bytearray) -> list[int]:
+    return [to.append(memoryview(each)).result.first_offset for each in sets]
+
+
+def high_watermark(of: Partition) -> int:
+    return of.log.bounds.high_watermark
+
+
+def test_append_is_seen_by_readers_at_once() -> None:
+    orders = BrokerHarness().host()
+
+    assert append(orders, batch(2), batch()) == [0, 2]
+    read = orders.read(0, max_bytes=1 << 20, isolation=FetchIsolation.HIGH_WATERMARK)
+    assert offsets(read) == [(0, 1), (2, 2)]
+
+
+def test_append_bears_the_leader_epoch() -> None:
+    orders = BrokerHarness().host(7)
+
+    append(orders, batch())
+
+    assert orders.last_offset_for_leader_epoch(7) == (7, 1)
+
+
+def test_log_is_readable_when_the_broker_becomes_leader() -> None:
+    harness = BrokerHarness()
+    lead(log_creation.create(harness.manager, partition(), topic_id=None), batch(3))
+
+    assert high_watermark(harness.host()) == 3
+
+
+def test_append_that_has_to_be_flushed_counts_once_it_is() -> None:
+    worker = HeldWorker()
+    orders = BrokerHarness(FLUSHING, worker=worker).host()
+
+    durable = orders.append(memoryview(batch())).durable
+    before = high_watermark(orders)
+    worker.go_on()
+
+    assert before == 0
+    assert (durable is not None and durable.done(), high_watermark(orders)) == (True, 1)
+
+
+def test_duplicate_of_an_unflushed_append_waits_too() -> None:
+    worker = HeldWorker()
+    orders = BrokerHarness(FLUSHING, worker=worker).host()
+
+    orders.append(memoryview(produced(0)))
+    again = orders.append(memoryview(produced(0)))
+
+    assert (again.result.is_duplicate, again.result.first_offset) == (True, 0)
+    assert again.durable is not None
+    assert not again.durable.done()
+
+
+def test_failed_flush_makes_no_record_visible() -> None:
+    worker = HeldWorker()
+    harness = BrokerHarness(FLUSHING, worker=worker)
+    orders = harness.host()
+    log = orders.log
+
+    harness.storage.files.script.add(FileFault(on="sync", path="/a/orders-0/*.log", code=errno.EIO))
+    durable = orders.append(memoryview(batch())).durable
+    worker.go_on()
+
+    assert durable is not None
+    assert isinstance(durable.exception(), KafkaStorageError)
+    assert log.bounds.high_watermark == 0
+
+
+def test_watcher_is_called_for_each_append_until_it_gives_up() -> None:
+    orders, calls = BrokerHarness().host(), list[int]()
+
+    def call() -> None:
+        calls.append(high_watermark(orders))
+
+    orders.watch(call)
+    append(orders, batch(), batch())
+    orders.unwatch(call)
+    append(orders, batch())
+
+    assert calls == [1, 2]
+
+
+def test_records_are_deleted_up_to_an_offset_or_the_high_watermark() -> None:
+    orders = BrokerHarness().host()
+    append(orders, batch(4))
+
+    assert (orders.delete_records(2), orders.delete_records(-1)) == (2, 4)
+
+
+def test_records_of_a_topic_that_is_only_compacted_are_not_deleted() -> None:
+    orders = BrokerHarness(COMPACTED).host()
+
+    with pytest.raises(PolicyViolationError, match="without delete"):
+        orders.delete_records(-1)
+
+
+def test_latest_offset_has_the_leader_epoch_and_the_earliest_its_own() -> None:
+    orders = BrokerHarness().host(3)
+    append(orders, batch(2, timestamp=NOW))
+
+    found = [
+        orders.offset_for_timestamp(timestamp, FetchIsolation.HIGH_WATERMARK)
+        for timestamp in (LATEST, EARLIEST, NOW)
+    ]
+
+    assert found == [(-1, 2, 3), (-1, 0, 3), (NOW, 0, 3)]
+
+
+def test_epoch_that_the_leader_has_not_reached_is_unknown_and_one_behind_is_fenced() -> None:
+    orders = BrokerHarness().host(3)
+
+    orders.ensure_epoch(-1)
+    orders.ensure_epoch(3)
+    with pytest.raises(FencedLeaderEpochError):
+        orders.ensure_epoch(2)
+    with pytest.raises(UnknownLeaderEpochError):
+        orders.ensure_epoch(4)
+
+
+def test_current_epoch_without_records_ends_at_the_log_end() -> None:
+    harness = BrokerHarness()
+    lead(log_creation.create(harness.manager, partition(), topic_id=None), batch(2), epoch=1)
+    orders = harness.host(2)
+
+    assert [orders.last_offset_for_leader_epoch(each) for each in (1, 2, 3)] == [
+        (1, 2),
+        (2, 2),
+        (-1, -1),
+    ]
+
+
+def test_reader_has_diverged_when_its_last_epoch_ended_before_its_offset() -> None:
+    harness = BrokerHarness()
+    log = log_creation.create(harness.manager, partition(), topic_id=None)
+    lead(log, batch(2), epoch=1)
+    lead(log, batch(2), epoch=3)
+    orders = harness.host(3)
+
+    assert [orders.find_divergence(*each) for each in ((-1, 9), (1, 2), (3, 4))] == [None] * 3
+    assert [orders.find_divergence(*each) for each in ((1, 3), (2, 2))] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(("epoch", "offset"), ((9, 1), (0, 0)))
+def test_unknown_divergence_is_out_of_range(epoch: int, offset: int) -> None:
+    orders = BrokerHarness().host()
+    append(orders, batch(2))
+    orders.delete_records(1)
+
+    with pytest.raises(OffsetOutOfRangeError):
+        orders.find_divergence(epoch, offset)
+
+
+def test_partition_of_a_failed_directory_refuses_and_one_that_is_closed_is_unknown() -> None:
+    harness = BrokerHarness()
+    orders, others = harness.host(), harness.host(topic="others")
+
+    others.close()
+    harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
+
+    with pytest.raises(KafkaStorageError):
+        append(orders, batch())
+    with pytest.raises(UnknownTopicOrPartitionError, match="others-0 has been deleted"):
+        append(others, batch())
+
+
+def test_partition_without_a_log_is_offline() -> None:
+    harness = BrokerHarness()
+    harness.broker.partitions.host("orders", topic_id=ORDERS_ID, leader_epochs=[0])
+
+    with pytest.raises(KafkaStorageError, match="no log of orders-0"):
+        append(harness.broker.partitions.get("orders", 0), batch())
+
+
+def test_partition_uses_a_moved_log() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    append(orders, batch())
+    copy = create_future_log(harness.manager, partition(), harness.manager.directories[1])
+    copy.append_as_follower(batch(epoch=0), leader_epoch=0)
+
+    log_renames.promote(harness.manager, partition())
+
+    assert append(orders, batch()) == [1]
+    assert orders.log is copy

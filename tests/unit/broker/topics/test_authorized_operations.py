@@ -1,0 +1,7 @@
+"""Tests of authorized operations."""
+
+from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER, OF_TOPIC
+
+
+def test_operations_are_those_of_kafka_without_an_authorizer() -> None:
+    assert (OF_TOPIC, OF_CLUSTER, NOT_REQUESTED) == (3576, 8096, -2147483648)

@@ -1,0 +1,256 @@
+"""Tests of the reconciliation of metadata and log directories."""
+
+import errno
+
+from cordwood.broker.metadata.metadata_image import NO_LEADER, ClusterImage
+from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after, format_block
+from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic, folders
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.topics.log_reconciliation import reconcile
+from cordwood.broker.topics.topic_hosting import TopicHosting
+from cordwood.core.metadata_paths import topic_path
+from cordwood.core.znodes import CreateZNode
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.log_manager import LogManager
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.memory_metadata import MemoryMetadata
+from tests.unit.broker.image_samples import cluster, topic_id
+from tests.unit.storage.log_samples import batch, produced
+from tests.unit.storage.manager_samples import (
+    OTHER_ID,
+    LogManagerHarness,
+    create_future_log,
+    partition,
+)
+
+
+class StartingBroker:
+    """A broker that starts with stored topics over two directories."""
+
+    def __init__(self, house: LogManagerHarness, **topics: int) -> None:
+        self.house = house
+        self.store = MemoryMetadata()
+        kept = {name: StoredTopic(topic_id(name), [(1,)] * topics[name]) for name in topics}
+        nodes = [CreateZNode(topic_path(name), encode_topic(kept[name])) for name in kept]
+        self.store.multi([*folders(), *nodes])
+        self.manager = house.load()
+        self.partitions = HostedPartitions(
+            self.manager, LogFlusher(self.manager), inspector=PlainInspector
+        )
+
+    def run(self) -> ClusterImage:
+        hosting = TopicHosting(self.manager, self.partitions, self.house.events.append)
+        return reconcile(self.store, hosting, image=cluster())
+
+
+def left_by(house: LogManagerHarness, *numbers: int, is_clean: bool = True) -> LogManager:
+    """Write one record to each log, then shut down cleanly or not."""
+    manager = house.load()
+    for number in numbers:
+        log = log_creation.create(manager, partition(number), topic_id=topic_id("orders"))
+        log.append_as_leader(batch(), leader_epoch=3, inspector=PlainInspector())
+        log.flush()
+    if is_clean:
+        manager.close()
+    return manager
+
+
+def epochs(image: ClusterImage) -> list[tuple[int, int]]:
+    return [(each.leader, each.leader_epoch) for each in image.topics["orders"].partitions]
+
+
+def test_topics_are_served_in_the_epochs_of_their_logs_after_a_clean_stop() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0, 1)
+
+    start = StartingBroker(house, orders=2)
+
+    assert epochs(start.run()) == [(1, 3), (1, 3)]
+    assert start.partitions.get("orders", 1).log.bounds.high_watermark == 1
+    assert not house.events
+
+
+def test_topics_are_served_in_later_epochs_after_a_crash() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0, is_clean=False)
+    house.files.crash()
+
+    assert epochs(StartingBroker(house, orders=1).run()) == [(1, 4)]
+
+
+def test_missing_log_is_created_and_reported() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0)
+
+    start = StartingBroker(house, orders=3)
+
+    assert epochs(start.run()) == [(1, 3), (1, 0), (1, 0)]
+    assert house.events == [
+        "orders had no log of its partitions 1, 2: they begin empty",
+    ]
+    assert start.manager.topic_id(partition(2)) == topic_id("orders")
+
+
+def test_log_without_a_topic_is_set_aside() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0)
+
+    start = StartingBroker(house)
+
+    assert not start.run().topics
+    assert not start.manager.logs
+    assert house.names("/a")[0].endswith("-stray")
+    assert house.events == ["orders-0 is set aside as -stray: there is no such topic"]
+
+
+def test_log_of_an_earlier_topic_is_set_aside_and_another_one_made() -> None:
+    house = LogManagerHarness()
+    log_creation.create(house.load(), partition(0), topic_id=OTHER_ID)
+    house.files.crash()
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+
+    assert start.manager.topic_id(partition(0)) == topic_id("orders")
+    assert any("its topic was deleted" in event for event in house.events)
+    assert len(house.names("/a")) + len(house.names("/b")) == 2
+
+
+def test_log_beyond_the_last_partition_is_set_aside() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0, 1)
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+
+    assert [*start.manager.logs] == [partition(0)]
+    assert house.events == ["orders-1 is set aside as -stray: its topic has 1 partitions"]
+
+
+def test_log_without_a_topic_id_gets_its_topic_s_id() -> None:
+    house = LogManagerHarness()
+    log_creation.create(house.load(), partition(0), topic_id=None)
+    house.files.crash()
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+
+    assert start.manager.topic_id(partition(0)) == topic_id("orders")
+
+
+def test_ids_of_producers_in_logs_are_not_given_out_again() -> None:
+    house = LogManagerHarness()
+    log = log_creation.create(house.load(), partition(0), topic_id=topic_id("orders"))
+    batch = produced(0, producer=(4321, 0))
+    log.append_as_leader(batch, leader_epoch=0, inspector=PlainInspector())
+    log.flush()
+    house.files.crash()
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+    start.run()
+
+    block = start.store.get(BLOCK_PATH)
+    assert block is not None
+    assert (block_after(block.data), block.version) == (range(5000, 6000), 0)
+
+
+def test_blocks_of_producer_ids_go_on_where_they_were() -> None:
+    start = StartingBroker(LogManagerHarness(), orders=1)
+    start.store.multi([CreateZNode(BLOCK_PATH, format_block(range(1000), 1))])
+
+    start.run()
+
+    assert start.store.get(BLOCK_PATH) == (format_block(range(1000), 1), 0)
+
+
+def test_copy_takes_the_place_of_a_log_that_a_crash_has_moved_away() -> None:
+    house = LogManagerHarness()
+    manager = left_by(house, 0, is_clean=False)
+    future = create_future_log(manager, partition(0), manager.directories[1])
+    future.append_as_follower(batch(), leader_epoch=3)
+    future.flush()
+    log_renames.set_aside(manager, partition(0))
+    house.files.crash()
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+
+    assert start.partitions.get("orders", 0).log.bounds.log_end == 1
+    assert house.names("/b") == ["orders-0"]
+
+
+def test_future_log_with_a_log_is_not_promoted() -> None:
+    house = LogManagerHarness()
+    manager = left_by(house, 0, is_clean=False)
+    create_future_log(manager, partition(0), manager.directories[1])
+    house.files.crash()
+
+    start = StartingBroker(house, orders=1)
+    start.run()
+
+    assert [*start.manager.futures] == [partition(0)]
+    assert start.manager.logs[partition(0)].directory == "/a/orders-0"
+
+
+def test_future_log_without_a_topic_is_not_changed() -> None:
+    house = LogManagerHarness()
+    manager = left_by(house, 0, is_clean=False)
+    create_future_log(manager, partition(0), manager.directories[1])
+    house.files.crash()
+
+    start = StartingBroker(house)
+    start.run()
+
+    assert [*start.manager.futures] == [partition(0)]
+
+
+def test_disk_failure_during_the_check_of_logs_is_reported() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0, is_clean=False)
+    house.files.crash()
+    start = StartingBroker(house, orders=1)
+    house.files.script.add(FileFault(on="open", path="*/partition.metadata"))
+
+    image = start.run()
+
+    assert epochs(image) == [(NO_LEADER, 0)]
+    assert any("orders-0 cannot be checked" in event for event in house.events)
+
+
+def test_failed_promotion_of_a_future_log_is_reported() -> None:
+    house = LogManagerHarness()
+    manager = left_by(house, 0, is_clean=False)
+    create_future_log(manager, partition(0), manager.directories[1])
+    log_renames.set_aside(manager, partition(0))
+    house.files.crash()
+    start = StartingBroker(house, orders=1)
+    house.files.script.add(FileFault(on="rename", path="/b/*"))
+
+    start.run()
+
+    assert any("orders-0: its future log cannot be promoted" in event for event in house.events)
+
+
+def test_log_in_a_failed_directory_is_neither_served_nor_created_again() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0)
+    house.files.script.add(FileFault(on="open", path="/a/meta.properties", code=errno.EIO))
+
+    start = StartingBroker(house, orders=1)
+
+    assert epochs(start.run()) == [(NO_LEADER, 0)]
+    assert not start.manager.logs
+
+
+def test_damaged_log_is_the_only_offline_one() -> None:
+    house = LogManagerHarness()
+    left_by(house, 0, 1)
+    house.files.remove("/a/orders-0/partition.metadata")
+    damaged = house.files.create("/a/orders-0/partition.metadata")
+    damaged.append(b"?")
+    damaged.sync()
+
+    assert epochs(StartingBroker(house, orders=2).run()) == [(NO_LEADER, 0), (1, 3)]

@@ -1,0 +1,116 @@
+"""Each check of the machine has a state, and a remedy unless it is good."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from cordwood.cli import doctor_checks
+from cordwood.cli.doctor_checks import BAD, GOOD, NOTE, CheckResult
+
+
+@pytest.mark.parametrize(("release", "state"), (((3, 11, 0), GOOD), ((3, 10, 9), BAD)))
+def test_python_has_to_be_new_enough(release: tuple[int, ...], state: str) -> None:
+    assert doctor_checks.check_python(release).state == state
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "state"),
+    (("numpy", "2.0", GOOD), ("numpy", None, BAD), ("uvloop", None, NOTE)),
+)
+def test_wheel_is_required_or_optional(name: str, version: str | None, state: str) -> None:
+    found = doctor_checks.check_wheel(name, version)
+
+    assert found.state == state
+    assert bool(found.remedy) == (version is None)
+
+
+@pytest.mark.parametrize(
+    ("output", "state", "found"),
+    (
+        ('openjdk version "17.0.1" 2021', GOOD, "17"),
+        ('java version "1.8.0_202"', NOTE, "8: Spark needs it"),
+        ("what?", NOTE, "not found: Spark needs it"),
+        (None, NOTE, "not found: Spark needs it"),
+    ),
+)
+def test_java_is_checked_by_its_version_output(output: str | None, state: str, found: str) -> None:
+    checked = doctor_checks.check_java(output)
+
+    assert (checked.state, checked.found) == (state, found)
+
+
+def test_java_is_found_as_spark_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "java"
+    program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    (java,) = (each for each in doctor_checks.run_checks(str(tmp_path)) if each.subject == "Java")
+
+    assert java.found == "11: Spark needs it"
+
+
+@pytest.mark.parametrize(
+    ("defaults", "state"),
+    (
+        ("", NOTE),
+        ("spark.sql.python.filterPushdown.enabled   true\n", GOOD),
+        ("spark.master local\nspark.sql.python.filterPushdown.enabled=TRUE", GOOD),
+        ("spark.sql.python.filterPushdown.enabled false\n", NOTE),
+        ("# spark.sql.python.filterPushdown.enabled true\n", NOTE),
+    ),
+)
+def test_filters_are_pushed_down_if_sparks_defaults_enable_it(defaults: str, state: str) -> None:
+    assert doctor_checks.check_filters(defaults).state == state
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("variable", ("SPARK_CONF_DIR", "SPARK_HOME"))
+def test_sparks_defaults_are_found_as_spark_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    folder = tmp_path if variable == "SPARK_CONF_DIR" else tmp_path / "conf"
+    folder.mkdir(exist_ok=True)
+    (folder / "spark-defaults.conf").write_text("spark.sql.python.filterPushdown.enabled true")
+    monkeypatch.setenv(variable, str(tmp_path))
+
+    found = {each.subject: each.state for each in doctor_checks.run_checks(str(tmp_path))}
+
+    assert found["Spark's filters"] == GOOD
+
+
+def test_wheels_of_spark_are_installed_together() -> None:
+    assert doctor_checks.check_wheel("deltalake", None).remedy == "pip install 'cordwood[spark]'"
+
+
+def test_kernels_are_compiled_or_will_be() -> None:
+    assert doctor_checks.check_kernels(is_warm=True).state == GOOD
+    assert doctor_checks.check_kernels(is_warm=False).state == NOTE
+
+
+@pytest.mark.parametrize(("free_bytes", "state"), ((2 << 30, GOOD), (1, NOTE), (None, BAD)))
+def test_disk_has_free_space_and_is_writable(free_bytes: int | None, state: str) -> None:
+    assert doctor_checks.check_disk("/logs", free_bytes).state == state
+
+
+@pytest.mark.parametrize(
+    ("limit", "state"), ((20_000, GOOD), (resource.RLIM_INFINITY, GOOD), (1024, NOTE))
+)
+def test_descriptor_limit_is_checked(limit: int, state: str) -> None:
+    assert doctor_checks.check_descriptors(limit).state == state
+
+
+def test_result_is_a_line_with_the_remedy() -> None:
+    assert str(CheckResult("Java", NOTE, "8", "install it")) == "note: Java: 8; install it"
+    assert str(CheckResult("Java", GOOD, "17")) == "good: Java: 17"
+
+
+def test_every_check_runs(tmp_path: Path) -> None:
+    subjects = [each.subject for each in doctor_checks.run_checks(str(tmp_path / "not" / "there"))]
+
+    assert {"Python", "numpy", "uvloop", "kernels", "Java", "descriptors"} < set(subjects)
+    assert str(tmp_path / "not" / "there") in subjects

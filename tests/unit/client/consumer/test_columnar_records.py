@@ -1,0 +1,81 @@
+"""Both ways to build the records of a fetch give the same records."""
+
+import pytest
+
+from cordwood.client.consumer.columnar_records import records_from_columns
+from cordwood.client.consumer.completed_fetch import CompletedFetch
+from cordwood.client.serializers import BYTES, Deserializers, text
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.errors import CorruptMessageError
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
+from cordwood.records.compression import Codec
+from cordwood.records.decoder import AbortedTransaction
+from cordwood.records.plain_decoder import PlainDecoder
+from tests.unit.client.samples import marker, placed
+
+(PARTITION,) = partitions_of([("t", 0)])
+
+
+def record_set(data: bytes | bytearray, offset: int = 0, **more: object) -> CompletedFetch:
+    return CompletedFetch(partition=PARTITION, data=data, offset=offset, **more)  # type: ignore[arg-type]  # by name
+
+
+def with_headers() -> bytes:
+    builder = BatchBuilder(BatchFields(codec=Codec.LZ4, log_append_time_ms=77))
+    builder.append(None, b"v", headers=[("h", b"1"), ("ü", None)])
+    builder.append(b"k", None)
+    builder.append(b"", b"", headers=[("h", b"")])
+    return bytes(builder.build())
+
+
+ABORTED = (AbortedTransaction(7, 0),)
+SETS = {
+    "plain": record_set(placed(5, b"a", b"b", None), 6),
+    "headers": record_set(with_headers()),
+    "aborted": record_set(
+        placed(0, b"lost", producer_id=7) + marker(1, 7, is_commit=False) + placed(2, b"kept"),
+        aborted=ABORTED,
+    ),
+    "cut off": record_set(placed(0, b"a") + placed(1, b"b")[:-1]),
+    "empty": record_set(b""),
+}
+
+
+@pytest.mark.parametrize("name", tuple(SETS))
+def test_records_are_the_same_either_way(name: str) -> None:
+    records = SETS[name]
+
+    quick = list(records_from_columns(records, BYTES, decoder=PlainDecoder()))
+
+    assert quick == list(records.records(BYTES))
+
+
+def test_deserializers_are_called_either_way() -> None:
+    read = Deserializers(text, len)
+    records = record_set(placed(0, b"a", b"bb", None))
+
+    quick = list(records_from_columns(records, read, decoder=PlainDecoder()))
+
+    assert [each.value for each in quick] == [1, 2, None]
+    assert quick == list(records.records(read))
+
+
+def test_value_that_cannot_be_read_comes_after_those_before_it() -> None:
+    records = records_from_columns(
+        record_set(placed(0, b"1", b"x")), Deserializers(text, int), decoder=PlainDecoder()
+    )
+
+    assert next(records).value == 1
+    with pytest.raises(ValueError, match="'x'") as caught:
+        next(records)
+    assert "t-0" in caught.value.__notes__[0]
+
+
+def test_damage_comes_after_the_records_before_it() -> None:
+    data = bytearray(placed(0, b"a") + placed(1, b"b"))
+    data[-1] ^= 1
+    records = records_from_columns(record_set(data), BYTES, decoder=PlainDecoder())
+
+    assert next(records).value == b"a"
+    with pytest.raises(CorruptMessageError):
+        next(records)

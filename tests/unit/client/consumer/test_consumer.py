@@ -1,0 +1,243 @@
+"""The asyncio consumer against a fake broker."""
+
+import pytest
+
+from cordwood.client.consumer.consumer import Consumer
+from cordwood.client.serializers import Deserializers, from_json, text
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.errors import (
+    CorruptMessageError,
+    InvalidRequestError,
+    OffsetOutOfRangeError,
+)
+from cordwood.records.batch_builder import BatchBuilder
+from tests.unit.client.fake_broker import broker, run
+from tests.unit.client.samples import LONG_MS, T0, batch, consumer, marker, values
+
+
+def test_records_come_in_order_from_the_beginning() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a", b"b"))
+            fake.append("t", batch(b"c"))
+            assert await values(reader, 3) == [b"a", b"b", b"c"]
+            assert await reader.position(T0) == 3
+
+    run(scene())
+
+
+def test_poll_returns_at_most_max_records() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a", b"b", b"c"))
+            assert len(await reader.poll(LONG_MS, max_records=2)) == 2
+            assert await reader.position(T0) == 2
+            assert [each.value for each in await reader.poll(LONG_MS)] == [b"c"]
+
+    run(scene())
+
+
+def test_poll_is_refused_while_nothing_is_assigned() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            reader.assign([])
+            with pytest.raises(InvalidRequestError, match="call `assign` first"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_poll_returns_nothing_when_nothing_comes() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            assert await reader.poll(20) == []
+
+    run(scene())
+
+
+def test_seek_goes_on_elsewhere() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            for value in (b"a", b"b", b"c"):
+                fake.append("t", batch(value))
+            reader.seek(T0, 2)
+            assert await values(reader, 1) == [b"c"]
+            reader.seek(T0, 1)
+            assert await values(reader, 2) == [b"b", b"c"]
+            reader.seek_to_beginning(T0)
+            assert await values(reader, 3) == [b"a", b"b", b"c"]
+
+    run(scene())
+
+
+def test_end_is_where_new_records_come() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="latest") as reader:
+            fake.append("t", batch(b"old"))
+            reader.seek_to_end()
+            assert await reader.position(T0) == 1
+            fake.append("t", batch(b"new"))
+            assert await values(reader, 1) == [b"new"]
+
+    run(scene())
+
+
+def test_iteration_goes_on_and_on() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a", b"b"))
+            async for record in reader:
+                if record.value == b"b":
+                    return
+
+    run(scene())
+
+
+def test_paused_partition_hands_out_nothing() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.pause()
+            assert await reader.poll(20) == []
+            reader.resume()
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_deserializers_make_values_and_leave_none() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            builder = BatchBuilder()
+            builder.append(b"k", b'{"a":1}')
+            builder.append(None, None)
+            fake.append("t", builder.build())
+            made = Deserializers(text, from_json)
+            async with Consumer(
+                fake.address, deserializers=made, auto_offset_reset="earliest"
+            ) as reader:
+                reader.assign([T0])
+                found = await reader.poll(LONG_MS)
+                assert [(each.key, each.value) for each in found] == [("k", {"a": 1}), (None, None)]
+
+    run(scene())
+
+
+def test_value_that_cannot_be_read_is_raised_after_those_before_it() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            fake.append("t", batch(b"1", b"bad", b"3"))
+            made = Deserializers(text, int)
+            async with Consumer(
+                fake.address, deserializers=made, auto_offset_reset="earliest"
+            ) as reader:
+                reader.assign([T0])
+                assert [each.value for each in await reader.poll(LONG_MS)] == [1]
+                with pytest.raises(ValueError, match="bad"):
+                    await reader.poll(LONG_MS)
+                reader.seek(T0, await reader.position(T0) + 1)
+                assert [each.value for each in await reader.poll(LONG_MS)] == [3]
+
+    run(scene())
+
+
+def test_damage_names_the_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.logs["t", 0][0] = fake.logs["t", 0][0][:-1] + b"!"
+            with pytest.raises(CorruptMessageError) as caught:
+                await reader.poll(LONG_MS)
+            assert "t-0" in caught.value.__notes__[0]
+
+    run(scene())
+
+
+def test_offset_that_the_log_lost_is_reset_as_asked() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.seek(T0, 500)
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_offset_out_of_range_raises_without_a_reset_policy() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="none") as reader:
+            reader.seek(T0, 500)
+            with pytest.raises(OffsetOutOfRangeError, match="no offset 500"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_missing_position_raises_without_a_reset_policy() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset="none") as reader:
+            with pytest.raises(OffsetOutOfRangeError, match="no position"):
+                await reader.position(T0)
+
+    run(scene())
+
+
+def test_offsets_can_be_asked_for() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a", b"b"))
+            (place,) = partitions_of([T0])
+            assert await reader.beginning_offsets([T0]) == {place: 0}
+            assert await reader.end_offsets([T0]) == {place: 2}
+            assert (await reader.offsets_for_times({T0: 5}))[place] is not None
+
+    run(scene())
+
+
+@pytest.mark.parametrize("wrong", (lambda c: c.seek(T0, -1), lambda c: c.seek_to_timestamp(-5)))
+def test_place_before_the_beginning_is_refused(wrong: object) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            with pytest.raises(InvalidRequestError):
+                wrong(reader)  # type: ignore[operator]  # one of the above
+
+    run(scene())
+
+
+def test_what_is_read_is_what_was_assigned() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            assert reader.assignment() == tuple(partitions_of([T0]))
+
+    run(scene())
+
+
+def test_consumer_that_was_not_started_raises() -> None:
+    async def scene() -> None:
+        with pytest.raises(InvalidRequestError, match="async with"):
+            await Consumer("a:1").poll()
+
+    run(scene())
+
+
+def test_columns_hold_the_same_records() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a", b"b"))
+            reader.seek(T0, 1)
+            found = [each async for each in reader.columns(["offset", "value"], timeout_ms=200)]
+            assert [each.batch.to_pylist() for each in found] == [[{"offset": 1, "value": b"b"}]]
+            assert await reader.position(T0) == 2
+
+    run(scene())
+
+
+def test_record_sets_tell_how_far_the_log_was_read_where_no_record_is_left() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.append("t", marker(1, 7, is_commit=True))
+            found = [each.end[0] async for each in reader.record_sets(timeout_ms=200)]
+            assert found[-1] == await reader.position(T0) == 2
+
+    run(scene())

@@ -1,0 +1,237 @@
+"""The fetcher: prefetching, offset lookups, truncation and errors."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import pytest
+
+from cordwood.client.consumer.fetcher import Fetcher
+from cordwood.client.consumer.subscription_state import SubscriptionState
+from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.network.owned_tasks import OwnedTasks
+from cordwood.client.network.runtime import system_runtime
+from cordwood.client.serializers import BYTES
+from cordwood.client.settings import ConsumerSettings
+from cordwood.core.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from tests.unit.client.fake_broker import FakeBroker, Hangup, broker, run, topic_id
+from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
+
+T = TypeVar("T")
+
+READ = TopicPartition(TopicName("t"), PartitionId(0))
+
+
+def refused(code: int) -> FetchResponse:
+    data = PartitionData(
+        partition_index=0,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=None,
+    )
+    topic = FetchableTopicResponse(topic="t", topic_id=topic_id("t"), partitions=[data])
+    return FetchResponse(responses=[topic])
+
+
+def _hang_up(_: FetchRequest) -> None:
+    raise Hangup
+
+
+def ends(fake: FakeBroker, *, epoch: int, offset: int) -> None:
+    """Let the next leader return this end offset for an epoch."""
+    end = EpochEndOffset(error_code=0, partition=0, leader_epoch=epoch, end_offset=offset)
+    topic = OffsetForLeaderTopicResult(topic="t", partitions=[end])
+    fake.script(OffsetForLeaderEpochRequest, lambda _: OffsetForLeaderEpochResponse(topics=[topic]))
+
+
+@pytest.mark.parametrize("code", (6, 74, 75))
+def test_reading_goes_on_after_an_error_that_passes(code: int) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, lambda _: refused(code))
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_reading_goes_on_when_the_connection_broke() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, _hang_up)
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_permanent_error_is_raised_by_poll() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.script(FetchRequest, lambda _: refused(29))
+            with pytest.raises(TopicAuthorizationFailedError, match="t-0"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_lost_session_is_opened_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, lambda _: FetchResponse(error_code=70, responses=[]))
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_unknown_topic_raises_after_the_timeout() -> None:
+    async def scene() -> None:
+        async with broker() as fake, consumer(fake, default_api_timeout_ms=5) as reader:
+            reader.seek(T0, 0)
+            with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_unknown_partition_raises_at_once() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            reader.assign([("t", 7)])
+            with pytest.raises(UnknownTopicOrPartitionError, match="t-7"):
+                await reader.poll(LONG_MS)
+
+    run(scene())
+
+
+def test_unknown_topic_does_not_hold_up_the_others() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.assign([("nowhere", 0), T0])
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_new_leader_with_a_shorter_log_brings_the_reader_back() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            for value in (b"a", b"lost"):
+                fake.append("t", batch(value))
+            assert await values(reader, 2) == [b"a", b"lost"]
+            fake.leader_epoch = 1
+            fake.logs["t", 0].pop()
+            fake.ends["t", 0] = 1
+            fake.append("t", batch(b"other"))
+            ends(fake, epoch=0, offset=1)
+            fake.script(FetchRequest, lambda _: refused(74))
+            assert await values(reader, 1) == [b"other"]
+
+    run(scene())
+
+
+def test_new_leader_with_the_same_log_changes_nothing() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            assert await values(reader, 1) == [b"a"]
+            fake.leader_epoch = 1
+            fake.append("t", batch(b"b"))
+            ends(fake, epoch=0, offset=1)
+            fake.script(FetchRequest, lambda _: refused(74))
+            assert await values(reader, 1) == [b"b"]
+
+    run(scene())
+
+
+class Meddling(OwnedTasks):
+    """Task owner that runs a function before the first step of one task."""
+
+    def __init__(self, name: str, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self._name = name
+        self._meddle = meddle
+
+    def start(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = super().start(work)
+        if self._name in repr(work):
+            self._name = "no other"
+            self._meddle()
+        return task
+
+
+@asynccontextmanager
+async def fetched(
+    fake: FakeBroker, meddle: Callable[[SubscriptionState], object]
+) -> AsyncIterator[list[bytes | None]]:
+    """Return the first value read from offset 1 on, after interference with the first fetch."""
+    settings = ConsumerSettings(bootstrap_servers=(fake.address,), retry_backoff_ms=1)
+    client = NetworkClient(settings, system_runtime(), None)
+    assignment = SubscriptionState()
+    assignment.assign([READ])
+    assignment[READ].seek(1)
+    client.tasks = Meddling("_fetch", lambda: meddle(assignment))
+    fetcher = Fetcher(client, settings, assignment)
+    while not assignment[READ].fetched:
+        await fetcher.arrived.wait()
+    (records, *_) = assignment[READ].fetched
+    yield [record.value for record in records.records(BYTES)]
+    await client.close()
+
+
+def test_seek_counts_that_comes_before_a_fetch_has_left() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            for value in (b"a", b"b"):
+                fake.append("t", batch(value))
+            async with fetched(fake, lambda all_read: all_read[READ].seek(0)) as found:
+                assert found[0] == b"a"
+
+    run(scene())
+
+
+def test_assignment_may_change_before_a_fetch_has_left() -> None:
+    def assign_anew(all_read: SubscriptionState) -> None:
+        all_read.assign([READ])
+        all_read[READ].seek(0)
+
+    def take_back(all_read: SubscriptionState) -> None:
+        all_read.assign([])
+        asyncio.get_running_loop().call_soon(assign_anew, all_read)
+
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            fake.append("t", batch(b"a"))
+            async with fetched(fake, take_back) as found:
+                assert found == [b"a"]
+
+    run(scene())
+
+
+def test_prefetching_stops_when_the_buffer_is_full() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            await values(reader, 1)
+            for value in (b"b", b"c", b"d", b"e"):
+                fake.append("t", batch(value))
+            assert await values(reader, 4) == [b"b", b"c", b"d", b"e"]
+
+    run(scene())

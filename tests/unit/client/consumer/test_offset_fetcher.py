@@ -1,0 +1,106 @@
+"""Offset lookups at each partition's leader."""
+
+from functools import partial
+
+import pytest
+
+from cordwood.client.consumer.offset_fetcher import (
+    EARLIEST,
+    LATEST,
+    FoundOffset,
+    end_of_epoch,
+    list_offsets,
+)
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.errors import RequestTimedOutError, UnsupportedForMessageFormatError
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from tests.unit.client.fake_broker import FakeBroker, broker, run
+from tests.unit.client.samples import routed
+
+FIRST, SECOND = partitions_of([("t", 0), ("t", 1)])
+
+
+def response(error_code: int) -> ListOffsetsResponse:
+    partition = ListOffsetsPartitionResponse(partition_index=0, error_code=error_code)
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[partition])])
+
+
+def test_offsets_are_found_for_every_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            fake.ends["t", 1] = 5
+            found = await list_offsets(client, {FIRST: EARLIEST, SECOND: LATEST})
+            assert found == {FIRST: FoundOffset(0, -1, 0), SECOND: FoundOffset(5, -1, 0)}
+
+    run(scene())
+
+
+def test_offsets_are_asked_for_again_when_the_leader_has_moved() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            fake.script(ListOffsetsRequest, lambda _: response(6))
+            assert (await list_offsets(client, {FIRST: LATEST}))[FIRST].offset == 0
+
+    run(scene())
+
+
+def test_refusal_names_the_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            fake.script(ListOffsetsRequest, lambda _: response(43))
+            with pytest.raises(UnsupportedForMessageFormatError, match="t-0"):
+                await list_offsets(client, {FIRST: 7})
+
+    run(scene())
+
+
+def test_broker_that_hangs_is_named_and_holds_up_no_other() -> None:
+    async def scene() -> None:
+        async with (
+            broker(t=2) as hanging,
+            broker(t=2) as other,
+            routed(other.address, request_timeout_ms=50, default_api_timeout_ms=60) as client,
+        ):
+            hanging.script(ListOffsetsRequest, *[lambda _: None] * 9)
+            other.script(MetadataRequest, *[partial(_shared, hanging, other)] * 9)
+            with pytest.raises(RequestTimedOutError, match=f"{hanging.address} did not answer"):
+                await list_offsets(client, {FIRST: LATEST, SECOND: LATEST})
+            assert other.requests(ListOffsetsRequest)
+
+    run(scene())
+
+
+def _shared(first: FakeBroker, second: FakeBroker, request: MetadataRequest) -> MetadataResponse:
+    """Return metadata in which each of two brokers leads one partition."""
+    response = first.metadata(request)
+    response.brokers += second.metadata(request).brokers
+    for number, leader in enumerate(response.brokers):
+        leader.node_id = number
+        for topic in response.topics:
+            topic.partitions[number].leader_id = number
+    return response
+
+
+def test_end_of_an_epoch_is_the_leaders() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            end = EpochEndOffset(error_code=0, partition=0, leader_epoch=2, end_offset=30)
+            topic = OffsetForLeaderTopicResult(topic="t", partitions=[end])
+            fake.script(
+                OffsetForLeaderEpochRequest, lambda _: OffsetForLeaderEpochResponse(topics=[topic])
+            )
+            assert await end_of_epoch(client, FIRST, epoch=3) == (2, 30)
+
+    run(scene())

@@ -1,0 +1,161 @@
+"""The network client: choice of the broker, metadata and retries."""
+
+import pytest
+
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.errors import (
+    BrokerNotAvailableError,
+    InvalidTopicError,
+    NetworkError,
+    NotControllerError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.unit.client.fake_broker import NODE, FakeBroker, Hangup, broker, run
+from tests.unit.client.samples import routed
+
+NOBODY = "127.0.0.1:1"
+
+
+def _hang_up(_: MetadataRequest) -> None:
+    raise Hangup
+
+
+def _invalid(fake: FakeBroker, request: MetadataRequest) -> MetadataResponse:
+    answer = fake.metadata(request)
+    answer.topics[0].error_code = InvalidTopicError.code
+    return answer
+
+
+def test_topic_is_known_once_it_was_asked_for() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            state = await client.topic("t", timeout_ms=60_000)
+            assert sorted(state.partitions) == [0, 1]
+            assert await client.leaders([("t", 1)]) == {NODE: partitions_of([("t", 1)])}
+            assert len(fake.requests(MetadataRequest)) == 1
+
+    run(scene())
+
+
+def test_topic_that_comes_later_is_waited_for() -> None:
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            fake.script(MetadataRequest, fake.metadata, _hang_up, fake.metadata)
+
+            def create() -> None:
+                fake.topics["t"] = 1
+
+            client.on_change = create
+            assert (await client.topic("t", timeout_ms=60_000)).partitions
+
+    run(scene())
+
+
+def test_topic_that_never_comes_is_named_with_a_remedy() -> None:
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            with pytest.raises(UnknownTopicOrPartitionError, match=r"'t'; create it") as caught:
+                await client.topic("t", timeout_ms=5)
+            assert "tried for 5 ms" in caught.value.__notes__[0]
+
+    run(scene())
+
+
+def test_topic_that_can_never_be_is_refused_at_once() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            fake.script(MetadataRequest, lambda request: _invalid(fake, request))
+            with pytest.raises(InvalidTopicError):
+                await client.topic("t", timeout_ms=60_000)
+
+    run(scene())
+
+
+def test_partition_that_is_not_there_is_named() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            with pytest.raises(UnknownTopicOrPartitionError, match="no partition 7"):
+                await client.leaders([("t", 7)])
+
+    run(scene())
+
+
+def test_bootstrap_goes_on_to_a_broker_that_answers() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(NOBODY, fake.address) as client:
+            assert (await client.all_topics()).cluster_id == "fake"
+
+    run(scene())
+
+
+def test_unreachable_cluster_raises_with_a_remedy() -> None:
+    async def scene() -> None:
+        async with routed(NOBODY) as client:
+            with pytest.raises(NetworkError, match="check bootstrap_servers"):
+                await client.refresh()
+
+    run(scene())
+
+
+def test_broker_that_the_cluster_does_not_have_is_refused() -> None:
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            await client.refresh()
+            with pytest.raises(BrokerNotAvailableError, match="no broker 7"):
+                await client.connection(7)
+
+    run(scene())
+
+
+def test_broken_connection_is_made_again() -> None:
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            await client.refresh()
+            (await client.connection(NODE)).close()
+            assert client.ready(NODE) is None
+            assert (await client.connection(NODE)).is_usable
+            assert client.ready(NODE) is not None
+
+    run(scene())
+
+
+def test_persisting_asks_again_with_a_new_view() -> None:
+    async def scene() -> None:
+        async with broker() as fake, routed(fake.address) as client:
+            errors = [NotControllerError(), NotControllerError()]
+
+            async def attempt() -> str:
+                if errors:
+                    raise errors.pop()
+                return "done"
+
+            assert await client.retry_until_timeout(attempt) == "done"
+            assert len(fake.requests(MetadataRequest)) == 2
+
+    run(scene())
+
+
+def test_leader_that_an_answer_names_counts() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            await client.topic("t", timeout_ms=60_000)
+            response = [("t", 0, LeaderIdAndEpoch(leader_id=5, leader_epoch=9))]
+
+            client.update_leaders(response, [NodeEndpoint(node_id=5, host="h", port=1)])
+
+            assert client.cluster.leader_of("t", 0) == 5
+
+    run(scene())
+
+
+def test_forgotten_topic_is_not_asked_for_any_more() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            await client.topic("t", timeout_ms=60_000)
+            client.forget_topic("t")
+            await client.refresh()
+            assert fake.requests(MetadataRequest)[-1].topics == []
+
+    run(scene())

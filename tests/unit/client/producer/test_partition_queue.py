@@ -1,0 +1,186 @@
+"""Batches keep their order and their sequences through errors and retries."""
+
+from cordwood.client.producer.partition_queue import (
+    NewBatch,
+    NewRecord,
+    PartitionQueue,
+    ProducerBatch,
+    ProducerIdentity,
+    max_record_bytes,
+)
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.records.batch_builder import BatchFields, EncodedRecords
+
+(PARTITION,) = partitions_of([("t", 0)])
+ME = ProducerIdentity(7, 0)
+
+
+def record(value: bytes = b"v") -> NewRecord:
+    return NewRecord("t", None, None, value, 1, (), 40)
+
+
+def queue_of(batches: int, *, batch_size: int = 1) -> PartitionQueue:
+    """Return a queue with this many batches of one record."""
+    queue = PartitionQueue(PARTITION, BatchFields(), batch_size=batch_size)
+    for _ in range(batches):
+        queue.append(record(), 0)
+    return queue
+
+
+def numbers(*batches: ProducerBatch) -> list[tuple[int, int | None]]:
+    return [(each.builder.fields.producer_epoch, each.base_sequence) for each in batches]
+
+
+def test_records_share_a_batch_until_it_is_full() -> None:
+    queue = PartitionQueue(PARTITION, BatchFields(), batch_size=150)
+
+    news = [queue.append(record(), 0).is_wakeup_due for _ in range(8)]
+
+    assert [batch.builder.count for batch in queue.waiting] == [7, 1]
+    assert news == [True, *[False] * 6, True]
+    assert queue.waiting[0].is_full
+
+
+def test_batch_that_is_made_already_stands_between_the_records_around_it() -> None:
+    queue = queue_of(1, batch_size=1_000)
+
+    appended = queue.append(NewBatch("t", 0, EncodedRecords(bytes(80), 3, 5, 9)), 0)
+    queue.append(record(), 0)
+
+    assert [batch.builder.count for batch in queue.waiting] == [1, 3, 1]
+    assert [batch.is_full for batch in queue.waiting] == [True, True, False]
+    assert appended.is_wakeup_due
+    assert queue.waiting[1].size == queue.waiting[1].reserved == 141
+
+
+def test_batch_is_due_when_it_has_lingered_or_is_full() -> None:
+    queue = queue_of(1, batch_size=1_000)
+    assert queue.due_ms(5) == 5
+
+    for _ in range(200):
+        queue.append(record(), 3)
+
+    assert queue.due_ms(5) == 0
+
+
+def test_batch_takes_no_record_once_it_was_sent() -> None:
+    queue = queue_of(1, batch_size=1_000)
+    sent = queue.take(None)
+    queue.retry(sent, 0)
+
+    queue.append(record(), 0)
+
+    assert [batch.builder.count for batch in queue.waiting] == [1, 1]
+
+
+def test_sequences_follow_each_other() -> None:
+    queue = queue_of(3)
+
+    assert numbers(*(queue.take(ME) for _ in range(3))) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_first_batch_of_an_identity_is_in_flight_alone() -> None:
+    queue = queue_of(3)
+
+    first = queue.take(ME)
+    assert queue.due_ms(5) is None
+    queue.acknowledge(first)
+    queue.take(ME)
+
+    assert queue.due_ms(5) == 0
+
+
+def test_batches_without_an_identity_have_no_sequence() -> None:
+    queue = queue_of(1)
+
+    assert queue.take(None).builder.fields.producer_id == -1
+
+
+def test_retried_batches_are_sent_first_and_in_order() -> None:
+    queue = queue_of(3)
+    first, second = queue.take(ME), queue.take(ME)
+
+    queue.retry(second, 0)
+    queue.retry(first, 100)
+
+    assert queue.due_ms(0) == 100
+    again = [queue.take(ME) for _ in range(3)]
+    assert again[:2] == [first, second]
+    assert numbers(*again) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_batch_is_next_when_all_before_it_are_acknowledged() -> None:
+    queue = queue_of(2)
+    first, second = queue.take(ME), queue.take(ME)
+    assert not queue.is_next(second)
+
+    queue.acknowledge(first)
+
+    assert queue.is_next(second)
+
+
+def test_restart_waits_for_what_is_in_flight() -> None:
+    queue = queue_of(3)
+    first, second = queue.take(ME), queue.take(ME)
+
+    queue.restart()
+    queue.retry(first, 0)
+
+    assert queue.due_ms(0) is None
+    queue.retry(second, 0)
+    assert queue.due_ms(0) == 0
+
+
+def test_restart_numbers_what_waits_from_zero_under_the_next_epoch() -> None:
+    queue = queue_of(3)
+    queue.acknowledge(queue.take(ME))
+    second = queue.take(ME)
+    queue.restart()
+    queue.retry(second, 0)
+
+    assert numbers(queue.take(ME), queue.take(ME)) == [(1, 0), (1, 1)]
+    assert queue.is_next(second)
+
+
+def test_given_up_batch_that_was_sent_makes_a_restart() -> None:
+    queue = queue_of(2)
+    queue.give_up(queue.take(ME))
+
+    assert numbers(queue.take(ME)) == [(1, 0)]
+
+
+def test_given_up_batch_that_was_never_sent_makes_none() -> None:
+    queue = queue_of(2)
+    queue.give_up(queue.waiting[0])
+
+    assert numbers(queue.take(ME)) == [(0, 0)]
+
+
+def test_spent_epochs_want_another_identity() -> None:
+    queue = queue_of(2)
+    last = ProducerIdentity(7, 0x7FFF)
+    queue.give_up(queue.take(last))
+    assert queue.needs_new_producer_id(last)
+
+    assert not queue.needs_new_producer_id(ProducerIdentity(8, 0))
+    assert queue.take(ProducerIdentity(8, 0)).builder.fields.producer_id == 8
+
+
+def test_new_identity_is_taken_when_nothing_carries_the_old_one() -> None:
+    queue = queue_of(2)
+    queue.acknowledge(queue.take(ME))
+
+    assert numbers(queue.take(ProducerIdentity(9, 3))) == [(3, 0)]
+
+
+def test_record_never_takes_more_than_was_reserved_for_it() -> None:
+    headers = [("ü" * 40, b"x" * 300)] * 3
+    size = max_record_bytes(b"k" * 1_000, b"v" * 70_000, headers=headers)
+    huge = NewRecord("t", None, b"k" * 1_000, b"v" * 70_000, 1 << 50, headers, size)
+    queue = PartitionQueue(PARTITION, BatchFields(), batch_size=1 << 20)
+    queue.append(record(), 0)
+    before = queue.waiting[0].size
+
+    queue.append(huge, 0)
+
+    assert queue.waiting[0].size - before <= size

@@ -1,0 +1,77 @@
+"""Decisions about batches by error code."""
+
+import pytest
+
+from cordwood.client.network.cluster import Cluster
+from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch, ProducerIdentity
+from cordwood.client.producer.produce_responses import decide_error, produce_request
+from cordwood.client.settings import ProducerSettings
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+)
+from cordwood.records.batch_builder import BatchBuilder
+
+
+def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
+    (place,) = partitions_of([(topic, partition)])
+    made = ProducerBatch(place, BatchBuilder(), number=0, created_ms=0)
+    made.append(NewRecord(topic, partition, None, b"v", 1, (), 40))
+    if is_numbered:
+        made.set_sequence(ProducerIdentity(7, 0), 5)
+    return made
+
+
+def response(code: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=0, error_code=code, base_offset=-1)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_next", "expected"),
+    (
+        (6, True, (True, False, False)),  # not the leader
+        (45, False, (True, False, False)),  # a gap that batches in flight will close
+        (45, True, (True, True, False)),  # a permanent gap
+        (59, True, (True, True, False)),  # the broker has no state for the producer id
+        (47, True, (True, True, True)),  # the epoch is fenced
+        (10, True, (False, False, False)),  # too large
+    ),
+)
+def test_verdict_follows_the_code(
+    code: int, *, is_next: bool, expected: tuple[bool, bool, bool]
+) -> None:
+    assert decide_error(response(code), batch(), is_next=is_next)[1:] == expected
+
+
+def test_gap_is_final_for_a_producer_without_sequences() -> None:
+    verdict = decide_error(response(45), batch(is_numbered=False), is_next=True)
+
+    assert not verdict.is_retried
+
+
+def test_refusal_names_partition_reason_and_remedy() -> None:
+    assert "t-0" in str(decide_error(response(10), batch(), is_next=True).error)
+    assert "max.message.bytes" in str(decide_error(response(10), batch(), is_next=True).error)
+
+
+def test_refusal_names_the_records_that_were_wrong() -> None:
+    answer = response(87)
+    answer.error_message = "one or more records"
+    answer.record_errors = [
+        BatchIndexAndErrorMessage(batch_index=3, batch_index_error_message="no key")
+    ]
+
+    error = decide_error(answer, batch(), is_next=True).error
+
+    assert str(error) == "t-0: one or more records; record 3: no key"
+
+
+def test_request_groups_batches_by_topic() -> None:
+    settings = ProducerSettings(bootstrap_servers=("a:1",))
+    batches = [batch("t", 0), batch("u", 0), batch("t", 1)]
+
+    request = produce_request(batches, settings, cluster=Cluster())
+
+    assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 2), ("u", 1)]
+    assert request.acks == -1

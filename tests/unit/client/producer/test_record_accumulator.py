@@ -1,0 +1,103 @@
+"""Batches become ready in time, and stay within the buffer memory."""
+
+import pytest
+
+from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch
+from cordwood.client.producer.record_accumulator import RecordAccumulator
+from cordwood.client.settings import ProducerOptions, ProducerSettings
+from cordwood.core.errors import MessageTooLargeError, NetworkError
+
+
+def accumulator(**options: object) -> RecordAccumulator:
+    given: ProducerOptions = {"bootstrap_servers": ("a:1",), **options}  # type: ignore[typeddict-item]  # by name
+    return RecordAccumulator(ProducerSettings(**given))
+
+
+def record(size: int = 10) -> NewRecord:
+    return NewRecord("t", None, None, bytes(size), 1, (), size + 36)
+
+
+def taken(gathered: RecordAccumulator, now_ms: float = 1_000) -> list[ProducerBatch]:
+    return [gathered.take(queue) for queue in list(gathered.due(now_ms))]
+
+
+def test_batch_is_due_after_it_has_lingered() -> None:
+    gathered = accumulator(linger_ms=20)
+    gathered.append(record(), 0, now_ms=100)
+
+    assert not list(gathered.due(119))
+    assert gathered.next_due_ms(100) == 120
+    assert list(gathered.due(120))
+
+
+def test_batch_is_due_at_once_while_somebody_flushes() -> None:
+    gathered = accumulator(linger_ms=20)
+    gathered.append(record(), 0, now_ms=100)
+
+    gathered.flushes = 1
+
+    assert list(gathered.due(100))
+
+
+def test_every_partition_has_batches_of_its_own() -> None:
+    gathered = accumulator(linger_ms=0)
+    for partition in (0, 1, 0):
+        gathered.append(record(), partition, now_ms=0)
+
+    assert sorted(batch.builder.count for batch in taken(gathered)) == [1, 2]
+
+
+def test_memory_is_refused_beyond_the_limit_and_given_back() -> None:
+    gathered = accumulator(buffer_memory=1_000, linger_ms=0)
+    assert gathered.append(record(800), 0, now_ms=0)
+    assert gathered.append(record(800), 0, now_ms=0) is None
+
+    gathered.succeed(taken(gathered)[0], base_offset=0, log_append_time=-1)
+
+    assert gathered.used_bytes == 0
+    assert gathered.append(record(800), 0, now_ms=0)
+
+
+def test_record_above_the_memory_is_taken_when_nothing_else_waits() -> None:
+    gathered = accumulator(buffer_memory=100)
+
+    assert gathered.append(record(800), 0, now_ms=0)
+
+
+def test_record_above_the_limit_is_refused_with_its_size() -> None:
+    gathered = accumulator(max_request_size=500)
+
+    with pytest.raises(MessageTooLargeError, match=r"t-3.*max_request_size=500"):
+        gathered.append(record(800), 3, now_ms=0)
+    assert gathered.used_bytes == 0
+
+
+def test_batch_expires_with_its_last_error() -> None:
+    gathered = accumulator(delivery_timeout_ms=100, linger_ms=0)
+    gathered.append(record(), 0, now_ms=0)
+    assert not list(gathered.expired(99))
+
+    ((_, batch),) = gathered.expired(100)
+    gathered.fail(batch, NetworkError("gone"))
+
+    assert str(batch.result.error) == "gone"
+    assert gathered.incomplete() == []
+    assert gathered.used_bytes == 0
+
+
+def test_blocked_batch_is_looked_at_again_when_it_expires() -> None:
+    gathered = accumulator(delivery_timeout_ms=100, linger_ms=0)
+    gathered.append(record(), 0, now_ms=0)
+
+    assert gathered.next_due_ms(50) == 100
+
+
+def test_undone_are_those_in_flight_and_the_unsent_ones_that_wait() -> None:
+    gathered = accumulator(linger_ms=0)
+    gathered.append(record(), 0, now_ms=0)
+    sent = taken(gathered)
+    gathered.append(record(), 1, now_ms=0)
+
+    assert len(gathered.incomplete()) == 2
+    assert sent[0] in gathered.incomplete()
+    assert [batch.result.partition.partition for batch in gathered.unsent()] == [1]

@@ -1,0 +1,246 @@
+"""The sender delivers batches once and in order, through every error."""
+
+import pytest
+
+from cordwood.client.producer.producer import Producer
+from cordwood.core.errors import (
+    ClusterAuthorizationFailedError,
+    InvalidRequestError,
+    KafkaError,
+    MessageTooLargeError,
+    NetworkError,
+    RequestTimedOutError,
+)
+from cordwood.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from cordwood.protocol.messages.metadata import MetadataRequest
+from cordwood.protocol.messages.produce import ProduceRequest, ProduceResponse
+from cordwood.records.record_batch import RecordBatch
+from tests.unit.client.fake_broker import FakeBroker, Hangup, broker, partition_answer, run
+
+Plain = Producer[bytes, bytes]
+
+
+def producer(fake: FakeBroker, **options: object) -> Plain:
+    """Yield a producer without linger time and backoff."""
+    return Producer(fake.address, **{"linger_ms": 0, "retry_backoff_ms": 1, **options})  # type: ignore[arg-type]  # by name
+
+
+def refused(code: int) -> ProduceResponse:
+    made = partition_answer(error_code=code)
+    assert isinstance(made, ProduceResponse)
+    return made
+
+
+def written(fake: FakeBroker) -> list[bytes | None]:
+    return [record.value for data in fake.logs["t", 0] for record in RecordBatch(data).records()]
+
+
+def sequences(fake: FakeBroker) -> list[tuple[int, int, int]]:
+    batches = [RecordBatch(data) for data in fake.logs["t", 0]]
+    return [(each.producer_id, each.producer_epoch, each.base_sequence) for each in batches]
+
+
+def _hang_up(_: ProduceRequest) -> None:
+    raise Hangup
+
+
+def test_batches_carry_the_sequences_of_an_idempotent_producer() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            for _ in range(3):
+                await (await sender.send("t", b"v"))
+            assert sequences(fake) == [(7, 0, 0), (7, 0, 1), (7, 0, 2)]
+            assert len(fake.requests(InitProducerIdRequest)) == 1
+
+    run(scene())
+
+
+def test_producer_without_idempotence_requests_no_id() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, enable_idempotence=False) as sender:
+            await (await sender.send("t", b"v"))
+            assert sequences(fake) == [(-1, -1, -1)]
+            assert not fake.requests(InitProducerIdRequest)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("code", (3, 6, 7, 14, 19))
+def test_batch_is_sent_again_after_an_error_that_passes(code: int) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            fake.script(ProduceRequest, lambda _: refused(code))
+            assert (await (await sender.send("t", b"v"))).offset == 0
+            assert sequences(fake) == [(7, 0, 0)]
+
+    run(scene())
+
+
+def test_batch_is_sent_again_when_the_connection_broke() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            fake.script(ProduceRequest, _hang_up)
+            assert (await (await sender.send("t", b"v"))).offset == 0
+
+    run(scene())
+
+
+def test_order_is_kept_when_the_first_of_many_is_refused() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
+            await (await sender.send("t", b"first"))
+            fake.script(ProduceRequest, lambda _: refused(6), lambda _: refused(45))
+            for n in range(8):
+                await sender.send("t", b"%d" % n)
+            await sender.flush()
+            assert written(fake) == [b"first", *(b"%d" % n for n in range(8))]
+            assert [each[1:] for each in sequences(fake)] == [(0, n) for n in range(9)]
+
+    run(scene())
+
+
+def test_sequences_restart_when_the_producer_id_is_unknown() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            await (await sender.send("t", b"a"))
+            fake.script(ProduceRequest, lambda _: refused(59))
+            await (await sender.send("t", b"b"))
+            assert sequences(fake) == [(7, 0, 0), (7, 1, 0)]
+
+    run(scene())
+
+
+def test_another_id_is_asked_for_when_the_epoch_does_not_count_any_more() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            await (await sender.send("t", b"a"))
+            fake.script(ProduceRequest, lambda _: refused(47))
+            fake.script(
+                InitProducerIdRequest,
+                lambda _: InitProducerIdResponse(error_code=0, producer_id=8, producer_epoch=0),
+            )
+            await (await sender.send("t", b"b"))
+            assert sequences(fake) == [(7, 0, 0), (8, 0, 0)]
+
+    run(scene())
+
+
+def test_batch_that_the_broker_has_already_is_delivered() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            fake.script(ProduceRequest, lambda _: refused(46))
+            assert (await (await sender.send("t", b"v"))).offset == -1
+
+    run(scene())
+
+
+def test_refused_batch_names_partition_and_remedy() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            fake.script(ProduceRequest, lambda _: refused(10))
+            with pytest.raises(MessageTooLargeError, match=r"t-0: .*lower batch_size"):
+                await (await sender.send("t", b"v"))
+
+    run(scene())
+
+
+def test_batch_that_cannot_be_delivered_is_given_up_in_time() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, delivery_timeout_ms=30) as sender:
+            fake.script(ProduceRequest, *[lambda _: refused(6)] * 1_000)
+            with pytest.raises(RequestTimedOutError, match=r"t-0: 1 records .* last error: t-0"):
+                await (await sender.send("t", b"v"))
+
+    run(scene())
+
+
+def test_producer_without_permission_for_an_id_raises() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            fake.script(
+                InitProducerIdRequest,
+                lambda _: InitProducerIdResponse(error_code=31, producer_epoch=-1),
+            )
+            with pytest.raises(ClusterAuthorizationFailedError, match="producer id"):
+                await (await sender.send("t", b"v"))
+
+    run(scene())
+
+
+def test_send_waits_for_room_and_gives_up_in_time() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            few = {"buffer_memory": 100, "max_block_ms": 20, "request_timeout_ms": 100}
+            async with producer(fake, **few, delivery_timeout_ms=100) as sender:
+                fake.script(ProduceRequest, lambda _: None)
+                first = await sender.send("t", bytes(60))
+                with pytest.raises(RequestTimedOutError, match="buffer_memory"):
+                    await sender.send("t", bytes(60))
+                with pytest.raises(KafkaError):
+                    await first
+
+    run(scene())
+
+
+def test_send_goes_on_when_there_is_room_again() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, buffer_memory=100) as sender:
+            for _ in range(5):
+                await sender.send("t", bytes(60))
+            await sender.flush()
+            assert len(written(fake)) == 5
+
+    run(scene())
+
+
+def test_batches_lead_to_few_requests_when_they_linger() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, linger_ms=60_000) as sender:
+            for _ in range(50):
+                await sender.send("t", b"v")
+            await sender.flush()
+            assert len(fake.requests(ProduceRequest)) == 1
+            assert len(written(fake)) == 50
+
+    run(scene())
+
+
+def test_batches_are_sent_while_others_are_gathered() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, batch_size=1_000) as sender:
+            await (await sender.send("t", b"v"))
+            sent = [await sender.send("t", bytes(100)) for _ in range(500)]
+            assert sent[0].done()
+
+    run(scene())
+
+
+def test_new_leader_is_found_through_the_cluster() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            await (await sender.send("t", b"v"))
+            before = len(fake.requests(MetadataRequest))
+            fake.script(ProduceRequest, lambda _: refused(6))
+            await (await sender.send("t", b"v"))
+            assert len(fake.requests(MetadataRequest)) > before
+
+    run(scene())
+
+
+def test_closing_tells_what_was_not_delivered() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            sender = producer(fake)
+            await sender.start()
+            fake.script(ProduceRequest, lambda _: None)
+            delivery = await sender.send("t", b"v")
+            await sender.close(10)
+            with pytest.raises(NetworkError, match="closed before"):
+                await delivery
+            with pytest.raises(InvalidRequestError, match="producer is closed"):
+                await sender.send("t", b"v")
+
+    run(scene())

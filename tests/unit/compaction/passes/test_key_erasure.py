@@ -1,0 +1,51 @@
+"""Keys are parsed by their encoding; a seal can be checked only with its key."""
+
+import pytest
+
+from cordwood.compaction.passes.key_erasure import KeyForm, is_sealed, parse_keys, seal_keys
+from cordwood.core.errors import SettingError
+
+SALT = bytes(range(16))
+
+
+def test_keys_of_text_are_the_bytes_of_each_line() -> None:
+    found = parse_keys(b"anna\n \xff\r\n\nbert", KeyForm.TEXT, path="keys")
+
+    assert found == {b"anna", b" \xff\r", b"bert"}
+
+
+@pytest.mark.parametrize(
+    ("form", "data"), ((KeyForm.BASE64, b"AAE=\r\n\n /w==\n"), (KeyForm.HEX, b"0001\n\n FF \r\n"))
+)
+def test_keys_of_digits_are_what_they_say(form: KeyForm, data: bytes) -> None:
+    assert parse_keys(data, form, path="keys") == {b"\x00\x01", b"\xff"}
+
+
+@pytest.mark.parametrize("form", (KeyForm.BASE64, KeyForm.HEX))
+def test_keys_are_refused_by_their_line_when_one_is_none(form: KeyForm) -> None:
+    with pytest.raises(SettingError, match=f"keys: line 2 is not a key in {form}; .*--key-format"):
+        parse_keys(b"00ff\nanna!", form, path="keys")
+
+
+def test_keys_are_refused_when_there_are_none() -> None:
+    with pytest.raises(SettingError, match="keys: the file contains no key"):
+        parse_keys(b"\n\n", KeyForm.TEXT, path="keys")
+
+
+def test_seals_are_checked_by_who_knows_the_key() -> None:
+    seals = seal_keys([b"anna", b"bert"], salt=SALT)
+
+    assert [sum(is_sealed(key, seal) for seal in seals) for key in (b"anna", b"carl")] == [1, 0]
+
+
+def test_seals_do_not_tell_the_key_nor_its_place() -> None:
+    seals = seal_keys([b"anna", b"bert"], salt=SALT)
+
+    assert seals == seal_keys([b"bert", b"anna"], salt=SALT)
+    assert not {b"anna".hex(), "anna"} & {part for seal in seals for part in seal.split(":")}
+
+
+def test_seals_are_others_under_another_salt() -> None:
+    one, other = seal_keys([b"anna"], salt=SALT), seal_keys([b"anna"], salt=SALT[::-1])
+
+    assert one[0].partition(":")[2] != other[0].partition(":")[2]

@@ -1,0 +1,46 @@
+"""The delete horizon: when tombstones and discardable markers go."""
+
+import pytest
+
+from cordwood.compaction.plan.cleaning_plan import SourceSegment
+from cordwood.compaction.plan.delete_horizon import (
+    is_horizon_reached,
+    is_legacy_horizon_reached,
+    legacy_horizon_ms,
+    new_delete_horizon_ms,
+)
+from cordwood.storage.log_config import LogConfig
+from tests.unit.compaction.compaction_samples import HORIZON, NOW, plan
+
+CONFIG = LogConfig(delete_retention_ms=100)
+SOURCES = [SourceSegment(base, base + 10, 100, 8, 12, NOW + base) for base in (0, 10, 20)]
+
+
+def test_new_horizon_is_a_retention_after_the_pass() -> None:
+    assert new_delete_horizon_ms(plan()) == HORIZON
+
+
+@pytest.mark.parametrize(("now_ms", "is_reached"), ((99, False), (100, True), (101, True)))
+def test_horizon_is_reached_at_its_own_time(now_ms: int, is_reached: bool) -> None:  # noqa: FBT001 - a value of the table
+    assert is_horizon_reached(100, now_ms) is is_reached
+
+
+def test_batch_without_a_horizon_never_reaches_it() -> None:
+    assert not is_horizon_reached(None, NOW)
+
+
+@pytest.mark.parametrize(
+    ("first_dirty", "expected"), ((0, 0), (1, NOW - 100), (10, NOW - 100), (11, NOW + 10 - 100))
+)
+def test_legacy_horizon_counts_from_the_last_segment_that_was_cleaned(
+    first_dirty: int, expected: int
+) -> None:
+    assert legacy_horizon_ms(SOURCES, first_dirty, config=CONFIG) == expected
+
+
+@pytest.mark.parametrize(("modified_ms", "is_reached"), ((99, True), (100, True), (101, False)))
+def test_old_tombstones_go_from_segments_last_modified_before(
+    modified_ms: int,
+    is_reached: bool,  # noqa: FBT001 - a value of the table
+) -> None:
+    assert is_legacy_horizon_reached(modified_ms, 100) is is_reached

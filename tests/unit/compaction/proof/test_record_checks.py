@@ -1,0 +1,121 @@
+"""Records of a batch as they were and as they are left, and what is counted of them."""
+
+from cordwood.compaction.proof.batch_checks import SurvivingRecords
+from cordwood.compaction.proof.batch_reader import LocatedBatch, SegmentFile
+from cordwood.compaction.proof.key_checks import KeyScope
+from cordwood.compaction.proof.record_checks import (
+    BatchVerdict,
+    PlainRecordVerifier,
+    RecordTally,
+    body_of,
+    plain_record_verifier,
+)
+from cordwood.compaction.proof.violations import Violations
+from cordwood.records.batch_header import read_header
+from cordwood.records.record import Record, TimestampType
+from tests.unit.compaction.both_sides import ALL_KEYS, without
+from tests.unit.compaction.compaction_samples import NOW, batch, plan
+
+NO_RULING = BatchVerdict()
+WAS = batch(0, "a1 b1 a2 -x c-")
+
+
+def found(data: bytes) -> LocatedBatch:
+    header = read_header(data)
+    assert header is not None
+    return LocatedBatch(header, memoryview(data), at=0, file=SegmentFile(0, "", len(data), 0, 0))
+
+
+def judged(
+    before: bytes,
+    after: bytes | None,
+    ruling: BatchVerdict = NO_RULING,
+    *,
+    scope: KeyScope = ALL_KEYS,
+) -> tuple[PlainRecordVerifier, RecordTally]:
+    """Return a verifier that has checked one batch, and its result."""
+    judge = plain_record_verifier(plan(), scope, Violations(), 1 << 20)
+    if after is not None:
+        judge.learn(found(after))
+    return judge, judge.judge(found(before), None if after is None else found(after), ruling=ruling)
+
+
+def wrongs(
+    before: bytes,
+    after: bytes | None,
+    ruling: BatchVerdict = NO_RULING,
+    *,
+    scope: KeyScope = ALL_KEYS,
+) -> list[str]:
+    judge, _ = judged(before, after, ruling, scope=scope)
+    return [f"{each.offset}: {each.what}" for each in judge.violations.kept]
+
+
+def test_judge_counts_what_is_left_and_what_is_gone() -> None:
+    judge, said = judged(WAS, without(WAS, 0, 3))
+
+    assert said == RecordTally(5, SurvivingRecords(3, 1, 4, NOW + 4), has_tombstone=True)
+    counts = judge.counts
+    assert (counts.read, counts.left, counts.tombstones_left) == (5, 3, 1)
+    assert (counts.unkeyed, counts.keyed_gone, counts.aborted) == (1, 1, 0)
+    assert (judge.keys.superseded, judge.violations.count) == (1, 0)
+
+
+def test_judge_says_that_nothing_is_left() -> None:
+    _, said = judged(WAS, None)
+
+    assert said == RecordTally(5, SurvivingRecords(), has_tombstone=False)
+
+
+def test_judge_lets_no_record_without_a_key_stay() -> None:
+    assert wrongs(WAS, without(WAS, 0)) == ["3: a record without a key survives"]
+
+
+def test_judge_lets_no_aborted_record_stay() -> None:
+    judge, _ = judged(WAS, None, BatchVerdict(is_aborted=True))
+
+    assert judge.counts.aborted == 5
+    assert wrongs(WAS, without(WAS, 0, 1, 2, 3), BatchVerdict(is_aborted=True)) == [
+        "4: a record of an aborted transaction survives"
+    ]
+
+
+def test_judge_lets_no_tombstone_stay_after_its_time() -> None:
+    assert wrongs(WAS, without(WAS, 0, 3), BatchVerdict(is_expired=True)) == [
+        "4: a tombstone survives after its horizon"
+    ]
+
+
+def test_judge_lets_a_tombstone_go_in_time() -> None:
+    judge, _ = judged(WAS, without(WAS, 0, 3, 4), BatchVerdict(is_expired=True))
+
+    assert (judge.keys.tombstones, list(judge.keys.lost())) == (1, [])
+
+
+def test_judge_notices_a_record_that_was_not_there() -> None:
+    assert wrongs(without(WAS, 0, 1, 3, 4), without(WAS, 0, 3)) == [
+        "1: a record without an original",
+        "4: a record without an original",
+    ]
+
+
+def test_judge_notices_a_record_that_says_something_else() -> None:
+    assert wrongs(batch(0, "a1 b1"), batch(0, "a1 b2")) == ["1: the value of a record has changed"]
+
+
+def test_judge_looks_at_keys_of_the_scope_alone() -> None:
+    halves = KeyScope(seed=1).halves()
+
+    assert sorted(wrongs(WAS, without(WAS, 3), scope=half) for half in halves) == [
+        [],
+        ["0: a record survives although a later one of its key survives, too"],
+    ]
+    (one, _), (other, _) = (judged(WAS, without(WAS, 0, 3), scope=half) for half in halves)
+    assert {one.keys.superseded, other.keys.superseded} == {0, 1}
+    assert one.counts == other.counts
+
+
+def test_body_of_a_record_begins_with_the_length_of_its_key() -> None:
+    record = Record(7, 9, TimestampType.CREATE_TIME, b"key", None, (("h", b"x"),))
+
+    assert body_of(record) == b"\x06key\x01\x02\x02h\x02x"

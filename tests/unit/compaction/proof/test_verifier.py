@@ -1,0 +1,201 @@
+"""A verification from its beginning to its end."""
+
+from dataclasses import replace
+from weakref import ref
+
+import pytest
+
+from cordwood.compaction.plan.cleaning_plan import CleaningPlan
+from cordwood.compaction.proof.key_checks import ENTRY_BYTES, KeyScope, PlainKeyCheck
+from cordwood.compaction.proof.record_checks import PlainRecordVerifier
+from cordwood.compaction.proof.verifier import verify, verify_alone
+from cordwood.compaction.proof.violations import Violations
+from cordwood.storage.files.file_names import LOG
+from cordwood.storage.segment.transaction_index import AbortedTxn
+from tests.unit.compaction.both_sides import ALL_KEYS, BothSides, without
+from tests.unit.compaction.compaction_samples import batch, marker, sent, with_horizon
+
+WAS = [batch(0, "a1 b1 c1 d1"), batch(4, "a2 b2 e- -x")]
+LEFT = [without(WAS[0], 0, 1), with_horizon(without(WAS[1], 7))]
+LATER = "a record survives although a later one of its key survives, too"
+LOST = "the last record of a key was removed"
+
+
+def log(*left: bytes) -> BothSides:
+    """Return a log of which these batches are left."""
+    return BothSides({0: WAS}, {0: left or LEFT}, end=8)
+
+
+def test_verify_finds_nothing_wrong_with_what_is_right() -> None:
+    assert log().wrongs() == []
+
+
+def test_verify_says_what_a_certificate_has_to_say() -> None:
+    seen = log().verified().seen
+    assert seen is not None
+
+    cleaning = log().cleaning()._replace(certificate=seen)
+
+    assert log().verified(cleaning=cleaning).violations == ()
+    assert (seen.keys, seen.counts.superseded, seen.counts.unkeyed) == (5, 2, 1)
+
+
+def test_verify_holds_a_certificate_against_what_it_has_seen() -> None:
+    seen = log().verified().seen
+    assert seen is not None
+
+    cleaning = log().cleaning()._replace(certificate=replace(seen, keys=6))
+
+    (violation,) = log().verified(cleaning=cleaning).violations
+    assert violation.what == "the certificate's keys was seen otherwise"
+
+
+def test_verify_notices_a_batch_that_was_not_there_at_the_end() -> None:
+    longer = BothSides({0: WAS}, {0: [*LEFT, batch(8, "z1")]}, end=9)
+
+    assert "a batch without an original" in longer.wrongs()
+
+
+def test_verify_looks_no_further_when_what_is_left_is_out_of_order() -> None:
+    assert "offsets go back" in log(*reversed(LEFT)).wrongs()
+
+
+def test_verify_names_the_segment_that_began_with_a_lost_record() -> None:
+    before = {0: [batch(0, "a1")], 1: [batch(1, "b1"), batch(2, "c1")]}
+    after = {0: [batch(0, "a1"), batch(2, "c1")]}
+
+    (violation,) = BothSides(before, after, end=3).verified().violations
+
+    assert (violation.what, violation.file) == (LOST, f"{1:020}.log")
+
+
+def test_verify_names_the_segment_of_a_lost_record() -> None:
+    (violation,) = log(without(WAS[0], 0, 1, 3), LEFT[1]).verified().violations
+
+    assert (violation.what, violation.offset) == (LOST, 3)
+    assert violation.file == "00000000000000000000.log"
+
+
+@pytest.mark.parametrize("keys", (1, 2, 3))
+def test_verify_looks_at_all_keys_in_whatever_memory(keys: int) -> None:
+    memory_bytes = keys * (ENTRY_BYTES + 1)
+
+    assert log().wrongs(memory_bytes=memory_bytes) == []
+    assert log(without(WAS[0], 0), LEFT[1]).wrongs(memory_bytes=memory_bytes) == [LATER]
+    assert log().verified(memory_bytes=memory_bytes).seen == log().verified().seen
+
+
+class Noted(PlainRecordVerifier):
+    """An object whose lifetime a test can observe."""
+
+
+def test_keys_of_one_walk_are_gone_before_the_next_one_begins() -> None:
+    made: list[ref[Noted]] = []
+    there: list[int] = []
+
+    def judges(plan: CleaningPlan, scope: KeyScope, violations: Violations, size: int) -> Noted:
+        there.append(sum(each() is not None for each in made))
+        keys = PlainKeyCheck(scope, first_dirty=plan.first_dirty, erased=(), memory_bytes=size)
+        judge = Noted(keys, violations)
+        made.append(ref(judge))
+        return judge
+
+    verify(
+        log().reading,
+        log().cleaning(),
+        plan=log().plan,
+        scope=ALL_KEYS,
+        memory_bytes=ENTRY_BYTES + 1,
+        judges=judges,
+    )
+
+    assert len(there) > 5
+    assert not any(there)
+
+
+def test_a_sample_looks_at_one_class_of_keys() -> None:
+    wrong = log(without(WAS[0], 0, 1, 3), LEFT[1])
+
+    found = [wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16)]
+
+    assert sorted(found) == [[]] * 15 + [[LOST]]
+
+
+def test_a_sample_looks_at_everything_else() -> None:
+    wrong = log(LEFT[0], batch(4, "a2 b3 e-"))
+
+    assert all(wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16))
+
+
+def test_a_pass_that_erases_is_looked_at_whole() -> None:
+    left = [without(WAS[0], 0, 1, 2), LEFT[1]]
+
+    found = log(*left).planned(erased_keys=frozenset({b"c"})).verified(scope=KeyScope(1, 16, 3))
+
+    assert found.how == "all keys"
+    assert found.seen is not None
+
+
+def test_an_erased_key_may_not_be_left() -> None:
+    erasing = log().planned(erased_keys=frozenset({b"c"}))
+
+    assert erasing.wrongs() == ["a record of an erased key survives"]
+
+
+def test_verify_holds_the_transaction_index_against_the_markers() -> None:
+    before = [sent(0, "a1"), marker(1, is_commit=False), batch(2, "b1")]
+    entry = AbortedTxn(1, 0, 1, 2)
+    right = BothSides({0: before}, {0: before[1:]}, end=3, aborted=[entry])
+    wrong = BothSides({0: before}, {0: before[1:]}, end=3)
+    wrong.write(0, before, aborted=[entry])
+
+    assert right.wrongs() == []
+    assert wrong.wrongs() == ["an aborted transaction is not in the transaction index as it was"]
+
+
+def test_verify_notices_a_transaction_without_data_in_the_index() -> None:
+    idle, entry = marker(1, is_commit=False), AbortedTxn(1, 0, 1, 2)
+    batches = [with_horizon(idle), batch(2, "b1")]
+
+    found = BothSides({0: [idle, batches[1]]}, {0: batches}, end=3, aborted=[entry]).wrongs()
+
+    assert found == ["an aborted transaction without data is in the transaction index"]
+
+
+def test_verify_finds_what_is_wrong_with_a_log_by_itself() -> None:
+    assert BothSides({0: [batch(0, "a1"), batch(1, "a2")]}, {}, end=2).verified_alone() == [LATER]
+
+
+def test_verify_lets_an_index_alone_that_is_of_a_log_by_itself() -> None:
+    batches = [with_horizon(marker(1, is_commit=False)), batch(2, "b1")]
+    cleaned = BothSides({0: batches}, {}, end=3, aborted=[AbortedTxn(1, 0, 1, 2)])
+
+    assert cleaned.verified_alone() == []
+
+
+def test_verify_notices_what_was_damaged_before() -> None:
+    damaged = log()
+    damaged.put(0, LOG, b"".join(WAS)[:-1] + b"\1", suffix="")
+
+    (violation,) = damaged.verified().violations
+
+    assert violation.what.startswith("a batch was damaged: the checksum is wrong")
+
+
+def test_verify_looks_no_further_when_files_are_wrong() -> None:
+    cleaning = log().cleaning()
+
+    found = log().verified(cleaning=cleaning._replace(end=5))
+
+    assert found.total == 1
+    assert found.seen is None
+
+
+def test_verify_alone_says_how_it_has_looked() -> None:
+    left = BothSides({0: LEFT}, {}, end=8)
+
+    found = verify_alone(
+        left.reading, replace(left.plan), scope=KeyScope(1, 16, 3), memory_bytes=1 << 20
+    )
+
+    assert (found.violations, found.how) == ((), "a sample of the keys, seed 1")

@@ -1,0 +1,79 @@
+"""The kernels write what the plain encoder writes, and refuse what it refuses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cordwood.core.binary import INT64_MAX
+from cordwood.core.errors import InvalidRecordError
+from cordwood.records.kernels.record_encoder import KernelEncoder
+from cordwood.records.record_encoder import PlainEncoder, RecordColumns
+from tests.unit.records.encode_samples import Row, byte_column, columns_of, numbers
+
+KERNEL = KernelEncoder()
+PLAIN = PlainEncoder()
+BYTES = st.none() | st.binary(max_size=80)
+HEADERS = st.lists(st.tuples(st.text(max_size=3), BYTES), max_size=3).map(tuple)
+ROWS = st.builds(Row, st.integers(0, INT64_MAX), BYTES, BYTES, HEADERS)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=12), st.data())
+def test_kernel_writes_what_the_plain_encoder_writes(rows: list[Row], data: st.DataObject) -> None:
+    columns = columns_of(*rows)
+    chosen = numbers(*data.draw(st.lists(st.integers(0, len(rows) - 1))))
+    most = data.draw(st.integers(1, 600))
+
+    mine = list(KERNEL.encode(columns, chosen, most_bytes=most))
+
+    assert mine == list(PLAIN.encode(columns, chosen, most_bytes=most))
+
+
+@given(st.lists(BYTES), st.integers(1, 1_000))
+def test_kernel_chooses_the_partitions_of_the_plain_encoder(
+    keys: list[bytes | None], count: int
+) -> None:
+    column = byte_column(keys)
+
+    assert bytes(KERNEL.partitions(column, count)) == bytes(PLAIN.partitions(column, count))
+
+
+def broken() -> dict[str, RecordColumns]:
+    """Columns that name what lies outside them, each in its own way."""
+    sound = columns_of(Row(1, b"key", b"value", (("name", b"content"),)))
+    headers = sound.headers
+    far = headers.values._replace(starts=numbers(-1))
+    return {
+        "a key behind the end": sound._replace(keys=sound.keys._replace(starts=numbers(9))),
+        "a value before its bytes": sound._replace(values=sound.values._replace(starts=far.starts)),
+        "headers that are not there": sound._replace(headers=headers._replace(counts=numbers(2))),
+        "a header's value before its bytes": sound._replace(headers=headers._replace(values=far)),
+        "a key for another row": sound._replace(keys=byte_column([b"a", b"b"])),
+        "headers of another row": sound._replace(headers=headers._replace(starts=numbers(0, 0))),
+    }
+
+
+@pytest.mark.parametrize("columns", broken().values(), ids=broken().keys())
+def test_kernel_refuses_columns_that_name_what_is_not_there(columns: RecordColumns) -> None:
+    with pytest.raises(InvalidRecordError, match="lies outside its columns"):
+        list(KERNEL.encode(columns, numbers(0), most_bytes=100))
+
+
+@pytest.mark.parametrize("row", (-1, 1))
+def test_kernel_refuses_a_row_that_columns_do_not_have(row: int) -> None:
+    with pytest.raises(InvalidRecordError, match="lies outside its columns"):
+        list(KERNEL.encode(columns_of(Row()), numbers(row), most_bytes=100))
+
+
+def test_kernel_yields_what_lies_before_a_row_that_is_not_there() -> None:
+    batches = KERNEL.encode(columns_of(Row()), numbers(0, 1), most_bytes=100)
+
+    assert next(batches).record_count == 1
+    with pytest.raises(InvalidRecordError):
+        next(batches)
+
+
+def test_kernel_refuses_a_key_outside_when_it_chooses_partitions() -> None:
+    keys = byte_column([b"key"])._replace(data=b"")
+
+    with pytest.raises(InvalidRecordError, match="lies outside its columns"):
+        KERNEL.partitions(keys, 4)

@@ -1,0 +1,57 @@
+"""The Python of workers."""
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from cordwood.spark.runtime.worker_python import use_own_python
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Context:
+    """The used part of a SparkContext."""
+
+    master: str = "local[2]"
+    pythonExec: str = "python3"  # noqa: N815  # Spark's name
+
+
+@dataclass
+class Session:
+    """A session without a JVM."""
+
+    sparkContext: Context | None  # noqa: N815  # Spark's name
+
+
+@pytest.fixture(autouse=True)
+def _without_pyspark_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+
+
+def chosen(context: Context) -> str:
+    use_own_python(cast("SparkSession", Session(context)))
+    return context.pythonExec
+
+
+def test_workers_on_this_machine_run_the_python_of_the_driver() -> None:
+    assert chosen(Context()) == sys.executable
+
+
+def test_workers_on_other_machines_run_the_default_of_spark() -> None:
+    assert chosen(Context(master="spark://spark:7077")) == "python3"
+
+
+def test_configured_python_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen(Context(pythonExec="/opt/python")) == "/opt/python"
+
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")
+
+    assert chosen(Context()) == "python3"
+
+
+def test_spark_connect_session_is_left_unchanged() -> None:
+    use_own_python(cast("SparkSession", Session(None)))

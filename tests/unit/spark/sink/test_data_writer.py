@@ -1,0 +1,45 @@
+"""The writer: checks before any task runs, and the commit message of a task."""
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.sink.data_writer import SinkCommitMessage
+from cordwood.spark.source.data_source import CordwoodSource
+from cordwood.testing.kafka_fixture import Kafka
+
+pytestmark = pytest.mark.spark
+
+VALUES = StructType([StructField("value", BinaryType())])
+WHERE = {"kafka.bootstrap.servers": "127.0.0.1:9", "topic": "t"}
+
+
+def test_writer_sends_the_rows_of_a_task(kafka: Kafka) -> None:
+    source = CordwoodSource({**WHERE, "kafka.bootstrap.servers": kafka.bootstrap})
+    writer = source.writer(VALUES, overwrite=False)
+
+    told = writer.write(iter([pa.record_batch({"value": pa.array([b"a", b"b"])})]))
+
+    assert told == SinkCommitMessage(2)
+    assert [record.value for record in kafka.records("t")] == [b"a", b"b"]
+
+
+def test_writer_refuses_to_overwrite() -> None:
+    with pytest.raises(SettingError, match=r'use mode\("append"\)'):
+        CordwoodSource(WHERE).writer(VALUES, overwrite=True)
+
+
+def test_writer_refuses_options_that_are_the_sources() -> None:
+    with pytest.raises(SettingError, match="unknown option of the sink: subscribe"):
+        CordwoodSource({**WHERE, "subscribe": "t"}).writer(VALUES, overwrite=False)
+
+
+def test_writer_refuses_columns_that_it_could_not_write() -> None:
+    schema = StructType([*VALUES, StructField("amount", BinaryType())])
+
+    with pytest.raises(SettingError, match="unknown column: amount"):
+        CordwoodSource(WHERE).writer(schema, overwrite=False)

@@ -1,0 +1,124 @@
+"""Partitions and offsets of brokers."""
+
+import pytest
+
+import cordwood
+from cordwood.core.errors import RequestTimedOutError, SettingError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.list_offsets import ListOffsetsRequest
+from cordwood.spark.source.broker_offsets import (
+    BrokerOffsetReader,
+    open_consumer,
+    open_offset_reader,
+    select_partitions,
+)
+from cordwood.spark.source.coverage import AvailableRange, BrokerSource
+from cordwood.spark.source.source_options import SourceOptions, TopicChoice
+from tests.unit.client.fake_broker import FakeBroker, served
+
+T0, T1 = (TopicPartition(TopicName("t"), PartitionId(each)) for each in range(2))
+ALL_OF_T = TopicChoice(names=frozenset({"t"}))
+
+
+def _options(fake: FakeBroker, **more: object) -> SourceOptions:
+    return SourceOptions(servers=fake.address, topics=ALL_OF_T, **more)  # type: ignore[arg-type]  # by name
+
+
+def test_brokers_have_what_their_logs_have() -> None:
+    with served(t=2) as fake:
+        fake.ends["t", 1] = 7
+        with open_offset_reader(_options(fake)) as brokers:
+            available = brokers.available([T0, T1])
+
+    assert available == {
+        T0: [AvailableRange(0, 0, BrokerSource())],
+        T1: [AvailableRange(0, 7, BrokerSource())],
+    }
+
+
+def test_brokers_report_wanted_partitions_alone() -> None:
+    with served(t=2) as fake, open_offset_reader(_options(fake)) as brokers:
+        assert brokers.partitions() == [T0, T1]
+        assert list(brokers.available([T1])) == [T1]
+
+
+def test_brokers_are_asked_once_for_all_partitions() -> None:
+    with served(t=9) as fake, open_offset_reader(_options(fake)) as brokers:
+        brokers.available(brokers.partitions())
+
+        assert len(fake.requests(ListOffsetsRequest)) == 2
+
+
+def test_committed_reading_asks_for_the_last_stable_offset() -> None:
+    with served(t=1) as fake, open_offset_reader(_options(fake, is_committed=True)) as brokers:
+        brokers.available(brokers.partitions())
+
+        assert fake.requests(ListOffsetsRequest)[-1].isolation_level == 1
+
+
+def test_times_are_asked_for_what_is_here() -> None:
+    elsewhere = TopicPartition(TopicName("u"), PartitionId(0))
+    with served(t=1) as fake:
+        fake.ends["t", 0] = 3
+        with open_consumer(_options(fake)) as consumer:
+            found = BrokerOffsetReader(consumer, ["t"], [T0]).offsets_for_times(
+                {T0: 5_000, elsewhere: 5_000}
+            )
+
+    assert found == {T0: 3}
+
+
+def test_brokers_report_topic_ids() -> None:
+    with served(t=2) as fake, open_offset_reader(_options(fake)) as brokers:
+        found = brokers.topic_ids()
+
+    assert {each.reported_by for each in found.values()} == {"the brokers"}
+    assert len({each.topic_id for each in found.values()}) == 1
+    assert list(found) == [T0, T1]
+
+
+def test_brokers_without_topic_ids_report_none() -> None:
+    with served(t=1) as fake, open_consumer(_options(fake)) as consumer:
+        assert BrokerOffsetReader(consumer, ["t"], [T0]).topic_ids() == {}
+
+
+@pytest.mark.parametrize(
+    ("topics", "wanted"),
+    (
+        (ALL_OF_T, [T0, T1]),
+        (TopicChoice(pattern="t|nothing"), [T0, T1]),
+        (TopicChoice(assigned=frozenset({T1})), [T1]),
+        (TopicChoice(names=frozenset({"nothing"})), []),
+    ),
+)
+def test_partitions_are_those_that_are_selected(
+    topics: TopicChoice, wanted: list[TopicPartition]
+) -> None:
+    with served(t=2, u=1) as fake, cordwood.Admin(fake.address) as admin:
+        described = admin.describe_topics(admin.list_topics())
+        assert select_partitions(described, topics) == wanted
+
+
+def test_settings_of_clients_are_taken_by_kafkas_names() -> None:
+    with served(t=1) as fake:
+        client = {"client.id": "me", "max.poll.records": "7"}
+        with open_offset_reader(_options(fake, client=client)) as brokers:
+            assert brokers.available([T0])[T0]
+
+
+def test_setting_that_no_client_has_is_refused() -> None:
+    options = SourceOptions(servers="127.0.0.1:9", client={"fetch.min.byte": "1"})
+
+    with pytest.raises(SettingError, match=r"fetch\.min\.bytes"), open_consumer(options):
+        pass
+
+
+def test_broker_that_hangs_is_named() -> None:
+    client = {"request.timeout.ms": "50", "default.api.timeout.ms": "60", "retry.backoff.ms": "1"}
+    with served(t=1) as fake, open_offset_reader(_options(fake, client=client)) as brokers:
+        fake.script(ListOffsetsRequest, *[lambda _: None] * 9)
+
+        with pytest.raises(
+            RequestTimedOutError, match=f"broker {fake.address} did not answer ListOffsets"
+        ):
+            brokers.available(brokers.partitions())

@@ -1,0 +1,176 @@
+"""The data source before any task runs: schema, readers and rejected options."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+import pyarrow as pa
+from pyspark.sql.datasource import GreaterThan
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from cordwood.core.errors import SettingError
+from cordwood.spark.source.data_source import CordwoodSource, FilteringReader
+from cordwood.spark.source.source_options import SourceOptions
+from tests.unit.storage.reader_samples import name
+from tests.unit.storage.segment_samples import v2
+
+pytestmark = pytest.mark.spark
+
+
+def test_source_has_the_columns_of_spark_sql_kafka() -> None:
+    schema = CordwoodSource({"path": "logs"}).schema()
+
+    assert schema.startswith("key binary, value binary, topic string, partition int, offset long")
+    assert "headers" not in schema
+
+
+def test_source_has_the_columns_of_the_option() -> None:
+    assert CordwoodSource({"path": "logs", "columns": "offset,key"}).schema() == (
+        "offset long, key binary"
+    )
+
+
+def test_source_rejects_unknown_columns() -> None:
+    with pytest.raises(SettingError, match="unknown column: 'keys'"):
+        CordwoodSource({"path": "logs", "columns": "keys"}).schema()
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    (
+        ("OFFSET", "did you mean offset"),
+        ("timestamptype", "did you mean timestampType"),
+        ("offset,key,offset", "duplicate column: offset"),
+        ("payload", "choose from key, value"),
+    ),
+)
+def test_error_lists_the_known_columns(columns: str, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        CordwoodSource({"path": "logs", "columns": columns}).schema()
+
+
+def test_reader_refuses_a_schema_of_other_types() -> None:
+    schema = StructType([StructField("key", StringType()), StructField("offset", LongType())])
+
+    with pytest.raises(
+        SettingError, match="column key has type binary, not string; declare key binary"
+    ):
+        CordwoodSource({"path": "logs"}).reader(schema)
+
+
+def test_reader_refuses_a_schema_that_promises_too_much() -> None:
+    schema = StructType([StructField("offset", LongType(), nullable=False)])
+
+    with pytest.raises(SettingError, match="column offset is nullable; remove NOT NULL"):
+        CordwoodSource({"path": "logs"}).reader(schema)
+
+
+def test_reader_refuses_a_schema_of_nothing() -> None:
+    with pytest.raises(SettingError, match="no column is given"):
+        CordwoodSource({"path": "logs"}).reader(StructType([]))
+
+
+def test_reader_takes_the_schema_of_the_source() -> None:
+    entry = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+    types = {
+        "key": BinaryType(),
+        "value": BinaryType(),
+        "topic": StringType(),
+        "partition": IntegerType(),
+        "offset": LongType(),
+        "timestamp": TimestampType(),
+        "timestampType": IntegerType(),
+        "headers": ArrayType(entry),
+    }
+    schema = StructType([StructField(name, each) for name, each in types.items()])
+
+    CordwoodSource({"path": "logs"}).reader(schema)
+
+
+def test_reader_has_a_partition_even_where_there_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / name(0)).write_bytes(b"")
+    reader = CordwoodSource({"path": str(tmp_path)}).reader(_offsets_alone())
+
+    (partition,) = reader.partitions()
+
+    assert list(reader.read(partition)) == []
+
+
+def test_reader_yields_the_columns_of_the_schema_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / name(0)).write_bytes(v2(0) + v2(1))
+    reader = CordwoodSource({"path": str(tmp_path)}).reader(_offsets_alone())
+
+    (partition,) = reader.partitions()
+
+    assert list(reader.read(partition)) == [pa.record_batch({"offset": [0, 1]})]
+
+
+@pytest.mark.parametrize("is_wanted", ("true", "false"))
+def test_reader_takes_filters_where_spark_hands_them_over_and_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, is_wanted: str
+) -> None:
+    planner = "pyspark.sql.worker.data_source_pushdown_filters"
+    monkeypatch.setitem(sys.modules, planner, sys.modules[__name__])
+
+    reader = CordwoodSource({"path": "logs", "pushFilters": is_wanted}).reader(_offsets_alone())
+
+    assert isinstance(reader, FilteringReader) is (is_wanted == "true")
+
+
+def test_reader_refuses_filters_where_spark_would_refuse_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(
+        sys.modules, "pyspark.sql.worker.data_source_pushdown_filters", raising=False
+    )
+
+    reader = CordwoodSource({"path": "logs", "pushFilters": "true"}).reader(_offsets_alone())
+
+    assert not isinstance(reader, FilteringReader)
+
+
+def test_reader_reads_what_its_filters_leave(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / name(0)).write_bytes(v2(0, 9))
+    reader = FilteringReader(SourceOptions(paths=(str(tmp_path),)), ("offset",))
+
+    remaining = reader.pushFilters([GreaterThan(("offset",), 7)])
+
+    (partition,) = reader.partitions()
+    assert list(remaining) == []
+    assert list(reader.read(partition)) == [pa.record_batch({"offset": [8, 9]})]
+
+
+def _offsets_alone() -> StructType:
+    return StructType([StructField("offset", LongType())])
+
+
+def test_streams_are_rejected() -> None:
+    source = CordwoodSource({"path": "logs"})
+    reader = source.streamReader(_offsets_alone())
+
+    with pytest.raises(SettingError, match="streaming reads are not supported yet"):
+        reader.initialOffset()
+    with pytest.raises(SettingError, match="streaming reads are not supported yet"):
+        reader.latestOffset({}, ReadAllAvailable())
+    with pytest.raises(SettingError, match="streaming writes are not supported yet"):
+        source.streamWriter(_offsets_alone(), overwrite=False)
+
+
+def test_timestamp_type_does_not_depend_on_the_session() -> None:
+    assert CordwoodSource({"path": "logs", "columns": "timestamp"}).schema().endswith("_ltz")

@@ -1,0 +1,158 @@
+"""Partitions and offsets of directories."""
+
+import pytest
+
+from cordwood.core.errors import LogDirectoryError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.core.uuids import Uuid
+from cordwood.spark.source.coverage import AvailableRange, PartitionDirectory, TopicIdentity
+from cordwood.spark.source.directory_offsets import (
+    DirectoryOffsetReader,
+    available_ranges,
+    find_directories,
+)
+from cordwood.spark.source.source_options import TopicChoice
+from cordwood.storage.checkpoints.partition_metadata_file import write_partition_metadata
+from cordwood.storage.reader.partition_reader import PartitionCheckpoints
+from cordwood.testing.memory_files import MemoryFiles
+from tests.unit.storage.reader_samples import directory, name, reader
+from tests.unit.storage.segment_samples import produced, v2
+
+ORDERS = TopicPartition(TopicName("orders"), PartitionId(0))
+
+
+def _files(*partitions: str) -> MemoryFiles:
+    """Return files with a log directory of these partitions, one record each."""
+    files = MemoryFiles()
+    files.make_directory("/logs")
+    for each in partitions:
+        files.make_directory(f"/logs/{each}")
+        files.create(f"/logs/{each}/{name(0)}").append(v2(0))
+    return files
+
+
+def _found(
+    files: MemoryFiles, *paths: str, choice: TopicChoice | None = None
+) -> DirectoryOffsetReader:
+    chosen = choice or TopicChoice()
+    return find_directories(files, paths, choice=chosen, is_committed=False)
+
+
+def test_partitions_of_a_log_directory_are_found() -> None:
+    found = _found(_files("orders-1", "orders-0", "__consumer_offsets-7"), "/logs")
+
+    assert sorted(map(str, found.partitions())) == ["orders-0", "orders-1"]
+
+
+def test_directory_of_one_partition_can_be_read_alone() -> None:
+    found = _found(_files("orders-0", "orders-1"), "/logs/orders-1")
+
+    assert list(map(str, found.partitions())) == ["orders-1"]
+
+
+def test_topics_that_are_not_selected_are_listed_without_partitions() -> None:
+    choice = TopicChoice(names=frozenset({"payments"}))
+
+    found = _found(_files("orders-0", "payments-0"), "/logs", choice=choice)
+
+    assert list(map(str, found.partitions())) == ["payments-0"]
+    assert found.topics() == {"orders", "payments"}
+
+
+def test_partition_in_two_directories_is_rejected() -> None:
+    with pytest.raises(
+        LogDirectoryError, match="orders-0 is also in /logs/orders-0; give one path"
+    ):
+        _found(_files("orders-0"), "/logs", "/logs/orders-0")
+
+
+def test_directory_has_its_log_up_to_the_current_end() -> None:
+    found = reader(directory(log=b"".join(map(v2, range(4)))))
+
+    assert available_ranges(found, is_committed=False) == [
+        AvailableRange(0, 4, PartitionDirectory("/d/t-0"))
+    ]
+
+
+def test_directory_ends_at_the_last_stable_offset_under_read_committed() -> None:
+    found = reader(directory(log=v2(0) + produced(1, 2, producer_id=1)))
+
+    assert available_ranges(found, is_committed=True) == [
+        AvailableRange(0, 1, PartitionDirectory("/d/t-0"))
+    ]
+
+
+def test_missing_segment_splits_the_ranges_of_a_directory() -> None:
+    found = reader(directory(log=v2(0, 4), log_8=v2(8, 9), log_10=v2(10)))
+
+    assert available_ranges(found, is_committed=False) == [
+        AvailableRange(0, 5, PartitionDirectory("/d/t-0")),
+        AvailableRange(8, 11, PartitionDirectory("/d/t-0")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("log", "beside"),
+    (
+        (v2(0) + v2(3, 4), PartitionCheckpoints()),
+        (v2(0, 4), PartitionCheckpoints(cleaned_to=8)),
+    ),
+)
+def test_gap_of_compaction_does_not_split_the_ranges(
+    log: bytes, beside: PartitionCheckpoints
+) -> None:
+    found = reader(directory(log=log, log_8=v2(8, 9)), beside)
+
+    assert available_ranges(found, is_committed=False) == [
+        AvailableRange(0, 10, PartitionDirectory("/d/t-0"))
+    ]
+
+
+def test_committed_reading_ends_before_a_segment_that_is_missing() -> None:
+    found = reader(directory(log=v2(0) + produced(1, 2, producer_id=1), log_8=v2(8)))
+
+    assert available_ranges(found, is_committed=True) == [
+        AvailableRange(0, 1, PartitionDirectory("/d/t-0"))
+    ]
+
+
+def test_partition_without_segments_is_empty() -> None:
+    files = MemoryFiles()
+    files.make_directory("/orders-0")
+
+    available = DirectoryOffsetReader(files, {ORDERS: "/orders-0"}).available([ORDERS])
+
+    assert available == {ORDERS: [AvailableRange(0, 0, PartitionDirectory("/orders-0"))]}
+
+
+def test_directories_have_what_each_of_them_has() -> None:
+    files = _files("orders-0")
+    offset_reader = DirectoryOffsetReader(files, {ORDERS: "/logs/orders-0"})
+
+    assert offset_reader.available([ORDERS]) == {
+        ORDERS: [AvailableRange(0, 1, PartitionDirectory("/logs/orders-0"))]
+    }
+
+
+def test_directories_that_are_not_wanted_are_not_opened() -> None:
+    offset_reader = DirectoryOffsetReader(MemoryFiles(), {ORDERS: "/nowhere/orders-0"})
+
+    assert offset_reader.available([]) == {}
+
+
+def test_times_are_looked_up_where_the_partition_is() -> None:
+    offset_reader = DirectoryOffsetReader(_files("orders-0"), {ORDERS: "/logs/orders-0"})
+    elsewhere = TopicPartition(TopicName("orders"), PartitionId(1))
+
+    assert offset_reader.offsets_for_times({ORDERS: 1000, elsewhere: 1000}) == {ORDERS: 0}
+    assert offset_reader.offsets_for_times({ORDERS: 1001}) == {ORDERS: None}
+
+
+def test_directories_report_their_topic_ids() -> None:
+    files = _files("orders-0", "orders-1", "orders-2")
+    write_partition_metadata(files, "/logs/orders-0", topic_id=Uuid(bytes(15) + b"\1"))
+    files.create("/logs/orders-1/partition.metadata").append(b"version: 0\ntopic_id: damage")
+
+    found = _found(files, "/logs").topic_ids()
+
+    assert found == {ORDERS: TopicIdentity("AAAAAAAAAAAAAAAAAAAAAQ", "/logs/orders-0")}

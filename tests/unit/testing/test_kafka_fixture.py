@@ -1,0 +1,261 @@
+"""The fixture `kafka`: a real socket, time control, rewind, and cleanup."""
+
+import gc
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import cordwood
+from cordwood.core.errors import (
+    InvalidTopicError,
+    KafkaError,
+    SettingError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.records.record import TimestampType
+from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
+from tests.descriptors import open_descriptors
+
+
+def produce(kafka: Kafka, *values: bytes, topic: str = "orders") -> None:
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        for value in values:
+            producer.send(topic, value).result()
+
+
+def values(kafka: Kafka, topic: str = "orders") -> list[bytes | None]:
+    return [record.value for record in kafka.records(topic)]
+
+
+def test_records_are_read_without_a_client(kafka: Kafka) -> None:
+    produce(kafka, b"3 beams", b"4 posts")
+
+    first, second = kafka.records("orders")
+
+    assert first.offset == 0
+    assert first.value == b"3 beams"
+    assert second.offset == 1
+    assert second.value == b"4 posts"
+
+
+def test_records_of_a_topic_come_partition_after_partition(kafka: Kafka) -> None:
+    kafka.create_topic("orders", partitions=2)
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        for partition in (1, 0, 1):
+            producer.send("orders", b"to %d" % partition, partition=partition).result()
+
+    assert values(kafka) == [b"to 0", b"to 1", b"to 1"]
+    assert len(kafka.records("orders", partition=1)) == 2
+
+
+def test_records_are_stamped_by_the_clock_of_the_broker(kafka: Kafka) -> None:
+    kafka.clock.freeze()
+    kafka.clock.advance(days=30)
+    produce(kafka, b"late")
+
+    (record,) = kafka.records("orders")
+
+    assert record.timestamp == kafka.clock.now_ms()
+    assert record.timestamp_type is TimestampType.LOG_APPEND_TIME
+
+
+def test_records_of_an_unknown_topic_are_refused(kafka: Kafka) -> None:
+    with pytest.raises(UnknownTopicOrPartitionError, match="orders"):
+        kafka.records("orders")
+
+
+def test_topic_is_made_with_its_configs(kafka: Kafka) -> None:
+    kafka.create_topic(
+        "orders", partitions=3, cleanup_policy="compact", unclean_leader_election_enable=True
+    )
+
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        (topic,) = admin.describe_topics(["orders"])
+        configs = admin.describe_configs(("topic", "orders"))
+    assert len(topic.partitions) == 3
+    assert configs["cleanup.policy"] == "compact"
+    assert configs["unclean.leader.election.enable"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), (("a b", InvalidTopicError), ("here", TopicAlreadyExistsError))
+)
+def test_topic_that_cannot_be_made_is_refused(
+    kafka: Kafka, name: str, error: type[KafkaError]
+) -> None:
+    kafka.create_topic("here")
+
+    with pytest.raises(error):
+        kafka.create_topic(name)
+
+
+def test_advance_lets_retention_delete_what_is_old(kafka: Kafka) -> None:
+    kafka.create_topic("orders", retention_ms=6 * 86_400_000)
+    produce(kafka, b"old")
+
+    kafka.clock.advance(days=7)
+
+    assert kafka.records("orders") == []
+
+
+def test_advance_lets_the_cleaner_compact_what_is_due(kafka: Kafka) -> None:
+    kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        for key, value in ((b"beams", b"3"), (b"posts", b"5"), (b"beams", b"4")):
+            producer.send("stock", value, key=key).result()
+    before = values(kafka, "stock")
+
+    kafka.clock.advance(hours=2)
+
+    found = [(record.key, record.value, record.offset) for record in kafka.records("stock")]
+    assert before == [b"3", b"5", b"4"]
+    assert found == [(b"posts", b"5", 1), (b"beams", b"4", 2)]
+
+
+def test_consumer_goes_on_over_what_has_been_compacted(kafka: Kafka) -> None:
+    kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
+    with (
+        cordwood.Producer(kafka.bootstrap) as producer,
+        cordwood.Consumer(kafka.bootstrap) as consumer,
+    ):
+        for number in range(20):
+            producer.send("stock", b"%d" % number, key=b"%d" % (number % 3)).result()
+        kafka.clock.advance(hours=2)
+        producer.send("stock", b"new", key=b"0").result()
+        consumer.assign([("stock", 0)])
+        consumer.seek_to_beginning()
+
+        found = [record.value for _ in range(10) for record in consumer.poll(timeout_ms=50)]
+
+    assert found == [b"17", b"18", b"19", b"new"]
+
+
+def test_rewind_brings_back_what_was_there_and_when(kafka: Kafka) -> None:
+    kafka.clock.freeze()
+    produce(kafka, b"before")
+    before, at = kafka.snapshot(), kafka.clock.now_ms()
+    produce(kafka, b"after")
+    kafka.create_topic("more")
+    kafka.clock.advance(days=30)
+
+    kafka.rewind(before)
+
+    assert values(kafka) == [b"before"]
+    assert kafka.clock.now_ms() == at
+    with pytest.raises(UnknownTopicOrPartitionError):
+        kafka.records("more")
+
+
+def test_rewind_goes_to_the_same_snapshot_again_and_again(kafka: Kafka) -> None:
+    kafka.create_topic("orders")
+    empty = kafka.snapshot()
+
+    for _ in range(3):
+        produce(kafka, b"once more")
+        kafka.rewind(empty)
+
+    assert kafka.records("orders") == []
+
+
+def test_clients_go_on_at_the_same_address_after_a_rewind(kafka: Kafka) -> None:
+    with cordwood.Producer(kafka.bootstrap) as producer:
+        producer.send("orders", b"before").result()
+        before = kafka.snapshot()
+        producer.send("orders", b"lost").result()
+        kafka.rewind(before)
+        producer.send("orders", b"after").result()
+
+    assert values(kafka) == [b"before", b"after"]
+
+
+def test_producers_from_before_and_after_a_rewind_are_not_taken_for_each_other(
+    kafka: Kafka,
+) -> None:
+    before = kafka.snapshot()
+    with cordwood.Producer(kafka.bootstrap) as old:
+        old.send("orders", b"lost").result()
+        kafka.rewind(before)
+        with cordwood.Producer(kafka.bootstrap) as new:
+            for producer, value in ((new, b"1"), (old, b"2"), (new, b"3")):
+                producer.send("orders", value).result()
+
+    assert values(kafka) == [b"1", b"2", b"3"]
+
+
+def test_rewind_keeps_where_logs_start(kafka: Kafka) -> None:
+    produce(kafka, b"deleted", b"kept")
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        admin.delete_records({("orders", 0): 1})
+
+    kafka.rewind(kafka.snapshot())
+
+    assert values(kafka) == [b"kept"]
+
+
+def test_restart_keeps_everything(kafka: Kafka) -> None:
+    address = kafka.bootstrap
+    produce(kafka, b"kept")
+
+    kafka.restart()
+
+    assert values(kafka) == [b"kept"]
+    assert kafka.bootstrap == address
+
+
+@pytest.mark.kafka(auto_create=False, config={"num.partitions": "4"})
+def test_mark_configures_the_broker(kafka: Kafka) -> None:
+    with cordwood.Admin(kafka.bootstrap) as admin:
+        admin.create_topic("orders")
+        (topic,) = admin.describe_topics(["orders"])
+        configs = admin.describe_configs(("broker", "1"))
+
+    assert len(topic.partitions) == 4
+    assert configs["auto.create.topics.enable"] == "false"
+
+
+@pytest.mark.kafka(files="disk")
+def test_mark_places_files_on_disk(kafka: Kafka) -> None:
+    produce(kafka, b"on disk")
+    kafka.restart()
+
+    assert values(kafka) == [b"on disk"]
+    with pytest.raises(ValueError, match="files in memory"):
+        kafka.snapshot()
+    with pytest.raises(ValueError, match="files in memory"):
+        kafka.faults.on_disk()
+
+
+def test_brokers_of_one_test_share_nothing(
+    kafka: Kafka, kafka_broker: Callable[..., Kafka]
+) -> None:
+    other = kafka_broker(config={"num.partitions": "2"})
+
+    produce(kafka, b"here")
+    produce(other, b"there", b"there too")
+
+    assert len(kafka.records("orders")) == 1
+    assert len(other.records("orders")) == 2
+
+
+def test_broker_rejects_an_unknown_setting() -> None:
+    threads = threading.active_count()
+
+    with pytest.raises(SettingError, match=r"num\.partitions"):
+        Kafka.start(KafkaOptions(config={"num.partition": "1"}))
+    assert threading.active_count() <= threads
+
+
+def test_two_hundred_brokers_leave_nothing_behind() -> None:
+    gc.collect()
+    before = (open_descriptors(), threading.active_count())
+
+    for _ in range(200):
+        kafka = Kafka.start(KafkaOptions())
+        kafka.create_topic("orders")
+        kafka.close()
+
+    gc.collect()
+    assert open_descriptors() <= before[0]
+    assert threading.active_count() <= before[1]

@@ -1,0 +1,193 @@
+"""The file system in memory: crashes, selected survivors and faults."""
+
+import errno
+
+import pytest
+
+from cordwood.testing.disk_model import TornWrite
+from cordwood.testing.file_faults import FileFault, PowerLoss
+from cordwood.testing.memory_files import MemoryFiles
+
+
+def _synced_file(data: bytes) -> MemoryFiles:
+    files = MemoryFiles()
+    file = files.create("/a")
+    file.append(data)
+    file.sync()
+    files.sync_directory("/")
+    return files
+
+
+def test_crash_keeps_what_was_synced_and_loses_the_rest() -> None:
+    files = _synced_file(b"safe")
+    files.open("/a", writable=True).append(b"lost")
+    files.create("/b").sync()
+
+    files.crash()
+
+    assert files.list("/") == ["a"]
+    assert files.open("/a").pread(99, 0) == b"safe"
+
+
+def test_crash_keeps_chosen_operations_and_tears_writes() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    file.append(b"one")
+    file.append(b"two")
+    files.rename("/a", "/b")
+
+    pending, writes = files.pending(), files.pending_writes()
+    files.crash(keep=[1, 2], torn={1: TornWrite(2)})
+
+    assert pending[1:] == ("write 3 bytes at 7 of /a", "rename /a -> /b")
+    assert writes == {0: range(4, 7), 1: range(7, 10)}
+    assert files.open("/b").pread(99, 0) == b"safe\0\0\0tw"
+
+
+def test_crash_loses_a_directory_whose_name_was_not_synced() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a").sync()
+    files.sync_directory("/d")
+
+    files.crash()
+
+    assert files.list("/") == []
+
+
+def test_crash_keeps_a_whole_tree_when_all_was_synced() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a")
+    files.sync_directory("/d")
+    files.sync_directory("/")
+
+    files.crash()
+
+    assert files.list("/d") == ["a"]
+
+
+def test_crash_brings_back_what_was_removed_without_sync() -> None:
+    files = _synced_file(b"safe")
+    files.remove("/a")
+
+    files.crash()
+
+    assert files.list("/") == ["a"]
+
+
+def test_crash_ends_open_files_and_locks() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a")
+    files.lock("/.lock")
+
+    files.crash()
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.pread(1, 0)
+    files.lock("/.lock")
+
+
+def test_append_leaves_its_kept_bytes_when_torn() -> None:
+    files = _synced_file(b"safe")
+    files.script.add(FileFault(on="append", path="/a", kept=2))
+
+    with pytest.raises(OSError, match="Input/output"):
+        files.open("/a", writable=True).append(b"torn")
+
+    assert files.open("/a").pread(99, 0) == b"safeto"
+
+
+def test_append_is_refused_whole_until_there_is_space() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    files.capacity_bytes = 6
+
+    with pytest.raises(OSError, match="No space") as caught:
+        file.append(b"more")
+    files.capacity_bytes = 8
+
+    assert caught.value.errno == errno.ENOSPC
+    assert file.append(b"more") == 4
+
+
+def test_power_loss_stops_everything_until_the_crash() -> None:
+    files = _synced_file(b"safe")
+    file = files.open("/a", writable=True)
+    files.script.stop_after(1)
+
+    file.append(b"x")
+    with pytest.raises(PowerLoss):
+        file.sync()
+    with pytest.raises(PowerLoss):
+        files.list("/")
+    files.crash()
+
+    assert files.open("/a").size == 4
+
+
+def test_file_takes_a_directory_for_what_it_is() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+
+    with pytest.raises(IsADirectoryError):
+        files.open("/d")
+    with pytest.raises(FileNotFoundError):
+        files.list("/none")
+    with pytest.raises(NotADirectoryError):
+        MemoryFiles.list(_synced_file(b""), "/a/b")
+
+
+def test_crash_never_gives_a_file_the_name_that_another_one_was_to_have() -> None:
+    files = _synced_file(b"first")
+    files.remove("/a")
+    files.create("/a").append(b"second")
+    files.rename("/a", "/b")
+
+    renamed = next(i for i, text in enumerate(files.pending()) if text.startswith("rename"))
+    files.crash(keep=[renamed])
+
+    assert files.list("/") == ["a"]
+    assert files.open("/a").pread(9, 0) == b"first"
+
+
+def test_what_a_crash_would_leave_can_be_looked_at_without_one() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.sync_directory("/")
+    file = files.create("/d/a")
+    file.append(b"abc")
+    file.append(b"def")
+
+    left = files.after_crash([0, 1, 2], torn={2: TornWrite(1)})
+
+    assert left.open("/d/a").pread(9, 0) == b"abcd"
+    assert files.after_crash().list("/d") == []
+    assert file.pread(9, 0) == b"abcdef"
+    assert len(files.pending()) == 3
+    assert left.pending() == ()
+
+
+def test_what_a_crash_would_leave_is_another_file_system() -> None:
+    files = MemoryFiles()
+    files.create("/a").append(b"abc")
+    left = files.after_crash([0, 1])
+
+    left.open("/a", writable=True).append(b"d")
+    files.remove("/a")
+
+    assert left.after_crash([0]).open("/a").pread(9, 0) == b"abcd"
+    assert files.after_crash([0, 1, 2]).list("/") == []
+    assert files.after_crash([0, 1]).open("/a").pread(9, 0) == b"abc"
+
+
+def test_what_a_crash_would_leave_may_hold_what_was_removed_since() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/d/a").append(b"abc")
+    files.remove("/d/a")
+    files.remove_directory("/d")
+
+    for _ in range(2):
+        assert files.after_crash([0, 1, 2]).open("/d/a").pread(9, 0) == b"abc"
+    assert files.after_crash([0]).list("/d") == []

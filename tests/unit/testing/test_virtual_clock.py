@@ -1,0 +1,71 @@
+"""Virtual time: advances, timers and jumps of the wall clock."""
+
+import pytest
+
+from cordwood.core.types import TimestampMs
+from cordwood.testing.virtual_clock import VirtualClock
+
+
+def test_clock_advances_by_the_given_time() -> None:
+    clock = VirtualClock(TimestampMs(1000))
+
+    clock.advance(days=1, hours=1, seconds=1, ms=1)
+
+    assert clock.monotonic_ms() == 90_001_001
+    assert clock.now_ms() == 90_002_001
+
+
+def test_clock_does_not_go_back() -> None:
+    with pytest.raises(ValueError, match="cannot go backwards"):
+        VirtualClock().advance(ms=-1)
+
+
+def test_wall_clock_jumps_without_making_calls() -> None:
+    clock = VirtualClock(TimestampMs(1000))
+    seen: list[int] = []
+    clock.call_at(5, lambda: seen.append(1))
+
+    clock.jump_wall(-500)
+
+    assert clock.now_ms() == 500
+    assert clock.monotonic_ms() == 0
+    assert seen == []
+
+
+def test_calls_see_the_time_at_which_they_are_due() -> None:
+    clock = VirtualClock()
+    seen: list[float] = []
+    clock.call_at(7, lambda: seen.append(clock.monotonic_ms()))
+    timer = clock.every(3, lambda: seen.append(clock.monotonic_ms()))
+
+    clock.advance(ms=9)
+    timer.cancel()
+    clock.advance(ms=9)
+
+    assert seen == [3, 6, 7, 9]
+
+
+def test_next_call_passes_over_cancelled_ones() -> None:
+    clock = VirtualClock()
+    clock.call_at(1, list).cancel()
+    clock.call_at(2, list)
+
+    assert clock.next_call_ms() == 2
+    assert VirtualClock().next_call_ms() is None
+
+
+def test_clock_makes_calls_late_and_never_goes_back_when_a_call_takes_time() -> None:
+    clock = VirtualClock()
+    seen: list[tuple[str, float]] = []
+
+    def lag() -> None:
+        clock.advance(ms=50)
+        seen.append(("lag", clock.monotonic_ms()))
+
+    clock.call_at(10, lag)
+    clock.every(15, lambda: seen.append(("every", clock.monotonic_ms())))
+    clock.advance(ms=20)
+
+    assert seen == [("lag", 60), ("every", 60)]
+    assert clock.monotonic_ms() == 60
+    assert clock.next_call_ms() == 75

@@ -1,0 +1,145 @@
+"""Whole conversions: their result, and the resumption of an interrupted one."""
+
+import pytest
+
+from cordwood.core.errors import CorruptMessageError, LogDirectoryError, SettingError
+from cordwood.records.batch_stream import batches
+from cordwood.records.compression import Codec
+from cordwood.records.record import Record
+from cordwood.storage.checkpoints.checkpoint_files import LOG_START_OFFSETS, read_offset_checkpoint
+from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.reader.path_resolution import reader_of
+from cordwood.storage.reader.transaction_reader import TransactionReader
+from cordwood.testing.file_faults import PowerLoss
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.workbench.convert.batch_converter import ConvertOptions
+from cordwood.workbench.convert.convert import WORK, convert, open_conversion
+from cordwood.workbench.verify.verify import verify
+from tests.unit.storage.log_samples import PARTITION
+from tests.unit.workbench.convert_samples import log_directory
+
+BY_ZSTD = ConvertOptions(codec=Codec.ZSTD)
+
+
+def converted(
+    files: MemoryFiles, options: ConvertOptions = BY_ZSTD, *, path: str = "/d", seed: int = 7
+) -> str:
+    random = SeededRandom(seed)
+    return str(convert(files, [path], out="/new", options=options, random=random))
+
+
+def records_in(files: MemoryFiles, path: str) -> list[Record]:
+    runs = [bytes(run.data) for run in reader_of(files, path).buffers()]
+    return [record for run in runs for each in batches(run) for record in each.records()]
+
+
+def tree(files: MemoryFiles, path: str = "/new") -> dict[str, bytes]:
+    """Return the files below a path with their contents."""
+    found: dict[str, bytes] = {}
+    for name in files.list(path) if exists(files, path) else ():
+        below = f"{path}/{name}"
+        if files.stat(below).is_directory:
+            found |= tree(files, below)
+        else:
+            file = files.open(below)
+            found[below] = file.pread(file.size, 0)
+    return found
+
+
+def test_converted_log_has_the_same_records_and_transactions() -> None:
+    files = log_directory()
+
+    report = converted(files)
+
+    assert report.startswith("/new: t-0: ")
+    assert records_in(files, "/new/t-0") == records_in(files, "/d/t-0")
+    before, after = (TransactionReader(reader_of(files, path)) for path in ("/d/t-0", "/new/t-0"))
+    assert after.aborted_between(0, 90) == before.aborted_between(0, 90) != ()
+
+
+def test_converted_log_is_found_in_order() -> None:
+    files = log_directory()
+
+    converted(files)
+
+    found = verify(files, ["/new"])
+    assert [str(each) for each in found.all_findings] == []
+    assert (found.partitions[0].log_end, found.partitions[0].segments) == (90, 3)
+    assert WORK not in files.list("/new")
+    assert ".kafka_cleanshutdown" in files.list("/new")
+
+
+def test_log_start_inside_a_segment_is_checkpointed() -> None:
+    files = log_directory()
+    path = f"/d/{LOG_START_OFFSETS}"
+    files.create(path).append(b"0\n1\nt 0 3\n")
+
+    converted(files)
+
+    assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 3}
+
+
+def test_conversion_may_stop_at_any_change_and_go_on() -> None:
+    whole = log_directory()
+    converted(whole)
+    is_over, changes = False, 0
+    while not is_over:
+        files = log_directory()
+        files.script.stop_after(changes)
+        try:
+            converted(files)
+            is_over = True
+        except PowerLoss:
+            files = files.after_crash(range(len(files.pending())))
+        files.script.reset()
+        if tree(files) != tree(whole):
+            converted(files, seed=8)
+        assert tree(files) == tree(whole), f"stopped after {changes} changes"
+        changes += 11
+
+    assert changes > 100
+
+
+def test_conversion_under_way_is_not_another_one() -> None:
+    files = log_directory()
+    with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD):
+        pass
+
+    with pytest.raises(LogDirectoryError, match="contains an unfinished conversion of /d"):
+        converted(files, ConvertOptions(codec=Codec.GZIP))
+
+
+def test_damage_is_named_and_converts_nothing() -> None:
+    files = log_directory()
+    name = f"/d/t-0/{0:020}.log"
+    files.open(name, writable=True).pwrite(b"\xff", 100)
+
+    with pytest.raises(CorruptMessageError, match=rf"{name}: the checksum is wrong"):
+        converted(files)
+
+    assert "t-0" not in files.list("/new")
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "words"),
+    (
+        (f"/d/t-0/{0:020}.log", SettingError, "is a single segment, not a log"),
+        ("/odd", LogDirectoryError, "is not named after a partition"),
+    ),
+)
+def test_path_without_a_log_is_rejected(path: str, error: type[Exception], words: str) -> None:
+    files = log_directory()
+    files.make_directory("/odd")
+    files.create(f"/odd/{0:020}.log")
+
+    with pytest.raises(error, match=words):
+        converted(files, path=path)
+
+
+def test_existing_partition_is_rejected() -> None:
+    files = log_directory()
+    converted(files)
+
+    with pytest.raises(LogDirectoryError, match="would contain t-0 twice"):
+        converted(files)

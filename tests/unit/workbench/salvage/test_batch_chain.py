@@ -1,0 +1,173 @@
+"""Offsets and epochs of whole batches are corrected by their neighbours."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cordwood.core.types import LeaderEpoch, Offset
+from cordwood.records.legacy_builder import LegacyBuilder
+from cordwood.workbench.salvage.batch_chain import BatchChain, FileBounds, build_chain
+from tests.unit.workbench.salvage_samples import batch, found_in, harmed
+
+SIZE = len(batch())
+
+
+def unknown(_offset: Offset) -> LeaderEpoch | None:
+    return None
+
+
+def chained(
+    data: bytes,
+    bounds: FileBounds = FileBounds(0),  # noqa: B008 - a value
+    epoch_for: Callable[[Offset], LeaderEpoch | None] = unknown,
+) -> BatchChain:
+    return build_chain("file", found_in(data), bounds=bounds, epoch_for=epoch_for)
+
+
+def offsets(chain: BatchChain) -> list[tuple[int, int]]:
+    return [(each.offset, each.last_offset) for each in chain.batches]
+
+
+def log(*bases: int, epochs: tuple[int, ...] = ()) -> bytes:
+    """Return batches of four records with these base offsets."""
+    given = epochs or (0,) * len(bases)
+    return b"".join(batch(base, epoch=epoch) for base, epoch in zip(bases, given, strict=True))
+
+
+RIGHT = [(0, 3), (4, 7), (8, 11), (12, 15)]
+
+
+@pytest.mark.parametrize(
+    "bases",
+    (
+        (0, 4, 8, 12),
+        (0, 99, 8, 12),
+        (0, 1, 8, 12),
+        (0, 4, 9, 12),
+        (64, 4, 8, 12),
+        (0, 4, 8, 500),
+        (0, 44, 8, 99),
+        (0, 4, 8, 3),
+    ),
+)
+def test_batch_with_a_wrong_offset_is_renumbered_between_its_neighbours(
+    bases: tuple[int, ...],
+) -> None:
+    chain = chained(log(*bases), FileBounds(0, 16))
+
+    assert offsets(chain) == RIGHT
+    assert chain.misfits == []
+    assert sum(bool(each.repairs) for each in chain.batches) == sum(
+        base != right for base, (right, _) in zip(bases, RIGHT, strict=True)
+    )
+
+
+def test_last_batch_is_renumbered_if_its_end_is_known() -> None:
+    data = log(0, 4, 8, 76)
+
+    assert offsets(chained(data))[-1] == (76, 79)
+    assert offsets(chained(data, FileBounds(0, None, frozenset({16})))) == RIGHT
+    assert offsets(chained(data, FileBounds(0, None, frozenset({16, 80}))))[-1] == (76, 79)
+
+
+def test_last_batch_that_decreases_is_renumbered() -> None:
+    assert offsets(chained(log(0, 4, 8, 2))) == RIGHT
+    assert offsets(chained(log(0, 4, 8, 1 << 40))) == RIGHT
+    assert offsets(chained(harmed(log(0, 4, 8, 12), 3 * SIZE, mask=0x80))) == RIGHT
+
+
+def test_batches_behind_one_that_fits_by_chance_are_renumbered_with_it() -> None:
+    assert offsets(chained(log(0, 4, 90, 12, 91, 92), FileBounds(0, 24)))[:4] == RIGHT
+
+
+def test_gaps_that_compaction_left_are_not_touched() -> None:
+    chain = chained(log(3, 40, 90), FileBounds(0, 200))
+
+    assert offsets(chain) == [(3, 6), (40, 43), (90, 93)]
+    assert not any(each.repairs for each in chain.batches)
+
+
+def test_batch_next_to_damage_that_does_not_fit_is_a_misfit() -> None:
+    data = bytearray(log(0, 4, 1, 12))
+    data[SIZE : 2 * SIZE] = bytes(SIZE)
+
+    chain = chained(bytes(data))
+
+    assert offsets(chain) == [(0, 3), (12, 15)]
+    assert [each.offset for each in chain.misfits] == [1]
+    assert [each[:2] for each in chain.damages] == [(4, 12)]
+
+
+def test_old_message_that_decreases_is_a_misfit() -> None:
+    messages = []
+    for offset in (0, 1, 0, 3):
+        builder = LegacyBuilder(1, base_offset=offset)
+        builder.append(b"key", b"value", timestamp=5)
+        messages.append(bytes(builder.build()))
+
+    chain = chained(b"".join(messages))
+
+    assert offsets(chain) == [(0, 0), (1, 1), (3, 3)]
+    assert len(chain.misfits) == 1
+    assert chain.batches[0].apply_to(bytearray(messages[0])) == messages[0]
+
+
+def test_damage_has_the_offsets_around_it() -> None:
+    data = log(0, 4, 8)
+    broken = b"\1" * 70 + data[:SIZE] + harmed(data[SIZE : 2 * SIZE], 61, 62) + b"\1" * 70
+
+    chain = chained(broken, FileBounds(None, 30))
+
+    assert [each[:2] for each in chain.damages] == [(0, 0), (4, 30)]
+    assert [each.offsets for each in chain.batches] == [None, (5, 6, 7)]
+    assert [each.is_doubtful for each in chain.batches] == [False, True]
+
+
+def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:
+    chain = chained(harmed(log(0, 4), SIZE + 61, SIZE + 62), FileBounds(0, 6))
+
+    assert offsets(chain) == [(0, 3)]
+    assert len(chain.misfits) == 1
+
+
+@pytest.mark.parametrize(
+    ("epochs", "known", "right"),
+    (
+        ((0, 2, 2, 5), None, (0, 2, 2, 5)),
+        ((0, 9, 0, 5), None, (0, 0, 0, 5)),
+        ((0, 2, 0, 5), None, (0, 0, 0, 5)),
+        ((3, 1, 3, 3), None, (3, 3, 3, 3)),
+        ((1, 0, 3, 3), 2, (1, 2, 3, 3)),
+        ((1, 1, 1, 9), 1, (1, 1, 1, 1)),
+        ((9, 1, 1, 1), 1, (1, 1, 1, 1)),
+        ((9, 1, 1, 1), None, (9, 1, 1, 1)),
+    ),
+)
+def test_epoch_that_does_not_fit_is_corrected(
+    epochs: tuple[int, ...], known: int | None, right: tuple[int, ...]
+) -> None:
+    data = log(0, 4, 8, 12, epochs=epochs)
+
+    chain = chained(data, FileBounds(0), lambda _: None if known is None else LeaderEpoch(known))
+
+    assert tuple(each.epoch for each in chain.batches) == right
+
+
+def test_batch_is_written_as_it_should_be() -> None:
+    chain = chained(log(0, 99, 8, epochs=(1, 0, 1)))
+
+    assert chain.batches[1].apply_to(bytearray(batch(99))) == batch(4, epoch=1)
+
+
+def test_limit_that_most_batches_exceed_is_ignored() -> None:
+    assert offsets(chained(log(0, 4, 8), FileBounds(0, 3))) == [(0, 3), (4, 7), (8, 11)]
+
+
+def test_batches_whose_neighbour_is_damaged_stay_where_they_are() -> None:
+    data = log(0, 4) + b"\1" * 70 + log(8)
+
+    assert offsets(chained(data, FileBounds(0, 40))) == [(0, 3), (4, 7), (8, 11)]
+
+
+def test_file_without_batches_has_none() -> None:
+    assert chained(b"") == BatchChain([], [], [])

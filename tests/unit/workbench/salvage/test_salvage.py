@@ -1,0 +1,209 @@
+"""A partition's directory is salvaged into another log directory."""
+
+import pytest
+
+from cordwood.core.errors import LogDirectoryError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.log_config import LogConfig
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.workbench.partition_view import open_partition
+from cordwood.workbench.salvage.batch_chain import FileBounds, build_chain
+from cordwood.workbench.salvage.salvage import (
+    SalvageOptions,
+    SourceReads,
+    record_sets,
+    salvage,
+    source_files,
+)
+from tests.unit.workbench.bad_disk import on_bad_disk
+from tests.unit.workbench.dump_samples import FOLDER, files_of
+from tests.unit.workbench.salvage_samples import (
+    SOURCE,
+    batch,
+    directory,
+    found_in,
+    harmed,
+    ports,
+)
+
+ZERO = "00000000000000000000.log"
+EIGHT = "00000000000000000008.log"
+METADATA = b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAFw"
+
+
+def names(files: MemoryFiles, path: str = "/out/t-0") -> list[str]:
+    return [name.lstrip("0") for name in files.list(path)]
+
+
+def test_salvaged_log_keeps_all_offsets() -> None:
+    broken = harmed(batch(4), 61, 62)
+    files = directory({ZERO: batch(0) + broken, EIGHT: batch(8), "partition.metadata": METADATA})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(4, 4)]
+    assert [each[:2] for each in report.doubtful] == [(5, 7)]
+    assert (report.log_start, report.log_end, report.batches) == (0, 12, 3)
+    assert open_partition(files, "/out/t-0", clock=VirtualClock()).offsets().log_end == 12
+    assert {".log", ".index", ".timeindex", "12.snapshot".lstrip("0")} <= set(names(files))
+    assert read_whole(files, "/out/t-0/partition.metadata") == METADATA
+
+
+def test_checkpoints_of_the_new_log_are_written() -> None:
+    beside = {"log-start-offset-checkpoint": b"0\n1\nt 0 2\n"}
+    files = directory({ZERO: batch(0) + batch(4)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert (report.log_start, report.is_whole) == (2, True)
+    assert read_whole(files, "/out/log-start-offset-checkpoint") == b"0\n1\nt 0 2\n"
+    assert read_whole(files, "/out/recovery-point-offset-checkpoint") == b"0\n1\nt 0 8\n"
+    assert ".kafka_cleanshutdown" in files.list("/out")
+
+
+def test_second_partition_can_be_salvaged_into_the_same_log_directory() -> None:
+    files = directory({ZERO: batch(0)})
+    other = TopicPartition(TopicName("u"), PartitionId(1))
+
+    salvage(ports(files), SOURCE, out="/out")
+    salvage(ports(files), SOURCE, out="/out", partition=other)
+
+    assert read_whole(files, "/out/replication-offset-checkpoint") == b"0\n2\nt 0 4\nu 1 4\n"
+
+
+def test_gap_without_damage_is_not_a_loss() -> None:
+    files = directory({ZERO: batch(0), EIGHT: batch(8)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert report.is_whole
+    assert [each[:2] for each in report.gaps] == [(4, 7)]
+
+
+def test_checkpointed_offsets_in_no_file_are_lost() -> None:
+    beside = {"replication-offset-checkpoint": b"0\n1\nt 0 9\n"}
+    files = directory({ZERO: batch(0)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert [each[:2] for each in report.lost] == [(4, 8)]
+
+
+def test_damaged_side_files_are_reported() -> None:
+    beside = {"replication-offset-checkpoint": b"x"}
+    contents = {ZERO: batch(0), "leader-epoch-checkpoint": b"x", "partition.metadata": b"x"}
+    files = directory(contents, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert len(report.notes) == 2
+    assert "partition.metadata" not in names(files)
+
+
+def test_files_under_other_names_are_read_too() -> None:
+    contents = {ZERO: batch(0), "copy.log": batch(0) + batch(4), f"{EIGHT}.deleted": batch(8)}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert report.log_end == 8
+    assert report.notes == ("1 duplicate batches were left out",)
+
+
+def test_swap_file_replaces_the_segments_it_covers() -> None:
+    swap = batch(0, 2) + batch(4)
+    contents = {ZERO: batch(0), EIGHT: batch(8), f"{ZERO}.swap": swap}
+
+    report = salvage(ports(directory(contents)), SOURCE, out="/out")
+
+    assert (report.log_start, report.log_end) == (0, 12)
+    assert [each[:2] for each in report.gaps] == [(2, 3)]
+
+
+def test_swap_file_of_an_incomplete_set_comes_last() -> None:
+    cleaned = f"{EIGHT}.cleaned"
+    files = directory({ZERO: batch(0), f"{ZERO}.swap": batch(0), cleaned: b"", EIGHT: batch(8)})
+
+    assert [(each.name, each.rank) for each in source_files(files, SOURCE)] == [
+        (ZERO, 1),
+        (EIGHT, 1),
+        (f"{ZERO}.swap", 2),
+    ]
+
+
+def test_contradicting_batches_are_reported() -> None:
+    files = directory({ZERO: batch(0) + batch(4), "other.log": batch(2)})
+
+    (note,) = salvage(ports(files), SOURCE, out="/out").notes
+
+    assert note.startswith(f"{SOURCE}/other.log: the batch at position 0 was left out")
+
+
+def test_batch_larger_than_a_segment_is_written() -> None:
+    files = directory({ZERO: batch(0) + batch(4, value=b"v" * 900)})
+    small = SalvageOptions(config=LogConfig(segment_bytes=500))
+
+    assert salvage(ports(files), SOURCE, out="/out", options=small).log_end == 8
+
+
+def test_record_sets_fit_into_segments() -> None:
+    far = 1 << 31
+    data = batch(0) + batch(4) + batch(far) + batch(far + 4)
+    files = files_of({"a": data})
+    path = f"{FOLDER}/a"
+    chain = build_chain(path, found_in(data), bounds=FileBounds(), epoch_for=lambda _: None)
+
+    by_reach = list(record_sets(SourceReads(files), chain.batches, max_bytes=1 << 20))
+    by_size = list(record_sets(SourceReads(files), chain.batches, max_bytes=150))
+
+    assert [len(each) // len(batch()) for each in by_reach] == [2, 2]
+    assert [len(each) // len(batch()) for each in by_size] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    (
+        ({"a": b""}, "contains no segment"),
+        ({ZERO: b"\1" * 100}, "contains no readable batch"),
+    ),
+)
+def test_source_without_batches_is_rejected(contents: dict[str, bytes], message: str) -> None:
+    with pytest.raises(LogDirectoryError, match=message):
+        salvage(ports(directory(contents)), SOURCE, out="/out")
+
+
+@pytest.mark.parametrize("out", ("/logs", SOURCE, f"{SOURCE}/new"))
+def test_source_is_not_written_to(out: str) -> None:
+    with pytest.raises(LogDirectoryError, match="already exists"):
+        salvage(ports(directory({ZERO: batch(0)})), SOURCE, out=out)
+
+
+@pytest.mark.parametrize("name", ("broken", "\udcff-0"))
+def test_source_without_a_partition_name_requires_one(name: str) -> None:
+    files = directory({})
+    files.make_directory(f"/logs/{name}")
+    files.create(f"/logs/{name}/{ZERO}").append(batch(0))
+
+    with pytest.raises(LogDirectoryError, match="--partition"):
+        salvage(ports(files), f"/logs/{name}", out="/out")
+
+
+@pytest.mark.parametrize("name", ("u-0", "missing"))
+def test_missing_source_is_rejected(name: str) -> None:
+    with pytest.raises(LogDirectoryError, match="is not a directory"):
+        salvage(ports(directory({})), f"/logs/{name}", out="/out")
+
+
+def test_unreadable_page_costs_only_its_batches() -> None:
+    whole = directory({ZERO: b"".join(batch(4 * each, value=b"v" * 500) for each in range(10))})
+    path = f"{SOURCE}/{ZERO}"
+
+    report = salvage(ports(on_bad_disk(whole, path, range(5000, 5001))), SOURCE, out="/out")
+
+    assert (report.log_start, report.log_end) == (0, 40)
+    assert {each.first // 4 for each in (*report.lost, *report.doubtful)} <= {1, 2, 3}
+    assert report.lost
+    assert report.notes == (
+        f"{path}: 4,096 bytes that the disk cannot read, from position 4096 on",
+    )

@@ -1,0 +1,92 @@
+"""Lost, doubtful and repaired offsets."""
+
+import json
+
+from cordwood.workbench.salvage.batch_chain import FileBounds, build_chain
+from cordwood.workbench.salvage.file_merge import damaged_offsets, merge_chains
+from cordwood.workbench.salvage.salvage_report import (
+    MISSING,
+    ReportedOffsets,
+    SalvageReport,
+    find_doubtful,
+    find_losses,
+    find_mended,
+)
+from tests.unit.workbench.salvage_samples import batch, found_in, harmed
+
+
+def lost(data: bytes, *, start: int = 0, known_end: int = 0) -> list[tuple[int, int | None, str]]:
+    """Return the lost ranges of a file, with the first words of the reason."""
+    chain = build_chain("file", found_in(data), bounds=FileBounds(0), epoch_for=lambda _: None)
+    found = find_losses(
+        merge_chains([chain]).batches,
+        damaged_offsets(["file"], [chain]),
+        start=start,
+        known_end=known_end,
+    )
+    return [(each.first, each.last, " ".join(each.why.split()[:2])) for each in found]
+
+
+def test_complete_log_has_no_losses() -> None:
+    assert lost(batch(0) + batch(4), known_end=8) == []
+
+
+def test_offsets_without_a_file_are_missing() -> None:
+    assert lost(batch(2) + batch(8), start=1, known_end=14) == [
+        (1, 1, "in no"),
+        (6, 7, "in no"),
+        (12, 13, "in no"),
+    ]
+
+
+def test_offsets_between_which_damage_is_are_lost_by_it() -> None:
+    data = batch(0) + b"\1" * 70 + batch(9) + b"\1" * 70 + batch(14)
+
+    assert lost(data) == [(4, 8, "a truncated"), (13, 13, "a truncated")]
+
+
+def test_records_that_do_not_read_are_lost() -> None:
+    data = batch(0) + harmed(batch(4), 61, 62) + batch(8)
+
+    assert lost(data) == [(4, 4, "unreadable records")]
+
+
+def test_torn_end_is_lost_up_to_the_end_in_its_header() -> None:
+    assert lost(batch(0) + batch(4)[:62]) == [(4, 7, "a truncated")]
+
+
+def test_loss_at_an_unknown_end_is_open() -> None:
+    assert lost(batch(0) + batch(4)[:30]) == [(4, None, "a truncated")]
+    assert lost(batch(0) + batch(7)[:62]) == [(4, None, "a truncated")]
+
+
+def test_zeros_at_the_end_are_not_a_loss() -> None:
+    assert lost(batch(0) + bytes(900)) == []
+
+
+def test_doubtful_and_repaired_offsets_are_reported() -> None:
+    data = harmed(batch(0), 61, 62) + harmed(batch(4), 80, mask=1)
+    chain = build_chain("file", found_in(data), bounds=FileBounds(0), epoch_for=lambda _: None)
+
+    assert [each[:2] for each in find_doubtful(chain.batches)] == [(1, 3)]
+    assert [each[:3] for each in find_mended(chain.batches)] == [
+        (4, 7, "repaired: one bit of byte 80")
+    ]
+
+
+def test_report_without_losses_is_whole_and_is_json() -> None:
+    report = SalvageReport(
+        source="/a/t-0",
+        path="/b/t-0",
+        partition="t-0",
+        log_start=0,
+        log_end=9,
+        batches=2,
+        size=100,
+        lost=(ReportedOffsets(4, None, MISSING),),
+    )
+
+    assert not report.is_whole
+    assert json.loads(report.to_json())["lost"] == [
+        {"first": 4, "last": None, "why": MISSING, "file": "", "position": None}
+    ]

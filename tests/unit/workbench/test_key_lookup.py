@@ -1,0 +1,18 @@
+"""Every record of a key is found, aborted ones too."""
+
+from cordwood.records.plain_decoder import PlainDecoder
+from cordwood.workbench.key_lookup import find_key_offsets
+from tests.unit.compaction.compaction_samples import batch, marker, sent
+from tests.unit.storage.reader_samples import directory, reader
+
+
+def test_offsets_are_those_of_all_records_of_the_keys_from_an_offset_on() -> None:
+    data = batch(0, "a1 b1 -1 a-") + sent(4, "b2 c1") + marker(6, is_commit=False)
+    files = directory(log_0=data)
+
+    found = [
+        find_key_offsets(reader(files), keys, start=start, decoder=PlainDecoder())
+        for keys, start in (({b"a", b"b"}, 0), ({b"b"}, 2), ({b"d"}, 0))
+    ]
+
+    assert found == [(0, 1, 3, 4), (4,), ()]

@@ -1,0 +1,43 @@
+"""File names in a partition's directory that do not belong to a log."""
+
+from cordwood.workbench.verify.file_name_checks import check_names, find_orphans
+from cordwood.workbench.verify.findings import Severity
+from tests.unit.storage.reader_samples import name
+
+USUAL = [name(0), name(0, ".index"), name(7, ".snapshot"), "partition.metadata"]
+
+
+def test_usual_names_are_passed_over() -> None:
+    usual = [*USUAL, "leader-epoch-checkpoint", "leader-epoch-checkpoint.tmp"]
+
+    assert list(check_names("/d", usual, bases={0})) == []
+
+
+def test_name_like_a_segments_is_damage() -> None:
+    (found,) = check_names("/d", ["1.log"], bases={0})
+
+    assert (found.severity, found.path, found.found) == (Severity.DAMAGE, "/d/1.log", "1")
+
+
+def test_leftovers_and_unknown_files_are_notes() -> None:
+    names = [name(0, ".log.deleted"), name(5, ".index"), *"abcde"]
+
+    left, strange = check_names("/d", names, bases={0})
+
+    assert left.cause.endswith(f"deleted: {name(0, '.log.deleted')}, {name(5, '.index')}")
+    assert strange.cause == "files that do not belong to a log: a, b, c and 2 more"
+
+
+def test_orphans_are_bases_without_a_log() -> None:
+    names = [*USUAL, name(5, ".index"), name(9, ".index.deleted"), "x"]
+
+    assert find_orphans(names, {0}) == {5, 7}
+
+
+def test_index_that_is_missing_is_a_note_but_of_the_last_segment() -> None:
+    names = [name(0), name(5), name(9), name(5, ".index")]
+
+    (found,) = check_names("/d", names, bases={0, 5, 9})
+
+    assert found.severity is Severity.NOTE
+    assert found.cause == "segments without an offset index: 0"

@@ -1,0 +1,87 @@
+"""Verification of a whole partition, also while it changes."""
+
+from collections.abc import Callable
+
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.records.batch_checks import CheckedBatches, PlainBatchChecker
+from cordwood.testing.memory_files import MemoryFiles
+from cordwood.workbench.verify.findings import VerifiedPartition
+from cordwood.workbench.verify.partition_verification import MAX_ATTEMPTS, verify_partition
+from cordwood.workbench.verify.segment_verification import VerifyOptions
+from tests.unit.storage.reader_samples import directory, harm, name, put, reader
+from tests.unit.storage.segment_samples import v2
+from tests.unit.workbench.verified import damages, healthy, verified
+
+
+class ChangingChecker(PlainBatchChecker):
+    """A checker that changes the files after each range."""
+
+    def __init__(self, meddle: Callable[[int], object]) -> None:
+        self.passes = 0
+        self._meddle = meddle
+
+    def check(self, data: object) -> CheckedBatches:
+        self.passes += 1
+        swept = super().check(bytes(data))  # type: ignore[call-overload]  # a buffer it is
+        self._meddle(self.passes)
+        return swept
+
+
+def verify(files: MemoryFiles, checker: PlainBatchChecker) -> VerifiedPartition:
+    options = VerifyOptions(checker=checker, on_bytes=lambda _size: None)
+    return verify_partition(
+        reader(files), TopicPartition(TopicName("t"), PartitionId(0)), options=options
+    )
+
+
+def test_partition_has_its_name() -> None:
+    assert verify(healthy(), PlainBatchChecker()).partition == "t-0"
+
+
+def test_empty_partition_is_good() -> None:
+    assert (verified(directory(log=b"")).findings, verified(directory(log_5=b"")).log_end) == (
+        (),
+        5,
+    )
+
+
+def test_side_files_are_verified() -> None:
+    files = healthy()
+    put(files, "leader-epoch-checkpoint", b"0\n5\n")
+    put(files, "partition.metadata", b"version: x")
+
+    assert [path for path, _ in damages(files)] == ["leader-epoch-checkpoint", "partition.metadata"]
+
+
+def test_damage_that_disappears_meanwhile_is_not_reported() -> None:
+    files = directory(log=v2(0, 3) + v2(4))
+    harm(files, name(0), 70)
+
+    def mend(passes: int) -> None:
+        if passes == 1:
+            put(files, name(0), v2(0, 3) + v2(4) + v2(5))
+
+    assert verify(files, ChangingChecker(mend)).findings == ()
+
+
+def test_damage_of_a_changing_log_is_reported_after_some_attempts() -> None:
+    files = directory(log=v2(0, 3) + v2(4))
+    harm(files, name(0), 70)
+
+    def grow(passes: int) -> None:
+        put(files, f"{passes}.tmp", b"")
+
+    checker = ChangingChecker(grow)
+
+    assert verify(files, checker).is_damaged
+    assert checker.passes == 2 * MAX_ATTEMPTS
+
+
+def test_log_that_is_cut_meanwhile_is_looked_at_again() -> None:
+    files = directory(log=v2(0, 3) + v2(4), log_5=v2(5))
+
+    def cut(passes: int) -> None:
+        if passes == 1:
+            put(files, name(5), b"")
+
+    assert verify(files, ChangingChecker(cut)).log_end == 5
