@@ -1,4 +1,4 @@
-"""Says what an import costs: `python scripts/import_cost.py [REPEATS]`; `make bench` runs it.
+"""Cost of imports: `python scripts/import_cost.py [REPEATS]`; `make bench` runs it.
 
 Question: what does `import cordwood` cost, and what does the pytest entry point cost a project that
 does not use it? Each figure is the best of several fresh interpreters, and counts the import alone.
@@ -16,7 +16,7 @@ import {module}
 print((perf_counter() - start) * 1000)
 """
 
-# (module, what a process has imported before, at most so many milliseconds)
+# (module, modules that the process has imported before, limit in milliseconds)
 IMPORTS = (
     ("cordwood", "", 20),
     ("cordwood.testing.plugin", "import pytest", 5),

@@ -1,7 +1,8 @@
-"""How hard Hypothesis looks, what tests have to report, and how long each tier took.
+"""Hypothesis profiles, tier marks, reported figures and the time of each tier.
 
-Profiles: `dev` at the desk, `ci` in `make test-all`, `long` in `make soak`. A tier is a folder:
-what lies in none of the slow ones is the fast tier.
+Profiles: `dev` at the desk, `ci` in `make test-all`, `long` in `make soak`. A tier is a folder: a
+test outside the slow folders, and without a slow mark, belongs to the fast tier. Tests run in
+workers (pytest-xdist); tiers and figures reach the controller as properties of the reports.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Two cores are shared with other work, so one slow example says nothing: pytest's own timeout
+# Two cores are shared with other work, so one slow example proves nothing: pytest's own timeout
 # bounds the whole test instead.
 settings.register_profile("dev", deadline=None, max_examples=60)
 settings.register_profile("ci", deadline=None, max_examples=300)
@@ -25,11 +26,12 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-# A run that a shell has put into the background ignores Ctrl-C; what tests press it for does not.
+# A shell starts background jobs with SIGINT ignored; tests that send SIGINT need the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ("tests.spark_session",)
 
+#: The mark of each slow folder. The Makefile names the same folders and marks.
 FOLDERS = {
     "crash": "crash",
     "interop": "interop",
@@ -38,14 +40,16 @@ FOLDERS = {
     "spark": "spark",
     "benchmarks": "bench",
 }
-#: Kernels may have to be compiled before the first task has an answer.
+#: The first task may have to wait for the compilation of the kernels.
 SPARK_TIMEOUT_S = 300
-REPORTED = pytest.StashKey[list[str]]()
+TIER = "tier"
+FIGURE = "figure"
+FIGURES: list[str] = []
 SECONDS: defaultdict[str, float] = defaultdict(float)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test's folder decides its mark."""
+    """Mark a test by its folder, and note its tier for the report."""
     tests = Path(__file__).parent
     for item in items:
         if not item.path.is_relative_to(tests):
@@ -55,34 +59,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(mark)
         if item.get_closest_marker("spark") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
+        tiers = (mark for mark in FOLDERS.values() if item.get_closest_marker(mark))
+        item.user_properties.append((TIER, next(tiers, "fast")))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Set-up, call and tear-down all count for the tier of the test."""
-    tier = next((mark for mark in FOLDERS.values() if mark in report.keywords), "fast")
-    SECONDS[tier] += report.duration
+    """Add set-up, call and tear-down to the test's tier, and collect its figures."""
+    for name, value in report.user_properties:
+        if name == TIER:
+            SECONDS[str(value)] += report.duration
+        elif name == FIGURE and report.when == "teardown":
+            FIGURES.append(str(value))
 
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Take a line for the end of the run."""
-    return request.config.stash.setdefault(REPORTED, []).append
+    """Return a function that takes a line for the end of the run."""
+    properties = request.node.user_properties
+
+    def add(line: str) -> None:
+        properties.append((FIGURE, line))
+
+    return add
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """`make test-all` ran the fast tier before and says how long that took, set-up included."""
-    lines = config.stash.get(REPORTED, [])
-    if lines:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures, and the time of each tier.
+
+    `make test-all` names in CORDWOOD_TIMES a file with the steps that ran before, one a line.
+    """
+    if FIGURES:
         terminalreporter.section("figures")
-    for line in lines:
+    for line in FIGURES:
         terminalreporter.write_line(line)
-    fast = os.environ.get("CORDWOOD_FAST_SECONDS")
-    tiers = [(tier, seconds) for tier, seconds in SECONDS.items() if tier != "fast" or not fast]
-    if fast:
-        tiers.insert(0, ("fast", float(fast)))
-    if len(tiers) > 1:
-        terminalreporter.section("time of each tier")
-        for tier, seconds in tiers:
-            terminalreporter.write_line(f"{tier:<8} {seconds:7.1f} s")
+    steps = os.environ.get("CORDWOOD_TIMES")
+    if not steps and len(SECONDS) < 2:
+        return
+    terminalreporter.section("time of each tier")
+    if steps:
+        terminalreporter.write(Path(steps).read_text())
+    for tier, seconds in SECONDS.items():
+        terminalreporter.write_line(f"{tier:<24} {seconds:7.1f} s, added up over the workers")
