@@ -1,19 +1,20 @@
-"""The budgets of this code base, checked on syntax trees and text; `docs/decisions` says why.
+"""Budgets of this code base, checked on syntax trees and text; `docs/decisions` gives the reasons.
 
-Each rule is a generator from one source file, or from the whole tree, to findings. What ruff
-checks (complexity, banned calls, imports) is not repeated here. A finding on a definition is
-allowed by a comment on its first line, with a reason: `# tidy: allow[rule] reason`.
+Each rule is a generator from one source file, or from the whole tree, to findings. The checks of
+ruff (complexity, banned calls, imports) are not repeated here. A finding on a definition is allowed
+by a comment on its first line, with a reason: `# tidy: allow[rule] reason`.
 """
 
 import ast
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+from scripts import prose
 
 MODULE_LINES = 500
 MESSAGES_LINES = 700
@@ -26,8 +27,10 @@ NESTING = 3
 
 RULES = {
     "any",
+    "class-name",
     "class-lines",
     "docstring",
+    "exceptions",
     "function-lines",
     "init-io",
     "init-lines",
@@ -39,46 +42,25 @@ RULES = {
     "parameters",
     "place",
     "positional",
-    "purity",
+    "prose",
     "type-ignore",
     "unfinished",
     "vague-name",
 }
 ROOTS = ("src", "tests", "benchmarks", "examples", "scripts")
+#: Budgets are alarms. Where one would split a thing that belongs together, its definition is exempt
+#: by a comment with the reason, in at most this many places of the tree.
+SIZES = {"class-lines", "function-lines", "init-lines", "module-lines", "nesting"}
+EXCEPTIONS = 15
+#: One class name, one meaning. The blocking clients share the names of those for asyncio.
+TWINS = {"Admin", "Consumer", "Producer"}
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
+MESSAGES = PurePosixPath("src/cordwood/protocol/messages")
 DOING_IO = {"open", "os", "socket", "subprocess", "shutil", "mmap"}
 
-# What takes values and returns values: each of these modules stands in the purity contract.
-DECIDING = (
-    r"core(/(?!system\b)[\w/]+)?",
-    r"records(/(?!kernels\b)[\w/]+)?",
-    r"protocol(/[\w/]+)?",
-    r"broker/(alterations|config_\w+|configs|listeners|settings(/\w+)?)",
-    r"broker/(features|fetch_sessions|internal_topics|limits|memory|network|request|stopping)",
-    r"broker/(answer_errors|image|internal_topic_settings|kept_configs|operations|placement)",
-    r"broker/topic_(nodes|pages|rules|selection)",
-    r"client/(accumulator|address|admin_answers|backoff|cluster|described|exchange|fate)",
-    r"client/(fetch_session|partition_queue|partitioners|places|positions|produce_answers)",
-    r"client/(record_set|refusals|serializers|settings)",
-    r"config",
-    r"observability/(catalogue|exposition|metrics)",
-    r"storage/(names|topic_settings)",
-    r"storage/(analysis|rebuild|record_errors|validation)",
-    r"storage/(index|retention|producers|epochs|lease|origin|producer_append)",
-    r"storage/(producer_snapshot|producer_state|transactions|verification)",
-    r"storage/(index_growth|metadata_lines|roll|scan|segment_reads)",
-    r"workbench/(bit_errors|dump\w*|metadata_(records|written)|salvage_\w+|spelling|windows)",
-    r"compaction/(fated|fates|keymap|marks|plan|rewrite|sighting|stretches|survey)",
-    r"compaction/(transactions|unpacked)",
-    r"compaction/(verify(_\w+)?|violations)",
-    r"coordination/(groups|offsets|transactions)",
-    r"cluster/(controller|partition)",
-    r"tiering/manifest",
-)
-
-# A buffer and where to look in it are one thing, said in several words.
+# A buffer and a position in it count as one parameter.
 PLACE_NAMES = {"buffer", "data", "view", "out", "position", "start", "end", "at"}
-# A handler is called alike whatever it handles: who is asked, by whom, and for what.
+# All handlers have the same three parameters.
 ASKED_NAMES = {"broker", "context", "request"}
 
 # Compiled signatures know neither keywords nor objects, so a kernel takes what it needs in order.
@@ -220,7 +202,7 @@ def _check_init(source: Source, init: ast.FunctionDef, *, owner: str) -> Iterato
 
 
 def check_docstrings(source: Source) -> Iterator[Finding]:
-    """What others call says what it does; a port says what it may assume and what holds after."""
+    """Yield public functions without a docstring, and port methods without a contract."""
     if not source.path.startswith("src/"):
         return
     for node in source.tree.body:
@@ -253,7 +235,7 @@ def check_any(source: Source) -> Iterator[Finding]:
 
 
 def check_comments(source: Source) -> Iterator[Finding]:
-    """What is unfinished has an issue, what is silenced has a code and a reason."""
+    """Yield unfinished places without an issue, and silenced warnings without code and reason."""
     for number, line in enumerate(source.lines, 1):
         if "#" not in line:
             continue
@@ -266,41 +248,64 @@ def check_comments(source: Source) -> Iterator[Finding]:
 
 
 def check_mirror(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
-    """Every module with something to test has a unit test where one would look for it.
+    """Every module with a function has a unit test at the mirrored path.
 
-    A `__main__` only calls its package, whose test runs it.
+    A `__main__` only calls its package, whose test runs it. Message modules share one test, which
+    checks that each of them has golden bytes.
     """
     for source in sources:
         path = PurePosixPath(source.path)
         if path.parts[:2] != ("src", "cordwood") or path.name == "__main__.py":
             continue
-        is_package = path.name == "__init__.py"
-        if is_package and not any(isinstance(node, Function) for node in source.nodes):
+        if not source.functions:
             continue
+        is_package = path.name == "__init__.py"
         folder = PurePosixPath("tests/unit", *path.parent.parts[2:])
         test = folder / f"test_{path.parent.name if is_package else path.stem}.py"
+        if path.parent == MESSAGES:
+            test = folder / "test_golden_files.py"
         if not (root / test).is_file():
             yield from source.finding(1, "mirror", text=f"no {test}")
 
 
-def check_purity(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
-    """Every deciding module stands in the contract that keeps it from doing."""
-    settings = tomllib.loads((root / "pyproject.toml").read_text())
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    listed = next(each["source_modules"] for each in contracts if each["id"] == "purity")
-    patterns = [re.compile(re.escape(name).replace(r"\*", r"\w+")) for name in listed]
+def check_class_names(sources: Iterable[Source]) -> Iterator[Finding]:
+    """Yield class names with two meanings; structs of messages have Kafka's schema names."""
+    first: dict[str, str] = {}
     for source in sources:
-        inside = source.path.removeprefix("src/cordwood/").removesuffix(".py")
-        inside = inside.removesuffix("/__init__")
-        if inside == source.path or not any(re.fullmatch(each, inside) for each in DECIDING):
+        path = PurePosixPath(source.path)
+        if path.parts[0] != "src" or path.parent == MESSAGES:
             continue
-        module = f"cordwood.{inside.replace('/', '.')}"
-        if not any(each.fullmatch(module) for each in patterns):
-            yield from source.finding(1, "purity", text=f"{module} is not in the purity contract")
+        for class_ in source.classes:
+            place = f"{source.path}:{class_.lineno}"
+            known = first.setdefault(class_.name, place)
+            if known != place and class_.name not in TWINS:
+                text = f"{class_.name} is also at {known}"
+                yield from source.finding(class_.lineno, "class-name", text=text)
+
+
+def check_exceptions(sources: Iterable[Source]) -> Iterator[Finding]:
+    """Yield the exceptions from size budgets beyond the allowed number."""
+    exempt = [
+        (source, number)
+        for source in sources
+        for number, line in enumerate(source.lines, 1)
+        if (found := ALLOW.search(line)) and found[1] in SIZES
+    ]
+    for source, number in exempt[EXCEPTIONS:]:
+        yield from source.finding(number, "exceptions", text=f"more than {EXCEPTIONS} exceptions")
+
+
+def check_prose(root: Path, names: Iterable[str]) -> Iterator[Finding]:
+    """Yield the sentences that break the checkable half of the prose rules."""
+    for name in names:
+        if not name.endswith((".py", ".md")) or name in prose.EXEMPT:
+            continue
+        for found in prose.check_file(root / name):
+            yield Finding(path=name, line=found.line, rule="prose", text=found.text)
 
 
 def check_places(root: Path, names: Iterable[str]) -> Iterator[Finding]:
-    """Nothing that is committed names a package index, or a folder of one machine."""
+    """Yield committed lines that name a package index, or a folder of one machine."""
     for name in names:
         try:
             lines = (root / name).read_text(encoding="utf-8").splitlines()
@@ -332,7 +337,9 @@ def check_tree(root: Path) -> list[Finding]:
     ]
     found = [finding for source in sources for check in FILE_CHECKS for finding in check(source)]
     found += check_mirror(root, sources)
-    found += check_purity(root, sources)
+    found += check_class_names(sources)
+    found += check_exceptions(sources)
+    found += check_prose(root, names)
     found += check_places(root, names)
     return sorted(found)
 
@@ -359,7 +366,7 @@ def _body_lines(function: Function) -> int:
 
 
 def _nesting(body: Iterable[ast.AST]) -> int:
-    """How deep blocks stand in blocks; an `elif` stands beside its `if`."""
+    """Return the depth of nested blocks; an `elif` has the depth of its `if`."""
     deepest = 0
     for node in body:
         if isinstance(node, BLOCKS):
