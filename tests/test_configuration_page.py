@@ -1,4 +1,4 @@
-"""The page of settings is what the tables say."""
+"""The page of settings is generated from the tables."""
 
 from scripts.configuration_page import PAGE, page
 

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from cordwood import cli
-from cordwood.storage.checkpoints import HIGH_WATERMARKS, LOG_START_OFFSETS
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.checkpoints.checkpoint_files import HIGH_WATERMARKS, LOG_START_OFFSETS
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.origin import Origin
-from tests.unit.storage.log_samples import DIRECTORY, Place, batch, lead, marker, produced
+from tests.unit.storage.log_samples import DIRECTORY, LogHarness, batch, lead, marker, produced
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "workbench.md"
 FOLDER: Final = "/srv/kafka"
@@ -27,11 +27,11 @@ def transcripts(page: str) -> list[tuple[str, str]]:
 
 def build_logs(folder: Path) -> None:
     """Make a log directory of two partitions: one is whole, the other has lost four bytes."""
-    place = Place()
+    place = LogHarness()
     log = place.open(ORDERS)
     lead(log, *(batch(2, value=b"5 boards") for _ in range(9)))
     lead(log, produced(0, 2, is_transactional=True), produced(2, 1, is_transactional=True))
-    lead(log, marker(is_commit=True), origin=Origin.COORDINATOR)
+    lead(log, marker(is_commit=True), origin=AppendOrigin.COORDINATOR)
     log.close()
     for partition in ("orders-0", "orders-1"):
         (folder / partition).mkdir(parents=True)
