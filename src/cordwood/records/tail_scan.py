@@ -5,7 +5,7 @@
     notable    an ordinary batch that matters for recovery: the first of a higher leader epoch, and
                of each run of a producer's batches in one producer epoch the first and the last five
     entries    the entries of a segment's indexes, by the rule of
-               `storage.segment.index_builder`
+               `storage.segment.sparse_index_builder`
 
 A scan ends before the first batch that is not ordinary, or at the end of the bytes. So it rejects
 no batch: the caller handles the batch at the end as it would without scans. That is also the

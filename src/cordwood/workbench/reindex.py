@@ -17,7 +17,7 @@ from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirec
 from cordwood.core.ports import FileKind, Files
 from cordwood.core.types import Offset
 from cordwood.records.batch_header import BatchHeader
-from cordwood.storage.checkpoints.leader_epoch_file_cache import LeaderEpochFileCache
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.open_file_cache import OpenFileCache
@@ -108,7 +108,7 @@ class _IndexRebuild:
         self.files = files
         self.producers = ProducerStateManager(ProducerStateManagerConfig())
         self.snapshots = SnapshotFiles(files, path)
-        self.epochs = LeaderEpochFileCache(files, path)
+        self.epochs = LeaderEpochCheckpointFile(files, path)
 
     def reset(self, base: int) -> None:
         """Remove the old snapshots: producer state is rebuilt from the first segment on."""

@@ -35,16 +35,17 @@ def _topic(command: Command) -> None:
 def test_reading_begins_at_the_start_position(
     command: Command, where: tuple[str, ...], values: str
 ) -> None:
-    count = max(len(values), 1)
+    # Where records are expected, only their number ends the reading, however slow the machine is.
+    until = ("--timeout-ms=300",) if not values else (f"--max-messages={len(values)}",)
 
-    result = command("consume", "a", *where, f"--max-messages={count}", "--timeout-ms=300")
+    result = command("consume", "a", *where, *until)
 
     assert result.code == 0
     assert result.out == "".join(f"{each}\n" for each in values)
 
 
 def test_offset_out_of_range_is_an_error(command: Command) -> None:
-    result = command("consume", "a", "--offset=9", "--partition=0", "--timeout-ms=1000")
+    result = command("consume", "a", "--offset=9", "--partition=0")
 
     assert result.code == 1
     assert "a-0" in result.err.splitlines()[-1]

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
@@ -89,9 +89,12 @@ def test_columns_are_read() -> None:
     async def scene() -> None:
         async with serving(t=1) as address, Producer(address) as producer:
             await (await producer.send("t", b"v"))
-            async with reader(address, isolation_level="read_committed") as consumer:
-                found = [each async for each in consumer.columns(["value"], timeout_ms=300)]
-            assert [each.batch.to_pylist() for each in found] == [[{"value": b"v"}]]
+            async with (
+                reader(address, isolation_level="read_committed") as consumer,
+                aclosing(consumer.columns(["value"])) as columns,
+            ):
+                found = await anext(columns)
+            assert found.batch.to_pylist() == [{"value": b"v"}]
 
     run(scene())
 

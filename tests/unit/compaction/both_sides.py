@@ -21,9 +21,9 @@ from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.files.file_names import CLEANED, LOG, segment_name
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_builder import IndexBuilder
 from cordwood.storage.segment.index_entries import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeIndex
 from cordwood.storage.segment.transaction_index import (
     ABORTED_TXN_SIZE,
@@ -218,7 +218,7 @@ def certificate(counts: PassCounts | None = None) -> Certificate:
 
 
 def indexes_of(base: int, found: Iterable[BatchHeader]) -> tuple[bytes, bytes]:
-    growth = IndexBuilder(
+    growth = SparseIndexBuilder(
         OffsetIndex(base, InMemoryEntries(b"", OFFSET_ENTRY_SIZE)),
         TimeIndex(base, InMemoryEntries(b"", TIME_ENTRY_SIZE)),
         interval_bytes=0,

@@ -9,7 +9,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     format_epoch_checkpoint,
     format_offset_checkpoint,
 )
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.checkpoints.partition_metadata_file import format_partition_metadata
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry

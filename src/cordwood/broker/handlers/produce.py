@@ -38,7 +38,7 @@ from cordwood.protocol.messages.produce import (
 from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
 from cordwood.records.record_batch import MAGIC
-from cordwood.storage.validation.record_errors import RejectedRecordsError
+from cordwood.storage.validation.record_rules import RejectedRecordsError
 
 _NO_RESPONSE: Final = 0
 _ACKS: Final = (-1, _NO_RESPONSE, 1)

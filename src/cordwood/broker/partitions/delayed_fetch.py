@@ -28,7 +28,7 @@ from cordwood.broker.partitions.partition import Partition
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.core.types import NO_LEADER_EPOCH
-from cordwood.storage.checkpoints.leader_epochs import EpochEnd
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
 from cordwood.storage.log.log_read import FetchIsolation, LogRead
 
 _READ_COMMITTED: Final = 1

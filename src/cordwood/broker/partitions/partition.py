@@ -25,7 +25,7 @@ from cordwood.core.ports import Pending
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, TopicPartition
 from cordwood.core.uuids import Uuid
 from cordwood.records.record_checks import Inspector
-from cordwood.storage.checkpoints.leader_epochs import UNKNOWN_END, EpochEnd
+from cordwood.storage.checkpoints.leader_epoch_cache import UNKNOWN_END, EpochEnd
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_append import AppendResult
 from cordwood.storage.log.log_read import LATEST, FetchIsolation, LogRead

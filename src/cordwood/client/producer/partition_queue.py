@@ -199,15 +199,13 @@ class PartitionQueue:
         self._created += 1
         self.waiting.append(batch)
 
-    def due_ms(self, linger_ms: float) -> float | None:
-        """Return the time from which the first batch may be sent; None if none may be sent now."""
+    @property
+    def next_batch(self) -> ProducerBatch | None:
+        """The batch to be sent next; None if none waits or may be sent before an answer."""
         must_be_alone = self._is_restart_due or not self._is_begun
         if not self.waiting or (must_be_alone and self.in_flight):
             return None
-        first = self.waiting[0]
-        if first.attempts or first.is_full:
-            return first.not_before_ms
-        return first.created_ms + linger_ms
+        return self.waiting[0]
 
     def take(self, identity: ProducerIdentity | None) -> ProducerBatch:
         """Remove and return the first batch, to be sent now."""

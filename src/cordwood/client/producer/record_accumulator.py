@@ -67,7 +67,7 @@ class RecordAccumulator:
     def due(self, now_ms: float) -> Iterator[PartitionQueue]:
         """Yield the queues whose first batch may be sent now."""
         for queue in self._queues.values():
-            due_ms = queue.due_ms(self._linger_ms)
+            due_ms = self._due_ms(queue)
             if due_ms is not None and due_ms <= now_ms:
                 yield queue
 
@@ -77,7 +77,7 @@ class RecordAccumulator:
         times = [
             due_ms if due_ms > now_ms else queue.waiting[0].created_ms + timeout_ms
             for queue in self._queues.values()
-            if (due_ms := queue.due_ms(self._linger_ms)) is not None
+            if (due_ms := self._due_ms(queue)) is not None
         ]
         return min(times, default=None)
 
@@ -115,6 +115,15 @@ class RecordAccumulator:
         self.used_bytes -= batch.reserved
         batch.result.fail(error)
 
-    @property
-    def _linger_ms(self) -> float:
-        return 0 if self.flushes else self._settings.linger_ms
+    def _due_ms(self, queue: PartitionQueue) -> float | None:
+        """Return when a queue's next batch may be sent; None if it has none to be sent now.
+
+        A batch waits `linger_ms`, unless it is full or during a flush; a retried one waits for its
+        backoff instead (Java: `RecordAccumulator.batchReady`).
+        """
+        batch = queue.next_batch
+        if batch is None:
+            return None
+        if batch.attempts or batch.is_full:
+            return batch.not_before_ms
+        return batch.created_ms + (0 if self.flushes else self._settings.linger_ms)

@@ -14,6 +14,7 @@ logs have none.
 
 from array import array
 from collections.abc import Callable, Collection, Iterable
+from typing import Final
 
 from cordwood.compaction.engine.batch_retention import BatchRetention, SegmentSurvey
 from cordwood.compaction.engine.cleaned_transaction_metadata import (
@@ -23,13 +24,19 @@ from cordwood.compaction.engine.cleaned_transaction_metadata import (
 from cordwood.compaction.engine.engine import ChunkSummary
 from cordwood.compaction.engine.segment_chunk import count_numbered
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan
-from cordwood.compaction.plan.delete_horizon import is_horizon_reached
+from cordwood.compaction.plan.delete_horizon import HorizonState, horizon_state
 from cordwood.core.binary import Buffer
 from cordwood.records.batch_header import BatchHeader, ensure_crc, read_header
 from cordwood.records.batch_stream import AnyBatch, batches
 from cordwood.records.control_records import ControlType, control_type
 from cordwood.records.record_batch import DELETE_HORIZON_BIT, RecordBatch
 from cordwood.storage.segment.transaction_index import AbortedTxn
+
+_RETENTION_BY_HORIZON: Final = {
+    HorizonState.UNSET: BatchRetention.NEEDS_HORIZON,
+    HorizonState.PENDING: BatchRetention.DELETE_EMPTY,
+    HorizonState.REACHED: BatchRetention.DELETE,
+}
 
 
 class PlainSurveyor:
@@ -125,10 +132,9 @@ class HeaderSurvey:
             return BatchRetention.DELETE_EMPTY
         if header.record_count == 0:
             return BatchRetention.DELETE
-        if not header.attributes & DELETE_HORIZON_BIT:
-            return BatchRetention.NEEDS_HORIZON
-        is_reached = is_horizon_reached(header.base_timestamp, self._plan.now_ms)
-        return BatchRetention.DELETE if is_reached else BatchRetention.DELETE_EMPTY
+        has_horizon = header.attributes & DELETE_HORIZON_BIT
+        horizon_ms = header.base_timestamp if has_horizon else None
+        return _RETENTION_BY_HORIZON[horizon_state(horizon_ms, self._plan.now_ms)]
 
     def _is_retained_if_empty(self, header: BatchHeader) -> bool:
         if header.next_offset == self._plan.end:

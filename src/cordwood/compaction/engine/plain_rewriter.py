@@ -29,7 +29,8 @@ from cordwood.compaction.engine.unpacked_batch import UnpackedBatch
 from cordwood.compaction.key_hash import stream_with
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan
 from cordwood.compaction.plan.delete_horizon import (
-    is_horizon_reached,
+    HorizonState,
+    horizon_state,
     is_legacy_horizon_reached,
     new_delete_horizon_ms,
 )
@@ -63,9 +64,10 @@ class PlainRewriter:
             elif numbered.retention & BatchRetention.CONTROL:
                 retained = self._marker(batch, numbered.retention, counts)
             else:
-                is_expired = is_horizon_reached(batch.delete_horizon_ms, self._now_ms)
+                horizon = horizon_state(batch.delete_horizon_ms, self._now_ms)
+                is_expired = horizon is HorizonState.REACHED
                 record_filter = _RecordFilter(marks, counts, drops_tombstones=is_expired)
-                retained = self._data(batch, numbered, record_filter)
+                retained = self._data(batch, numbered, record_filter, horizon=horizon)
             counts.batches_read += 1
             counts.bytes_read += batch.size
             counts.batches_kept += len(retained) > 0
@@ -85,7 +87,12 @@ class PlainRewriter:
         return batch.data
 
     def _data(
-        self, batch: RecordBatch, numbered: NumberedBatch, record_filter: "_RecordFilter"
+        self,
+        batch: RecordBatch,
+        numbered: NumberedBatch,
+        record_filter: "_RecordFilter",
+        *,
+        horizon: HorizonState,
     ) -> Buffer:
         numbers = record_filter.retained_numbers(numbered, batch.count)
         if not numbers:
@@ -94,7 +101,7 @@ class PlainRewriter:
         kept = [unpacked.records[number - numbered.first_number] for number in numbers]
         for record in kept:
             record_filter.add_to_stream(unpacked.hash_of(record))
-        if record_filter.has_tombstone and not batch.has_delete_horizon:
+        if record_filter.has_tombstone and horizon is HorizonState.UNSET:
             return unpacked.filtered(kept, new_horizon_ms=self._new_horizon_ms)
         if len(kept) < batch.count:
             return unpacked.filtered(kept)

@@ -70,7 +70,7 @@ def bit_of(bits: Bytes, number: int) -> int:
 
 @inlined
 def is_protected(row: Words, now_ms: int) -> bool:
-    """Whether tombstones stay in a batch; the twin of `plan.delete_horizon.is_horizon_reached`."""
+    """Whether tombstones stay in a batch; the twin of `plan.delete_horizon.horizon_state`."""
     has_horizon = row[at.T_ATTRIBUTES] & DELETE_HORIZON_BIT != 0
     return bool(not has_horizon or now_ms < row[at.T_BASE_TIMESTAMP])
 

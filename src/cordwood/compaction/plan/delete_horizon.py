@@ -19,6 +19,7 @@ horizon if a tombstone is among the retained records.
 """
 
 from collections.abc import Sequence
+from enum import Enum, auto
 
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan, SourceSegment
 from cordwood.storage.log_config import LogConfig
@@ -29,9 +30,22 @@ def new_delete_horizon_ms(plan: CleaningPlan) -> int:
     return plan.now_ms + plan.config.delete_retention_ms
 
 
-def is_horizon_reached(horizon_ms: int | None, now_ms: int) -> bool:
-    """Whether tombstones and discardable markers of a v2 batch may go; never without a horizon."""
-    return horizon_ms is not None and now_ms >= horizon_ms
+class HorizonState(Enum):
+    """The state of the horizon for the tombstones, or the discardable marker, of a v2 batch."""
+
+    #: No horizon yet: the pass retains them and sets one.
+    UNSET = auto()
+    #: The horizon is in the future: the pass retains them and the horizon.
+    PENDING = auto()
+    #: The horizon is reached: the pass drops them.
+    REACHED = auto()
+
+
+def horizon_state(horizon_ms: int | None, now_ms: int) -> HorizonState:
+    """Return the state of a batch's horizon; None stands for a batch without one."""
+    if horizon_ms is None:
+        return HorizonState.UNSET
+    return HorizonState.REACHED if now_ms >= horizon_ms else HorizonState.PENDING
 
 
 def legacy_horizon_ms(

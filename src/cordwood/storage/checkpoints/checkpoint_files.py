@@ -22,7 +22,7 @@ from cordwood.core.binary import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files
 from cordwood.core.types import LeaderEpoch, Offset, PartitionId, TopicName, TopicPartition
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.files.atomic_write import read_whole, write_atomically
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.ports import Clock, Ports
 from cordwood.core.types import TopicPartition
 from cordwood.records.record_checks import Inspector
-from cordwood.storage.checkpoints.leader_epochs import LeaderEpochs
+from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.delayed_deletions import DelayedDeletions
 from cordwood.storage.files.open_file_cache import OpenFileCache
@@ -102,7 +102,7 @@ class Log:
         return self._state.producers
 
     @property
-    def epochs(self) -> LeaderEpochs:
+    def epochs(self) -> LeaderEpochCache:
         return self._state.epochs.current
 
     @property

@@ -27,7 +27,7 @@ from cordwood.core.errors import CorruptMessageError, DamagedFileError
 from cordwood.core.ports import Ports, Random
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.records.tail_scan import TailScanners, no_tail_scanner
-from cordwood.storage.checkpoints.leader_epoch_file_cache import LeaderEpochFileCache
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.delayed_deletions import DelayedDeletions
 from cordwood.storage.files.file_names import SWAP
@@ -140,7 +140,7 @@ def _initial(
         config=place.config,
         segments=LogSegments(),
         bounds=OffsetBounds(log_start=0, log_end=0),
-        epochs=LeaderEpochFileCache(files, place.directory),
+        epochs=LeaderEpochCheckpointFile(files, place.directory),
         producers=ProducerStateManager(place.producers),
         snapshots=SnapshotFiles(files, place.directory),
         last_flush_ms=now_ms,

@@ -14,7 +14,7 @@ from typing import Final
 
 from cordwood.core.ports import Random
 from cordwood.core.types import TopicPartition
-from cordwood.storage.checkpoints.leader_epoch_file_cache import LeaderEpochFileCache
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files.delayed_deletions import DelayedDeletions
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.offset_bounds import OffsetBounds
@@ -45,7 +45,7 @@ class LogState:
     config: LogConfig
     segments: LogSegments
     bounds: OffsetBounds
-    epochs: LeaderEpochFileCache
+    epochs: LeaderEpochCheckpointFile
     producers: ProducerStateManager
     snapshots: SnapshotFiles
     last_flush_ms: int

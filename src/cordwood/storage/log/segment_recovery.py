@@ -27,9 +27,9 @@ from cordwood.records.batch_location import BatchLocation
 from cordwood.records.tail_scan import ScanPacing, TailScanner
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.reader.checked_indexes import CheckedOffsetIndex, CheckedTimeIndex
-from cordwood.storage.segment.index_builder import IndexBuilder
 from cordwood.storage.segment.index_entries import relative_offset
 from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 
 WINDOW_SIZE: Final = 4 << 20
 
@@ -164,7 +164,7 @@ class _RecoveryScan:
     """A scan of a segment; `end` and `next_offset` are behind the last valid batch."""
 
     windows: "_RecoveryWindows"
-    growth: IndexBuilder
+    growth: SparseIndexBuilder
     on_batch: OnBatch
     strider_now: StriderNow
     base_offset: int

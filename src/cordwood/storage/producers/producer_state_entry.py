@@ -86,6 +86,19 @@ class ProducerStateEntry(NamedTuple):
         """Return whether a transaction of exactly this epoch is open."""
         return self.has_transaction and self.producer_epoch == producer_epoch
 
+    def find_duplicate_batch(self, header: BatchHeader) -> BatchMetadata | None:
+        """Return the retained batch with exactly the epoch and sequences of `header`, or None."""
+        if header.producer_epoch != self.producer_epoch:
+            return None
+        last_sequence = header.last_sequence
+        for batch in self.batches:
+            # Most batches differ in the last sequence, which needs no arithmetic.
+            if batch.last_sequence == last_sequence and (
+                batch.first_sequence == header.base_sequence
+            ):
+                return batch
+        return None
+
     def is_expired(self, now_ms: int, *, after_ms: int) -> bool:
         """Return whether the producer was idle too long; an open transaction prevents it."""
         return not self.has_transaction and now_ms - self.last_timestamp >= after_ms

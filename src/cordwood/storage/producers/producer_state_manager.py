@@ -32,7 +32,11 @@ from cordwood.storage.producers.producer_append_info import (
     ProducerChanges,
     producer_at,
 )
-from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
+from cordwood.storage.producers.producer_state_entry import (
+    BatchMetadata,
+    ProducedBatch,
+    ProducerStateEntry,
+)
 from cordwood.storage.producers.verification_guard import (
     VerificationGuard,
     VerificationStateEntry,
@@ -144,7 +148,7 @@ class ProducerStateManager:
             if not batch.header.has_producer_id:
                 continue
             if origin is AppendOrigin.CLIENT and (found := self._find_duplicate(batch.header)):
-                return found
+                return DuplicateBatch(found.first_offset, found.last_offset, found.timestamp)
             append = append or ProducerAppendInfo(origin, is_strict_on_markers=is_strict_on_markers)
             self._add(append, batch, guard)
         return NO_CHANGES if append is None else append.changes()
@@ -240,17 +244,9 @@ class ProducerStateManager:
 
     # -- steps of `analyze`
 
-    def _find_duplicate(self, header: BatchHeader) -> DuplicateBatch | None:
+    def _find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
         state = self._producers.get(header.producer_id)
-        if state is None or header.producer_epoch != state.producer_epoch:
-            return None
-        last_sequence = header.last_sequence
-        for batch in state.batches:
-            if batch.last_sequence == last_sequence and (
-                batch.first_sequence == header.base_sequence
-            ):
-                return DuplicateBatch(batch.first_offset, batch.last_offset, batch.timestamp)
-        return None
+        return None if state is None else state.find_duplicate_batch(header)
 
     def _add(
         self, append: ProducerAppendInfo, batch: ProducedBatch, guard: VerificationGuard | None

@@ -18,12 +18,12 @@ from cordwood.core.binary import INT32_MAX, Buffer
 from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_builder import IndexBuilder
 from cordwood.storage.segment.index_entries import SegmentOverflowError, relative_offset
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment
 from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath
 from cordwood.storage.segment.segment_view import SegmentRead, SegmentView, TimestampAndOffset
+from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TimeEntry
 from cordwood.storage.segment.transaction_index import AbortedTxn, TxnIndexSearchResult
 
@@ -218,7 +218,7 @@ class LogSegment:
         self.files.offset_entries.create()
         self.files.time_entries.create()
 
-    def finish_recovery(self, builder: IndexBuilder) -> None:
+    def finish_recovery(self, builder: SparseIndexBuilder) -> None:
         """Set the state that recovery has found; its index entries are written already."""
         self._latest = builder.latest
         self._bytes_since_entry = 0
@@ -294,7 +294,7 @@ class LogSegment:
 
     # -- implementation
 
-    def _build_entries(self, headers: Sequence[BatchHeader], data: Buffer) -> IndexBuilder:
+    def _build_entries(self, headers: Sequence[BatchHeader], data: Buffer) -> SparseIndexBuilder:
         """Build the index entries, and reject what does not fit, before any write."""
         for offset in (headers[0].last_offset, headers[-1].last_offset):
             relative_offset(offset, self.base_offset)
@@ -312,9 +312,9 @@ class LogSegment:
         assert position - self.size == len(data), "the headers are those of the data"
         return builder
 
-    def new_index_builder(self) -> IndexBuilder:
+    def new_index_builder(self) -> SparseIndexBuilder:
         """Return a builder as for a segment without entries."""
         files = self.files
-        return IndexBuilder(
+        return SparseIndexBuilder(
             files.offset_index, files.time_index, interval_bytes=self._interval_bytes
         )

@@ -23,9 +23,9 @@ from cordwood.core.types import Offset
 from cordwood.records.batch_header import LARGEST_HEADER
 from cordwood.storage.files import file_names
 from cordwood.storage.files.open_file_cache import OpenFileCache
-from cordwood.storage.segment.index_builder import IndexBuilder
 from cordwood.storage.segment.index_file import IndexFile
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
 from cordwood.storage.segment.transaction_index import ABORTED_TXN_SIZE, TransactionIndex
 
@@ -107,7 +107,7 @@ class SegmentFiles:
             log.preallocate(preallocated_size)
             self._is_preallocated = True
 
-    def append(self, data: Buffer, builder: IndexBuilder, *, position: int) -> None:
+    def append(self, data: Buffer, builder: SparseIndexBuilder, *, position: int) -> None:
         """Write batches at `position`, the end of the log file, and their index entries.
 
         If it raises, nothing has been added, except after a TornWriteError.
@@ -121,7 +121,7 @@ class SegmentFiles:
             self._undo(position, entry_count)
             raise
 
-    def write_entries(self, builder: IndexBuilder) -> None:
+    def write_entries(self, builder: SparseIndexBuilder) -> None:
         """Write the built entries as far as they fit into the index files."""
         for entries, data in (
             (self.offset_entries, builder.offset_bytes),

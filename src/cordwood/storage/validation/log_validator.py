@@ -6,7 +6,7 @@
 2. A v2 batch has records, and its offsets increase. A producer's batch has as many records as
    offsets, is not a control batch, and has a sequence if it has a producer id.
 3. The target format can represent the batch: producer ids need v2.
-4. Every record is valid (`records.record_checks`) and follows the topic's rules (`record_errors`).
+4. Every record is valid (`records.record_checks`) and follows the topic's rules (`record_rules`).
 
 Then the leader changes these fields in place. Only the attributes and the max timestamp are covered
 by the checksum:
@@ -38,7 +38,7 @@ from cordwood.records.record_checks import BatchFacts, Inspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log_config import PRODUCER, LogConfig
 from cordwood.storage.validation.batch_rebuild import Magic, rebuild
-from cordwood.storage.validation.record_errors import RecordRules
+from cordwood.storage.validation.record_rules import RecordRules
 from cordwood.storage.validation.record_set_analysis import (
     LogAppendInfo,
     ensure_size,

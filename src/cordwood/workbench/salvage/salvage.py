@@ -31,7 +31,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     read_epoch_checkpoint,
     read_offset_checkpoint,
 )
-from cordwood.storage.checkpoints.leader_epochs import LeaderEpochs
+from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 from cordwood.storage.checkpoints.partition_metadata_file import (
     read_partition_metadata,
     write_partition_metadata,
@@ -108,7 +108,7 @@ class SideFileFacts(NamedTuple):
     log_start: int
     marks: frozenset[int]
     end: int
-    epochs: LeaderEpochs
+    epochs: LeaderEpochCache
     notes: tuple[str, ...]
 
 
@@ -264,9 +264,9 @@ def _side_file_facts(files: Files, source: str, partition: TopicPartition) -> Si
         name: _checkpoint(files, f"{log_directory}/{name}", partition, notes)
         for name in (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
     }
-    epochs = LeaderEpochs()
+    epochs = LeaderEpochCache()
     try:
-        epochs = LeaderEpochs(read_epoch_checkpoint(files, f"{source}/{LEADER_EPOCHS}"))
+        epochs = LeaderEpochCache(read_epoch_checkpoint(files, f"{source}/{LEADER_EPOCHS}"))
     except (DamagedFileError, ValueError) as error:
         notes.append(f"leader epochs are unknown: {error}")
     parsed = [names.parse_segment_name(name) for name in files.list(source, FileKind.FILE)]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy
 from cordwood.workbench.verify.findings import LOST, VerifyFinding, damage, note
 

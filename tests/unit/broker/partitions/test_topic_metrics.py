@@ -4,7 +4,7 @@ from cordwood.broker.partitions.topic_metrics import TopicMetrics
 from cordwood.core.errors import MessageTooLargeError
 from cordwood.observability.metrics import Counter, Metrics
 from cordwood.storage.log.log_append import AppendResult
-from cordwood.storage.validation.record_errors import InvalidRecordsError, RecordError
+from cordwood.storage.validation.record_rules import InvalidRecordsError, RecordError
 
 
 def figures(metrics: Metrics) -> dict[tuple[str, ...], float]:

@@ -1,5 +1,7 @@
 """The asyncio consumer against a fake broker."""
 
+from contextlib import aclosing
+
 import pytest
 
 from cordwood.client.consumer.consumer import Consumer
@@ -225,9 +227,12 @@ def test_columns_hold_the_same_records() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a", b"b"))
             reader.seek(T0, 1)
-            found = [each async for each in reader.columns(["offset", "value"], timeout_ms=200)]
-            assert [each.batch.to_pylist() for each in found] == [[{"offset": 1, "value": b"b"}]]
-            assert await reader.position(T0) == 2
+            async with aclosing(reader.columns(["offset", "value"])) as columns:
+                found = await anext(columns)
+                assert found.batch.to_pylist() == [{"offset": 1, "value": b"b"}]
+                fake.append("t", batch(b"c"))
+                await anext(columns)
+                assert await reader.position(T0) == 2
 
     run(scene())
 
@@ -237,7 +242,11 @@ def test_record_sets_tell_how_far_the_log_was_read_where_no_record_is_left() -> 
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
             fake.append("t", marker(1, 7, is_commit=True))
-            found = [each.end[0] async for each in reader.record_sets(timeout_ms=200)]
-            assert found[-1] == await reader.position(T0) == 2
+            async with aclosing(reader.record_sets()) as record_sets:
+                while (await anext(record_sets)).end[0] < 2:
+                    pass
+                fake.append("t", batch(b"b"))
+                await anext(record_sets)
+                assert await reader.position(T0) == 2
 
     run(scene())

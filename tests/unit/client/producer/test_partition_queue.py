@@ -53,16 +53,6 @@ def test_batch_that_is_made_already_stands_between_the_records_around_it() -> No
     assert queue.waiting[1].size == queue.waiting[1].reserved == 141
 
 
-def test_batch_is_due_when_it_has_lingered_or_is_full() -> None:
-    queue = queue_of(1, batch_size=1_000)
-    assert queue.due_ms(5) == 5
-
-    for _ in range(200):
-        queue.append(record(), 3)
-
-    assert queue.due_ms(5) == 0
-
-
 def test_batch_takes_no_record_once_it_was_sent() -> None:
     queue = queue_of(1, batch_size=1_000)
     sent = queue.take(None)
@@ -83,11 +73,11 @@ def test_first_batch_of_an_identity_is_in_flight_alone() -> None:
     queue = queue_of(3)
 
     first = queue.take(ME)
-    assert queue.due_ms(5) is None
+    assert queue.next_batch is None
     queue.acknowledge(first)
     queue.take(ME)
 
-    assert queue.due_ms(5) == 0
+    assert queue.next_batch is not None
 
 
 def test_batches_without_an_identity_have_no_sequence() -> None:
@@ -103,7 +93,8 @@ def test_retried_batches_are_sent_first_and_in_order() -> None:
     queue.retry(second, 0)
     queue.retry(first, 100)
 
-    assert queue.due_ms(0) == 100
+    assert queue.next_batch is first
+    assert first.not_before_ms == 100
     again = [queue.take(ME) for _ in range(3)]
     assert again[:2] == [first, second]
     assert numbers(*again) == [(0, 0), (0, 1), (0, 2)]
@@ -126,9 +117,9 @@ def test_restart_waits_for_what_is_in_flight() -> None:
     queue.restart()
     queue.retry(first, 0)
 
-    assert queue.due_ms(0) is None
+    assert queue.next_batch is None
     queue.retry(second, 0)
-    assert queue.due_ms(0) == 0
+    assert queue.next_batch is first
 
 
 def test_restart_numbers_what_waits_from_zero_under_the_next_epoch() -> None:

@@ -30,6 +30,25 @@ def test_batch_is_due_after_it_has_lingered() -> None:
     assert list(gathered.due(120))
 
 
+def test_full_batch_does_not_linger() -> None:
+    gathered = accumulator(linger_ms=20, batch_size=1_000)
+    for _ in range(20):
+        gathered.append(record(100), 0, now_ms=100)
+
+    assert list(gathered.due(100))
+
+
+def test_retried_batch_waits_for_its_backoff() -> None:
+    gathered = accumulator(linger_ms=0)
+    gathered.append(record(), 0, now_ms=0)
+    (batch,) = taken(gathered)
+
+    gathered.queue("t", 0).retry(batch, 500)
+
+    assert not list(gathered.due(499))
+    assert list(gathered.due(500))
+
+
 def test_batch_is_due_at_once_while_somebody_flushes() -> None:
     gathered = accumulator(linger_ms=20)
     gathered.append(record(), 0, now_ms=100)

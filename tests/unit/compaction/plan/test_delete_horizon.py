@@ -4,7 +4,8 @@ import pytest
 
 from cordwood.compaction.plan.cleaning_plan import SourceSegment
 from cordwood.compaction.plan.delete_horizon import (
-    is_horizon_reached,
+    HorizonState,
+    horizon_state,
     is_legacy_horizon_reached,
     legacy_horizon_ms,
     new_delete_horizon_ms,
@@ -20,13 +21,17 @@ def test_new_horizon_is_a_retention_after_the_pass() -> None:
     assert new_delete_horizon_ms(plan()) == HORIZON
 
 
-@pytest.mark.parametrize(("now_ms", "is_reached"), ((99, False), (100, True), (101, True)))
-def test_horizon_is_reached_at_its_own_time(now_ms: int, is_reached: bool) -> None:  # noqa: FBT001 - a value of the table
-    assert is_horizon_reached(100, now_ms) is is_reached
-
-
-def test_batch_without_a_horizon_never_reaches_it() -> None:
-    assert not is_horizon_reached(None, NOW)
+@pytest.mark.parametrize(
+    ("horizon_ms", "expected"),
+    (
+        (None, HorizonState.UNSET),
+        (NOW - 1, HorizonState.REACHED),
+        (NOW, HorizonState.REACHED),
+        (NOW + 1, HorizonState.PENDING),
+    ),
+)
+def test_horizon_is_reached_at_its_own_time(horizon_ms: int | None, expected: HorizonState) -> None:
+    assert horizon_state(horizon_ms, NOW) is expected
 
 
 @pytest.mark.parametrize(

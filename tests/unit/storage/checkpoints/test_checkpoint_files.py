@@ -17,7 +17,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     write_epoch_checkpoint,
     write_offset_checkpoint,
 )
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.testing.memory_files import MemoryFiles
 
 OFFSETS = {

@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.types import LeaderEpoch, Offset
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_read import FetchIsolation

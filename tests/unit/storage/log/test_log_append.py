@@ -21,7 +21,7 @@ from cordwood.records.legacy_builder import LegacyBuilder, LegacyMagic
 from cordwood.records.record import TimestampType
 from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.append_origin import AppendOrigin
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.log.log_append import AppendContext, AppendResult, UnexpectedOffsetError
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig

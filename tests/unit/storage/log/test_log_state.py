@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from cordwood.storage.checkpoints.leader_epoch_file_cache import LeaderEpochFileCache
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log_state import MAX_WARNINGS, LogState
 from cordwood.storage.log.offset_bounds import OffsetBounds
@@ -28,7 +28,7 @@ def state() -> LogState:
         config=LogConfig(),
         segments=LogSegments(),
         bounds=OffsetBounds(log_start=0, log_end=100),
-        epochs=LeaderEpochFileCache(harness.files, DIRECTORY),
+        epochs=LeaderEpochCheckpointFile(harness.files, DIRECTORY),
         producers=ProducerStateManager(),
         snapshots=SnapshotFiles(harness.files, DIRECTORY),
         last_flush_ms=0,

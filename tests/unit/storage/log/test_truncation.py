@@ -5,7 +5,7 @@ import pytest
 from cordwood.core.errors import RecordListTooLargeError
 from cordwood.core.types import LeaderEpoch, Offset
 from cordwood.storage.append_origin import AppendOrigin
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.testing.file_faults import FileFault

@@ -20,7 +20,7 @@ from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.validation.log_validator import ValidationParameters, target_codec, validate
-from cordwood.storage.validation.record_errors import RejectedRecordsError
+from cordwood.storage.validation.record_rules import RejectedRecordsError
 from tests.unit.storage.produced import (
     DEFAULTS,
     EPOCH,

@@ -6,8 +6,8 @@ import pytest
 
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.types import LeaderEpoch, Offset
-from cordwood.storage.checkpoints.leader_epoch_file_cache import LeaderEpochFileCache
-from cordwood.storage.checkpoints.leader_epochs import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files.atomic_write import read_whole
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
@@ -22,9 +22,9 @@ def directory() -> MemoryFiles:
     return files
 
 
-def epochs(files: MemoryFiles, *entries: tuple[int, int]) -> LeaderEpochFileCache:
+def epochs(files: MemoryFiles, *entries: tuple[int, int]) -> LeaderEpochCheckpointFile:
     """Return the file with these epochs in it."""
-    file = LeaderEpochFileCache(files, DIRECTORY)
+    file = LeaderEpochCheckpointFile(files, DIRECTORY)
     for epoch, start_offset in entries:
         file.assign(epoch, start_offset)
     return file
@@ -33,7 +33,7 @@ def epochs(files: MemoryFiles, *entries: tuple[int, int]) -> LeaderEpochFileCach
 def entries(files: MemoryFiles) -> list[tuple[int, int]]:
     """Return the epochs on disk after a crash."""
     files.crash()
-    file = LeaderEpochFileCache(files, DIRECTORY)
+    file = LeaderEpochCheckpointFile(files, DIRECTORY)
     file.load()
     return [(entry.epoch, entry.start_offset) for entry in file.current.entries]
 
@@ -105,7 +105,7 @@ def test_damaged_file_is_an_error_with_its_remedy() -> None:
     files.create(f"{DIRECTORY}/leader-epoch-checkpoint").append(b"0\n1\nx y\n")
 
     with pytest.raises(DamagedFileError, match=r"/t-0/leader-epoch-checkpoint: .*remove the file"):
-        LeaderEpochFileCache(files, DIRECTORY).load()
+        LeaderEpochCheckpointFile(files, DIRECTORY).load()
 
 
 def test_epochs_that_could_not_be_written_are_written_the_next_time() -> None:

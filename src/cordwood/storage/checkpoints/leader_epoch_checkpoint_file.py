@@ -1,4 +1,4 @@
-"""Leader epochs of one log with their file (Kafka: `LeaderEpochFileCache`).
+"""Leader epoch cache of one log with its file (Kafka: `LeaderEpochCheckpointFile`).
 
 The file is written at every change, and before the first record of a new epoch. So the start
 offset of an epoch that a leader asks for later is right even after a crash.
@@ -11,10 +11,10 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     read_epoch_checkpoint,
     write_epoch_checkpoint,
 )
-from cordwood.storage.checkpoints.leader_epochs import LeaderEpochs
+from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
 
 
-class LeaderEpochFileCache:
+class LeaderEpochCheckpointFile:
     """The epochs of one log. The owner replaces `directory` when it renames the directory."""
 
     __slots__ = ("_files", "_is_behind", "current", "directory")
@@ -22,7 +22,7 @@ class LeaderEpochFileCache:
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
         self.directory = directory
-        self.current = LeaderEpochs()
+        self.current = LeaderEpochCache()
         self._is_behind = False
 
     @property
@@ -31,7 +31,7 @@ class LeaderEpochFileCache:
 
     def load(self) -> None:
         """Read the file; a log without one has no epochs."""
-        self.current = LeaderEpochs(read_epoch_checkpoint(self._files, self.path))
+        self.current = LeaderEpochCache(read_epoch_checkpoint(self._files, self.path))
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Assign an epoch to the records from `start_offset` on."""

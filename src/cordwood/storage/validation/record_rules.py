@@ -1,11 +1,8 @@
 """Rules of a topic for records, with one error per record (Kafka: `ApiRecordError`).
 
-    compacted topic             every record has a key
-    wrapper                     every inner message has the wrapper's magic
-    CreateTime, timestamp T     now - T <= message.timestamp.before.max.ms
-                                T - now <= message.timestamp.after.max.ms
-    LogAppendTime               the producer has not set the timestamp type LogAppendTime; under
-                                CreateTime too, for a record without a timestamp
+    compacted topic    every record has a key
+    wrapper            every inner message has the wrapper's magic
+    timestamp          every record is within the limits (`timestamp_limits`)
 
 A batch is accepted or rejected as a whole. Its facts show whether any record breaks a rule. Only
 then are the records read one by one, to name them all. As in Kafka, a single wrong timestamp makes
@@ -17,11 +14,11 @@ from typing import Final, NamedTuple
 from cordwood.core.errors import InvalidRecordError, InvalidTimestampError, KafkaError
 from cordwood.records.batch_header import BatchHeader
 from cordwood.records.batch_stream import AnyBatch
-from cordwood.records.record import Record, TimestampType
+from cordwood.records.record import Record
 from cordwood.records.record_checks import BatchFacts, is_foreign
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.validation.timestamp_limits import NO_TIMESTAMP, timestamp_problem
 
-_NO_TIMESTAMP: Final = -1
 _SHOWN: Final = 3
 
 
@@ -78,7 +75,7 @@ class RecordRules(NamedTuple):
         if self._time_problem(facts.min_timestamp, header):
             return True
         latest = facts.max_timestamp
-        return latest != _NO_TIMESTAMP and bool(self._time_problem(latest, header))
+        return latest != NO_TIMESTAMP and bool(self._time_problem(latest, header))
 
     def _content_problem(self, record: Record, batch: AnyBatch) -> str:
         if is_foreign(record, batch):
@@ -88,17 +85,4 @@ class RecordRules(NamedTuple):
         return ""
 
     def _time_problem(self, timestamp: int, header: BatchHeader) -> str:
-        """Return the problem of a timestamp; empty without one."""
-        config, now_ms = self.config, self.now_ms
-        if (
-            config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
-            or timestamp == _NO_TIMESTAMP
-        ):
-            return "a producer set LogAppendTime" if header.is_log_append_time else ""
-        before, after = (
-            config.message_timestamp_before_max_ms,
-            config.message_timestamp_after_max_ms,
-        )
-        if now_ms - timestamp > before or timestamp - now_ms > after:
-            return f"timestamp {timestamp} is not between {now_ms - before} and {now_ms + after}"
-        return ""
+        return timestamp_problem(timestamp, header, config=self.config, now_ms=self.now_ms)

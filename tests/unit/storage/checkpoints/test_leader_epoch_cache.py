@@ -3,7 +3,11 @@
 import pytest
 
 from cordwood.core.types import LeaderEpoch, Offset
-from cordwood.storage.checkpoints.leader_epochs import UNKNOWN_END, EpochEntry, LeaderEpochs
+from cordwood.storage.checkpoints.leader_epoch_cache import (
+    UNKNOWN_END,
+    EpochEntry,
+    LeaderEpochCache,
+)
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -11,8 +15,8 @@ THREE: Pairs = ((2, 6), (3, 8), (4, 11))
 NONE: Pairs = ()
 
 
-def epochs(*pairs: tuple[int, int]) -> LeaderEpochs:
-    return LeaderEpochs(EpochEntry(LeaderEpoch(epoch), Offset(start)) for epoch, start in pairs)
+def epochs(*pairs: tuple[int, int]) -> LeaderEpochCache:
+    return LeaderEpochCache(EpochEntry(LeaderEpoch(epoch), Offset(start)) for epoch, start in pairs)
 
 
 @pytest.mark.parametrize(

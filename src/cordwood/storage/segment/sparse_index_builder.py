@@ -17,7 +17,7 @@ from cordwood.storage.segment.offset_index import OffsetEntry, OffsetIndex
 from cordwood.storage.segment.time_index import TimeEntry, TimeIndex
 
 
-class IndexBuilder:
+class SparseIndexBuilder:
     """The encoded entries of some batches; the caller writes or discards them.
 
     A caller that continues a segment sets `bytes_since_entry` and `latest` first.

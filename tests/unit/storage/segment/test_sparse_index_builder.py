@@ -5,33 +5,33 @@ from struct import iter_unpack
 from cordwood.core.binary import INT32_MAX
 from cordwood.records.kernels.tail_scan import KernelTailScanner
 from cordwood.records.tail_scan import ScanState
-from cordwood.storage.segment.index_builder import IndexBuilder
 from cordwood.storage.segment.index_entries import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
+from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
 from tests.unit.storage.segment_samples import headers_of, v2
 
 
-def new_builder(*, interval_bytes: int, base: int = 0) -> IndexBuilder:
-    return IndexBuilder(
+def new_builder(*, interval_bytes: int, base: int = 0) -> SparseIndexBuilder:
+    return SparseIndexBuilder(
         OffsetIndex(base, InMemoryEntries(b"", OFFSET_ENTRY_SIZE)),
         TimeIndex(base, InMemoryEntries(b"", TIME_ENTRY_SIZE)),
         interval_bytes=interval_bytes,
     )
 
 
-def builder_of(*batches: bytes, interval_bytes: int) -> IndexBuilder:
+def builder_of(*batches: bytes, interval_bytes: int) -> SparseIndexBuilder:
     one = new_builder(interval_bytes=interval_bytes)
     for header in headers_of(b"".join(batches)):
         one.add(header, header.position)
     return one
 
 
-def offset_entries(one: IndexBuilder) -> list[tuple[int, ...]]:
+def offset_entries(one: SparseIndexBuilder) -> list[tuple[int, ...]]:
     return list(iter_unpack(">ii", one.offset_bytes))
 
 
-def time_entries(one: IndexBuilder) -> list[tuple[int, ...]]:
+def time_entries(one: SparseIndexBuilder) -> list[tuple[int, ...]]:
     return list(iter_unpack(">qi", one.time_bytes))
 
 

@@ -1,4 +1,4 @@
-"""Leader epochs of one log, without the file (Kafka: the rules of `LeaderEpochFileCache`).
+"""Leader epoch cache of one log (Kafka: `LeaderEpochFileCache`, without its file).
 
     entries    (0, 0) (2, 50) (5, 80)       epoch 0 wrote 0..49, epoch 2 wrote 50..79, 5 the rest
     always     epochs and start offsets both strictly increase
@@ -33,7 +33,7 @@ class EpochEnd(NamedTuple):
 UNKNOWN_END: Final = EpochEnd(NO_LEADER_EPOCH, NO_OFFSET)
 
 
-class LeaderEpochs:
+class LeaderEpochCache:
     """The epochs of one log, oldest first."""
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
