@@ -4,7 +4,7 @@ Spark.
     make demo
 
 Orders are written in each codec, read back as Arrow columns by the compiled kernels and by their
-plain-Python twin, damaged on purpose, and down-converted to the oldest format. Then a log is
+plain-Python twin, damaged on purpose, and written in the oldest format. Then a log is
 written to a temporary folder, left as by a killed process, and opened again. A broker serves, is
 killed while orders come in, and serves again. Spark joins, compacts, exports and audits the
 broker's logs; the result is a page, build/demo.html. The figures are those of this machine and this
@@ -28,8 +28,8 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.columns import read_columns
 from cordwood.records.decoder import Decoder, ReadRequest
-from cordwood.records.format_conversion import down_convert
 from cordwood.records.kernels import decoder, inspector, warm
+from cordwood.records.legacy_builder import LegacyBuilder
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
@@ -115,12 +115,16 @@ def show_damage(data: bytes) -> None:
 
 
 def show_formats(data: bytes) -> None:
-    """Hand the same records down to a consumer of Kafka 0.9 and read them again."""
-    old = bytes(down_convert(cordwood.batches(data), 0))
+    """Write the same records in the oldest format and read them again."""
+    builder = LegacyBuilder(0, base_offset=0)
+    for batch in cordwood.batches(data):
+        for record in batch.records():
+            builder.append(record.key, record.value, timestamp=record.timestamp)
+    old = bytes(builder.build())
     offsets = [record.offset for batch in cordwood.batches(old) for record in batch.records()]
     assert all(before + 1 == after for before, after in pairwise(offsets))
     print(
-        f"\nthe same records for a consumer of Kafka 0.9, message format 0: {len(old) / 1e6:.2f} MB"
+        f"\nthe same records in message format 0 of Kafka 0.9: {len(old) / 1e6:.2f} MB"
         f" in place of {len(data) / 1e6:.2f}, offsets {offsets[0]} to {offsets[-1]:,}, no headers\n"
     )
 

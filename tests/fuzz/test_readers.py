@@ -7,7 +7,7 @@ import pytest
 from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec, decompress
 from cordwood.records.control_records import read_control
-from cordwood.records.format_conversion import down_convert, up_convert
+from cordwood.records.format_conversion import up_convert
 from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record_batch import RecordBatch
 from tests.fuzz import samples
@@ -43,23 +43,16 @@ def read_controls(data: bytearray) -> None:
         read_control(record)
 
 
-def convert_down(data: bytearray) -> None:
-    batch = RecordBatch(data)
-    batch.ensure_valid()
-    down_convert([batch], 0, limit=LIMIT)
-
-
 def convert_up(data: bytearray) -> None:
     batch = LegacyBatch(data)
     batch.ensure_valid()
-    up_convert(batch, limit=LIMIT)
+    up_convert(batch, list(batch.records(limit=LIMIT)))
 
 
 READERS: dict[str, tuple[Reader, Callable[[], list[bytes]]]] = {
     "v2": (read_v2, samples.v2_batches),
     "legacy": (read_legacy, samples.legacy_batches),
     "stream": (read_stream, lambda: [*samples.v2_batches(), *samples.legacy_batches()]),
-    "down": (convert_down, samples.v2_batches),
     "up": (convert_up, samples.legacy_batches),
     "control": (read_controls, samples.control_batches),
 }

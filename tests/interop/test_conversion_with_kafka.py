@@ -1,37 +1,31 @@
-"""Conversion between the formats agrees with Kafka 3.9, the last that converts: uncompressed byte
-for byte, compressed record for record.
+"""Conversion from the old formats agrees with Kafka: uncompressed byte for byte, compressed record
+for record. Kafka 3.9 is the last version that converts on produce; the cleaner of 4.3 still does.
 """
 
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 import pytest
 
-from cordwood.core.errors import UnsupportedCompressionTypeError
-from cordwood.records.batch_builder import BatchFields
+from cordwood.core.binary import INT64_MAX
 from cordwood.records.batch_stream import batches
-from cordwood.records.compression import Codec
-from cordwood.records.format_conversion import down_convert, up_convert, up_convert_produced
+from cordwood.records.format_conversion import up_convert
 from cordwood.records.legacy_batch import LegacyBatch
+from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.log_config import LogConfig
+from cordwood.storage.validation.log_validator import ValidationParameters, validate
+from cordwood.storage.validation.record_set_analysis import analyze
 from tests.interop.kafka_harness import samples
-from tests.interop.kafka_harness.oracle import Oracle, OracleRefusalError
+from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.ours import read_ours, write_ours
 from tests.interop.kafka_harness.spec import LEGACY_CODECS, Json, SeenBatch, text
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
-V2: Final = dict(samples.v2_specs())
-NAMES: Final = (
-    "plain",
-    "nulls",
-    "unordered",
-    "headers",
-    "many",
-    "transactional",
-    "log-append-time",
-    "delete-horizon",
-)
-MIXED: Final = [(name, codec) for name in NAMES for codec in LEGACY_CODECS]
+FIRST_OFFSET: Final = 70
+LEADER_EPOCH: Final = 5
+UNLIMITED: Final = LogConfig(message_timestamp_after_max_ms=INT64_MAX)
 
 
 def _sized_as_one(seen: list[SeenBatch]) -> list[SeenBatch]:
@@ -39,56 +33,19 @@ def _sized_as_one(seen: list[SeenBatch]) -> list[SeenBatch]:
     return [replace(batch, crc=0, size=0) for batch in seen]
 
 
-def _down_converted(kafka39: Oracle, data: bytes, magic: int, first_offset: int) -> bytes:
-    return kafka39.ask_bytes(
-        "down_convert", {"bytes": text(data), "magic": magic, "first_offset": first_offset}
+def _validated(data: bytes) -> bytes:
+    """Return a produced set as our leader stores it, in v2."""
+    info = analyze(
+        data,
+        AppendOrigin.CLIENT,
+        max_message_bytes=UNLIMITED.max_message_bytes,
+        leader_epoch=LEADER_EPOCH,
     )
-
-
-@pytest.mark.parametrize("magic", (0, 1))
-@pytest.mark.parametrize(("name", "codec"), MIXED)
-def test_down_conversion_of_v2_agrees_with_kafka(
-    kafka39: Oracle, name: str, codec: str, magic: Literal[0, 1]
-) -> None:
-    data = write_ours(V2[f"{name}-{codec}"])
-
-    ours = bytes(down_convert(batches(data), magic))
-
-    theirs = _down_converted(kafka39, data, magic, 0)
-    assert codec != "none" or ours.hex() == theirs.hex()
-    assert _sized_as_one(read_ours(ours)) == _sized_as_one(kafka39.read(theirs))
-
-
-@pytest.mark.parametrize("codec", LEGACY_CODECS)
-@pytest.mark.parametrize("name", ("plain", "nulls", "many", "log-append-time"))
-def test_down_conversion_of_v1_agrees_with_kafka(kafka39: Oracle, name: str, codec: str) -> None:
-    data = write_ours(dict(samples.legacy_specs(1))[f"{name}-{codec}"])
-
-    ours = bytes(down_convert(batches(data), 0))
-
-    theirs = _down_converted(kafka39, data, 0, 0)
-    assert codec != "none" or ours.hex() == theirs.hex()
-    assert _sized_as_one(read_ours(ours)) == _sized_as_one(kafka39.read(theirs))
-
-
-def test_down_conversion_of_a_log_leaves_out_what_kafka_leaves_out(kafka39: Oracle) -> None:
-    marker = kafka39.ask_bytes("marker", samples.marker("ABORT"))
-    names = ("gaps-none", "plain-gzip", "transactional-none")
-    data = marker.join(write_ours(V2[name]) for name in names)
-
-    ours = bytes(down_convert(batches(data), 1, first_offset=2))
-
-    theirs = _down_converted(kafka39, data, 1, 2)
-    assert _sized_as_one(read_ours(ours)) == _sized_as_one(kafka39.read(theirs))
-
-
-def test_down_conversion_refuses_zstd_as_kafka_does(kafka39: Oracle) -> None:
-    data = write_ours(V2["plain-zstd"])
-
-    with pytest.raises(OracleRefusalError, match="UnsupportedCompressionType"):
-        _down_converted(kafka39, data, 1, 0)
-    with pytest.raises(UnsupportedCompressionTypeError):
-        down_convert(batches(data), 1)
+    append = ValidationParameters(FIRST_OFFSET, LEADER_EPOCH, now_ms=0)
+    stored = validate(
+        bytearray(data), info, append=append, config=UNLIMITED, inspector=PlainInspector()
+    )
+    return bytes(stored.data)
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
@@ -98,11 +55,13 @@ def test_up_conversion_on_produce_agrees_with_kafka(
     kafka39: Oracle, magic: int, name: str, codec: str
 ) -> None:
     data = write_ours(dict(samples.legacy_specs(magic))[f"{name}-{codec}"])
-    place: dict[str, Json] = {"first_offset": 70, "partition_leader_epoch": 5}
+    place: dict[str, Json] = {
+        "first_offset": FIRST_OFFSET,
+        "partition_leader_epoch": LEADER_EPOCH,
+    }
     target: dict[str, Json] = {"magic": 2, "codec": codec, "timestamp_type": 0}
-    fields = BatchFields(base_offset=70, partition_leader_epoch=5, codec=Codec.from_name(codec))
 
-    ours = bytes(up_convert_produced(_legacy(data), fields))
+    ours = _validated(data)
 
     theirs = kafka39.ask_bytes("validate", {"bytes": text(data), **place, **target})
     assert codec != "none" or ours.hex() == theirs.hex()
@@ -121,12 +80,8 @@ def test_up_conversion_in_a_log_agrees_with_kafkas_cleaner(
     kept: list[Json] = [record.offset for record in spec.records]
     times: dict[str, Json] = {"now_ms": samples.NOON, "delete_retention_ms": 60_000}
 
-    (batch,) = _legacy(data)
-    ours = bytes(up_convert(batch))
+    (batch,) = (batch for batch in batches(data) if isinstance(batch, LegacyBatch))
+    ours = bytes(up_convert(batch, list(batch.records())))
 
     theirs = kafka43.ask_bytes("filter", {"bytes": text(data), "kept_offsets": kept, **times})
     assert _sized_as_one(read_ours(ours)) == _sized_as_one(kafka43.read(theirs))
-
-
-def _legacy(data: bytes) -> list[LegacyBatch]:
-    return [batch for batch in batches(data) if isinstance(batch, LegacyBatch)]

@@ -85,9 +85,6 @@ public final class RecordsOracle {
                 return text(compress(question));
             case "decompress":
                 return text(decompress(question));
-            case "down_convert":
-                return text(Dialect.downConvert(
-                    bytes(question, "bytes"), (byte) number(question, "magic"), number(question, "first_offset")));
             case "validate":
                 return text(Dialect.validate(question));
             case "message":

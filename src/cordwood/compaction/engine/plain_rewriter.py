@@ -36,7 +36,7 @@ from cordwood.compaction.plan.delete_horizon import (
 )
 from cordwood.core.binary import Buffer
 from cordwood.records.batch_builder import emptied
-from cordwood.records.format_conversion import up_convert_emptied, up_convert_kept
+from cordwood.records.format_conversion import up_convert, up_convert_emptied
 from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record_batch import RecordBatch
 
@@ -118,7 +118,7 @@ class PlainRewriter:
         ]
         if kept:
             horizon = self._new_horizon_ms if record_filter.has_tombstone else None
-            converted = RecordBatch(up_convert_kept(batch, kept, delete_horizon_ms=horizon))
+            converted = RecordBatch(up_convert(batch, kept, delete_horizon_ms=horizon))
             unpacked = UnpackedBatch.of(converted)
             for record in unpacked.records:
                 record_filter.add_to_stream(unpacked.hash_of(record))

@@ -28,11 +28,6 @@ final class Dialect {
         return filtered;
     }
 
-    /** What a broker does with a fetch of an old client. */
-    static ByteBuffer downConvert(ByteBuffer bytes, byte magic, long firstOffset) {
-        return MemoryRecords.readableRecords(bytes).downConvert(magic, firstOffset, Time.SYSTEM).records().buffer();
-    }
-
     /** What a broker does with a produce request on its way into a log of another format. */
     static ByteBuffer validate(Map<String, Object> question) {
         MemoryRecords records = MemoryRecords.readableRecords(RecordsOracle.bytes(question, "bytes"));

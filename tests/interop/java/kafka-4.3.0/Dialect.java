@@ -15,10 +15,6 @@ final class Dialect {
         return filtered;
     }
 
-    static ByteBuffer downConvert(ByteBuffer bytes, byte magic, long firstOffset) {
-        throw new UnsupportedOperationException("Kafka 4 no longer converts on fetch");
-    }
-
     static ByteBuffer validate(Map<String, Object> question) {
         throw new UnsupportedOperationException("Kafka 4 no longer converts on append");
     }
