@@ -1,0 +1,47 @@
+"""Transcript tests: every script of a family prints what is written in it.
+
+CORDWOOD_REWRITE=1 python -m pytest tests/scripts      writes the printed outcomes into the files
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scripts import prose
+from tests.scripts import transcript
+from tests.scripts.log_commands import LogCommands
+
+FOLDER: Final = Path(__file__).parent
+FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
+    "log": LogCommands,
+}
+SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
+LINE_LENGTH: Final = 100
+IS_REWRITING: Final = os.environ.get("CORDWOOD_REWRITE") == "1"
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_script_prints_its_outcomes(path: Path) -> None:
+    transcript.check(path, FAMILIES[path.parent.name], is_rewriting=IS_REWRITING)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family_has_at_least_four_scripts_with_a_comment_on_top(family: str) -> None:
+    scripts = [path for path in SCRIPTS if path.parent.name == family]
+
+    assert len(scripts) >= 4
+    assert all(path.read_text(encoding="utf-8").startswith("# ") for path in scripts)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_comments_of_a_script_are_plain_english(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = "\n".join(
+        line.removeprefix("#").strip() if line[:1] == "#" else "" for line in lines
+    )
+
+    assert list(prose.check_prose(comments, line=1)) == []
+    assert max(map(len, lines)) <= LINE_LENGTH
