@@ -13,10 +13,12 @@ import pytest
 from scripts import prose
 from tests.scripts import transcript
 from tests.scripts.log_commands import LogCommands
+from tests.scripts.producer_commands import ProducerCommands
 
 FOLDER: Final = Path(__file__).parent
 FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "log": LogCommands,
+    "producers": ProducerCommands,
 }
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
 LINE_LENGTH: Final = 100
