@@ -12,12 +12,14 @@ import pytest
 
 from scripts import prose
 from tests.scripts import transcript
+from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.log_commands import LogCommands
 from tests.scripts.producer_commands import ProducerCommands
 
 FOLDER: Final = Path(__file__).parent
 FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "log": LogCommands,
+    "fetch_sessions": FetchSessionCommands,
     "producers": ProducerCommands,
 }
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
