@@ -12,6 +12,7 @@ import pytest
 
 from scripts import prose
 from tests.scripts import transcript
+from tests.scripts.cleaner_commands import CleanerCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.log_commands import LogCommands
 from tests.scripts.producer_commands import ProducerCommands
@@ -21,6 +22,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "log": LogCommands,
     "fetch_sessions": FetchSessionCommands,
     "producers": ProducerCommands,
+    "cleaner": CleanerCommands,
 }
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
 LINE_LENGTH: Final = 100
