@@ -30,7 +30,7 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testCleanSegments": (LOGS, "test_records_that_have_a_later_one_of_their_key_go"),
     "testCleanSegmentsWithConcurrentSegmentDeletion": (
         "storage/log/test_segment_swap.py",
-        "test_replacement_is_rejected_when_segments_have_gone",
+        "test_replacement_is_rejected_when_segments_were_deleted",
     ),
     "testSizeTrimmedForPreallocatedAndCompactedTopic": (
         "compaction/passes/test_segment_writer.py",
@@ -214,7 +214,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactLogs": (
         "storage/log/test_retention.py",
-        "test_segments_below_the_start_go_even_when_the_log_is_compacted",
+        "test_segments_below_the_log_start_are_deleted_in_a_compacted_log",
     ),
     "testLogsWithSegmentsToDeleteShouldNotConsiderUncleanablePartitions": (
         CLEANER,
@@ -230,7 +230,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testUpdateCheckpointsShouldRemovePartitionData": (
         MANAGER,
-        "test_deleted_log_leaves_nothing_for_the_next_one_of_its_name",
+        "test_recreated_log_inherits_no_state",
     ),
     "testHandleLogDirFailureShouldRemoveDirAndData": (
         MANAGER,
@@ -288,15 +288,15 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
 LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testCleanupSegmentsToMaintainSize": (
         UPKEEP,
-        "test_retention_by_size_leaves_the_segments_and_indexes_that_are_within_it",
+        "test_retention_by_size_keeps_the_segments_and_indexes_within_it",
     ),
     "testDoesntCleanLogsWithCompactPolicy": (
         UPKEEP,
-        "test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken",
+        "test_retention_skips_compacted_logs_and_logs_with_a_lease",
     ),
     "testDoesntCleanLogsWithCompactDeletePolicy": (
         UPKEEP,
-        "test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken",
+        "test_retention_skips_compacted_logs_and_logs_with_a_lease",
     ),
     "testTopicConfigChangeStopCleaningIfCompactIsRemoved": (
         CLEANER,
@@ -308,7 +308,7 @@ LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testCreateAndDeleteOverlyLongTopic": (
         "storage/manager/test_log_renames.py",
-        "test_deleted_directory_has_a_name_that_file_systems_take",
+        "test_name_of_a_deleted_directory_is_at_most_255_bytes",
     ),
     "testCheckpointLogStartOffsetForNormalTopic": (
         UPKEEP,
@@ -316,7 +316,7 @@ LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testCleanShutdownFileWhenShutdownCalledBeforeStartupComplete": (
         MANAGER,
-        "test_manager_that_was_not_loaded_leaves_no_clean_mark_where_there_was_none",
+        "test_manager_closed_before_loading_writes_no_clean_marker",
     ),
     "testTwoLogManagersUsingSameDirFails": (
         MANAGER,

@@ -30,14 +30,14 @@ EPOCHS = [
 ]
 
 
-def test_offsets_are_one_line_each() -> None:
+def test_offset_checkpoint_has_one_line_per_partition() -> None:
     text = format_offset_checkpoint(OFFSETS)
 
     assert text == b"0\n2\norders 0 120\na-b.c_d 12 9223372036854775807\n"
     assert parse_offset_checkpoint(text, path="/x") == OFFSETS
 
 
-def test_epochs_are_one_line_each() -> None:
+def test_epoch_checkpoint_has_one_line_per_epoch() -> None:
     text = format_epoch_checkpoint(EPOCHS)
 
     assert text == b"0\n2\n0 0\n3 120\n"
@@ -98,7 +98,7 @@ def test_damaged_epochs_are_rejected_with_their_line(line: bytes) -> None:
     assert caught.value.position == 3
 
 
-def test_damage_comes_with_the_remedy_for_the_file() -> None:
+def test_error_for_damage_has_the_remedy_for_the_file() -> None:
     with pytest.raises(DamagedFileError) as caught:
         parse_offset_checkpoint(b"7\n", path=f"/logs/{RECOVERY_POINTS}")
 

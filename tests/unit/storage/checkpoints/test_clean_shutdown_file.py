@@ -34,7 +34,7 @@ def test_marker_has_the_broker_epoch_after_a_crash(files: MemoryFiles, epoch: in
     assert read_whole(files, PATH) == b'{"version":0,"brokerEpoch":%d}' % epoch
 
 
-def test_marker_replaces_an_old_one(files: MemoryFiles) -> None:
+def test_marker_overwrites_an_earlier_one(files: MemoryFiles) -> None:
     write_clean_shutdown(files, LOGS, broker_epoch=1234567)
 
     write_clean_shutdown(files, LOGS)
@@ -42,7 +42,7 @@ def test_marker_replaces_an_old_one(files: MemoryFiles) -> None:
     assert read_clean_shutdown(files, LOGS) == CleanShutdownFile(-1)
 
 
-def test_removed_marker_does_not_come_back_after_a_crash(files: MemoryFiles) -> None:
+def test_removed_marker_stays_removed_after_a_crash(files: MemoryFiles) -> None:
     write_clean_shutdown(files, LOGS, broker_epoch=5)
 
     taken = remove_clean_shutdown(files, LOGS)

@@ -31,7 +31,7 @@ def epochs(*pairs: tuple[int, int]) -> LeaderEpochCache:
         (((0, 0), (1, 0)), ((1, 0),)),
     ),
 )
-def test_assigned_entry_removes_those_that_contradict_it(pairs: Pairs, kept: Pairs) -> None:
+def test_assigned_entry_removes_contradicting_entries(pairs: Pairs, kept: Pairs) -> None:
     assert epochs(*pairs).entries == kept
 
 
@@ -68,7 +68,7 @@ def test_assign_rejects_negative_epochs_and_offsets(epoch: int, start: int) -> N
         (NONE, -1, UNKNOWN_END),
     ),
 )
-def test_epoch_ends_where_the_next_known_one_begins(
+def test_epoch_ends_where_the_next_one_begins(
     pairs: Pairs, epoch: int, end: tuple[int, int]
 ) -> None:
     assert epochs(*pairs).end_offset_for(LeaderEpoch(epoch), Offset(99)) == end
@@ -83,7 +83,7 @@ def test_offset_was_written_in_the_epoch_that_began_before_it(
     assert epochs((0, 10), (1, 20), (5, 30)).epoch_for(Offset(offset)) == epoch
 
 
-def test_first_and_last_entries_are_none_when_there_are_none() -> None:
+def test_first_and_last_entry_are_none_without_entries() -> None:
     assert epochs().earliest is None
     assert epochs().latest is None
     assert epochs(*THREE).earliest == (2, 6)

@@ -86,7 +86,7 @@ def test_file_survives_a_crash_when_it_has_been_written(meta: MetaProperties) ->
     assert read_meta_properties(files, "/logs") == meta
 
 
-def test_new_directory_id_is_not_a_used_one() -> None:
+def test_new_directory_id_is_unused() -> None:
     first = make_directory_id(SeededRandom(1))
 
     second = make_directory_id(SeededRandom(1), used={first})

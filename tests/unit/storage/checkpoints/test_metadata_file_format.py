@@ -31,7 +31,7 @@ def test_tree_is_read_as_it_was_written() -> None:
     assert read.written == 2
 
 
-def test_changes_are_made_in_their_order() -> None:
+def test_changes_are_applied_in_order() -> None:
     read = decode_metadata(file_of(LINE, encode_line({"/a": None})), path=PATH)
 
     assert [*read.tree] == []
@@ -53,7 +53,7 @@ def test_incomplete_line_before_others_is_damage() -> None:
 
 
 @pytest.mark.parametrize("data", (b"", b"cordwood.metadata 1", b"cordwood.metadata x\n", b"a\n"))
-def test_file_of_something_else_is_rejected(data: bytes) -> None:
+def test_file_of_another_kind_is_rejected(data: bytes) -> None:
     with pytest.raises(DamagedFileError, match="the file is not a metadata file"):
         decode_metadata(data, path=PATH)
 

@@ -71,12 +71,12 @@ def test_file_survives_a_crash_when_it_has_been_written() -> None:
 
 
 @pytest.mark.parametrize("found", (None, TOPIC_ID))
-def test_directory_belongs_to_the_topic_when_its_id_is_the_same_or_unknown(
+def test_directory_with_the_same_or_an_unknown_topic_id_is_accepted(
     found: Uuid | None,
 ) -> None:
     ensure_same_topic(found, TOPIC_ID, directory="/logs/t-0")
 
 
-def test_directory_is_rejected_when_it_belongs_to_another_topic() -> None:
+def test_directory_of_another_topic_is_rejected() -> None:
     with pytest.raises(InconsistentTopicIdError, match=f"expected AAAA.*, found {TEXT}"):
         ensure_same_topic(TOPIC_ID, Uuid(bytes(16)), directory="/logs/t-0")

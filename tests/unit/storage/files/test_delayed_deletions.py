@@ -186,7 +186,7 @@ def test_tree_is_removed_although_a_file_disappears() -> None:
     assert yard.files.list("/d") == ["a"]
 
 
-def test_closing_deletions_waits_for_running_ones() -> None:
+def test_close_waits_for_running_deletions() -> None:
     worker = ThreadWorker(threads=1)
     yard = DeletionHarness("a", "b", worker=worker)
     for name in ("a", "b"):

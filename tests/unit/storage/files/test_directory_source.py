@@ -41,7 +41,7 @@ def test_source_closes_the_least_recently_read_file_when_it_is_full() -> None:
         source.read("b", 1, 0)
 
 
-def test_source_has_nothing_open_when_closed() -> None:
+def test_closed_source_has_no_open_files() -> None:
     source = DirectorySource(directory("a", "b"), "/d")
     source.read("a", 1, 0)
     source.read("b", 1, 0)

@@ -26,7 +26,7 @@ def test_transient_error_is_not_a_disk_failure(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", (errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ESPIPE))
-def test_name_of_another_file_comes_with_a_remedy(code: int) -> None:
+def test_error_for_the_name_of_another_file_has_a_remedy(code: int) -> None:
     error = OSError(code, "odd", "/d/orders-0")
 
     assert not is_disk_failure(error)
@@ -36,7 +36,7 @@ def test_name_of_another_file_comes_with_a_remedy(code: int) -> None:
     )
 
 
-def test_name_that_is_too_long_comes_with_a_remedy() -> None:
+def test_error_for_a_name_that_is_too_long_has_a_remedy() -> None:
     error = OSError(errno.ENAMETOOLONG, "long", "/d/x")
 
     assert describe_error(error).endswith("not allow such long names: choose a shorter topic")

@@ -44,7 +44,7 @@ def test_segment_name_is_parsed_into_its_parts(extension: str, suffix: str) -> N
     assert parse_segment_name(name) == SegmentName(Offset(42), extension, suffix)
 
 
-def test_segment_name_has_room_for_the_largest_offset() -> None:
+def test_segment_name_fits_the_largest_offset() -> None:
     assert segment_name(Offset(2**63 - 1), LOG) == "09223372036854775807.log"
 
 

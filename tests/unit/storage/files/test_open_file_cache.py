@@ -82,7 +82,7 @@ def test_cache_does_not_close_pinned_files_when_it_is_full() -> None:
     assert files.open_count == 3
 
 
-def test_cache_makes_room_again_when_a_pin_is_released() -> None:
+def test_cache_closes_files_above_its_capacity_when_a_pin_is_released() -> None:
     files = cache_of("/a", "/b", "/c")
     a, b = files.pin("/a"), files.pin("/b")
     files.pin("/a")
@@ -96,7 +96,7 @@ def test_cache_makes_room_again_when_a_pin_is_released() -> None:
     assert files.open_count == 2
 
 
-def test_cache_closes_a_forgotten_file_when_its_last_pin_is_released() -> None:
+def test_cache_closes_a_dropped_file_when_its_last_pin_is_released() -> None:
     files = cache_of("/a")
     pinned = files.pin("/a")
 
@@ -139,7 +139,7 @@ def test_cache_does_not_find_a_removed_file() -> None:
         files.open("/a")
 
 
-def test_cache_forgets_the_files_of_one_directory() -> None:
+def test_cache_drops_the_files_of_one_directory() -> None:
     files = cache_of("/a", capacity=5)
     files.files.make_directory("/d")
     inside, beside = files.create("/d/x"), files.open("/a")
@@ -160,7 +160,7 @@ def test_cache_closes_everything() -> None:
     assert files.open_count == 0
 
 
-def test_cache_lets_a_slice_outlive_its_file() -> None:
+def test_slice_is_readable_after_its_file_is_closed() -> None:
     files = cache_of("/a", "/b", capacity=1)
     part = files.open("/a").slice(0, 2)
 

@@ -78,7 +78,7 @@ def test_files_that_were_being_cleaned_are_removed_and_originals_stay() -> None:
     assert left("0.log", "0.log.cleaned", "0.index.cleaned", "100.log") == ["0.log", "100.log"]
 
 
-def test_swap_at_or_above_the_lowest_cleaned_is_undone() -> None:
+def test_swap_at_or_above_the_lowest_cleaned_is_reverted() -> None:
     assert left("0.log", "0.log.cleaned", "0.timeindex.swap", "100.log.swap") == ["0.log"]
 
 
@@ -110,7 +110,7 @@ def test_swap_removes_everything_in_its_range() -> None:
     assert len(done.completed) == 3
 
 
-def test_swap_keeps_what_lies_below_it() -> None:
+def test_swap_keeps_segments_below_it() -> None:
     assert left("0.log", "0.index", "100.log", "100.log.swap") == ["0.index", "0.log", "100.log"]
 
 

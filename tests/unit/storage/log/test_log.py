@@ -116,7 +116,7 @@ def test_times_are_found_up_to_the_high_watermark() -> None:
 # -- records are deleted by offset
 
 
-def test_deleted_records_take_segments_along_that_are_wholly_below() -> None:
+def test_segments_wholly_below_the_deleted_offset_are_deleted() -> None:
     log = filled(opened(fives()), 15)
     found = []
 
@@ -129,7 +129,7 @@ def test_deleted_records_take_segments_along_that_are_wholly_below() -> None:
     assert read(log, 15).slice is None
 
 
-def test_start_at_25_lets_the_segments_0_and_11_go() -> None:
+def test_records_deleted_up_to_25_delete_segments_0_and_11() -> None:
     log = opened()
     for count in (11, 12, 7):
         filled(log, count)
@@ -155,7 +155,7 @@ def test_records_are_deleted_up_to_the_high_watermark() -> None:
 # -- producers
 
 
-def test_idle_producers_are_forgotten_and_may_continue() -> None:
+def test_idle_producers_expire_and_may_continue() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, produced(0), produced(0, producer=(2, 0), is_transactional=True))
@@ -169,7 +169,7 @@ def test_idle_producers_are_forgotten_and_may_continue() -> None:
 # -- durability
 
 
-def test_flush_makes_everything_durable() -> None:
+def test_flush_makes_all_records_durable() -> None:
     harness = LogHarness()
     log = filled(harness.open(fives()), 7)
 
@@ -181,7 +181,7 @@ def test_flush_makes_everything_durable() -> None:
     assert offsets(read(log, 5)) == [(5, 5), (6, 6)]
 
 
-def test_flush_of_a_durable_log_has_nothing_to_do() -> None:
+def test_flush_of_a_durable_log_writes_no_files() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 3)
     log.flush()
@@ -206,7 +206,7 @@ def test_flush_raises_the_recovery_point_to_where_it_began() -> None:
     assert values(log) == (0, 5, 5, 3)
 
 
-def test_failed_flush_is_made_good_by_the_next() -> None:
+def test_failed_flush_is_repeated_by_the_next() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 3)
     harness.files.script.add(FileFault(on="sync", path="*.log"))
@@ -224,7 +224,7 @@ def test_failed_flush_is_made_good_by_the_next() -> None:
     assert again.has_new_names
 
 
-def test_flush_is_due_when_it_has_waited_and_there_is_something() -> None:
+def test_flush_is_due_after_its_interval_with_unflushed_records() -> None:
     harness = LogHarness()
     log = harness.open(LogConfig(flush_ms=1000))
     harness.clock.advance(seconds=5)
@@ -244,7 +244,7 @@ def test_flush_is_due_when_it_has_waited_and_there_is_something() -> None:
     assert log.is_flush_due()
 
 
-def test_flush_leaves_an_empty_segment_without_index_files_and_a_stop_makes_them() -> None:
+def test_flush_creates_no_index_files_for_an_empty_segment_but_close_does() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 1)
     log.roll()
@@ -300,7 +300,7 @@ def test_log_keeps_its_start_and_high_watermark_when_it_is_opened_again() -> Non
 
 
 @pytest.mark.parametrize("is_indexed", (True, False))
-def test_crashed_log_knows_its_transactions_again(*, is_indexed: bool) -> None:
+def test_crashed_log_restores_its_transactions(*, is_indexed: bool) -> None:
     harness = LogHarness()
     log = harness.open()
     follow(log, *interleaved())
@@ -317,7 +317,7 @@ def test_crashed_log_knows_its_transactions_again(*, is_indexed: bool) -> None:
     assert log.bounds.last_stable == 36
 
 
-def test_crashed_log_is_recovered_and_goes_on() -> None:
+def test_crashed_log_is_recovered_and_accepts_appends() -> None:
     harness = LogHarness()
     log = filled(harness.open(fives()), 7)
     log.flush()
@@ -363,7 +363,7 @@ def test_log_that_is_moved_syncs_its_files_where_they_are_now() -> None:
     assert all(path.startswith("/d/u-0/") for path in again.paths)
 
 
-def test_log_continues_with_files_of_another_table_until_it_forgets_them() -> None:
+def test_log_continues_with_the_files_of_another_cache() -> None:
     harness = LogHarness()
     log = filled(harness.open(fives()), 7)
     table = OpenFileCache(harness.files, 3)

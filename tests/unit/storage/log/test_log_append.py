@@ -65,7 +65,7 @@ def epochs(*entries: tuple[int, int]) -> tuple[EpochEntry, ...]:
 # -- as a leader
 
 
-def test_leader_numbers_sets_one_after_the_other() -> None:
+def test_leader_assigns_consecutive_offsets() -> None:
     log = opened()
 
     first, second = lead(log, batch(3)), lead(log, batch(2))
@@ -75,7 +75,7 @@ def test_leader_numbers_sets_one_after_the_other() -> None:
     assert offsets(read(log, 0)) == [(0, 2), (3, 4)]
 
 
-def test_leader_stamps_its_epoch_and_notes_where_it_begins() -> None:
+def test_leader_sets_its_epoch_in_batches_and_caches_its_start_offset() -> None:
     log = opened()
 
     lead(log, batch(3), epoch=1)
@@ -86,7 +86,7 @@ def test_leader_stamps_its_epoch_and_notes_where_it_begins() -> None:
     assert log.epochs.entries == epochs((1, 0), (4, 3))
 
 
-def test_leader_writes_into_the_buffer_that_it_is_given() -> None:
+def test_leader_writes_offsets_into_the_given_buffer() -> None:
     log = filled(opened(), 7)
     data = batch(3)
 
@@ -95,7 +95,7 @@ def test_leader_writes_into_the_buffer_that_it_is_given() -> None:
     assert bytes_of(read(log, 7)) == data
 
 
-def test_leader_says_when_it_has_stamped_records() -> None:
+def test_leader_returns_the_log_append_time() -> None:
     log = opened(LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME))
 
     assert lead(log, batch(timestamp=5)).log_append_time_ms == NOW
@@ -103,14 +103,14 @@ def test_leader_says_when_it_has_stamped_records() -> None:
 
 
 @pytest.mark.parametrize("data", (b"", bytes(batch())[:-1]))
-def test_set_without_a_whole_batch_is_nothing(data: bytes) -> None:
+def test_record_set_without_a_whole_batch_appends_no_records(data: bytes) -> None:
     log = opened()
 
     assert lead(log, data) == follow(log, data) == AppendResult(-1, -1)
     assert log.bounds.log_end == 0
 
 
-def test_leader_leaves_out_what_follows_the_last_whole_batch() -> None:
+def test_leader_ignores_bytes_after_the_last_whole_batch() -> None:
     log = opened()
 
     lead(log, batch() + batch()[:-1])
@@ -127,7 +127,7 @@ def test_leader_leaves_out_what_follows_the_last_whole_batch() -> None:
         (batch() + batch(), InvalidRecordError),
     ),
 )
-def test_leader_rejects_what_is_wrong_before_anything_changes(
+def test_leader_rejects_an_invalid_record_set_without_changes(
     data: bytearray, error: type[Exception]
 ) -> None:
     log = opened(LogConfig(max_message_bytes=1000))
@@ -151,7 +151,7 @@ def test_set_larger_than_a_segment_is_rejected_and_its_epoch_stays() -> None:
 
 
 @pytest.mark.parametrize(("recovery_point", "is_due"), ((0, True), (1, False)))
-def test_append_says_when_so_many_records_are_unflushed(
+def test_append_reports_when_flush_messages_is_reached(
     *, recovery_point: int, is_due: bool
 ) -> None:
     log = opened(LogConfig(flush_messages=3))
@@ -167,7 +167,7 @@ def test_append_says_when_so_many_records_are_unflushed(
 # -- as a follower
 
 
-def test_follower_takes_offsets_and_epochs_as_they_are() -> None:
+def test_follower_keeps_offsets_and_epochs() -> None:
     log = opened()
 
     result = follow(log, batch(2, at=10, epoch=1), batch(3, at=20, epoch=2), epoch=2)
@@ -178,7 +178,7 @@ def test_follower_takes_offsets_and_epochs_as_they_are() -> None:
     assert log.bounds.log_end == 23
 
 
-def test_follower_knows_no_epochs_of_records_without_them() -> None:
+def test_follower_caches_no_epochs_for_records_without_them() -> None:
     log = opened()
 
     follow(log, batch())
@@ -186,7 +186,7 @@ def test_follower_knows_no_epochs_of_records_without_them() -> None:
     assert log.epochs.entries == ()
 
 
-def test_old_format_makes_a_log_forget_its_epochs() -> None:
+def test_old_format_clears_the_epochs_of_a_log() -> None:
     log = filled(opened(), 2, epoch=5)
 
     follow(log, old(2))
@@ -194,7 +194,7 @@ def test_old_format_makes_a_log_forget_its_epochs() -> None:
     assert log.epochs.entries == ()
 
 
-def test_follower_leaves_out_what_a_later_leader_wrote() -> None:
+def test_follower_ignores_batches_of_a_later_leader() -> None:
     log = opened()
 
     follow(log, batch(epoch=1), batch(at=1, epoch=2), batch(at=2, epoch=1), epoch=1)
@@ -202,7 +202,7 @@ def test_follower_leaves_out_what_a_later_leader_wrote() -> None:
     assert log.bounds.log_end == 1
 
 
-def test_follower_takes_batches_larger_than_a_producer_may_send() -> None:
+def test_follower_accepts_batches_above_max_message_bytes() -> None:
     log = opened(LogConfig(max_message_bytes=100))
 
     assert follow(log, batch(value=bytes(500))).last_offset == 0
@@ -230,7 +230,7 @@ def test_log_rejects_records_behind_which_no_offset_is_left() -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_follower_rejects_what_it_should_have_already(codec: Codec) -> None:
+def test_follower_rejects_offsets_below_its_log_end(codec: Codec) -> None:
     log = filled(opened(), 5)
 
     with pytest.raises(UnexpectedOffsetError, match="at least 5") as caught:
@@ -253,7 +253,7 @@ def test_follower_rejects_messages_that_it_should_have_already(
     assert log.bounds.log_end == 5
 
 
-def test_follower_judges_a_wrapper_by_its_last_offset() -> None:
+def test_follower_compares_the_last_offset_of_a_wrapper() -> None:
     log = filled(opened(), 5)
 
     assert follow(log, old(4, 2, codec=Codec.GZIP)).last_offset == 5
@@ -262,7 +262,7 @@ def test_follower_judges_a_wrapper_by_its_last_offset() -> None:
 # -- rolling on the way
 
 
-def test_append_that_has_no_room_begins_a_new_segment() -> None:
+def test_append_that_does_not_fit_begins_a_new_segment() -> None:
     log = opened(LogConfig(segment_bytes=2 * ONE))
 
     results = [lead(log, batch()) for _ in range(3)]
@@ -282,7 +282,7 @@ def test_duplicate_is_acknowledged_after_the_roll_that_it_caused() -> None:
     assert log.bounds.log_end == 2
 
 
-def test_rejected_producer_leaves_the_roll() -> None:
+def test_rejected_producer_does_not_revert_the_roll() -> None:
     log = opened(LogConfig(segment_bytes=2 * ONE))
     lead(log, produced(0), produced(1))
 
@@ -328,7 +328,7 @@ def test_leader_answers_a_batch_sent_again_with_where_it_is() -> None:
     assert log.bounds.log_end == 9
 
 
-def test_leader_knows_the_last_five_batches_of_a_producer_again() -> None:
+def test_leader_recognizes_the_last_five_batches_of_a_producer() -> None:
     log = opened()
     lead(log, *(produced(sequence) for sequence in range(6)), produced(6, 3))
 
@@ -347,14 +347,14 @@ def test_leader_rejects_a_batch_that_was_written_in_part() -> None:
     assert log.bounds.log_end == 4
 
 
-def test_leader_takes_any_sequence_of_a_producer_that_it_does_not_know() -> None:
+def test_leader_accepts_any_sequence_of_an_unknown_producer() -> None:
     log = opened()
 
     assert lead(log, produced(3, producer=(1, 1))).last_offset == 0
     assert log.producers.producers[1].last_sequence == 3
 
 
-def test_follower_takes_a_sequence_again_as_its_leader_did() -> None:
+def test_follower_accepts_a_repeated_sequence_like_its_leader() -> None:
     log = opened()
 
     follow(log, produced(0, 2), produced(2, at=2), produced(0, 2, at=3))
@@ -411,9 +411,7 @@ def test_transaction_needs_the_guard_of_its_verification() -> None:
 
 
 @pytest.mark.parametrize("is_leader", (True, False))
-def test_aborted_transactions_come_into_the_index_of_their_markers_segment(
-    *, is_leader: bool
-) -> None:
+def test_aborted_transactions_are_in_the_index_of_their_markers_segment(*, is_leader: bool) -> None:
     harness = LogHarness()
     log = harness.open()
 
@@ -444,7 +442,7 @@ def test_transactions_are_stable_once_their_markers_are_replicated(
 # -- when a write fails
 
 
-def test_failed_write_leaves_the_log_as_it_was() -> None:
+def test_failed_write_does_not_change_the_log() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 2)
     harness.files.script.add(FileFault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=10))
@@ -458,7 +456,7 @@ def test_failed_write_leaves_the_log_as_it_was() -> None:
     assert len(harness.bytes_of("00000000000000000000.log")) == 2 * ONE
 
 
-def test_failed_index_of_transactions_leaves_what_was_written() -> None:
+def test_records_stay_written_when_the_transaction_index_fails() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, produced(0, is_transactional=True))

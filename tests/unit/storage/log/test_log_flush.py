@@ -34,7 +34,7 @@ def test_flush_names_all_files_of_a_new_log() -> None:
     assert job.offset == 2
 
 
-def test_flush_has_nothing_to_do_when_everything_is_durable() -> None:
+def test_flush_of_a_durable_log_syncs_no_files() -> None:
     log = filled(opened(), 2)
     log.flush()
 
@@ -93,7 +93,7 @@ def test_files_are_synced_before_the_directory() -> None:
     assert all("name" in each or "create" in each for each in harness.files.pending())
 
 
-def test_flush_passes_over_what_was_deleted_meanwhile() -> None:
+def test_flush_ignores_segments_deleted_since_it_began() -> None:
     harness = LogHarness()
     log = filled(harness.open(THREE), 7)
     job = begun(log)
@@ -122,7 +122,7 @@ def test_recovery_point_stays_when_a_flush_fails(on: str) -> None:
     assert begun(log) == job
 
 
-def test_recovery_point_stays_when_the_log_was_cut_meanwhile() -> None:
+def test_recovery_point_stays_when_the_log_was_truncated_during_the_flush() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 5)
     job = begun(log)
@@ -136,7 +136,7 @@ def test_recovery_point_stays_when_the_log_was_cut_meanwhile() -> None:
     assert names(begun(log)) == names(job)
 
 
-def test_recovery_point_stays_when_the_log_was_moved_meanwhile() -> None:
+def test_recovery_point_stays_when_the_log_was_moved_during_the_flush() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 5)
     log.flush()
@@ -153,7 +153,7 @@ def test_recovery_point_stays_when_the_log_was_moved_meanwhile() -> None:
     assert len(again.paths) == 3
 
 
-def test_clean_stop_syncs_everything_and_leaves_a_snapshot() -> None:
+def test_clean_stop_syncs_all_files_and_writes_a_snapshot() -> None:
     harness = LogHarness()
     log = filled(harness.open(THREE), 7)
 
@@ -181,7 +181,7 @@ def test_clean_stop_syncs_the_indexes_of_an_empty_active_segment() -> None:
     assert lead(harness.open(), batch()).first_offset == 3
 
 
-def test_clean_stop_of_a_log_without_news_is_durable_too() -> None:
+def test_clean_stop_of_a_flushed_log_is_durable() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 3)
     log.flush()
@@ -192,7 +192,7 @@ def test_clean_stop_of_a_log_without_news_is_durable_too() -> None:
     assert harness.open().bounds.log_end == 3
 
 
-def test_clean_stop_after_no_record_leaves_no_snapshot() -> None:
+def test_clean_stop_of_an_empty_log_writes_no_snapshot() -> None:
     harness = LogHarness()
 
     harness.open().close()

@@ -109,7 +109,7 @@ def test_log_without_a_segment_keeps_its_last_epoch() -> None:
     assert [tuple(each) for each in harness.open(log_start=3).epochs.entries] == [(2, 3)]
 
 
-def test_numbers_that_cannot_be_are_not_believed() -> None:
+def test_impossible_checkpoint_values_are_corrected() -> None:
     harness = LogHarness()
     filled(harness.open(), 5)
 
@@ -145,7 +145,7 @@ def test_log_is_opened_by_reading_no_batch_but_the_last() -> None:
 
 
 @pytest.mark.parametrize("rest", (b"half a batch", bytes(100)))
-def test_log_that_says_it_was_closed_and_ends_in_rubbish_is_checked_there(rest: bytes) -> None:
+def test_cleanly_closed_log_with_invalid_bytes_at_its_end_is_recovered(rest: bytes) -> None:
     harness = LogHarness()
     filled(harness.open(FIVE), 12).close()
     harness.files.open(path(10), writable=True).append(rest)
@@ -158,7 +158,7 @@ def test_log_that_says_it_was_closed_and_ends_in_rubbish_is_checked_there(rest: 
     assert found(log) == list(range(13))
 
 
-def test_producers_are_known_from_the_snapshot_alone() -> None:
+def test_producers_are_loaded_from_the_snapshot_alone() -> None:
     harness = LogHarness()
     lead(harness.open(), produced(0), produced(1), produced(2))
     harness.open(is_clean=False).close()
@@ -181,7 +181,7 @@ def test_log_without_snapshots_is_not_read_for_them_after_a_clean_stop() -> None
     assert len(harness.names("snapshot")) == 3
 
 
-def test_log_is_recovered_where_there_is_no_room_for_snapshots() -> None:
+def test_log_is_recovered_when_there_is_no_space_for_snapshots() -> None:
     harness = LogHarness()
     filled(harness.open(FIVE), 9)
     harness.files.script.add(FileFault(on="append", path="*.snapshot", code=errno.ENOSPC, times=9))
@@ -209,9 +209,7 @@ def test_damaged_snapshot_is_reported_and_an_older_one_is_used() -> None:
 @pytest.mark.parametrize(
     ("ending", "lie"), ((".index", b"\0\1\0\0\0\0\0\1"), (".timeindex", b"\1" + b"\0" * 11))
 )
-def test_last_index_entry_that_lies_is_written_again_before_it_stops_an_append(
-    ending: str, lie: bytes
-) -> None:
+def test_wrong_last_index_entry_is_rebuilt_before_an_append(ending: str, lie: bytes) -> None:
     harness = LogHarness()
     timed(harness, 4, SMALL).close()
     indexes = files(harness, *INDEXES)
@@ -231,7 +229,7 @@ def test_last_index_entry_that_lies_is_written_again_before_it_stops_an_append(
 
 
 @pytest.mark.parametrize("recovery_point", (100, 10))
-def test_recovery_of_a_whole_log_changes_nothing(recovery_point: int) -> None:
+def test_recovery_of_a_whole_log_changes_no_files(recovery_point: int) -> None:
     harness = LogHarness()
     timed(harness, 100).close()
     before = files(harness, ".log", *INDEXES)
@@ -246,7 +244,7 @@ def test_recovery_of_a_whole_log_changes_nothing(recovery_point: int) -> None:
 
 
 @pytest.mark.parametrize("rubbish", (None, b"", b"rubbish" * 9))
-def test_indexes_that_are_lost_or_rubbish_are_written_again(rubbish: bytes | None) -> None:
+def test_lost_or_invalid_indexes_are_rebuilt(rubbish: bytes | None) -> None:
     harness = LogHarness()
     timed(harness, 60).close()
     before = files(harness, *INDEXES)
@@ -279,7 +277,7 @@ def test_indexes_without_a_log_are_removed_and_empty_ones_grow_again() -> None:
     assert len(harness.bytes_of(f"{0:020}.index")) == SMALL.segment_index_bytes
 
 
-def test_stray_snapshot_goes_and_the_newest_stays() -> None:
+def test_stray_snapshot_is_removed_and_the_newest_stays() -> None:
     harness = LogHarness()
     log = harness.open()
     for sequence in range(4):
@@ -295,7 +293,7 @@ def test_stray_snapshot_goes_and_the_newest_stays() -> None:
     assert log.producers.producers[1].last_sequence == 3
 
 
-def test_snapshot_of_records_that_are_lost_does_not_come_back() -> None:
+def test_snapshot_of_lost_records_stays_removed() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, *(produced(sequence) for sequence in range(7)))
@@ -375,7 +373,7 @@ def test_transaction_below_the_high_watermark_is_stable_again() -> None:
     assert unclean(harness, high_watermark=1).bounds.last_stable == 0
 
 
-def test_deleted_records_do_not_take_their_producers_along() -> None:
+def test_deleted_records_keep_their_producers() -> None:
     harness = LogHarness()
     lead(harness.open(), produced(0, producer=(1, 0)), produced(0, producer=(2, 0)))
 
@@ -384,7 +382,7 @@ def test_deleted_records_do_not_take_their_producers_along() -> None:
     assert list(log.producers.producers) == [1, 2]
 
 
-def test_producers_of_deleted_segments_are_not_known_again() -> None:
+def test_producers_of_deleted_segments_are_not_restored() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, produced(0, producer=(1, 0)))
@@ -397,7 +395,7 @@ def test_producers_of_deleted_segments_are_not_known_again() -> None:
     assert list(log.producers.producers) == [2]
 
 
-def test_damage_where_only_producers_are_looked_for_is_reported() -> None:
+def test_damage_in_a_range_read_only_for_producers_is_reported() -> None:
     harness = LogHarness()
     log = harness.open(FIVE)
     lead(log, *(produced(sequence) for sequence in range(12)))

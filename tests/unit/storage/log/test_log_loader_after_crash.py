@@ -56,7 +56,7 @@ def found(log: Log) -> list[int]:
         ({".timeindex": ".swap"}, [0, 1, 2, 3, 4, 5, 6, 7]),
     ),
 )
-def test_cleaning_is_finished_or_undone(left: dict[str, str], seen: list[int]) -> None:
+def test_cleaning_is_finished_or_reverted(left: dict[str, str], seen: list[int]) -> None:
     """Segments 0, 2 and 4 are being replaced by one; 6 is active."""
     harness, other = LogHarness(), LogHarness()
     log = filled(harness.open(), 2)
@@ -101,7 +101,7 @@ def test_damaged_epochs_are_rejected_by_name() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_was_flushed_survives_any_crash_and_gaps_are_reported(seed: int) -> None:
+def test_flushed_records_survive_any_crash_and_gaps_are_reported(seed: int) -> None:
     chance = random.Random(seed)
     harness = LogHarness()
     log, safe = harness.open(FIVE), list[int]()

@@ -108,7 +108,7 @@ def test_read_outside_the_log_is_rejected(offset: int) -> None:
         read(log, offset)
 
 
-def test_read_below_what_is_kept_here_is_rejected() -> None:
+def test_read_below_the_local_records_is_rejected() -> None:
     log = filled(opened(), 5)
     log.truncate_fully(50, log_start=20)
     follow(log, batch(at=50))
@@ -119,7 +119,7 @@ def test_read_below_what_is_kept_here_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("max_bytes", (1, 100, 100_000))
-def test_read_in_a_gap_gives_what_comes_after_it(max_bytes: int) -> None:
+def test_read_in_a_gap_returns_the_batch_after_it(max_bytes: int) -> None:
     log = gapped()
 
     found = [offsets(read(log, at, max_bytes, min_one=True)) for at in (9, 10, 11, 17, 18, 44, 45)]
@@ -127,7 +127,7 @@ def test_read_in_a_gap_gives_what_comes_after_it(max_bytes: int) -> None:
     assert found == [[(at, at)] for at in (9, 10, 17, 17, 24, 45, 45)]
 
 
-def test_read_continues_to_the_next_segment_when_its_own_has_nothing_left() -> None:
+def test_read_continues_in_the_next_segment_after_the_last_batch() -> None:
     log = opened(PAIRS)
     follow(log, batch(), batch(at=1))
     follow(log, batch(at=9))
@@ -146,7 +146,7 @@ def test_read_behind_a_batch_that_was_truncated_whole_is_empty() -> None:
     assert offsets(read(log, 2)) == [(2, 2)]
 
 
-def test_read_of_no_bytes_is_empty_and_one_byte_a_part_of_a_batch() -> None:
+def test_read_of_zero_bytes_is_empty_and_of_one_byte_a_partial_batch() -> None:
     log = gapped()
 
     nothing, byte = read(log, 11, 0), read(log, 11, 1)
@@ -158,7 +158,7 @@ def test_read_of_no_bytes_is_empty_and_one_byte_a_part_of_a_batch() -> None:
     assert byte.base_offset == 17
 
 
-def test_read_of_at_least_one_batch_takes_it_whole_and_no_more() -> None:
+def test_read_of_at_least_one_batch_returns_exactly_one_whole_batch() -> None:
     log = filled(opened(), 3)
 
     found = read(log, 1, 1, min_one=True)
@@ -194,7 +194,7 @@ def test_consumer_reads_up_to_the_high_watermark(high_watermark: int) -> None:
     assert {last for each in found for _, last in each} == set(range(high_watermark))
 
 
-def test_consumer_reads_nothing_of_a_segment_behind_the_high_watermark() -> None:
+def test_consumer_reads_no_segment_above_the_high_watermark() -> None:
     log = opened(PAIRS)
     follow(log, batch(), batch(at=1))
     follow(log, batch(at=9))
@@ -203,7 +203,7 @@ def test_consumer_reads_nothing_of_a_segment_behind_the_high_watermark() -> None
     assert read(log, 5, isolation=HIGH_WATERMARK).slice is None
 
 
-def test_consumer_reads_to_the_end_of_a_segment_whose_last_offsets_are_gone() -> None:
+def test_consumer_reads_to_the_end_of_a_segment_without_its_last_offsets() -> None:
     log = opened()
     follow(log, batch(), batch(at=1))
     follow(log, batch(at=9))
@@ -233,7 +233,7 @@ def test_committed_reads_end_at_the_last_stable_offset(high_watermark: int, end:
     assert found.last_stable == end
 
 
-def test_committed_reads_know_the_aborted_transactions_of_what_they_get() -> None:
+def test_committed_reads_have_the_aborted_transactions_of_their_range() -> None:
     log = opened(LogConfig(index_interval_bytes=0))
     for each in interleaved():
         follow(log, each)
@@ -247,7 +247,7 @@ def test_committed_reads_know_the_aborted_transactions_of_what_they_get() -> Non
     assert read(log, 90, isolation=COMMITTED).aborted == ()
 
 
-def test_committed_reads_look_for_the_marker_in_the_segments_behind() -> None:
+def test_committed_reads_search_later_segments_for_the_marker() -> None:
     log = opened()
     lead(log, produced(0, 5, is_transactional=True))
     log.roll()
@@ -288,7 +288,7 @@ def test_offset_is_found_from_the_entry_before_it() -> None:
 @pytest.mark.parametrize(
     ("base_offset", "offset", "segment"), ((120, 132, 120), (120, 133, 133), (217, 230, 217))
 )
-def test_offset_is_looked_for_in_the_segment_that_begins_at_or_before_it(
+def test_offset_is_read_from_the_segment_with_the_next_lower_base_offset(
     base_offset: int, offset: int, segment: int
 ) -> None:
     log = opened()
@@ -344,7 +344,7 @@ def test_time_finds_a_record_inside_a_batch() -> None:
     assert log.offset_for_timestamp(NOW + 2) == TimestampAndOffset(NOW + 3, 2, 0)
 
 
-def test_time_finds_nothing_that_counts_as_deleted() -> None:
+def test_timestamp_lookup_ignores_deleted_records() -> None:
     log = opened(PAIRS)
     for step in range(4):
         lead(log, batch(timestamp=NOW + (5, 0, 7, 8)[step]))
@@ -355,7 +355,7 @@ def test_time_finds_nothing_that_counts_as_deleted() -> None:
 
 
 @pytest.mark.parametrize("timestamp", (NOW, MAX_TIMESTAMP))
-def test_time_finds_nothing_that_the_reader_does_not_see(timestamp: int) -> None:
+def test_timestamp_lookup_ignores_records_above_the_high_watermark(timestamp: int) -> None:
     log = opened()
     lead(log, batch())
 
@@ -384,7 +384,7 @@ def test_latest_time_of_several_segments_is_in_the_first_that_has_it() -> None:
     assert log.offset_for_timestamp(MAX_TIMESTAMP) == TimestampAndOffset(NOW + 9, 2, 0)
 
 
-def test_log_without_times_has_no_latest_one() -> None:
+def test_log_without_timestamps_has_no_latest_timestamp() -> None:
     log = opened()
     follow(log, message(0, magic=0))
     log.set_high_watermark(1)
@@ -400,7 +400,7 @@ def test_earliest_is_the_start_of_the_log_with_its_epoch(timestamp: int) -> None
     assert log.offset_for_timestamp(timestamp) == TimestampAndOffset(-1, 4, 2)
 
 
-def test_earliest_has_no_epoch_where_none_is_known() -> None:
+def test_earliest_offset_has_no_epoch_without_leader_epochs() -> None:
     old, mixed = opened(), opened()
     follow(old, message(0))
     follow(mixed, message(0))
@@ -413,7 +413,9 @@ def test_earliest_has_no_epoch_where_none_is_known() -> None:
 @pytest.mark.parametrize(
     ("isolation", "end"), ((FetchIsolation.LOG_END, 4), (HIGH_WATERMARK, 3), (COMMITTED, 1))
 )
-def test_latest_is_the_end_that_the_reader_sees(isolation: FetchIsolation, end: int) -> None:
+def test_latest_offset_is_the_end_of_the_isolation_level(
+    isolation: FetchIsolation, end: int
+) -> None:
     log = opened()
     lead(log, batch(), produced(0, is_transactional=True), batch(), epoch=3)
     lead(log, batch(), epoch=5)
@@ -422,11 +424,11 @@ def test_latest_is_the_end_that_the_reader_sees(isolation: FetchIsolation, end: 
     assert log.offset_for_timestamp(LATEST, isolation) == TimestampAndOffset(-1, end, 5)
 
 
-def test_latest_has_no_epoch_where_none_is_known() -> None:
+def test_latest_offset_has_no_epoch_without_leader_epochs() -> None:
     assert opened().offset_for_timestamp(LATEST) == TimestampAndOffset(-1, 0, -1)
 
 
-def test_nothing_is_tiered() -> None:
+def test_latest_tiered_offset_is_none() -> None:
     assert filled(opened(), 1).offset_for_timestamp(LATEST_TIERED) is None
 
 
@@ -454,7 +456,7 @@ def test_segment_without_times_is_as_late_as_its_file() -> None:
     assert log.segments[0].largest_timestamp() == NOW + 3_600_000
 
 
-def test_time_continues_to_the_next_segment_when_its_own_has_no_record_so_late() -> None:
+def test_time_lookup_continues_in_the_next_segment() -> None:
     harness = LogHarness()
     log = harness.open()
     follow(log, message(0, magic=0))

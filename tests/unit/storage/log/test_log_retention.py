@@ -22,7 +22,7 @@ DAY_MS = 86_400_000
 
 
 @pytest.mark.parametrize(("records", "left"), ((10, [5, 10]), (15, [0, 5, 10]), (11, [0, 5, 10])))
-def test_segments_beyond_the_size_go_and_never_less_than_the_size_stays(
+def test_segments_above_retention_bytes_are_deleted_down_to_at_least_that_size(
     records: int, left: list[int]
 ) -> None:
     log = filled(opened(fives(retention_bytes=records * ONE)), 15)
@@ -33,7 +33,7 @@ def test_segments_beyond_the_size_go_and_never_less_than_the_size_stays(
     assert log.bounds.log_start == left[0]
 
 
-def test_all_old_segments_go_and_an_empty_one_takes_their_place() -> None:
+def test_all_expired_segments_are_deleted_and_replaced_by_an_empty_one() -> None:
     harness = LogHarness()
     log = filled(harness.open(fives(retention_ms=DAY_MS)), 15)
     harness.clock.advance(ms=DAY_MS + 1)
@@ -59,7 +59,7 @@ def test_segments_that_are_just_not_old_enough_stay() -> None:
     assert bases(log) == [0, 5, 10]
 
 
-def test_touching_a_file_does_not_change_when_it_goes() -> None:
+def test_modification_time_does_not_change_the_expiry_of_records_with_timestamps() -> None:
     harness = LogHarness()
     log = filled(harness.open(fives(retention_ms=DAY_MS)), 15)
     harness.clock.advance(ms=DAY_MS + 1)
@@ -71,7 +71,7 @@ def test_touching_a_file_does_not_change_when_it_goes() -> None:
     assert bases(log) == [15]
 
 
-def test_segments_without_times_go_by_when_their_files_were_changed() -> None:
+def test_segments_without_timestamps_expire_by_the_modification_time_of_their_file() -> None:
     harness = LogHarness()
     log = harness.open(fives(retention_ms=DAY_MS))
     follow(log, message(0, magic=0))
@@ -101,7 +101,7 @@ def test_retention_never_passes_the_high_watermark() -> None:
     assert log.bounds.log_start == 20
 
 
-def test_compacted_log_goes_by_its_start_alone() -> None:
+def test_compacted_log_deletes_only_segments_below_its_start() -> None:
     harness = LogHarness()
     config = fives(retention_ms=0, retention_bytes=0, cleanup_policy=frozenset({COMPACT}))
     log = filled(harness.open(config), 15)
@@ -114,7 +114,7 @@ def test_compacted_log_goes_by_its_start_alone() -> None:
     assert {hold for kept in plan.kept for hold in kept.holds} == {RetentionHold.POLICY}
 
 
-def test_log_goes_by_new_settings_at_once() -> None:
+def test_new_retention_settings_apply_immediately() -> None:
     log = filled(opened(fives()), 15)
     before = log.delete_old_segments()
 

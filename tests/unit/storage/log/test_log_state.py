@@ -66,7 +66,7 @@ def test_log_is_not_unstable_below_its_start() -> None:
     assert known.bounds.first_unstable == 50
 
 
-def test_warnings_are_kept_up_to_a_number() -> None:
+def test_warnings_are_limited_in_number() -> None:
     known = state()
 
     known.warn("one", "two")

@@ -22,13 +22,13 @@ def test_lease_is_free_again_when_the_work_is_done(stage: LeaseStage) -> None:
 
 
 @pytest.mark.parametrize("lease", (CLEANING, ABORTING, PAUSED))
-def test_lease_cannot_be_taken_when_it_is_not_free(lease: MaintenanceLease) -> None:
+def test_lease_that_is_not_free_cannot_be_acquired(lease: MaintenanceLease) -> None:
     with pytest.raises(LeaseError, match="cannot be taken for retention by worker"):
         lease.take(LeaseStage.RETENTION, "worker")
 
 
 @pytest.mark.parametrize("stage", (LeaseStage.FREE, LeaseStage.ABORTING, LeaseStage.PAUSED))
-def test_lease_cannot_be_taken_for_another_stage(stage: LeaseStage) -> None:
+def test_lease_cannot_be_acquired_for_another_stage(stage: LeaseStage) -> None:
     with pytest.raises(LeaseError, match="cannot be taken"):
         FREE.take(stage, "worker")
 
@@ -47,11 +47,11 @@ def test_lease_is_free_again_when_aborted_work_has_stopped() -> None:
 
 
 @pytest.mark.parametrize("lease", (FREE, PAUSED))
-def test_abort_does_nothing_without_a_holder(lease: MaintenanceLease) -> None:
+def test_abort_without_a_holder_has_no_effect(lease: MaintenanceLease) -> None:
     assert lease.abort() == lease
 
 
-def test_pause_stops_the_work_and_keeps_the_lease_from_others() -> None:
+def test_pause_stops_the_work_and_blocks_the_lease() -> None:
     stopping = CLEANING.pause("truncation")
     stopped = stopping.release("cleaner")
 
@@ -71,7 +71,7 @@ def test_pauses_count() -> None:
     assert once.resume("deletion") == FREE
 
 
-def test_resume_does_not_bring_back_revoked_work() -> None:
+def test_resume_does_not_restore_revoked_work() -> None:
     resumed = CLEANING.pause("truncation").resume("truncation")
 
     assert resumed == ABORTING

@@ -55,7 +55,7 @@ def test_flush_raises_the_recovery_point_up_to_the_end(flushed: int, recovery: i
     assert log.recovery_point == recovery
 
 
-def test_start_takes_the_high_watermark_along_and_never_goes_back() -> None:
+def test_start_raises_the_high_watermark_and_never_decreases() -> None:
     log = bounds()
 
     assert log.advance_log_start(7)
@@ -63,7 +63,7 @@ def test_start_takes_the_high_watermark_along_and_never_goes_back() -> None:
     assert values(log) == (7, 7, 10, 3)
 
 
-def test_truncation_leaves_no_bound_beyond_the_new_end() -> None:
+def test_truncation_lowers_all_bounds_to_the_new_end() -> None:
     log = bounds(start=4, high=8, recovery=9)
 
     log.truncate_to(2)
@@ -89,7 +89,7 @@ def test_bounds_have_a_repr() -> None:
     assert repr(bounds()) == text + "first_unstable=None)"
 
 
-def test_bounds_count_how_often_the_end_moved_back() -> None:
+def test_truncations_are_counted() -> None:
     log = OffsetBounds(log_start=0, log_end=10)
 
     log.advance_log_end(12)
@@ -102,7 +102,7 @@ def test_bounds_count_how_often_the_end_moved_back() -> None:
     assert log.truncations == 2
 
 
-def test_what_is_cleaned_ends_where_the_log_is_truncated() -> None:
+def test_cleaned_offset_is_lowered_by_a_truncation() -> None:
     bounds = OffsetBounds(log_start=0, log_end=9)
     bounds.set_cleaned_to(7)
 
@@ -114,7 +114,7 @@ def test_what_is_cleaned_ends_where_the_log_is_truncated() -> None:
     assert bounds.cleaned_to == 5
 
 
-def test_what_is_cleaned_ends_where_the_log_restarts() -> None:
+def test_cleaned_offset_is_reset_with_the_log() -> None:
     bounds = OffsetBounds(log_start=0, log_end=9)
     bounds.set_cleaned_to(7)
 
@@ -123,7 +123,7 @@ def test_what_is_cleaned_ends_where_the_log_restarts() -> None:
     assert bounds.cleaned_to == 3
 
 
-def test_nothing_is_cleaned_before_a_cleaner_has_come() -> None:
+def test_cleaned_offset_is_none_before_the_first_cleaning() -> None:
     bounds = OffsetBounds(log_start=0, log_end=9)
 
     bounds.truncate_to(5)

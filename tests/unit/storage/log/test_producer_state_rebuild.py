@@ -32,7 +32,7 @@ def damage(segment: LogSegment, position: int) -> None:
     segment.files.log(writable=True).pwrite(bytes(60), position)
 
 
-def test_replay_learns_sequences_and_transactions_from_the_log() -> None:
+def test_replay_restores_sequences_and_transactions_from_the_log() -> None:
     states = ProducerStateManager()
     log = segments((0, [produced(0, 3), batch(at=3), opening(3, at=4)]), (5, [marker(at=5)]))
 
@@ -73,7 +73,7 @@ def test_replay_ends_before_the_log_end() -> None:
     assert states.map_end_offset == 2
 
 
-def test_replay_passes_over_segments_with_nothing_to_read() -> None:
+def test_replay_skips_segments_without_batches() -> None:
     states = ProducerStateManager()
     log = segments((0, []), (10, [produced(0, at=10)]), (20, []))
 
@@ -83,7 +83,7 @@ def test_replay_passes_over_segments_with_nothing_to_read() -> None:
     assert states.map_end_offset == 20
 
 
-def test_replay_takes_snapshots_at_the_bases_that_are_requested() -> None:
+def test_replay_writes_snapshots_at_the_requested_base_offsets() -> None:
     states = ProducerStateManager()
     log = segments((0, [produced(0)]), (1, [produced(1, at=1)]), (2, [produced(2, at=2)]))
     snapshots = SnapshotFiles(log.first.files.open_files.files, DIRECTORY)
@@ -107,7 +107,7 @@ def test_batch_outside_its_producers_transaction_is_replayed_with_a_warning() ->
     assert states.first_undecided_offset == 0
 
 
-def test_marker_that_cannot_be_read_is_a_warning_and_ends_nothing() -> None:
+def test_unreadable_marker_is_a_warning_and_ends_no_transaction() -> None:
     states = ProducerStateManager()
     unreadable = patched(bytes(marker(at=1)), MARKER_VERSION, b"\xff\xff")
     log = segments(
@@ -122,7 +122,7 @@ def test_marker_that_cannot_be_read_is_a_warning_and_ends_nothing() -> None:
     assert list(states.producers) == [1, 2]
 
 
-def test_rest_of_a_damaged_segment_is_passed_over_with_a_warning() -> None:
+def test_rest_of_a_damaged_segment_is_skipped_with_a_warning() -> None:
     states = ProducerStateManager()
     first = [produced(0), produced(1, at=1), produced(7, producer=(9, 0), at=2)]
     log = segments((0, first), (3, [produced(3, at=3)]))

@@ -53,7 +53,7 @@ def gone(found: RetentionPlan) -> list[int]:
     ("start", "expected"),
     ((0, []), (1, []), (4, []), (5, [0]), (6, [0]), (10, [0, 5]), (15, [0, 5])),
 )
-def test_segments_below_the_start_go(start: int, expected: list[int]) -> None:
+def test_segments_below_the_log_start_are_deleted(start: int, expected: list[int]) -> None:
     found = plan(log(100, 100, 100), start=start)
 
     assert gone(found) == expected
@@ -62,7 +62,7 @@ def test_segments_below_the_start_go(start: int, expected: list[int]) -> None:
     assert found.log_start_offset == start
 
 
-def test_segments_below_the_start_go_even_when_the_log_is_compacted() -> None:
+def test_segments_below_the_log_start_are_deleted_in_a_compacted_log() -> None:
     config = LogConfig(cleanup_policy=frozenset({COMPACT}), retention_ms=0, retention_bytes=0)
 
     found = plan(log(100, 100, 100, timestamps=(0, 0, 0)), config, start=5)
@@ -77,7 +77,7 @@ def test_segments_below_the_start_go_even_when_the_log_is_compacted() -> None:
 @pytest.mark.parametrize(
     ("limit", "expected"), ((-1, []), (300, []), (201, []), (200, [0]), (199, [0]), (100, [0, 5]))
 )
-def test_segments_go_as_long_as_what_is_left_reaches_the_limit(
+def test_segments_are_deleted_while_the_rest_reaches_retention_bytes(
     limit: int, expected: list[int]
 ) -> None:
     found = plan(log(100, 100, 100), LogConfig(retention_bytes=limit, retention_ms=-1))
@@ -86,7 +86,7 @@ def test_segments_go_as_long_as_what_is_left_reaches_the_limit(
     assert found.log_start_offset == 5 * len(expected)
 
 
-def test_log_rolls_when_its_last_segment_goes_too() -> None:
+def test_log_rolls_when_its_last_segment_is_deleted() -> None:
     segments = log(100, 100)
 
     found = plan(segments, LogConfig(retention_bytes=0, retention_ms=-1))
@@ -103,13 +103,13 @@ def test_log_rolls_when_its_last_segment_goes_too() -> None:
 
 
 @pytest.mark.parametrize(("age", "expected"), ((99, []), (100, []), (101, [0])))
-def test_segment_goes_when_it_is_older_than_the_limit(age: int, expected: list[int]) -> None:
+def test_segment_older_than_retention_ms_is_deleted(age: int, expected: list[int]) -> None:
     segments = log(100, 100, timestamps=(NOW - age, NOW))
 
     assert gone(plan(segments, LogConfig(retention_ms=100))) == expected
 
 
-def test_all_segments_go_when_all_are_old() -> None:
+def test_all_segments_are_deleted_when_all_are_expired() -> None:
     found = plan(log(100, 100, 100, timestamps=(0, 0, 0)), LogConfig(retention_ms=100))
 
     assert gone(found) == [0, 5, 10]
@@ -126,7 +126,7 @@ def test_last_segment_stays_when_it_is_empty() -> None:
     assert [kept.holds for kept in found.kept] == [(RetentionHold.EMPTY,)]
 
 
-def test_one_young_segment_keeps_all_behind_it() -> None:
+def test_young_segment_retains_all_later_ones() -> None:
     segments = log(100, 100, 100, timestamps=(0, NOW + 50, 0))
 
     found = plan(segments, LogConfig(retention_ms=100))
@@ -138,7 +138,7 @@ def test_one_young_segment_keeps_all_behind_it() -> None:
     ]
 
 
-def test_segments_may_go_for_different_reasons() -> None:
+def test_segments_may_be_deleted_for_different_reasons() -> None:
     segments = log(100, 100, 100, 100, timestamps=(NOW, NOW, 0, NOW))
 
     found = plan(segments, LogConfig(retention_ms=100, retention_bytes=200), start=5)
@@ -150,7 +150,7 @@ def test_segments_may_go_for_different_reasons() -> None:
     ]
 
 
-def test_old_segment_stays_when_a_young_one_before_it_is_within_the_size() -> None:
+def test_expired_segment_stays_behind_a_young_one_within_the_size() -> None:
     segments = log(100, 100, 100, 100, timestamps=(NOW, NOW, 0, NOW))
 
     found = plan(segments, LogConfig(retention_ms=100, retention_bytes=250), start=5)
@@ -174,7 +174,7 @@ def test_start_never_passes_the_high_watermark(high_watermark: int) -> None:
     assert found.is_rolling == (high_watermark == 100)
 
 
-def test_segment_is_held_by_the_high_watermark_alone_when_its_time_has_come() -> None:
+def test_expired_segment_is_retained_only_by_the_high_watermark() -> None:
     segments = log(100, 100, timestamps=(0, NOW))
 
     found = plan(segments, LogConfig(retention_ms=100, retention_bytes=900), high_watermark=4)
@@ -188,7 +188,7 @@ def test_segment_is_held_by_the_high_watermark_alone_when_its_time_has_come() ->
 # -- the reasons that keep the others
 
 
-def test_segments_without_limits_never_go() -> None:
+def test_segments_without_limits_are_never_deleted() -> None:
     (kept,) = plan(log(100, timestamps=(0,))).kept
 
     assert kept.holds == (RetentionHold.NO_LIMIT,)
@@ -196,7 +196,7 @@ def test_segments_without_limits_never_go() -> None:
     assert kept.until_bytes is None
 
 
-def test_segments_within_the_size_state_how_much_must_be_written() -> None:
+def test_segments_within_the_size_have_the_bytes_until_deletion() -> None:
     found = plan(log(100, 50, 20), LogConfig(retention_ms=-1, retention_bytes=120))
 
     assert [(kept.holds, kept.until_bytes) for kept in found.kept] == [

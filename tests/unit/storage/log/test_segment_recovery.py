@@ -72,7 +72,7 @@ def test_recovery_of_a_whole_segment_writes_the_indexes_that_it_had() -> None:
     assert segment.latest == TimeEntry(1028, 4)
 
 
-def test_recovery_rebuilds_indexes_of_rubbish() -> None:
+def test_recovery_rebuilds_invalid_indexes() -> None:
     segment = filled(created(), (v2(offset, timestamp=10 * offset) for offset in range(100)))
     for entries in (segment.files.offset_entries, segment.files.time_entries):
         segment.files.open_files.open(entries.path, writable=True).pwrite(b"\xa5" * 400, 0)
@@ -89,7 +89,7 @@ def test_recovery_rebuilds_indexes_of_rubbish() -> None:
 
 @pytest.mark.parametrize("number", (0, 1, 7, 19))
 @pytest.mark.parametrize("within", (0, 8, 16, 30, SIZE - 1))
-def test_recovery_keeps_the_batches_before_the_first_bad_one(number: int, within: int) -> None:
+def test_recovery_keeps_the_batches_before_the_first_invalid_one(number: int, within: int) -> None:
     segment = filled(created(), (v2(offset) for offset in range(20)))
     at = number * SIZE + within
 
@@ -131,7 +131,7 @@ def test_recovery_truncates_the_zeros_of_a_preallocated_file() -> None:
     assert segment.size == 2 * SIZE
 
 
-def test_recovery_of_an_empty_segment_makes_its_indexes() -> None:
+def test_recovery_of_an_empty_segment_creates_its_indexes() -> None:
     segment = created()
 
     assert recovered(segment) == RecoveredSegment(0, None, 0)
@@ -169,7 +169,7 @@ def test_recovery_reports_each_batch_with_its_bytes() -> None:
     ]
 
 
-def test_recovery_lets_its_caller_fill_the_index_of_transactions() -> None:
+def test_recovery_callback_may_fill_the_transaction_index() -> None:
     segment = filled(
         created(100),
         (
@@ -193,7 +193,7 @@ def test_recovery_lets_its_caller_fill_the_index_of_transactions() -> None:
     assert segment.collect_aborted(100, 108).aborted == (AbortedTxn(10, 102, 106, 100),)
 
 
-def test_recovery_truncates_what_its_caller_rejects() -> None:
+def test_recovery_truncates_batches_rejected_by_its_callback() -> None:
     segment = filled(created(), (v2(offset) for offset in range(4)))
 
     def refuse(header: BatchHeader, _: memoryview) -> None:
@@ -222,7 +222,7 @@ def test_recovery_reports_the_position_before_it_truncates() -> None:
     assert segment.size == SIZE
 
 
-def test_recovery_ends_the_log_where_offsets_of_whole_batches_go_back() -> None:
+def test_recovery_ends_the_log_where_offsets_decrease() -> None:
     segment = torn(filled(created(), (v2(0), v2(5))), v2(4))
 
     done = recovered(segment)
@@ -272,7 +272,7 @@ def test_recovery_ends_where_the_file_is_shorter_than_it_was() -> None:
     assert recovered(segment).next_offset == 1
 
 
-def test_recovery_works_when_one_file_may_be_open() -> None:
+def test_recovery_needs_only_one_open_file() -> None:
     segment = filled(created(over=table(capacity=1)), (v2(offset) for offset in range(5)))
 
     def note(header: BatchHeader, _: memoryview) -> None:
@@ -309,7 +309,7 @@ def test_segment_without_an_offset_index_is_not_usable() -> None:
     assert not is_usable(reopened(segment))
 
 
-def test_segment_without_a_time_index_is_usable_and_gets_an_empty_one() -> None:
+def test_segment_without_a_time_index_is_usable_and_has_an_empty_one() -> None:
     segment = filled(created(), (v2(0), v2(1)))
     segment.close()
     segment.files.open_files.remove(segment.files.time_entries.path)
@@ -368,7 +368,7 @@ def test_segment_has_a_clean_end_when_its_last_batch_ends_with_the_file() -> Non
         (TXN_INDEX, AbortedTxn(5, 0, 9, 10)),
     ),
 )
-def test_segment_has_no_clean_end_when_the_last_entry_of_an_index_lies(
+def test_segment_has_no_clean_end_when_the_last_entry_of_an_index_is_wrong(
     extension: str, entry: bytes | AbortedTxn
 ) -> None:
     segment = filled(created(), (v2(offset, timestamp=1000 + offset) for offset in range(3)))
@@ -386,7 +386,7 @@ def test_segment_has_no_clean_end_when_the_last_entry_of_an_index_lies(
     assert not has_clean_end(reopened(segment))
 
 
-def test_segment_has_a_clean_end_when_a_set_of_batches_was_indexed_as_one() -> None:
+def test_segment_has_a_clean_end_when_several_batches_have_one_index_entry() -> None:
     """Kafka did so before 4.1."""
     segment = filled(created(), (v2(0), v2(1), v2(2)))
     segment.close()

@@ -58,7 +58,7 @@ def test_roll_trims_the_old_indexes() -> None:
     assert after == [2 * 8, 1 * 12]
 
 
-def test_roll_writes_the_last_time_where_no_entry_had_its_turn() -> None:
+def test_roll_writes_the_last_timestamp_that_has_no_entry() -> None:
     harness = LogHarness()
     log = harness.open(LogConfig())
     lead(log, batch(timestamp=NOW), batch(timestamp=NOW + 5))
@@ -69,7 +69,7 @@ def test_roll_writes_the_last_time_where_no_entry_had_its_turn() -> None:
     assert harness.bytes_of(f"{0:020}.timeindex") == (NOW + 5).to_bytes(8) + (1).to_bytes(4)
 
 
-def test_roll_takes_a_snapshot_of_the_producers_at_the_new_base() -> None:
+def test_roll_writes_a_producer_snapshot_at_the_new_base_offset() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, produced(0))
@@ -79,7 +79,7 @@ def test_roll_takes_a_snapshot_of_the_producers_at_the_new_base() -> None:
     assert harness.names(".snapshot") == ["1.snapshot"]
 
 
-def test_roll_makes_no_index_files_for_the_empty_segment() -> None:
+def test_roll_creates_no_index_files_for_the_empty_segment() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 1)
 
@@ -125,7 +125,7 @@ def test_names_of_a_roll_are_synced_with_the_next_flush() -> None:
 
 
 @pytest.mark.parametrize("call", ("create", "preallocate"))
-def test_roll_that_finds_no_space_leaves_no_segment_behind(call: str) -> None:
+def test_roll_without_space_creates_no_segment(call: str) -> None:
     harness = LogHarness()
     log = filled(harness.open(LogConfig(preallocate=True, segment_bytes=10 * ONE)), 1)
     harness.files.script.add(FileFault(on=call, path=f"*{1:020}.log", code=errno.ENOSPC))
@@ -139,7 +139,7 @@ def test_roll_that_finds_no_space_leaves_no_segment_behind(call: str) -> None:
     assert harness.open().bounds.log_end == 3
 
 
-def test_roll_whose_remains_cannot_be_removed_leaves_the_log_torn() -> None:
+def test_roll_is_torn_when_its_files_cannot_be_removed() -> None:
     harness = LogHarness()
     log = filled(harness.open(LogConfig(preallocate=True, segment_bytes=10 * ONE)), 1)
     harness.files.script.add(FileFault(on="preallocate", path="*.log", code=errno.ENOSPC))
@@ -161,7 +161,7 @@ def refused(harness: LogHarness, log: Log) -> None:
         follow(log, produced(5, at=7))
 
 
-def test_roll_is_undone_when_it_left_a_gap_and_the_append_is_rejected() -> None:
+def test_roll_with_a_gap_is_reverted_when_the_append_is_rejected() -> None:
     harness = LogHarness()
     log = harness.open(PAIRS)
     lead(log, produced(0), produced(1))
@@ -175,7 +175,7 @@ def test_roll_is_undone_when_it_left_a_gap_and_the_append_is_rejected() -> None:
     assert harness.names(".snapshot") == []
 
 
-def test_roll_is_undone_when_it_left_a_gap_and_a_producer_is_rejected() -> None:
+def test_roll_with_a_gap_is_reverted_when_a_producer_is_rejected() -> None:
     log = opened(PAIRS)
     follow(log, produced(0, is_transactional=True), produced(1, at=1, is_transactional=True))
 
@@ -186,7 +186,7 @@ def test_roll_is_undone_when_it_left_a_gap_and_a_producer_is_rejected() -> None:
     assert log.bounds.log_end == 2
 
 
-def test_roll_behind_a_gap_that_finds_no_space_leaves_no_snapshot() -> None:
+def test_roll_with_a_gap_and_without_space_leaves_no_snapshot() -> None:
     harness = LogHarness()
     log = harness.open(PAIRS)
     lead(log, produced(0), produced(1))
@@ -200,7 +200,7 @@ def test_roll_behind_a_gap_that_finds_no_space_leaves_no_snapshot() -> None:
     assert harness.names(".snapshot") == ["2.snapshot"]
 
 
-def test_log_continues_at_its_end_when_a_roll_was_undone() -> None:
+def test_log_continues_at_its_end_after_a_reverted_roll() -> None:
     harness = LogHarness()
     log = harness.open(PAIRS)
     lead(log, produced(0), produced(1))
@@ -217,7 +217,7 @@ def test_log_continues_at_its_end_when_a_roll_was_undone() -> None:
     ]
 
 
-def test_log_ends_where_it_did_after_a_restart_when_a_roll_was_undone() -> None:
+def test_log_end_is_unchanged_after_a_restart_following_a_reverted_roll() -> None:
     harness = LogHarness()
     log = harness.open(PAIRS)
     lead(log, produced(0), produced(1))
@@ -232,7 +232,7 @@ def test_log_ends_where_it_did_after_a_restart_when_a_roll_was_undone() -> None:
     assert harness.names(".snapshot") == ["2.snapshot"]
 
 
-def test_segment_that_was_empty_is_active_again_when_a_roll_is_undone() -> None:
+def test_empty_segment_is_active_again_after_a_reverted_roll() -> None:
     harness = LogHarness()
     log = harness.open()
     harness.files.script.add(FileFault(on="pwrite", path="*.log", code=errno.ENOSPC))
@@ -246,7 +246,7 @@ def test_segment_that_was_empty_is_active_again_when_a_roll_is_undone() -> None:
 
 
 @pytest.mark.parametrize("keep", (0, 1))
-def test_log_is_whole_whenever_a_crash_stops_the_undo(keep: int) -> None:
+def test_log_is_whole_after_a_crash_at_any_point_of_a_reverted_roll(keep: int) -> None:
     for writes in range(30):
         harness = LogHarness()
         log = harness.open(PAIRS)
@@ -278,7 +278,7 @@ def test_exactly_as_large_as_a_segment_may_be_is_fine() -> None:
     assert bases(log) == [0, 10]
 
 
-def test_empty_segment_does_not_roll_however_old_it_is() -> None:
+def test_empty_segment_does_not_roll_at_any_age() -> None:
     harness = LogHarness()
     log = harness.open(HOURLY)
     harness.clock.advance(hours=5)
@@ -321,7 +321,7 @@ def test_set_without_records_never_rolls() -> None:
     assert bases(log) == [0]
 
 
-def test_jitter_lets_a_segment_roll_earlier() -> None:
+def test_jitter_may_roll_a_segment_earlier() -> None:
     harness = LogHarness()
     log = harness.open(LogConfig(segment_ms=HOUR_MS, segment_jitter_ms=HOUR_MS // 2))
     jitter_ms = type(harness.random)(harness.random.seed).below(HOUR_MS // 2)
@@ -351,7 +351,7 @@ def test_full_index_begins_a_new_segment() -> None:
     assert bases(log) == [0, 2]
 
 
-def test_empty_segment_without_room_for_an_entry_is_created_again_by_the_next_append() -> None:
+def test_empty_segment_without_space_for_an_entry_is_recreated_by_the_next_append() -> None:
     harness = LogHarness()
     log = filled(harness.open(LogConfig(segment_index_bytes=0)), 1)
     log.configure(SMALL)

@@ -88,7 +88,7 @@ def test_segment_is_split_where_an_offset_has_no_place() -> None:
     ]
 
 
-def test_segment_that_is_not_too_wide_is_one_part() -> None:
+def test_segment_within_the_offset_range_is_one_part() -> None:
     data = v2(0) + v2(FAR - 1)
 
     assert parts(data) == [SegmentPart(0, 0, 2 * SIZE)]
@@ -125,7 +125,7 @@ def test_split_replaces_the_segment_by_its_parts() -> None:
     assert harness.names(".log") == ["0.log", f"{FAR + 9}.log", f"{3 * FAR}.log"]
 
 
-def test_split_leaves_the_old_files_for_later_removal() -> None:
+def test_split_schedules_the_old_files_for_removal() -> None:
     harness = fresh()
     state, segment = wide(harness, WIDE)
 
@@ -159,7 +159,7 @@ def test_split_copies_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("call", ("create", "append", "sync"))
 @pytest.mark.parametrize("first", (1, 2))
-def test_split_without_space_changes_nothing(call: str, first: int) -> None:
+def test_split_without_space_changes_no_files(call: str, first: int) -> None:
     harness = fresh()
     state, segment = wide(harness, WIDE)
     before = harness.names()
@@ -244,7 +244,7 @@ def test_split_is_finished_or_done_again_from_each_of_its_stages(kept: tuple[str
     assert harness.names(".log") == ["0.log", f"{FAR}.log"]
 
 
-def test_split_works_when_one_file_may_be_open() -> None:
+def test_split_needs_only_one_open_file() -> None:
     harness = fresh()
     state, segment = wide(harness, WIDE)
     state.table = segment.files.open_files = OpenFileCache(harness.files, 1)

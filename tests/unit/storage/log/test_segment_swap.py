@@ -35,7 +35,7 @@ def prepared(harness: LogHarness) -> tuple[Log, SegmentReplacement]:
     return log, cleaned(harness.files, log, (0, 2, 4), without=GONE)
 
 
-def test_replacement_is_what_readers_get() -> None:
+def test_readers_see_the_replacement() -> None:
     log, replacement = prepared(harness := LogHarness())
 
     log.begin_swap(replacement).finish()
@@ -45,7 +45,7 @@ def test_replacement_is_what_readers_get() -> None:
     assert harness.names(".swap") == harness.names(".cleaned") == []
 
 
-def test_reader_keeps_what_it_has_when_its_segment_is_replaced() -> None:
+def test_open_slice_of_a_replaced_segment_stays_readable() -> None:
     log, replacement = prepared(LogHarness())
     found = read(log, 2)
     assert found.slice is not None
@@ -80,7 +80,7 @@ def test_replaced_files_wait_for_their_removal() -> None:
     assert harness.deletions.delays_ms == [SMALL.file_delete_delay_ms]
 
 
-def test_snapshots_go_whose_segments_are_gone() -> None:
+def test_snapshots_of_removed_segments_are_removed() -> None:
     log = (harness := LogHarness()).open()
     for number in range(6):
         lead(log, produced(number))
@@ -93,7 +93,7 @@ def test_snapshots_go_whose_segments_are_gone() -> None:
     assert harness.names(".snapshot") == [f"{base}.snapshot" for base in (1, 2, 5, 6)]
 
 
-def test_several_segments_replace_one() -> None:
+def test_several_segments_may_replace_one() -> None:
     log = rolled(harness := LogHarness())
     data = batches_of(log)
     write_cleaned(harness.files, DIRECTORY, 0, data[0])
@@ -124,7 +124,7 @@ def test_replacement_is_rejected_when_the_log_has_been_truncated() -> None:
     assert log.base_offsets == (0, 2, 4, 6)
 
 
-def test_replacement_is_rejected_when_segments_have_gone() -> None:
+def test_replacement_is_rejected_when_segments_were_deleted() -> None:
     log, replacement = prepared(LogHarness())
     log.delete_records(2)
     log.delete_old_segments()
@@ -143,7 +143,7 @@ def test_start_inside_a_replaced_segment_stays_where_it_is() -> None:
     assert list(batches_of(log)) == [3, 5, 6, 7]
 
 
-def test_truncation_brings_a_replacement_to_its_end_first() -> None:
+def test_truncation_finishes_a_replacement_first() -> None:
     log, replacement = prepared(harness := LogHarness())
     swap = log.begin_swap(replacement)
     for _ in range(2):
@@ -156,7 +156,7 @@ def test_truncation_brings_a_replacement_to_its_end_first() -> None:
     assert harness.names(".swap") == []
 
 
-def test_close_brings_a_replacement_to_its_end_first() -> None:
+def test_close_finishes_a_replacement_first() -> None:
     log, replacement = prepared(harness := LogHarness())
     swap = log.begin_swap(replacement)
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_log_is_torn_when_a_step_fails(call: str) -> None:
     assert log.is_torn
 
 
-def test_missing_index_of_a_replaced_segment_is_no_trouble() -> None:
+def test_missing_index_of_a_replaced_segment_is_ignored() -> None:
     log, replacement = prepared(harness := LogHarness())
     paths = (path for segment in log.segments for path in segment.paths())
     harness.files.remove(next(path for path in paths if path.endswith("2.index")))

@@ -97,7 +97,7 @@ def test_segments_are_recovered_from_the_recovery_point_on() -> None:
     assert log.bounds.log_end == NINE
 
 
-def test_nothing_is_recovered_after_a_clean_stop() -> None:
+def test_no_segment_is_recovered_after_a_clean_stop() -> None:
     harness = stopped()
 
     assert harness.open(THREE).report == RecoveryReport(recovered=[])
@@ -141,7 +141,7 @@ def test_batch_that_is_not_whole_is_truncated() -> None:
     assert str(log.report) == f"recovery truncated {SIZE - 1} invalid bytes"
 
 
-def test_first_bad_batch_ends_the_log_and_later_segments_go() -> None:
+def test_first_invalid_batch_ends_the_log_and_later_segments_are_removed() -> None:
     harness = dead()
     overwrite(harness, 3, b"\xff", at=2 * SIZE - 1)
 
@@ -154,7 +154,7 @@ def test_first_bad_batch_ends_the_log_and_later_segments_go() -> None:
     assert harness.names("snapshot") == ["3.snapshot", "4.snapshot"]
 
 
-def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
+def test_damage_below_the_recovery_point_is_not_checked() -> None:
     harness = dead()
     overwrite(harness, 3, b"\xff", at=2 * SIZE - 1)
 
@@ -164,7 +164,7 @@ def test_damage_below_the_recovery_point_is_not_looked_for() -> None:
     assert log.report.fault is None
 
 
-def test_damaged_segment_without_an_index_is_truncated_and_what_follows_stays() -> None:
+def test_damaged_segment_without_an_index_is_truncated_and_later_segments_stay() -> None:
     harness = dead()
     overwrite(harness, 3, b"\xff", at=2 * SIZE - 1)
     harness.files.remove(path(3, ".index"))
@@ -189,7 +189,7 @@ def test_second_fault_is_a_warning() -> None:
     assert warning.startswith(f"{path(3)}: the checksum is wrong")
 
 
-def test_log_ends_where_offsets_go_back() -> None:
+def test_log_ends_where_offsets_decrease() -> None:
     harness = dead()
     overwrite(harness, 3, bytes(batch(at=3)), at=SIZE)
 
@@ -221,7 +221,7 @@ def test_log_ends_before_a_segment_with_offsets_below_its_base() -> None:
     assert log.report.split == []
 
 
-def test_emptied_segment_below_the_recovery_point_keeps_what_follows() -> None:
+def test_later_segments_stay_behind_an_emptied_one_below_the_recovery_point() -> None:
     harness = dead()
     overwrite(harness, 3, bytes(batch(at=2)), at=0)
     harness.files.remove(path(3, ".index"))
@@ -261,7 +261,7 @@ def test_gap_between_segments_is_reported_unless_the_log_is_compacted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_was_truncated_never_comes_back_behind_new_records(seed: int) -> None:
+def test_truncated_records_never_reappear_after_new_ones(seed: int) -> None:
     chance = random.Random(seed)
     died, write_points = True, 0
     while died:
@@ -284,7 +284,7 @@ def test_what_was_truncated_never_comes_back_behind_new_records(seed: int) -> No
         write_points += 1
 
 
-def test_batches_behind_a_bad_one_do_not_come_back_behind_what_takes_its_place() -> None:
+def test_batches_after_an_invalid_one_do_not_reappear_after_its_replacement() -> None:
     harness = dead(SMALL)
     recovered(harness, SMALL).flush()
     overwrite(harness, 0, b"\xff", at=4 * SIZE - 1)
@@ -302,7 +302,7 @@ def test_batches_behind_a_bad_one_do_not_come_back_behind_what_takes_its_place()
 # -- epochs and producers
 
 
-def test_epochs_that_were_lost_are_learned_from_the_batches() -> None:
+def test_lost_epochs_are_restored_from_the_batches() -> None:
     harness = LogHarness()
     log = harness.open(THREE)
     for epoch in range(3):
@@ -314,7 +314,7 @@ def test_epochs_that_were_lost_are_learned_from_the_batches() -> None:
     assert [tuple(entry) for entry in recovered(harness).epochs.entries] == [(0, 0), (1, 2), (2, 4)]
 
 
-def test_epochs_that_are_known_keep_their_beginning() -> None:
+def test_known_epochs_keep_their_start_offsets() -> None:
     harness = LogHarness()
     log = harness.open(THREE)
     for epoch, count in ((0, 2), (1, 5), (2, 2)):
@@ -325,7 +325,7 @@ def test_epochs_that_are_known_keep_their_beginning() -> None:
     assert [tuple(entry) for entry in found] == [(0, 0), (1, 2), (2, 7)]
 
 
-def test_aborted_transactions_get_back_into_their_index() -> None:
+def test_aborted_transactions_are_restored_to_their_index() -> None:
     harness = LogHarness()
     follow(
         harness.open(),
@@ -343,7 +343,7 @@ def test_aborted_transactions_get_back_into_their_index() -> None:
     assert log.producers.map_end_offset == log.bounds.log_end == 8
 
 
-def test_transaction_that_began_in_an_earlier_segment_is_known() -> None:
+def test_transaction_begun_in_an_earlier_segment_is_known() -> None:
     harness = LogHarness()
     log = harness.open()
     follow(log, produced(0, 2, producer=(10, 0), is_transactional=True))
@@ -387,7 +387,7 @@ def test_interleaved_transactions_leave_the_same_indexes(
     assert found == [AbortedTxn(1, 0, 29, 8), AbortedTxn(2, 8, 74, 36)]
 
 
-def test_snapshots_are_taken_around_each_recovered_segment() -> None:
+def test_snapshots_are_written_around_each_recovered_segment() -> None:
     harness = dead()
     remove(harness, ".snapshot")
 
@@ -408,7 +408,7 @@ def test_producers_are_read_from_the_log_where_snapshots_are_lost() -> None:
     assert log.producers.producers[1].last_sequence == 6
 
 
-def test_coordinator_epoch_that_went_back_is_accepted_with_a_warning() -> None:
+def test_decreased_coordinator_epoch_is_accepted_with_a_warning() -> None:
     harness = LogHarness()
     follow(harness.open(), marker(at=0, coordinator_epoch=5))
     second = marker(at=1, coordinator_epoch=4)
@@ -421,7 +421,7 @@ def test_coordinator_epoch_that_went_back_is_accepted_with_a_warning() -> None:
     assert "coordinator epoch 4, below the last one seen, 5" in warning
 
 
-def test_batch_outside_its_transaction_keeps_no_log_from_opening() -> None:
+def test_batch_outside_its_transaction_does_not_prevent_loading() -> None:
     harness = LogHarness()
     follow(harness.open(), produced(0, is_transactional=True))
     outside = produced(1, at=1)
@@ -445,7 +445,7 @@ def test_report_names_the_split_segments() -> None:
     )
 
 
-def test_recovery_calls_once_for_a_strider_over_its_batches() -> None:
+def test_recovery_requests_one_scanner_for_all_its_batches() -> None:
     harness = dead()
     counts: list[int] = []
     harness.striders = counts.append
@@ -455,7 +455,7 @@ def test_recovery_calls_once_for_a_strider_over_its_batches() -> None:
     assert counts == [NINE]
 
 
-def test_recovery_gets_no_strider_where_batches_cannot_be_distinguished() -> None:
+def test_recovery_requests_no_scanner_for_batches_it_cannot_count() -> None:
     harness = dead()
     counts: list[int] = []
     harness.striders = counts.append
@@ -466,7 +466,7 @@ def test_recovery_gets_no_strider_where_batches_cannot_be_distinguished() -> Non
     assert counts == [0]
 
 
-def test_recovery_strides_over_all_but_the_first_batch() -> None:
+def test_recovery_scans_all_but_the_first_batch() -> None:
     harness, passed = dead(SMALL), []
 
     class Noting(KernelTailScanner):
@@ -480,7 +480,7 @@ def test_recovery_strides_over_all_but_the_first_batch() -> None:
     assert passed == [NINE - 1]
 
 
-def test_recovery_strides_over_nothing_while_a_transaction_is_open() -> None:
+def test_recovery_scans_no_batch_while_a_transaction_is_open() -> None:
     harness = LogHarness()
     follow(
         harness.open(), produced(0, is_transactional=True), *(batch(at=at) for at in range(1, 5))

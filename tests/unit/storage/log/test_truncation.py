@@ -55,7 +55,7 @@ def all_offsets(log: Log) -> list[int]:
 
 
 @pytest.mark.parametrize("offset", (12, 13))
-def test_truncation_at_the_end_or_beyond_changes_nothing(offset: int) -> None:
+def test_truncation_at_or_beyond_the_end_changes_no_records(offset: int) -> None:
     log = filled(opened(FIVES), 12)
 
     assert not log.truncate_to(offset)
@@ -86,7 +86,7 @@ def test_truncated_log_continues_where_it_was_truncated() -> None:
     assert bases(log) == [0, 5, 10]
 
 
-def test_truncation_inside_a_batch_takes_all_of_it_and_ends_the_log_there() -> None:
+def test_truncation_inside_a_batch_removes_it_and_ends_the_log_at_the_offset() -> None:
     log = opened()
     lead(log, batch(3), batch(5))
 
@@ -96,7 +96,7 @@ def test_truncation_inside_a_batch_takes_all_of_it_and_ends_the_log_there() -> N
     assert lead(log, batch()).first_offset == 5
 
 
-def test_truncation_where_no_batch_is_left_cuts_nothing_and_ends_the_log_earlier() -> None:
+def test_truncation_after_the_last_batch_only_lowers_the_log_end() -> None:
     log = opened()
     lead(log, batch(3), batch(5))
     log.truncate_to(6)
@@ -111,7 +111,7 @@ def test_truncation_below_zero_is_rejected() -> None:
         filled(opened(), 1).truncate_to(-1)
 
 
-def test_truncation_lowers_what_lay_behind_it() -> None:
+def test_truncation_lowers_all_bounds_above_it() -> None:
     log = filled(opened(FIVES), 12)
     log.flush()
     log.delete_records(4)
@@ -175,7 +175,7 @@ def test_truncation_drops_the_entries_behind_it() -> None:
 # -- removed records stay removed
 
 
-def test_records_that_were_truncated_do_not_come_back_behind_new_ones() -> None:
+def test_truncated_records_do_not_reappear_after_new_ones() -> None:
     harness = LogHarness()
     log = filled(harness.open(), 10)
     log.flush()
@@ -189,7 +189,7 @@ def test_records_that_were_truncated_do_not_come_back_behind_new_ones() -> None:
     assert all_offsets(log) == list(range(6))
 
 
-def test_segments_that_were_truncated_do_not_come_back_behind_new_records() -> None:
+def test_truncated_segments_do_not_reappear_after_new_records() -> None:
     harness = LogHarness()
     log = filled(harness.open(FIVES), 12)
     log.flush()
@@ -204,7 +204,7 @@ def test_segments_that_were_truncated_do_not_come_back_behind_new_records() -> N
     assert all_offsets(log) == list(range(6))
 
 
-def test_log_that_was_restarted_does_not_get_its_old_segments_back() -> None:
+def test_restarted_log_does_not_restore_its_old_segments() -> None:
     harness = LogHarness()
     log = harness.open(FIVES)
     follow(log, batch(), batch(at=1))
@@ -217,7 +217,7 @@ def test_log_that_was_restarted_does_not_get_its_old_segments_back() -> None:
     assert bases(log) == [50]
 
 
-def test_failed_truncation_leaves_no_gap_behind() -> None:
+def test_failed_truncation_leaves_no_gap() -> None:
     harness = LogHarness()
     log = filled(harness.open(FIVES), 17)
     log.flush()
@@ -262,7 +262,7 @@ def test_truncation_drops_the_epochs_behind_it(offset: int, count: int) -> None:
         (((0, 5), (1, 5), (2, 5)), ((1, 5), (2, 10))),
     ),
 )
-def test_deletion_lets_the_first_epoch_begin_at_the_start(
+def test_deletion_moves_the_first_epoch_to_the_log_start(
     starts: tuple[tuple[int, int], ...], left: tuple[tuple[int, int], ...]
 ) -> None:
     log = aged(*starts)
@@ -289,7 +289,7 @@ def test_epochs_are_on_disk_when_a_truncation_is_done() -> None:
 # -- producers
 
 
-def test_truncation_forgets_what_producers_wrote_behind_it() -> None:
+def test_truncation_removes_later_producer_state() -> None:
     log = opened()
     lead(log, produced(0), produced(1), produced(2))
 
@@ -326,7 +326,7 @@ def test_truncation_at_a_segments_base_keeps_the_segment_and_its_snapshot() -> N
     assert log.producers.producers[1].last_offset == 0
 
 
-def test_truncation_leaves_a_snapshot_at_the_new_end() -> None:
+def test_truncation_writes_a_snapshot_at_the_new_end() -> None:
     harness = LogHarness()
     log = harness.open()
     lead(log, produced(0), produced(1), produced(2))
@@ -383,14 +383,14 @@ def test_full_truncation_may_leave_older_records_elsewhere() -> None:
 # -- its start
 
 
-def test_start_below_the_present_one_changes_nothing() -> None:
+def test_lower_log_start_has_no_effect() -> None:
     log = filled(opened(FIVES), 12)
     log.delete_records(6)
 
     assert log.delete_records(3) == 6
 
 
-def test_start_inside_a_transaction_leaves_it_unstable_from_there() -> None:
+def test_transaction_cut_by_the_log_start_is_unstable_from_there() -> None:
     log = opened()
     lead(log, produced(0, 5, is_transactional=True), batch(3))
     log.roll()
@@ -410,7 +410,7 @@ def test_start_inside_a_transaction_leaves_it_unstable_from_there() -> None:
     assert log.bounds.first_unstable is None
 
 
-def test_deleted_segments_take_their_snapshots_along() -> None:
+def test_snapshots_of_deleted_segments_are_deleted() -> None:
     harness = LogHarness()
     log = filled(harness.open(FIVES), 12)
 
@@ -421,7 +421,7 @@ def test_deleted_segments_take_their_snapshots_along() -> None:
     assert f"{DIRECTORY}/{5:020}.snapshot.deleted" in harness.deletions.paths
 
 
-def test_deleted_files_are_all_given_to_be_removed_after_the_delay_that_is_set() -> None:
+def test_deleted_files_are_scheduled_with_file_delete_delay_ms() -> None:
     harness = LogHarness()
     log = filled(harness.open(FIVES), 12)
     log.configure(LogConfig(file_delete_delay_ms=7))

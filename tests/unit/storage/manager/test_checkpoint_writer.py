@@ -62,7 +62,7 @@ def test_checkpoint_is_written_by_the_worker() -> None:
     assert pending.done()
 
 
-def test_checkpoints_that_wait_become_one_write_of_the_newest_values() -> None:
+def test_waiting_checkpoints_become_one_write_of_the_newest_values() -> None:
     harness = CheckpointWriterHarness()
 
     pendings = [harness.write(offset) for offset in (1, 2, 3)]
@@ -86,7 +86,7 @@ def test_different_checkpoints_do_not_wait_for_each_other() -> None:
     assert len(harness.worker.held) == 2
 
 
-def test_last_checkpoint_comes_after_what_runs_and_instead_of_what_waits() -> None:
+def test_last_checkpoint_waits_for_the_running_write_and_replaces_waiting_ones() -> None:
     harness = CheckpointWriterHarness()
     worker, gate = ThreadWorker(threads=1), threading.Event()
     worker.submit(gate.wait)
@@ -118,7 +118,7 @@ def test_checkpoint_that_failed_is_raised_to_the_waiting_callers() -> None:
         pending.result()
 
 
-def test_checkpoint_that_waits_is_given_up_when_its_directory_fails() -> None:
+def test_waiting_checkpoint_fails_when_its_directory_fails() -> None:
     harness = CheckpointWriterHarness()
     harness.write(1)
     pending = harness.write(2)
@@ -131,7 +131,7 @@ def test_checkpoint_that_waits_is_given_up_when_its_directory_fails() -> None:
         pending.result()
 
 
-def test_last_checkpoint_that_fails_rises() -> None:
+def test_error_of_the_last_checkpoint_is_raised() -> None:
     harness = CheckpointWriterHarness()
     harness.files.script.add(FileFault(on="append", path=TMP))
 
@@ -139,7 +139,7 @@ def test_last_checkpoint_that_fails_rises() -> None:
         harness.write_now(3)
 
 
-def test_checkpoint_mentions_what_a_crash_may_leave_in_the_file() -> None:
+def test_checkpoint_mentions_entries_that_a_crash_may_leave_in_the_file() -> None:
     harness = CheckpointWriterHarness()
 
     harness.write(1, number=0)
@@ -152,7 +152,7 @@ def test_checkpoint_mentions_what_a_crash_may_leave_in_the_file() -> None:
     assert [harness.mentions(number) for number in (0, 1)] == [False, True]
 
 
-def test_checkpoint_mentions_what_was_found_at_the_start() -> None:
+def test_checkpoint_mentions_entries_read_at_startup() -> None:
     harness = CheckpointWriterHarness()
     harness.directory.checkpoints[RECOVERY_POINTS] = {partition(): Offset(4)}
 

@@ -27,7 +27,7 @@ def offsets(harness: LogManagerHarness, name: str, path: str = "/a") -> dict[int
 # -- values
 
 
-def test_values_are_those_of_the_moment_at_which_they_were_read() -> None:
+def test_values_are_read_at_each_step() -> None:
     manager = LogManagerHarness("/a").load()
     (log,) = create_logs(manager)
     values = CheckpointValues(HIGH_WATERMARKS, {"/a": {OTHER: Offset(5)}})
@@ -69,7 +69,7 @@ def test_value_is_removed_when_the_log_has_none_any_more() -> None:
         (HIGH_WATERMARKS, {0: 4, 1: 4}),
     ),
 )
-def test_each_file_has_an_offset_of_its_own_kind(name: str, expected: dict[int, int]) -> None:
+def test_each_file_has_its_kind_of_offset(name: str, expected: dict[int, int]) -> None:
     manager = LogManagerHarness("/a", config=LogConfig()).load()
     started, _ = (filled(log, 4) for log in create_logs(manager, 0, 1))
     started.delete_records(2)
@@ -195,7 +195,7 @@ def test_checkpoints_of_directories_that_are_not_loaded_are_left_alone() -> None
     assert offsets(harness, RECOVERY_POINTS) == {}
 
 
-def test_checkpoints_forget_a_partition_that_is_gone() -> None:
+def test_checkpoints_drop_a_deleted_partition() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.load()
     create_logs(manager)

@@ -67,7 +67,7 @@ def test_log_of_another_topic_of_the_same_name_is_rejected() -> None:
     assert manager.topic_id(partition()) == ORDERS_ID
 
 
-def test_log_that_has_no_topic_id_gets_the_one_of_the_caller() -> None:
+def test_topic_id_is_added_to_a_log_without_one() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     log_creation.create(manager, partition(), topic_id=None)
@@ -80,7 +80,7 @@ def test_log_that_has_no_topic_id_gets_the_one_of_the_caller() -> None:
     assert read_partition_metadata(harness.files, "/a/orders-0") == ORDERS_ID
 
 
-def test_topic_has_to_have_a_name_that_a_topic_may_have() -> None:
+def test_topic_name_must_be_legal() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
 
@@ -89,7 +89,7 @@ def test_topic_has_to_have_a_name_that_a_topic_may_have() -> None:
 
 
 @pytest.mark.parametrize("number", (-1, 1 << 31))
-def test_partition_has_to_have_a_number_that_a_directory_may_have(number: int) -> None:
+def test_partition_number_must_be_legal(number: int) -> None:
     manager = LogManagerHarness().load()
 
     with pytest.raises(
@@ -99,7 +99,7 @@ def test_partition_has_to_have_a_number_that_a_directory_may_have(number: int) -
         log_creation.create(manager, partition(number), topic_id=None)
 
 
-def test_name_that_the_file_system_does_not_take_is_rejected_and_costs_no_directory() -> None:
+def test_name_rejected_by_the_file_system_takes_no_directory_offline() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     long = partition(100_000, topic="x" * 249)
@@ -149,7 +149,7 @@ def test_log_is_created_in_another_directory_when_one_fails() -> None:
     assert [directory.is_online for directory in manager.directories] == [False, True]
 
 
-def test_log_that_finds_no_space_leaves_nothing_and_costs_no_directory() -> None:
+def test_log_without_space_leaves_no_files_and_takes_no_directory_offline() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     harness.files.script.add(
@@ -206,7 +206,7 @@ def test_log_is_not_created_when_all_directories_are_offline() -> None:
     assert not manager.is_serving
 
 
-def test_new_log_is_not_taken_for_the_deleted_one_of_its_name_after_a_crash() -> None:
+def test_new_log_does_not_inherit_the_checkpoints_of_a_deleted_one_after_a_crash() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.load()
     filled(create_logs(manager)[0], 5).delete_records(5)
@@ -278,7 +278,7 @@ def test_logs_open_files_through_the_shared_cache() -> None:
     assert [*harness.load().logs] == [partition(0)]
 
 
-def test_log_that_finds_no_room_leaves_nothing_and_is_tried_elsewhere() -> None:
+def test_log_without_space_leaves_no_files_and_is_created_in_another_directory() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     harness.files.script.add(
@@ -292,7 +292,7 @@ def test_log_that_finds_no_room_leaves_nothing_and_is_tried_elsewhere() -> None:
     assert harness.names("/b") == ["orders-0"]
 
 
-def test_log_that_nowhere_finds_room_is_rejected_alone() -> None:
+def test_log_without_space_anywhere_is_the_only_rejected_one() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     harness.files.script.add(
@@ -305,7 +305,7 @@ def test_log_that_nowhere_finds_room_is_rejected_alone() -> None:
     assert [*manager.logs] == [partition(1)]
 
 
-def test_disk_that_fails_goes_offline_and_others_take_its_logs() -> None:
+def test_failing_directory_is_offline_and_its_logs_are_created_elsewhere() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     harness.files.script.add(FileFault(on="create", path="/a/orders-0/*"))

@@ -86,7 +86,7 @@ def test_meta_properties_survive_a_crash_and_are_not_written_again(
     assert again[0].meta == harness.meta("/a")
 
 
-def test_directories_know_their_owner_when_it_does_not_know_itself(
+def test_unknown_owner_is_read_from_the_directories(
     harness: LogDirectoriesHarness,
 ) -> None:
     harness.stopped("/a")
@@ -108,7 +108,7 @@ def test_unknown_owner_gets_a_cluster_and_the_first_node_id(harness: LogDirector
     assert len(harness.meta("/a").cluster_id or "") == 22
 
 
-def test_directory_without_an_id_of_its_own_gets_one(harness: LogDirectoriesHarness) -> None:
+def test_directory_without_an_id_receives_one(harness: LogDirectoriesHarness) -> None:
     harness.stopped("/a")
     write_meta_properties(harness.files, "/a", meta=MetaProperties(cluster_id="c", node_id=7))
 
@@ -117,7 +117,7 @@ def test_directory_without_an_id_of_its_own_gets_one(harness: LogDirectoriesHarn
     assert harness.meta("/a").directory_id is not None
 
 
-def test_directories_of_version_0_stay_so_and_new_ones_follow(
+def test_meta_properties_version_0_is_kept_and_used_for_new_directories(
     harness: LogDirectoriesHarness,
 ) -> None:
     harness.stopped("/a")
@@ -144,7 +144,7 @@ def test_directories_of_another_cluster_are_closed_again_as_they_were(
     assert [directory.is_clean for directory in harness.open()] == [True, True]
 
 
-def test_directories_are_closed_again_when_another_process_has_one_of_them(
+def test_directories_are_closed_again_when_one_is_in_use_by_another_process(
     harness: LogDirectoriesHarness,
 ) -> None:
     harness.open("/b")

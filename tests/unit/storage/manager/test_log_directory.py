@@ -71,7 +71,7 @@ def test_directory_can_be_opened_again_when_opening_has_failed(files: MemoryFile
     assert LogDirectory.open(files, PATH).is_online
 
 
-def test_directory_knows_its_owner(files: MemoryFiles) -> None:
+def test_directory_has_the_owner_of_its_meta_properties(files: MemoryFiles) -> None:
     LogDirectory.open(files, PATH).close(broker_epoch=1)
     meta = MetaProperties(cluster_id="c", node_id=1)
 
@@ -143,7 +143,7 @@ def test_directory_reports_a_damaged_checkpoint_and_treats_it_as_empty(
     assert [error.path for error in opened.damaged] == [f"{PATH}/{RECOVERY_POINTS}"]
 
 
-def test_directory_finds_partitions_and_passes_over_the_rest(files: MemoryFiles) -> None:
+def test_directory_finds_partitions_and_ignores_other_files(files: MemoryFiles) -> None:
     opened = LogDirectory.open(files, PATH)
     for name in ("orders-3", "orders-3.0d6c2e8ad1454c4f9d0e5a4a3c2b1f00-delete"):
         files.make_directory(f"{PATH}/{name}")
@@ -165,7 +165,7 @@ def test_directory_rejects_names_of_other_directories(files: MemoryFiles) -> Non
         opened.partitions()
 
 
-def test_clean_directory_is_closed_again_clean_when_nothing_was_loaded(files: MemoryFiles) -> None:
+def test_clean_directory_stays_clean_when_no_log_was_loaded(files: MemoryFiles) -> None:
     first = LogDirectory.open(files, PATH)
     first.is_loaded = True
     first.close(broker_epoch=1)

@@ -70,7 +70,7 @@ def test_flush_reports_its_duration(harness: LogFlusherHarness) -> None:
     assert took == [7]
 
 
-def test_flush_of_what_is_durable_is_done_at_once(harness: LogFlusherHarness) -> None:
+def test_flush_of_a_durable_log_is_done_immediately(harness: LogFlusherHarness) -> None:
     harness.log.flush()
 
     assert harness.flush().done()

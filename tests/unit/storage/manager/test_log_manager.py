@@ -52,7 +52,7 @@ def test_manager_finds_its_logs_and_their_directories() -> None:
     assert manager.is_serving
 
 
-def test_manager_creates_sets_aside_and_promotes() -> None:
+def test_manager_creates_future_logs_sets_logs_aside_and_promotes() -> None:
     manager = LogManagerHarness().load()
     create_logs(manager, 0, 1, 2)
 
@@ -111,7 +111,7 @@ def test_cleaner_is_revoked_when_a_topic_is_no_longer_compacted(
     assert log.lease.is_revoked is is_revoked
 
 
-def test_limits_that_change_count_at_once() -> None:
+def test_changed_limits_apply_immediately() -> None:
     manager = LogManagerHarness().load()
     log = filled(create_logs(manager)[0], 3)
 
@@ -150,7 +150,7 @@ def test_truncation_lowers_the_recovery_point_on_disk_too() -> None:
     assert offsets(harness, RECOVERY_POINTS) == {0: 2}
 
 
-def test_truncation_above_the_recovery_point_writes_nothing() -> None:
+def test_truncation_above_the_recovery_point_writes_no_checkpoint() -> None:
     manager = LogManagerHarness().load()
     log = filled(create_logs(manager)[0], 5)
     log.lease = log.lease.take(LeaseStage.CLEANING, "cleaner")
@@ -163,7 +163,7 @@ def test_truncation_above_the_recovery_point_writes_nothing() -> None:
 # -- shutdown
 
 
-def test_closed_manager_leaves_clean_directories() -> None:
+def test_closed_manager_marks_its_directories_clean() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     for log in create_logs(manager, 0, 1):
@@ -179,7 +179,7 @@ def test_closed_manager_leaves_clean_directories() -> None:
     assert [log.bounds.recovery_point for log in again.logs.values()] == [3, 3]
 
 
-def test_manager_that_was_not_loaded_leaves_no_clean_mark_where_there_was_none() -> None:
+def test_manager_closed_before_loading_writes_no_clean_marker() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.open()
 
@@ -213,7 +213,7 @@ def test_directory_that_fails_while_it_is_closed_is_not_clean_and_the_others_are
     assert harness.load().is_serving
 
 
-def test_log_that_cannot_be_closed_costs_the_mark_and_no_other_log() -> None:
+def test_log_that_cannot_be_closed_prevents_the_clean_marker_and_affects_no_other_log() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.load()
     for log in create_logs(manager, 0, 1):
@@ -240,7 +240,7 @@ def test_directory_is_not_clean_when_its_last_checkpoint_cannot_be_written() -> 
     assert read_clean_shutdown(harness.files, "/a") is None
 
 
-def test_offline_directory_is_left_as_it_is_and_its_lock_released() -> None:
+def test_offline_directory_is_not_changed_and_its_lock_is_released() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager)
@@ -308,7 +308,7 @@ def test_checkpoints_stay_when_the_manager_is_closed_before_it_has_loaded() -> N
     assert offsets(harness, RECOVERY_POINTS) == {0: 3}
 
 
-def test_logs_that_a_directory_takes_along_are_reported_once() -> None:
+def test_logs_lost_with_a_directory_are_reported_once() -> None:
     harness, lost = LogManagerHarness(), list[Log]()
     manager = harness.load()
     first, second = create_logs(manager, 0, 1)
@@ -343,7 +343,7 @@ def test_truncation_lowers_the_cleaned_offset_on_disk_too() -> None:
     assert read_offset_checkpoint(harness.files, at) == {partition(): 2}
 
 
-def test_deleted_log_leaves_nothing_for_the_next_one_of_its_name() -> None:
+def test_recreated_log_inherits_no_state() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.load()
     manager.set_cleaned_to(filled(create_logs(manager)[0], 5), 4)

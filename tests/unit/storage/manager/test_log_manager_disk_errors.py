@@ -90,7 +90,7 @@ def test_log_continues_when_a_roll_has_found_no_space() -> None:
 
 
 @pytest.mark.parametrize("code", (errno.ENOSPC, errno.EDQUOT, errno.EMFILE))
-def test_directory_is_offline_when_a_rejected_append_cannot_be_undone(code: int) -> None:
+def test_directory_is_offline_when_a_rejected_append_cannot_be_reverted(code: int) -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     log = filled(create_logs(manager)[0], 1)
@@ -141,7 +141,7 @@ def test_epochs_are_written_later_when_there_was_no_space_for_them() -> None:
     assert [entry.epoch for entry in log.epochs.entries] == [1, 2]
 
 
-def test_directory_is_offline_when_an_aborted_transaction_cannot_be_noted() -> None:
+def test_directory_is_offline_when_an_aborted_transaction_cannot_be_indexed() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     log = create_logs(manager)[0]
@@ -196,7 +196,7 @@ def test_directory_fails_once() -> None:
     assert harness.events == ["/a is offline with 0 logs: [Errno 5] first"]
 
 
-def test_directory_goes_offline_although_its_files_cannot_be_closed(
+def test_directory_fails_even_if_its_files_cannot_be_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     manager = LogManagerHarness().load()
@@ -212,7 +212,7 @@ def test_directory_goes_offline_although_its_files_cannot_be_closed(
 
 
 @pytest.mark.parametrize("code", (errno.EMFILE, errno.ENFILE, errno.EDQUOT, errno.ENOSPC))
-def test_call_is_rejected_when_something_is_short_for_the_moment(code: int) -> None:
+def test_temporary_shortage_is_a_storage_error(code: int) -> None:
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
@@ -222,7 +222,7 @@ def test_call_is_rejected_when_something_is_short_for_the_moment(code: int) -> N
     assert online(manager) == [True, True]
 
 
-def test_damage_beside_the_records_is_raised_to_the_caller() -> None:
+def test_damage_outside_the_records_is_a_storage_error() -> None:
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
@@ -245,7 +245,7 @@ def test_entry_without_a_place_in_its_index_is_raised_to_the_caller(
     assert online(manager) == [True, True]
 
 
-def test_wrong_records_stay_what_they_are() -> None:
+def test_record_errors_are_not_translated() -> None:
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
@@ -255,7 +255,7 @@ def test_wrong_records_stay_what_they_are() -> None:
     assert online(manager) == [True, True]
 
 
-def test_missing_descriptor_is_no_reason_to_go_offline_when_a_log_is_rejected() -> None:
+def test_missing_descriptor_does_not_take_the_directory_offline() -> None:
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
@@ -265,7 +265,7 @@ def test_missing_descriptor_is_no_reason_to_go_offline_when_a_log_is_rejected() 
     assert online(manager) == [True, True]
 
 
-def test_missing_descriptor_is_a_reason_when_it_leaves_a_log_torn() -> None:
+def test_missing_descriptor_takes_the_directory_offline_when_a_log_is_torn() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     log = filled(create_logs(manager)[0], 3)
@@ -278,7 +278,7 @@ def test_missing_descriptor_is_a_reason_when_it_leaves_a_log_torn() -> None:
     assert online(manager) == [False, True]
 
 
-def test_missing_space_is_a_reason_to_go_offline() -> None:
+def test_missing_space_takes_the_directory_offline() -> None:
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
@@ -327,7 +327,7 @@ def test_file_that_cannot_be_removed_is_reported() -> None:
     assert online(manager) == [True, True]
 
 
-def test_directory_whose_disk_rejects_is_left_aside_and_work_goes_on() -> None:
+def test_directory_with_a_failed_disk_is_offline_and_work_continues() -> None:
     manager = LogManagerHarness().load()
 
     with manager.failing(manager.directories[0]):

@@ -28,7 +28,7 @@ def ends(harness: LogManagerHarness) -> dict[TopicPartition, tuple[str, int]]:
     return {each: (log.directory, log.bounds.log_end) for each, log in logs.items()}
 
 
-def test_deleted_log_is_gone_at_once_and_its_files_a_while_later() -> None:
+def test_deleted_log_is_removed_immediately_and_its_files_after_a_delay() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     filled(create_logs(manager)[0], 3)
@@ -56,7 +56,7 @@ def test_deletion_survives_a_crash() -> None:
 
 
 @pytest.mark.parametrize("length", (200, 249))
-def test_deleted_directory_has_a_name_that_file_systems_take(length: int) -> None:
+def test_name_of_a_deleted_directory_is_at_most_255_bytes(length: int) -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     long = partition(topic="x" * length)
@@ -67,7 +67,7 @@ def test_deleted_directory_has_a_name_that_file_systems_take(length: int) -> Non
     assert len(harness.names("/a")[0]) <= 255
 
 
-def test_log_that_is_not_there_cannot_be_deleted() -> None:
+def test_missing_log_cannot_be_deleted() -> None:
     with pytest.raises(KafkaStorageError, match="orders-0: the partition has no log here"):
         log_renames.delete(LogManagerHarness().load(), partition())
 
@@ -82,7 +82,7 @@ def test_deletion_revokes_the_lease() -> None:
     assert log.lease.is_revoked
 
 
-def test_deletion_that_fails_takes_the_directory_offline() -> None:
+def test_failed_deletion_takes_the_directory_offline() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager)
@@ -94,7 +94,7 @@ def test_deletion_that_fails_takes_the_directory_offline() -> None:
     assert not manager.directories[0].is_online
 
 
-def test_stray_log_is_kept_for_the_operator() -> None:
+def test_stray_log_is_not_deleted() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager)
@@ -107,7 +107,7 @@ def test_stray_log_is_kept_for_the_operator() -> None:
     assert ends(harness) == {}
 
 
-def test_future_log_can_be_given_up() -> None:
+def test_future_log_can_be_deleted() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager)
@@ -144,7 +144,7 @@ def test_promoted_future_log_replaces_the_log() -> None:
     assert lead(log, batch()).first_offset == 2
 
 
-def test_promotion_survives_a_crash_and_the_old_log_goes() -> None:
+def test_promotion_survives_a_crash_and_the_old_log_is_removed() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     log_renames.promote(manager, partition())
@@ -156,7 +156,7 @@ def test_promotion_survives_a_crash_and_the_old_log_goes() -> None:
     assert harness.names("/a") == []
 
 
-def test_future_log_whose_log_has_gone_can_be_promoted() -> None:
+def test_future_log_of_a_deleted_log_can_be_promoted() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     log_renames.delete(manager, partition())
@@ -166,7 +166,7 @@ def test_future_log_whose_log_has_gone_can_be_promoted() -> None:
     assert log.directory == "/b/orders-0"
 
 
-def test_log_gets_its_name_back_when_the_promotion_fails() -> None:
+def test_log_is_renamed_back_when_the_promotion_fails() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     harness.files.script.add(FileFault(on="rename", path="/b/orders-0"))
@@ -179,7 +179,7 @@ def test_log_gets_its_name_back_when_the_promotion_fails() -> None:
     assert manager.futures == {}
 
 
-def test_future_log_without_a_log_stays_a_future_log_when_there_is_no_space_for_its_name() -> None:
+def test_promotion_without_space_leaves_the_future_log() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     log_renames.delete(manager, partition())
@@ -236,7 +236,7 @@ def _ensure_kept(harness: LogManagerHarness) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("is_all_kept", (False, True))
-def test_partition_is_in_one_place_wherever_its_promotion_fails(
+def test_partition_is_in_one_directory_after_a_promotion_failed_at_any_point(
     code: int, *, is_all_kept: bool
 ) -> None:
     refused = []
@@ -256,7 +256,7 @@ def test_partition_is_in_one_place_wherever_its_promotion_fails(
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_log_is_there_or_gone_wherever_its_deletion_fails(code: int) -> None:
+def test_log_is_complete_or_deleted_after_a_deletion_failed_at_any_point(code: int) -> None:
     refused = []
     for call in range(1, 5):
         harness = LogManagerHarness()
@@ -282,7 +282,7 @@ def test_deletion_that_cannot_be_synced_takes_the_directory_offline() -> None:
         manager.get(partition())
 
 
-def test_log_stays_aside_when_its_future_log_may_have_its_name() -> None:
+def test_log_stays_stray_when_its_future_log_may_have_its_name() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     harness.files.script.add(FileFault(on="sync_directory", path="/b", code=errno.ENOSPC))
@@ -296,7 +296,7 @@ def test_log_stays_aside_when_its_future_log_may_have_its_name() -> None:
     assert harness.events[-1].endswith("-stray is kept: /b may have its copy")
 
 
-def test_directory_is_offline_when_a_log_cannot_get_its_name_back() -> None:
+def test_directory_is_offline_when_a_log_cannot_be_renamed_back() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     harness.files.script.add(FileFault(on="rename", path="/?/orders-0", code=errno.ENOSPC, times=2))
@@ -308,7 +308,7 @@ def test_directory_is_offline_when_a_log_cannot_get_its_name_back() -> None:
     assert list(manager.futures) == [partition()]
 
 
-def test_log_that_has_been_replaced_stays_aside_when_it_cannot_be_deleted() -> None:
+def test_replaced_log_stays_stray_when_it_cannot_be_deleted() -> None:
     harness = LogManagerHarness()
     manager = _with_copy(harness)
     harness.files.script.add(FileFault(on="rename", path="/a/*-delete", code=errno.ENOSPC))

@@ -75,7 +75,7 @@ def test_torn_end_is_reported_when_a_log_is_loaded() -> None:
     assert harness.events[0].startswith("/a/orders-0: recovery truncated 4 invalid bytes")
 
 
-def test_striders_are_called_for_each_log_that_was_not_closed() -> None:
+def test_scanners_are_requested_for_each_log_that_was_not_closed() -> None:
     harness = LogManagerHarness(config=LogConfig())
     manager = harness.load()
     for count, log in enumerate(create_logs(manager, 0, 1), start=2):
@@ -104,7 +104,7 @@ def test_partition_in_two_directories_is_rejected_before_any_log_is_opened() -> 
 
 
 @pytest.mark.parametrize("path", ("/a", "/b"))
-def test_two_copies_of_one_partition_are_rejected(path: str) -> None:
+def test_two_future_logs_of_one_partition_are_rejected(path: str) -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0)
     harness.files.make_directory(f"/a/orders-0.{'1' * 32}-future")
@@ -114,7 +114,7 @@ def test_two_copies_of_one_partition_are_rejected(path: str) -> None:
         harness.load()
 
 
-def test_directory_that_is_no_partition_is_rejected() -> None:
+def test_directory_that_is_not_a_partition_is_rejected() -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0)
     harness.files.make_directory("/a/photographs")
@@ -123,7 +123,7 @@ def test_directory_that_is_no_partition_is_rejected() -> None:
         harness.load()
 
 
-def test_future_log_is_loaded_beside_the_log() -> None:
+def test_future_log_is_loaded_in_addition_to_the_log() -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0)
     harness.files.make_directory(f"/b/orders-0.{'1' * 32}-future")
@@ -134,7 +134,7 @@ def test_future_log_is_loaded_beside_the_log() -> None:
     assert manager.futures[partition()].directory == f"/b/orders-0.{'1' * 32}-future"
 
 
-def test_deleted_directory_goes_after_a_while_and_a_stray_one_stays() -> None:
+def test_deleted_directory_is_removed_after_a_delay_and_a_stray_one_stays() -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0)
     for suffix in ("delete", "stray"):
@@ -151,7 +151,7 @@ def test_deleted_directory_goes_after_a_while_and_a_stray_one_stays() -> None:
     assert len(harness.names("/a", ending="-stray")) == 1
 
 
-def test_log_that_cannot_be_read_takes_its_directory_offline_alone() -> None:
+def test_unreadable_log_takes_only_its_directory_offline() -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0, 1, 2)
     harness.files.script.add(FileFault(on="*", path="/a/orders-2/*", times=99))
@@ -166,7 +166,7 @@ def test_log_that_cannot_be_read_takes_its_directory_offline_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ("leader-epoch-checkpoint", "partition.metadata"))
-def test_damaged_side_file_costs_its_log_alone_and_names_the_remedy(name: str) -> None:
+def test_damaged_side_file_takes_only_its_log_offline_and_names_the_remedy(name: str) -> None:
     harness = LogManagerHarness()
     _stopped(harness, 0, 1, 2)
     file = harness.files.open(f"/a/orders-0/{name}", writable=True)
@@ -206,7 +206,7 @@ def test_log_that_could_not_be_loaded_is_not_created_again() -> None:
     assert manager.directories[0].is_online
 
 
-def test_what_was_known_of_a_log_that_could_not_be_loaded_stays_known() -> None:
+def test_checkpoints_of_a_log_that_could_not_be_loaded_are_kept() -> None:
     harness = LogManagerHarness("/a")
     manager = _damaged(harness)
     manager.checkpoints.write_all(RECOVERY_POINTS)
@@ -227,7 +227,7 @@ def test_directory_with_a_log_that_could_not_be_loaded_is_not_marked_as_clean() 
     assert read_clean_shutdown(harness.files, "/a") is None
 
 
-def test_log_that_finds_no_space_while_it_is_loaded_is_offline_alone() -> None:
+def test_log_without_space_for_loading_is_the_only_offline_one() -> None:
     harness = LogManagerHarness("/a")
     manager = harness.load()
     for log in create_logs(manager, 0, 1):
@@ -321,7 +321,7 @@ def test_logs_are_loaded_by_threads(machine: _Machine) -> None:
     second.close()
 
 
-def test_owner_schedules_what_threads_have_found_to_be_deleted(machine: _Machine) -> None:
+def test_files_found_by_loading_threads_are_deleted_by_the_owner(machine: _Machine) -> None:
     log = log_creation.create(machine.load(), partition(), topic_id=ORDERS_ID)
     Path(f"{log.directory}/{0:020}.log").write_bytes(v2(0) + v2(1 << 31))
     again = _Machine(*map(Path, machine.paths))
@@ -339,7 +339,7 @@ def test_owner_schedules_what_threads_have_found_to_be_deleted(machine: _Machine
     assert list(Path(log.directory).glob("*.deleted")) == []
 
 
-def test_odd_things_cost_their_log_at_most_and_stay_as_they_are(machine: _Machine) -> None:
+def test_special_files_affect_at_most_their_log_and_are_not_changed(machine: _Machine) -> None:
     first = machine.load()
     logs = [
         filled(log_creation.create(first, partition(each), topic_id=ORDERS_ID), 2)
@@ -385,7 +385,7 @@ class _Watched(MemoryFiles):
         return file
 
 
-def test_log_that_cannot_be_loaded_leaves_no_file_open() -> None:
+def test_failed_loading_leaves_no_file_open() -> None:
     harness = LogManagerHarness("/a")
     harness.files = _Watched(harness.clock)
     harness.files.opened = []

@@ -31,7 +31,7 @@ def test_sweep_over_many_logs_runs_in_several_loop_turns() -> None:
     assert seen[-1] == "end"
 
 
-def test_sweep_passes_over_logs_that_have_gone() -> None:
+def test_sweep_ignores_deleted_logs() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager, *range(25))
@@ -44,7 +44,7 @@ def test_sweep_passes_over_logs_that_have_gone() -> None:
     assert [log.partition.partition for log in seen] == list(range(24))
 
 
-def test_sweep_continues_behind_a_log_that_cannot_be_maintained() -> None:
+def test_sweep_continues_after_a_log_that_cannot_be_maintained() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager, 0, 1)
@@ -60,7 +60,7 @@ def test_sweep_continues_behind_a_log_that_cannot_be_maintained() -> None:
     assert harness.events == [f"orders-{number}: maintenance failed: no" for number in (0, 1)]
 
 
-def test_sweep_that_is_stopped_makes_no_further_call() -> None:
+def test_stopped_sweep_makes_no_further_calls() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
     create_logs(manager, *range(25))

@@ -64,7 +64,7 @@ def test_retention_runs_after_half_a_minute_and_then_every_five_minutes() -> Non
     assert len(log.base_offsets) == 1
 
 
-def test_retention_by_size_leaves_the_segments_and_indexes_that_are_within_it() -> None:
+def test_retention_by_size_keeps_the_segments_and_indexes_within_it() -> None:
     harness = LogManagerHarness("/a", config=HALF)
     manager, _ = begun(harness)
     log = filled(create_logs(manager)[0], 200)
@@ -77,7 +77,7 @@ def test_retention_by_size_leaves_the_segments_and_indexes_that_are_within_it() 
     assert sum(name.endswith((".log", ".index", ".timeindex", ".snapshot")) for name in names) == 24
 
 
-def test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken() -> None:
+def test_retention_skips_compacted_logs_and_logs_with_a_lease() -> None:
     harness = LogManagerHarness("/a", config=KEPT)
     manager, tasks = begun(harness)
     held, compacted, free = (filled(log, 3) for log in create_logs(manager, 0, 1, 2))
@@ -91,7 +91,7 @@ def test_retention_leaves_compacted_logs_and_those_whose_lease_is_taken() -> Non
     assert free.lease.is_free
 
 
-def test_retention_goes_over_future_logs_too() -> None:
+def test_retention_covers_future_logs() -> None:
     harness = LogManagerHarness(config=KEPT)
     manager, tasks = begun(harness)
     create_logs(manager)
@@ -106,7 +106,7 @@ def test_retention_goes_over_future_logs_too() -> None:
     assert copy.base_offsets == (2,)
 
 
-def test_retention_frees_space_on_a_full_disk_at_the_second_try() -> None:
+def test_retention_frees_space_on_a_full_disk_at_the_second_attempt() -> None:
     harness = LogManagerHarness("/a", config=LogConfig(segment_bytes=ONE, retention_bytes=ONE))
     manager, tasks = begun(harness)
     log = filled(create_logs(manager)[0], 4, epoch=1)
@@ -124,7 +124,7 @@ def test_retention_frees_space_on_a_full_disk_at_the_second_try() -> None:
     assert log.lease.is_free
 
 
-def test_failing_directory_does_not_keep_retention_from_the_others() -> None:
+def test_failing_directory_does_not_stop_retention_in_the_others() -> None:
     harness = LogManagerHarness(config=KEPT)
     manager, tasks = begun(harness)
     _, other, _ = (filled(log, 3) for log in create_logs(manager, 0, 1, 2))
@@ -137,7 +137,7 @@ def test_failing_directory_does_not_keep_retention_from_the_others() -> None:
     assert len(other.base_offsets) == 1
 
 
-def test_index_that_contradicts_its_log_does_not_keep_retention_from_the_others() -> None:
+def test_index_error_of_one_log_does_not_stop_retention_of_the_others() -> None:
     harness = LogManagerHarness("/a", config=LogConfig(segment_bytes=3 * ONE, retention_ms=10_000))
     manager, tasks = begun(harness)
     lying, other = (filled(log, 4) for log in create_logs(manager, 0, 1))
@@ -185,7 +185,7 @@ def test_sweep_ends_when_tasks_are_stopped() -> None:
 
 
 @pytest.mark.parametrize(("waited_ms", "recovery_point"), ((59_999, 0), (60_000, 2)))
-def test_logs_are_flushed_when_their_time_has_come(waited_ms: int, recovery_point: int) -> None:
+def test_logs_are_flushed_after_flush_ms(waited_ms: int, recovery_point: int) -> None:
     harness = LogManagerHarness("/a", config=LogConfig(flush_ms=60_000))
     manager, tasks = begun(harness)
     log = filled(create_logs(manager)[0], 2)
@@ -196,7 +196,7 @@ def test_logs_are_flushed_when_their_time_has_come(waited_ms: int, recovery_poin
     assert log.bounds.recovery_point == recovery_point
 
 
-def test_flushes_are_looked_for_every_interval() -> None:
+def test_due_flushes_are_checked_at_each_interval() -> None:
     harness = LogManagerHarness("/a", config=LogConfig(flush_ms=1))
     manager, _ = begun(harness, MaintenanceSettings(flush_check_interval_ms=1000))
     log = filled(create_logs(manager)[0], 2)
@@ -251,7 +251,7 @@ def test_high_watermarks_are_written_every_five_seconds() -> None:
     assert offsets(harness, HIGH_WATERMARKS) == {0: 2}
 
 
-def test_high_watermarks_of_many_logs_are_not_taken_at_once() -> None:
+def test_high_watermarks_of_many_logs_are_read_in_several_loop_turns() -> None:
     harness = LogManagerHarness("/a")
     manager, tasks = begun(harness)
     for log in create_logs(manager, *range(45)):
@@ -265,7 +265,7 @@ def test_high_watermarks_of_many_logs_are_not_taken_at_once() -> None:
     assert offsets(harness, HIGH_WATERMARKS) == dict.fromkeys(range(45), 2)
 
 
-def test_idle_producers_are_forgotten() -> None:
+def test_idle_producers_expire() -> None:
     harness = LogManagerHarness("/a")
     manager, _ = begun(harness)
     log = create_logs(manager)[0]
@@ -279,7 +279,7 @@ def test_idle_producers_are_forgotten() -> None:
     assert log.producers.is_empty
 
 
-def test_log_that_goes_during_a_pass_is_passed_over() -> None:
+def test_log_deleted_during_a_pass_is_skipped() -> None:
     harness = LogManagerHarness("/a", config=KEPT)
     manager, tasks = begun(harness)
     logs = [filled(log, 3) for log in create_logs(manager, *range(21))]
@@ -293,7 +293,7 @@ def test_log_that_goes_during_a_pass_is_passed_over() -> None:
     assert harness.events == []
 
 
-def test_segments_that_go_are_not_kept_open_so_that_their_space_is_free() -> None:
+def test_deleted_segments_have_no_open_files() -> None:
     harness = LogManagerHarness("/a", config=KEPT)
     manager, tasks = begun(harness)
     log = filled(create_logs(manager)[0], 3)

@@ -10,7 +10,7 @@ from cordwood.storage.manager.per_directory import DirectoryTask, run_per_direct
 from cordwood.testing.inline_worker import InlineWorker
 
 
-def test_outcomes_come_in_the_order_of_the_tasks() -> None:
+def test_results_are_in_the_order_of_the_tasks() -> None:
     tasks = [
         DirectoryTask("/a", lambda: 1),
         DirectoryTask("/b", lambda: 2),
@@ -20,7 +20,7 @@ def test_outcomes_come_in_the_order_of_the_tasks() -> None:
     assert run_per_directory(InlineWorker(), tasks, threads=1) == [1, 2, 3]
 
 
-def test_outcome_of_a_task_that_fails_is_its_error() -> None:
+def test_result_of_a_failed_task_is_its_error() -> None:
     error = OSError("torn")
 
     def fail() -> int:
@@ -49,7 +49,7 @@ def test_each_directory_has_its_own_threads(directories: tuple[str, ...], at_onc
     )
 
 
-def test_one_thread_runs_one_task_after_the_other() -> None:
+def test_one_thread_runs_one_task_at_a_time() -> None:
     at_work = threading.Lock()
     worker = ThreadWorker(8)
 

@@ -58,7 +58,7 @@ def sequences(header: BatchHeader) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("last", "following"), ((0, 1), (7, 8), (INT32_MAX, 0)))
-def test_sequence_follows_the_last_one(last: int, following: int) -> None:
+def test_sequence_follows_the_previous_one(last: int, following: int) -> None:
     state = changes_of(known(last), data(51, following)).producers[1]
 
     assert state.last_sequence == following
@@ -180,7 +180,7 @@ def test_marker_of_the_same_epoch_is_rejected_when_transactions_are_v2() -> None
     assert raised.producers[1].producer_epoch == 2
 
 
-def test_marker_may_come_again_when_its_transaction_is_over() -> None:
+def test_marker_may_be_repeated_after_its_transaction() -> None:
     marker = end(51, producer=(1, 1))
 
     changes = changes_of(known(0, epoch=1), marker, origin=AppendOrigin.COORDINATOR, is_strict=True)
@@ -287,7 +287,7 @@ def test_transactions_without_records_do_not_change_an_append() -> None:
 
 
 @pytest.mark.parametrize("origin", LEADERS)
-def test_coordinator_is_fenced_after_a_marker_of_a_later_one(origin: AppendOrigin) -> None:
+def test_old_coordinator_is_fenced_after_a_marker_of_a_later_one(origin: AppendOrigin) -> None:
     before = known(0, coordinator_epoch=2)
 
     changes_of(before, end(51, coordinator_epoch=2), origin=origin)

@@ -46,7 +46,7 @@ def begin(
 
 
 @pytest.mark.parametrize("origin", AppendOrigin)
-def test_batch_without_a_producer_changes_nothing(origin: AppendOrigin) -> None:
+def test_batch_without_a_producer_changes_no_state(origin: AppendOrigin) -> None:
     states = states_of()
 
     changes = append(states, WITHOUT_PRODUCER, origin=origin)
@@ -56,7 +56,7 @@ def test_batch_without_a_producer_changes_nothing(origin: AppendOrigin) -> None:
     assert states.map_end_offset == 1
 
 
-def test_analysis_changes_nothing_until_it_is_applied() -> None:
+def test_analysis_changes_no_state_until_it_is_applied() -> None:
     states = states_of(data(0, 0))
     before = dict(states.producers)
 
@@ -68,7 +68,7 @@ def test_analysis_changes_nothing_until_it_is_applied() -> None:
     assert set(changes.producers) == {1}
 
 
-def test_analysis_rejects_all_when_one_batch_is_wrong() -> None:
+def test_analysis_rejects_all_batches_when_one_is_invalid() -> None:
     states = states_of(data(0, 0))
     before = dict(states.producers)
 
@@ -78,7 +78,7 @@ def test_analysis_rejects_all_when_one_batch_is_wrong() -> None:
     assert states.producers == before
 
 
-def test_producers_are_kept_apart() -> None:
+def test_producers_are_tracked_separately() -> None:
     states = states_of()
 
     append(
@@ -100,7 +100,7 @@ def test_control_batch_has_no_effect_when_it_has_been_cleaned() -> None:
 # -- duplicates
 
 
-def test_duplicate_is_answered_when_it_is_one_of_the_last_five() -> None:
+def test_duplicate_of_one_of_the_last_five_batches_is_acknowledged() -> None:
     states = states_of(*(data(offset, offset, timestamp=offset) for offset in range(6)))
 
     fifth = states.analyze((data(6, 1),), AppendOrigin.CLIENT)
@@ -275,7 +275,7 @@ def test_last_stable_offset_is_where_the_next_open_transaction_begins() -> None:
     assert second == (CompletedTxn(2, 35, 41, is_aborted=False), 42)
 
 
-def test_replay_accepts_and_reports_what_a_leader_would_reject() -> None:
+def test_replay_accepts_with_a_warning_a_batch_that_a_leader_would_reject() -> None:
     states = states_of(data(0, 0, is_transactional=True))
     warnings: list[str] = []
 
@@ -288,7 +288,7 @@ def test_replay_accepts_and_reports_what_a_leader_would_reject() -> None:
     assert states.producers[1].last_sequence == 2
 
 
-def test_interleaved_transactions_leave_the_same_index_appended_at_once_or_replayed() -> None:
+def test_interleaved_transactions_leave_the_same_index_when_appended_or_replayed() -> None:
     batches = _interleaving()
     replayed, appended = states_of(), states_of()
 
@@ -433,7 +433,7 @@ def test_load_recognizes_the_last_batch_as_a_duplicate() -> None:
 
 
 @pytest.mark.parametrize("cut", range(0, 20, 3))
-def test_snapshot_and_the_log_after_it_give_the_state_of_the_whole_log(cut: int) -> None:
+def test_snapshot_and_later_batches_restore_the_state_of_the_whole_log(cut: int) -> None:
     batches = _interleaving()
     whole, first, second = states_of(*batches), states_of(*batches[:cut]), states_of()
     entries = [each._replace(batches=each.batches[-1:]) for each in first.producers.values()]

@@ -67,7 +67,7 @@ def test_snapshots_are_found_by_their_names_alone() -> None:
     assert reopen(snapshots).offsets == (2, 10)
 
 
-def test_snapshot_is_taken_once_at_an_offset() -> None:
+def test_one_snapshot_is_written_per_offset() -> None:
     snapshots, states = directory(), ProducerStateManager()
     nothing = snapshots.take(states)
     states.replay(data(0))
@@ -131,7 +131,7 @@ def test_snapshot_that_could_not_be_written_does_not_count() -> None:
 # -- loading
 
 
-def test_snapshot_on_a_full_disk_leaves_only_an_error() -> None:
+def test_snapshot_on_a_full_disk_is_only_an_error() -> None:
     snapshots, states = directory(5), ProducerStateManager()
     states.replay(data(8, 8))
     files_of(snapshots).capacity_bytes = files_of(snapshots).used_bytes()
@@ -151,7 +151,7 @@ def test_snapshot_on_a_failing_disk_raises() -> None:
         snapshots.take_if_space(states)
 
 
-def test_load_takes_the_newest_snapshot() -> None:
+def test_load_uses_the_newest_snapshot() -> None:
     snapshots, states = reopen(directory(5, 9)), ProducerStateManager()
 
     loaded = snapshots.load_newest(states, log_start_offset=0, now_ms=0)
@@ -163,7 +163,7 @@ def test_load_takes_the_newest_snapshot() -> None:
 
 
 @pytest.mark.parametrize("content", (b"", b"\0\1", bytes(56)))
-def test_load_removes_a_damaged_snapshot_and_takes_the_older_one(content: bytes) -> None:
+def test_load_removes_a_damaged_snapshot_and_uses_the_previous_one(content: bytes) -> None:
     snapshots, states = directory(5, 9), ProducerStateManager()
     overwrite(snapshots, 9, content)
 
@@ -294,7 +294,7 @@ def test_removal_accepts_a_missing_file() -> None:
     assert names(snapshots) == ["2.snapshot"]
 
 
-def test_snapshot_of_a_deleted_segment_is_renamed_and_leaves_the_list() -> None:
+def test_snapshot_of_a_deleted_segment_is_renamed_and_removed_from_the_list() -> None:
     snapshots = directory(1, 2)
 
     path = snapshots.mark_for_deletion(1)

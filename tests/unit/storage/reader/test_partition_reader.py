@@ -83,7 +83,7 @@ def test_opened_segments_can_be_searched() -> None:
     assert [each.base_offset for each in reader(written(7)).list_segments()] == [0, 3, 6]
 
 
-def test_batches_go_from_segment_to_segment() -> None:
+def test_batches_are_read_across_segments() -> None:
     files = written(8)
 
     assert numbers(reader(files)) == list(range(8))

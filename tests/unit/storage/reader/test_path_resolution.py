@@ -115,7 +115,7 @@ def test_error_for_a_log_directory_names_its_partitions() -> None:
     assert "open orders-0, orders-1, orders-2 or one of 5 in it" in error_text(many, "/d")
 
 
-def test_error_for_a_directory_without_segments_names_what_is_missing() -> None:
+def test_error_for_a_directory_without_segments_names_the_missing_files() -> None:
     files = log_directory()
     assert "/d: is empty; give the directory of a partition" in error_text(files, "/d")
 

@@ -35,7 +35,7 @@ def without_snapshots(files: MemoryFiles, last: int | None = None) -> None:
             files.remove(f"{DIRECTORY}/{each}")
 
 
-def test_producers_are_those_of_the_owner() -> None:
+def test_producer_states_equal_those_of_the_log() -> None:
     place, log = written()
 
     for _ in (1, 2):

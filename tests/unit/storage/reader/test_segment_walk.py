@@ -94,7 +94,7 @@ def test_batches_have_their_headers() -> None:
     assert found[0].path == f"/d/t-0/{name(0)}"
 
 
-def test_batches_go_to_the_end_of_the_segment() -> None:
+def test_batches_are_read_to_the_end_of_the_segment() -> None:
     assert len(list(walk().batches(99))) == 5
 
 
@@ -150,7 +150,7 @@ def test_walk_ends_when_the_file_is_truncated_or_written_again(data: bytes) -> N
 
 
 @pytest.mark.parametrize("by_headers", (False, True))
-def test_walk_does_not_begin_at_another_batch(*, by_headers: bool) -> None:
+def test_walk_rejects_a_changed_start(*, by_headers: bool) -> None:
     files = directory(log=LOG)
     begun = walk(files, offset=2)
 

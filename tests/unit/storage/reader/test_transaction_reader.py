@@ -115,7 +115,7 @@ def test_aborted_transactions_are_found_in_every_file(
     assert transactions.aborted_between(first, end) == found
 
 
-def test_aborted_transactions_are_found_when_nothing_is_open_between_them() -> None:
+def test_aborted_transactions_are_found_without_an_open_one_between_them() -> None:
     place, log = logged(CONFIG)
     for sequence in (0, 2):
         lead(log, transactional(sequence, 1))
@@ -133,7 +133,7 @@ def test_last_stable_offset_is_the_first_of_the_oldest_open_transaction(
     assert transactions.last_stable_offset() == 10
 
 
-def test_last_stable_offset_is_the_end_when_nothing_is_open() -> None:
+def test_last_stable_offset_is_the_end_without_an_open_transaction() -> None:
     files = directory(log=bytes(produced(0)) + bytes(batch(1, at=1)))
 
     found = TransactionReader(reader(files))

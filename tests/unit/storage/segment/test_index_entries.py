@@ -39,7 +39,7 @@ class FileEntries:
 
 
 @pytest.mark.parametrize("count", (1, 511, 512, 513, 1024, 5000))
-def test_offset_lookup_in_a_file_finds_what_it_finds_in_memory(count: int) -> None:
+def test_offset_lookup_in_a_file_equals_that_in_memory(count: int) -> None:
     data = b"".join(pack(">ii", 3 * number, 7 * number) for number in range(1, count + 1))
     in_memory = OffsetIndex(0, InMemoryEntries(data, OFFSET_ENTRY_SIZE))
     from_file = OffsetIndex(0, FileEntries(data, OFFSET_ENTRY_SIZE))
@@ -65,7 +65,7 @@ def test_count_used_ends_where_the_zeros_of_a_preallocated_file_begin(used: int)
     assert count_used(entries, OFFSET_ENTRY_SIZE) == max(1, used)
 
 
-def test_count_used_is_not_misled_by_zeros_across_entries() -> None:
+def test_zeros_across_entries_do_not_end_the_count_of_used_entries() -> None:
     data = pack(">ii", 1, 0) + pack(">ii", 256, 256) + pack(">qq", 1 << 56, 1)
 
     assert count_used(InMemoryEntries(data, OFFSET_ENTRY_SIZE), OFFSET_ENTRY_SIZE) == 4

@@ -69,7 +69,7 @@ def test_read_may_end_inside_a_batch_and_reports_an_incomplete_first_one() -> No
     assert (found.length, found.is_first_incomplete) == (50, True)
 
 
-def test_read_of_at_least_one_batch_takes_it_whole() -> None:
+def test_read_of_at_least_one_batch_returns_it_whole() -> None:
     segment = filled(created(), (v2(0), v2(1)))
 
     found = segment.read(0, 50, min_one=True)
@@ -124,7 +124,7 @@ def test_append_returns_its_position_and_accepts_no_batches() -> None:
     assert segment.size == 2 * len(v2(0))
 
 
-def test_append_indexes_each_batch_of_one_call_by_itself() -> None:
+def test_append_indexes_each_batch_of_one_call() -> None:
     segment = created()
     batches = v2(0), v2(1, 3, timestamp=1100), v2(4, timestamp=1050), v2(5, timestamp=1200)
 
@@ -141,7 +141,7 @@ def test_append_indexes_each_batch_of_one_call_by_itself() -> None:
     assert segment.files.time_entries.count == 2
 
 
-def test_append_counts_bytes_from_one_call_to_the_next() -> None:
+def test_bytes_since_the_last_entry_are_counted_across_calls() -> None:
     segment = created(config=SPARSE)
 
     for offset in range(6):
@@ -154,7 +154,7 @@ def test_append_counts_bytes_from_one_call_to_the_next() -> None:
     assert index.last.offset == 6
 
 
-def test_append_indexes_what_follows_a_large_batch() -> None:
+def test_batch_after_a_large_one_is_indexed() -> None:
     segment = created(config=SPARSE)
 
     append(segment, v2(0, size=5000))
@@ -166,7 +166,7 @@ def test_append_indexes_what_follows_a_large_batch() -> None:
 
 
 @pytest.mark.parametrize("offset", (99, 100 + INT32_MAX + 1))
-def test_append_rejects_an_offset_out_of_range_and_writes_nothing(offset: int) -> None:
+def test_append_out_of_offset_range_is_rejected_without_a_write(offset: int) -> None:
     segment = created(100)
 
     with pytest.raises(SegmentOverflowError, match=f"offset {offset} is out of range"):
@@ -192,7 +192,7 @@ def test_append_rejects_to_grow_beyond_two_gigabytes() -> None:
         append(segment, v2(0))
 
 
-def test_append_rejects_offsets_that_go_back_and_writes_nothing() -> None:
+def test_append_with_decreasing_offsets_is_rejected_without_a_write() -> None:
     segment = filled(created(), (v2(5), v2(6)))
 
     with pytest.raises(IndexOrderError, match="offset 6 cannot follow 6"):
@@ -360,7 +360,7 @@ def test_truncate_of_an_opened_empty_segment_leaves_space_in_its_indexes() -> No
     assert again.as_active == ActiveSegment(0, 0, -1, NOW_MS, is_index_full=False)
 
 
-def test_truncate_counts_bytes_to_the_next_entry_from_the_cut() -> None:
+def test_bytes_to_the_next_entry_are_counted_from_the_truncation() -> None:
     segment = created(config=SPARSE)
     append(segment, v2(0, size=3000))
     append(segment, v2(1, size=2000))

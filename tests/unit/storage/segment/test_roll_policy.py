@@ -87,7 +87,7 @@ def test_roll_by_offset_out_of_range(offset: int, reason: RollReason | None) -> 
     assert should_roll(empty, INCOMING._replace(last_offset=offset), limits=LIMITS) is reason
 
 
-def test_time_waited_is_what_the_roll_compares() -> None:
+def test_time_waited_is_that_of_the_roll_decision() -> None:
     assert time_waited_ms(SEGMENT, INCOMING._replace(max_timestamp=1400)) == 400
     assert time_waited_ms(SEGMENT._replace(first_timestamp=-1), INCOMING) == 0
 

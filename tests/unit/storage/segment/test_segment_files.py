@@ -109,7 +109,7 @@ def test_files_are_found_in_a_directory_that_was_renamed() -> None:
     assert segment.files.offset_index.last == (1, len(v2(0)))
 
 
-def test_append_leaves_nothing_when_the_log_cannot_be_written() -> None:
+def test_failed_append_to_the_log_leaves_no_bytes() -> None:
     files = MemoryFiles()
     segment = over(files)
     append(segment, v2(0))
@@ -123,7 +123,7 @@ def test_append_leaves_nothing_when_the_log_cannot_be_written() -> None:
 
 
 @pytest.mark.parametrize("index", ("*.index", "*.timeindex"))
-def test_append_leaves_nothing_when_an_index_cannot_be_written(index: str) -> None:
+def test_failed_append_to_an_index_leaves_no_bytes(index: str) -> None:
     files = MemoryFiles()
     segment = over(files)
     append(segment, v2(0))
@@ -154,7 +154,7 @@ def test_failed_append_is_torn_when_it_cannot_be_truncated(call: str) -> None:
     assert not has_clean_end(reopened(segment))
 
 
-def test_append_to_a_full_disk_writes_everything_or_nothing() -> None:
+def test_append_to_a_full_disk_is_written_whole_or_not_at_all() -> None:
     files = MemoryFiles()
     segment = over(files)
     append(segment, v2(0))

@@ -146,7 +146,7 @@ def test_next_offset_follows_the_last_batch(batches: tuple[bytes, ...], offset: 
     assert dense(40, *batches).next_offset() == offset
 
 
-def test_first_batch_is_the_one_for_the_roll() -> None:
+def test_first_batch_is_returned_for_the_roll() -> None:
     assert base_offset(view(v2(7), v2(8)).first_batch()) == 7
     assert view().first_batch() is None
 
@@ -165,7 +165,7 @@ def test_records_are_rejected_when_the_file_has_been_truncated_since() -> None:
         view(data[:-1]).records(header)
 
 
-def test_view_is_the_segment_as_it_was_when_it_was_taken() -> None:
+def test_view_does_not_change_with_the_segment() -> None:
     segment = created()
     append(segment, v2(0))
     before = segment.view

@@ -50,7 +50,7 @@ def test_builder_indexes_every_other_batch_by_its_last_offset_and_its_beginning(
     assert offset_entries(one) == [(4, len(batches[0])), (5, len(batches[0]) + len(batches[1]))]
 
 
-def test_builder_indexes_when_more_than_the_interval_has_come_before() -> None:
+def test_batch_is_indexed_after_more_bytes_than_the_interval() -> None:
     size = len(v2(0))
 
     at_interval = builder_of(v2(0), v2(1), v2(2), interval_bytes=2 * size)
@@ -100,7 +100,7 @@ def test_builder_continues_from_a_given_state() -> None:
     assert time_entries(one) == [(2000, 3)]
 
 
-def test_builder_continues_after_a_stride_as_after_batches() -> None:
+def test_builder_continues_after_a_scan_as_after_batches() -> None:
     batches = [v2(offset, timestamp=100 - offset % 3) for offset in range(20)]
     data = b"".join(batches)
     expected = builder_of(*batches, interval_bytes=200)
@@ -114,7 +114,7 @@ def test_builder_continues_after_a_stride_as_after_batches() -> None:
     assert one.footing(20) == expected.footing(20)
 
 
-def test_builder_limits_strides_to_the_range_of_offsets() -> None:
+def test_builder_limits_scans_to_the_range_of_offsets() -> None:
     one = new_builder(interval_bytes=7, base=50)
 
     assert one.footing(60) == ScanState(60, 50 + INT32_MAX, 7, 0, -1, 50)

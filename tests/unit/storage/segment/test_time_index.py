@@ -79,7 +79,7 @@ def test_time_index_is_truncated_to_an_offset(offset: int, kept: int) -> None:
 
 
 @pytest.mark.parametrize(("timestamp", "offset"), ((69, 120), (80, 114)))
-def test_time_index_rejects_an_entry_that_goes_back(timestamp: int, offset: int) -> None:
+def test_time_index_rejects_a_decreasing_entry(timestamp: int, offset: int) -> None:
     with pytest.raises(IndexOrderError, match="cannot follow 70 at 115"):
         time_index(*TENS, base=45).encode(timestamp, offset)
 

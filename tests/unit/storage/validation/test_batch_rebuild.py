@@ -104,7 +104,7 @@ def test_rebuild_keeps_headers_of_records() -> None:
 
 @pytest.mark.parametrize("magic", (0, 1))
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.GZIP))
-def test_rebuild_makes_one_batch_of_old_messages(codec: Codec, magic: Magic) -> None:
+def test_old_messages_are_rebuilt_as_one_batch(codec: Codec, magic: Magic) -> None:
     source = old(1 if magic else 0, codec)
 
     data = rebuilt(source, AT_1000._replace(codec=Codec.ZSTD))
@@ -116,7 +116,7 @@ def test_rebuild_makes_one_batch_of_old_messages(codec: Codec, magic: Magic) -> 
 
 @pytest.mark.parametrize("magic", (0, 1))
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.SNAPPY))
-def test_rebuild_makes_old_messages_of_a_batch(codec: Codec, magic: Magic) -> None:
+def test_batch_is_rebuilt_as_old_messages(codec: Codec, magic: Magic) -> None:
     data = rebuilt(v2(), AT_1000._replace(codec=codec), magic=magic)
 
     assert [batch.magic for batch in batches(data)] == [magic] * (1 if codec else 3)

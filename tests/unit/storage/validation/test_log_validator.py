@@ -151,7 +151,7 @@ def test_marker_stays_uncompressed_under_any_topic_config(codec: str) -> None:
 
 
 @pytest.mark.parametrize("magic", LEGACY)
-def test_messages_get_offsets_one_by_one(magic: LegacyMagic) -> None:
+def test_each_message_has_its_own_offset(magic: LegacyMagic) -> None:
     validated = appended(old(magic), append=AT_1000._replace(magic=magic))
 
     assert offsets(validated) == [1000, 1001, 1002]
@@ -160,7 +160,7 @@ def test_messages_get_offsets_one_by_one(magic: LegacyMagic) -> None:
     assert validated.offset_of_max_timestamp == (1001 if magic else -1)
 
 
-def test_messages_get_append_times_one_by_one() -> None:
+def test_each_message_has_the_append_time() -> None:
     validated = appended(old(1), STAMPING, append=AT_1000._replace(magic=1))
 
     assert {record.timestamp for record in records(validated)} == {NOW}
@@ -318,11 +318,11 @@ def test_set_without_a_batch_is_rejected(data: bytes) -> None:
     (v2() * 2, v2(Codec.GZIP) * 2, old(1, Codec.GZIP) * 2, old(0, Codec.LZ4) * 2,
      old(1) + old(1, Codec.GZIP)),
 )  # fmt: skip
-def test_set_of_more_batches_than_one_is_rejected_when_it_is_v2_or_compressed(data: bytes) -> None:
+def test_record_set_of_several_batches_is_rejected_when_v2_or_compressed(data: bytes) -> None:
     assert "more than one batch" in errors_of(data, InvalidRecordError)[0]
 
 
-def test_set_of_more_magics_than_one_is_rejected() -> None:
+def test_record_set_of_several_magics_is_rejected() -> None:
     assert "the magic differs" in errors_of(old(1) + old(0), InvalidRecordError)[0]
 
 

@@ -74,7 +74,7 @@ def test_log_append_time_is_rejected_when_it_is_out_of_bounds_or_none(stamp: int
     assert indexes == [0, 1, 2]
 
 
-def test_log_append_time_before_the_epoch_is_accepted_when_there_is_no_bound() -> None:
+def test_log_append_time_before_the_epoch_is_accepted_without_a_bound() -> None:
     check(v2(fields=STAMPED._replace(log_append_time_ms=-9)), LogConfig())
 
 
@@ -104,7 +104,7 @@ def test_message_of_another_magic_than_its_wrapper_is_rejected(outer: int, inner
     assert indexes == [0, 1, 2]
 
 
-def test_error_is_one_of_timestamps_when_one_timestamp_is_wrong() -> None:
+def test_error_is_an_invalid_timestamp_when_one_timestamp_is_wrong() -> None:
     inner = old(0, times=(NOW,) * 5) + old(1, times=(NOW + 11,), offsets=(5,))
 
     error, indexes = error_of(wrapped(1, inner), BOUNDED)
