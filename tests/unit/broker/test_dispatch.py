@@ -68,7 +68,7 @@ def test_request_is_answered_by_its_handler() -> None:
     assert len(decode(ApiVersionsResponse, answer[0], 0).api_keys) == len(ROUTES)
 
 
-def test_handler_may_give_no_answer(handlers: ModuleType) -> None:
+def test_handler_may_return_no_response(handlers: ModuleType) -> None:
     async def answer(*_: object) -> None:
         return None
 
@@ -77,12 +77,12 @@ def test_handler_may_give_no_answer(handlers: ModuleType) -> None:
     assert ask(dispatch(SAMPLE), 0) is None
 
 
-def test_api_that_is_not_in_the_table_is_refused() -> None:
+def test_unknown_api_is_rejected() -> None:
     with pytest.raises(UnsupportedVersionError, match="API key 3 is not served"):
         ask(dispatch({}), 0, key=3)
 
 
-def test_version_that_is_not_served_is_refused(handlers: ModuleType) -> None:
+def test_unsupported_version_is_rejected(handlers: ModuleType) -> None:
     handlers.answer = None  # type: ignore[attr-defined]  # a module made for this test
 
     with pytest.raises(UnsupportedVersionError, match="ApiVersions is served from 0 to 4"):
@@ -100,7 +100,7 @@ def test_invalid_body_is_rejected() -> None:
         ask(dispatch(), 3, b"\xff\xff\xff")
 
 
-def test_error_of_a_handler_becomes_an_answer_when_its_module_has_one(handlers: ModuleType) -> None:
+def test_error_of_a_handler_becomes_the_error_response_of_its_module(handlers: ModuleType) -> None:
     async def answer(*_: object) -> None:
         raise InvalidRequestError
 
@@ -125,7 +125,7 @@ def test_error_of_a_handler_escapes_when_its_module_has_no_answer(handlers: Modu
         ask(dispatch(SAMPLE), 0)
 
 
-def test_refusal_of_a_request_is_counted_by_its_error(handlers: ModuleType) -> None:
+def test_rejected_request_is_counted_by_its_error(handlers: ModuleType) -> None:
     async def answer(*_: object) -> None:
         raise InvalidRequestError
 
@@ -150,12 +150,12 @@ def test_answers_are_counted_by_api_and_version() -> None:
     assert sum(metrics.histogram("cordwood_request_seconds", "ApiVersions").counts) == 3
 
 
-def test_quirk_20_telemetry_is_not_served_so_nobody_pushes_any() -> None:
+def test_quirk_20_telemetry_is_not_served_so_no_client_pushes_it() -> None:
     assert not {71, 72} & ROUTES.keys()
 
 
 @pytest.mark.parametrize("key", sorted(ROUTES))
-def test_quirk_26_answers_ask_nobody_to_wait(key: int) -> None:
+def test_quirk_26_responses_have_no_throttle_time(key: int) -> None:
     fields = {each.name: each for each in api_of(key).response().__schema__.fields}
 
     assert "throttle_time_ms" not in fields or fields["throttle_time_ms"].default == 0

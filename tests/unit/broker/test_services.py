@@ -4,7 +4,7 @@ from cordwood.broker.services import BrokerFeatures
 from tests.unit.broker.broker_samples import BrokerHarness
 
 
-def test_services_are_the_given_parts() -> None:
+def test_services_have_the_given_parts() -> None:
     harness = BrokerHarness()
 
     harness.host()

@@ -67,14 +67,14 @@ def test_configs_have_a_value_of_every_type() -> None:
     assert configs.secret("ssl.keystore.password") is None
 
 
-def test_configs_give_a_listener_its_own_value_or_that_of_all() -> None:
+def test_listener_setting_overrides_that_of_all_listeners() -> None:
     configs = given(listener_name_inside_max_connections="5", max_connections="9")
 
     assert configs.integer("listener.name.inside.max.connections") == 5
     assert configs.integer("listener.name.outside.max.connections") == 9
 
 
-def test_topic_lives_by_its_own_texts_and_its_brokers() -> None:
+def test_topic_settings_override_the_broker_defaults() -> None:
     configs = given(log_retention_hours="1", log_segment_bytes="2000000")
 
     configs.apply(ORDERS, {"retention.ms": "5"})
@@ -104,7 +104,7 @@ def test_topic_shows_the_broker_s_hours_as_milliseconds() -> None:
     assert (entry.value, entry.source) == ("3600000", ConfigSource.STATIC_BROKER)
 
 
-def test_broker_shows_a_time_of_several_names_as_each_was_given() -> None:
+def test_broker_shows_each_key_of_a_retention_time_as_configured() -> None:
     configs = given(log_retention_hours="1")
 
     assert shown(configs, "log.retention.ms").value is None
@@ -125,7 +125,7 @@ def test_secret_is_never_shown() -> None:
     )
 
 
-def test_listener_s_key_is_shown_where_it_was_given() -> None:
+def test_listener_key_is_shown_when_it_is_configured() -> None:
     key = "listener.name.inside.ssl.keystore.location"
 
     assert given().describe(BROKER, [key]) == []
@@ -159,7 +159,7 @@ def test_change_calls_only_the_callbacks_of_its_setting() -> None:
     assert calls == ["threads 2", "threads 3"]
 
 
-def test_change_on_a_listener_calls_back_under_the_setting_s_name() -> None:
+def test_change_of_a_listener_setting_calls_the_callback_of_its_base_name() -> None:
     configs, calls = given(), list[str]()
     configs.on_change(["ssl.keystore.location"], lambda: calls.append("new certificate"))
 
@@ -223,14 +223,14 @@ def test_topic_keeps_its_value_if_a_new_broker_value_contradicts_it() -> None:
     assert (lives_by.min_compaction_lag_ms, lives_by.max_compaction_lag_ms) == (10, 5)
 
 
-def test_retention_time_of_0_is_refused_from_a_broker_also_while_it_runs() -> None:
+def test_retention_time_of_0_is_rejected_for_a_running_broker() -> None:
     with pytest.raises(InvalidRequestError, match=r"log.retention.ms"):
         given().plan_alteration(
             BROKER, [ConfigAlteration("log.retention.ms", AlterOperation.SET, "0")]
         )
 
 
-def test_start_is_refused_where_topics_could_not_live_by_it() -> None:
+def test_broker_default_that_topics_reject_is_rejected_at_startup() -> None:
     with pytest.raises(SettingError, match=r"log.roll.ms .* below 1"):
         given(log_roll_ms="0")
 

@@ -30,7 +30,7 @@ def planned(
     return plan_alteration(current, [ConfigAlteration(name, operation, value)], resource=resource)
 
 
-def test_set_and_delete_leave_the_others() -> None:
+def test_set_and_delete_keep_other_settings() -> None:
     texts = planned(SET, "retention.ms", "5", current={"segment.ms": "7"})
 
     assert texts == {"segment.ms": "7", "retention.ms": "5"}
@@ -44,7 +44,7 @@ def test_delete_ignores_a_missing_setting() -> None:
     assert planned(DELETE, "num.partitions", None, BROKER) == {}
 
 
-def test_append_adds_to_the_default_and_subtract_takes_from_it() -> None:
+def test_append_adds_to_the_default_and_subtract_removes_from_it() -> None:
     assert planned(APPEND, "cleanup.policy", "compact") == {"cleanup.policy": "delete,compact"}
     assert planned(SUBTRACT, "cleanup.policy", "delete") == {"cleanup.policy": ""}
 
@@ -60,12 +60,12 @@ def test_append_adds_no_duplicates_and_subtract_removes_present_elements() -> No
     }
 
 
-def test_replacement_has_the_given_texts_only() -> None:
+def test_replacement_has_only_the_given_texts() -> None:
     assert plan_replacement([("retention.ms", "5")], TOPIC) == {"retention.ms": "5"}
     assert plan_replacement([], TOPIC) == {}
 
 
-def test_the_same_name_twice_is_refused() -> None:
+def test_duplicate_name_is_rejected() -> None:
     twice = [
         ConfigAlteration("retention.ms", SET, "1"),
         ConfigAlteration("retention.ms", DELETE, None),
@@ -174,7 +174,7 @@ def test_invalid_alteration_of_a_broker_is_rejected(
     assert isinstance(caught.value, InvalidConfigError) == told.startswith("Unknown")
 
 
-def test_null_is_refused_unless_it_takes_back() -> None:
+def test_null_is_rejected_except_for_deletion() -> None:
     with pytest.raises(
         InvalidRequestError, match=r"^Null value not supported for : retention\.ms$"
     ):
@@ -193,7 +193,7 @@ def test_null_is_refused_unless_it_takes_back() -> None:
         ),
     ),
 )
-def test_append_is_refused_where_there_is_no_list(
+def test_append_is_rejected_unless_the_type_is_a_list(
     resource: ConfigResource, name: str, told: str
 ) -> None:
     with pytest.raises(InvalidConfigError) as caught:

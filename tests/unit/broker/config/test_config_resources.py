@@ -8,7 +8,7 @@ from cordwood.broker.config.config_resources import (
 from cordwood.core.config_codes import ResourceType
 
 
-def test_resource_is_kept_where_kafka_kept_it() -> None:
+def test_resource_has_the_path_of_kafka() -> None:
     assert topic_resource("orders").path == "/config/topics/orders"
     assert resource_of_request(4, "1", node_id=1).path == "/config/brokers/1"
     assert ALL_BROKERS.path == "/config/brokers/<default>"

@@ -72,8 +72,6 @@ def test_default_listens_on_every_address() -> None:
         ("SSL://:1", {"inter_broker_listener_name": "X"}, "is X, which is not in listeners"),
     ),
 )
-def test_listeners_that_cannot_be_are_refused(
-    listeners: str, more: dict[str, str], told: str
-) -> None:
+def test_invalid_listeners_are_rejected(listeners: str, more: dict[str, str], told: str) -> None:
     with pytest.raises(SettingError, match=told):
         found(listeners, **more)

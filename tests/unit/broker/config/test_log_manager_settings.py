@@ -24,7 +24,7 @@ def test_settings_are_the_defaults_if_none_is_set() -> None:
     assert manager_settings(configs).delete_delay_ms == 60_000
 
 
-def test_manager_asks_for_topics_live() -> None:
+def test_manager_uses_the_current_topic_configuration() -> None:
     configs = BrokerConfigs(1, [SettingSource("x", {"log.segment.bytes": "2000000"})])
 
     config = manager_settings(configs).config_for(TopicName("orders"))
@@ -32,7 +32,7 @@ def test_manager_asks_for_topics_live() -> None:
     assert config.segment_bytes == 2_000_000
 
 
-def test_change_reaches_the_logs_that_there_are() -> None:
+def test_change_applies_to_existing_logs() -> None:
     configs, manager = BrokerConfigs(1, []), LogManagerHarness().load()
     orders, other = (
         create_logs(manager)[0],
@@ -47,7 +47,7 @@ def test_change_reaches_the_logs_that_there_are() -> None:
     assert orders.producers.config.id_expiration_ms == 9
 
 
-def test_change_reaches_many_logs_a_few_a_turn() -> None:
+def test_change_of_many_logs_is_applied_in_several_loop_turns() -> None:
     configs, house = BrokerConfigs(1, []), LogManagerHarness()
     manager = house.load()
     logs = create_logs(manager, *range(45))
@@ -61,7 +61,7 @@ def test_change_reaches_many_logs_a_few_a_turn() -> None:
     assert {log.config.retention_ms for log in logs} == {7}
 
 
-def test_change_on_its_way_does_not_undo_a_later_one() -> None:
+def test_delayed_change_does_not_override_a_later_one() -> None:
     configs, house = BrokerConfigs(1, []), LogManagerHarness()
     manager = house.load()
     last = create_logs(manager, *range(45))[-1]

@@ -57,7 +57,7 @@ def test_level_is_set_and_deleted() -> None:
         (AlterOperation.SET, NAME, "LOUD", "LOUD as it is not a supported log level"),
     ),
 )
-def test_level_is_refused_that_cannot_be(
+def test_invalid_level_is_rejected(
     operation: AlterOperation, name: str, value: str | None, told: str
 ) -> None:
     with pytest.raises(ClientFaultError, match=told):

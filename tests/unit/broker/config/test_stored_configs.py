@@ -39,7 +39,7 @@ def test_invalid_texts_are_ignored_and_reported() -> None:
     ]
 
 
-def test_configuration_is_as_it_was_kept() -> None:
+def test_configuration_is_loaded_from_the_store() -> None:
     kept = store(orders={"retention.ms": "5"}, other={})
     kept.multi([CreateZNode("/config/brokers/<default>", encode_texts({"log.retention.ms": "7"}))])
     kept.multi([CreateZNode("/config/brokers/1", encode_texts({"log.segment.bytes": "1048576"}))])
@@ -54,7 +54,7 @@ def test_configuration_is_as_it_was_kept() -> None:
     assert configs.texts(ALL_BROKERS) == {"log.retention.ms": "7"}
 
 
-def test_configuration_is_the_startup_one_if_the_store_is_empty() -> None:
+def test_configuration_is_that_of_startup_if_the_store_is_empty() -> None:
     configs = BrokerConfigs(1, [])
 
     load_configs(store(), configs, on_event=str)
@@ -62,7 +62,7 @@ def test_configuration_is_the_startup_one_if_the_store_is_empty() -> None:
     assert configs.texts(ALL_BROKERS) == {}
 
 
-def test_texts_are_kept_again_and_again() -> None:
+def test_texts_are_stored_repeatedly() -> None:
     kept = store()
 
     kept.multi([put_texts(kept, ORDERS, texts={"a": "1"})])
@@ -73,7 +73,7 @@ def test_texts_are_kept_again_and_again() -> None:
     assert node == (encode_texts({}), 1)
 
 
-def test_texts_are_forgotten_if_there_are_any() -> None:
+def test_texts_are_deleted_if_they_exist() -> None:
     kept = store(orders={"a": "1"})
 
     kept.multi([*delete_texts(kept, ORDERS), *delete_texts(kept, topic_resource("none"))])

@@ -78,7 +78,7 @@ def test_software_is_remembered(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ("", "-a", "a-", "a b", "a\n", "ä", ".", "a_b"))
-def test_software_that_breaks_the_rule_is_refused(name: str) -> None:
+def test_invalid_software_name_is_rejected(name: str) -> None:
     by = connection()
 
     answers = [ask(3, name=name, by=by), ask(3, software=name, by=by)]
@@ -87,5 +87,5 @@ def test_software_that_breaks_the_rule_is_refused(name: str) -> None:
     assert by.software_name == ""
 
 
-def test_software_is_no_matter_before_version_3() -> None:
+def test_software_name_is_ignored_before_version_3() -> None:
     assert ask(2, name="", software="").error_code == 0

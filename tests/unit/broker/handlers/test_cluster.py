@@ -69,7 +69,7 @@ def test_authorized_operations_are_returned_on_request() -> None:
     ("endpoint_type", "error"),
     ((2, MismatchedEndpointTypeError), (3, UnsupportedEndpointTypeError)),
 )
-def test_other_endpoints_are_not_here(endpoint_type: int, error: type[Exception]) -> None:
+def test_other_endpoint_types_are_rejected(endpoint_type: int, error: type[Exception]) -> None:
     with pytest.raises(error):
         describe(endpoint_type=endpoint_type)
 
@@ -83,14 +83,14 @@ def test_pages_follow_each_other() -> None:
     assert second.next_cursor is None
 
 
-def test_page_is_no_larger_than_the_broker_allows() -> None:
+def test_page_is_limited_by_the_broker() -> None:
     answer = page(given="1")
 
     assert told(answer) == [("a", [0])]
     assert answer.next_cursor == Cursor(topic_name="a", partition_index=1)
 
 
-def test_page_has_one_partition_at_least() -> None:
+def test_page_has_at_least_one_partition() -> None:
     assert told(page(limit=0)) == [("a", [0])]
 
 

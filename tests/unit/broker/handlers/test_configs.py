@@ -120,7 +120,7 @@ def test_described_settings_have_the_requested_parts(harness: BrokerHarness) -> 
     assert entry.documentation
 
 
-def test_all_settings_are_described_if_no_name_is_given(harness: BrokerHarness) -> None:
+def test_all_settings_are_described_by_default(harness: BrokerHarness) -> None:
     empty = DescribeConfigsResource(
         resource_type=TOPIC, resource_name="orders", configuration_keys=[]
     )
@@ -155,7 +155,7 @@ def test_settings_of_brokers_and_loggers_are_described(harness: BrokerHarness, l
     assert describe(harness, LOGGER, "1", logger).configs[0].name == logger
 
 
-def test_change_is_kept_and_counts_at_once(harness: BrokerHarness) -> None:
+def test_change_is_stored_and_applied_immediately(harness: BrokerHarness) -> None:
     assert alter(harness, TOPIC, "orders", ("retention.ms", SET, "5")) == (0, None)
 
     assert kept(harness, "orders") == {"retention.ms": "5"}
@@ -171,7 +171,7 @@ def test_change_of_all_brokers_reaches_their_topics(harness: BrokerHarness) -> N
     assert harness.configs.config_for("orders").retention_ms == 7
 
 
-def test_change_that_is_only_checked_changes_nothing(harness: BrokerHarness) -> None:
+def test_validate_only_changes_no_configuration(harness: BrokerHarness) -> None:
     assert alter(harness, TOPIC, "orders", ("retention.ms", SET, "5"), only=True) == (0, None)
 
     assert kept(harness, "orders") is None
@@ -186,7 +186,7 @@ def test_change_that_is_only_checked_changes_nothing(harness: BrokerHarness) -> 
         (LOGGER, "1", ("no.such", SET, "INFO"), 40, "Logger no.such does not exist!"),
     ),
 )
-def test_change_is_refused(
+def test_invalid_change_is_rejected(
     harness: BrokerHarness,
     kind: int,
     name: str,
@@ -215,7 +215,7 @@ def test_settings_are_replaced_as_a_whole(harness: BrokerHarness) -> None:
     assert kept(harness, "orders") == {"retention.ms": "7"}
 
 
-def test_resource_named_twice_is_refused_each_time(harness: BrokerHarness) -> None:
+def test_resource_named_twice_is_rejected_each_time(harness: BrokerHarness) -> None:
     same = (TOPIC, "orders", {"retention.ms": "5"})
 
     assert replace(harness, same, same) == [(42, "Each resource must appear at most once.")] * 2
@@ -246,7 +246,7 @@ def test_resources_are_listed_by_type(
     assert resources == found
 
 
-def test_unknown_types_of_resources_are_refused(harness: BrokerHarness) -> None:
+def test_unknown_resource_types_are_rejected(harness: BrokerHarness) -> None:
     request = ListConfigResourcesRequest(resource_types=[TOPIC, 99])
 
     answer = run(list_config_resources(harness.broker, harness.context(1), request))

@@ -10,14 +10,14 @@ from tests.unit.broker.broker_samples import BrokerHarness, run
 CODE = CoordinatorNotAvailableError.code
 
 
-def test_quirk_02_librdkafka_finds_what_it_takes_for_lz4() -> None:
+def test_quirk_02_librdkafka_finds_the_api_that_enables_lz4() -> None:
     api = api_of(10)
 
     assert api.key in ROUTES
     assert api.first == 0
 
 
-def test_one_key_is_answered_at_the_top_up_to_version_3() -> None:
+def test_one_key_is_answered_at_the_top_level_up_to_version_3() -> None:
     harness = BrokerHarness()
 
     answer = run(
@@ -27,7 +27,7 @@ def test_one_key_is_answered_at_the_top_up_to_version_3() -> None:
     assert (answer.error_code, answer.node_id, answer.coordinators) == (CODE, -1, [])
 
 
-def test_quirk_21_many_keys_are_answered_each_on_its_own_from_version_4() -> None:
+def test_quirk_21_several_keys_have_separate_answers_from_version_4() -> None:
     harness = BrokerHarness()
     request = FindCoordinatorRequest(coordinator_keys=["g", "h"])
 

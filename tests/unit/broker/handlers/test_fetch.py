@@ -124,7 +124,7 @@ def test_batches_of_old_formats_are_handed_out_as_they_are() -> None:
     assert records(data) == message
 
 
-def test_quirk_06_topics_come_by_name_until_version_12_and_by_id_from_then_on() -> None:
+def test_quirk_06_topics_have_names_until_version_12_and_ids_from_version_13() -> None:
     harness = filled(BrokerHarness(), batch())
 
     by_name = ask(harness, request(0, topic_id=NO_UUID)).responses[0]
@@ -146,7 +146,7 @@ def test_unreadable_partition_has_an_error(topic: str, offset: int, code: int) -
     assert (data.last_stable_offset, records(data)) == (-1, b"")
 
 
-def test_quirk_12_aborted_transactions_come_in_the_order_in_which_they_began() -> None:
+def test_quirk_12_aborted_transactions_are_sorted_by_first_offset() -> None:
     harness = BrokerHarness()
     log = log_creation.create(harness.manager, partition(), topic_id=None)
     follow(log, *interleaved())
@@ -190,9 +190,7 @@ def test_read_committed_stops_where_a_transaction_is_open() -> None:
     assert batches(everything) == [(0, 0), (1, 1)]
 
 
-def test_quirk_17_first_batch_is_handed_out_even_if_it_is_larger_than_everything_asked_for() -> (
-    None
-):
+def test_quirk_17_first_batch_is_returned_even_above_the_byte_limit() -> None:
     harness = filled(BrokerHarness(), batch(10), batch())
 
     (data,) = partitions(ask(harness, request(0, max_bytes=1)))
@@ -200,7 +198,7 @@ def test_quirk_17_first_batch_is_handed_out_even_if_it_is_larger_than_everything
     assert batches(data) == [(0, 9)]
 
 
-def test_broker_has_a_limit_of_its_own() -> None:
+def test_fetch_max_bytes_of_the_broker_limits_the_response() -> None:
     value = b"v" * 600
     harness = filled(BrokerHarness(given={"fetch.max.bytes": "1024"}), *[batch(value=value)] * 2)
 
@@ -219,7 +217,7 @@ def test_fetch_waits_for_records() -> None:
     assert (over, batches(partitions(response)[0])) == ([False], [(0, 0)])
 
 
-def test_quirk_17_session_is_answered_with_what_is_new() -> None:
+def test_quirk_17_session_response_has_only_changed_partitions() -> None:
     harness = BrokerHarness()
     harness.host(0, 0)
     first = ask(harness, request(0, 0, session=(0, 0)))
@@ -233,7 +231,7 @@ def test_quirk_17_session_is_answered_with_what_is_new() -> None:
     assert (third.session_id, partitions(third)) == (first.session_id, [])
 
 
-def test_session_that_is_not_known_is_refused_at_the_top() -> None:
+def test_unknown_session_is_rejected_at_the_top_level() -> None:
     harness = BrokerHarness()
     asked = request(session=(7, 1))
 
@@ -265,13 +263,13 @@ def test_answer_that_has_been_overtaken_is_dropped_and_its_records_released(
 
 
 @pytest.mark.parametrize(("version", "code"), ((9, 76), (10, 0)))
-def test_topic_of_zstd_is_refused_below_version_10(version: int, code: int) -> None:
+def test_topic_with_zstd_is_rejected_below_version_10(version: int, code: int) -> None:
     harness = filled(BrokerHarness(LogConfig(compression_type="zstd")), batch())
 
     assert partitions(ask(harness, request(0), version=version))[0].error_code == code
 
 
-def test_quirk_24_answers_name_no_other_leader_since_there_is_none() -> None:
+def test_quirk_24_responses_have_no_current_leader() -> None:
     harness = BrokerHarness()
     harness.host(3)
     asked = request(0)
@@ -300,7 +298,7 @@ def test_divergence_of_a_fetcher_s_log_is_returned() -> None:
 @pytest.mark.parametrize(
     ("key", "versions"), ((0, (3, 7)), (1, (4, 10)), (2, (1,)), (22, (0,)), (18, (0, 3)))
 )
-def test_quirk_02_versions_that_old_clients_look_for_one_by_one_are_advertised(
+def test_quirk_02_versions_checked_by_old_clients_are_advertised(
     key: int, versions: tuple[int, ...]
 ) -> None:
     assert key in ROUTES

@@ -59,14 +59,14 @@ def test_response_has_topics_with_their_partitions() -> None:
 
 
 @pytest.mark.parametrize("version", range(2, 14))
-def test_quirk_13_cluster_and_controller_are_always_told(version: int) -> None:
+def test_quirk_13_cluster_and_controller_are_always_returned(version: int) -> None:
     answer = ask(harness(), version=version)
 
     assert (answer.cluster_id, answer.controller_id) == ("c", 1)
     assert answer.brokers == [MetadataResponseBroker(node_id=1, host="h", port=9091)]
 
 
-def test_quirk_13_empty_list_asks_for_all_topics_in_version_0_only() -> None:
+def test_quirk_13_empty_list_selects_all_topics_in_version_0_only() -> None:
     place = harness("a", "b")
 
     assert [*by_name(ask(place, version=0))] == ["a", "b"]
@@ -74,7 +74,7 @@ def test_quirk_13_empty_list_asks_for_all_topics_in_version_0_only() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 14))
-def test_quirk_13_null_asks_for_all_topics(version: int) -> None:
+def test_quirk_13_null_selects_all_topics(version: int) -> None:
     assert [*by_name(ask(harness("a", "b"), version=version, everything=True))] == ["a", "b"]
 
 
@@ -127,7 +127,7 @@ def test_topics_cannot_be_requested_by_id_before_version_12(
 
 
 @pytest.mark.parametrize("version", (0, 3, 4, 13))
-def test_quirk_27_topic_that_is_not_there_is_made_and_told_of_at_once(version: int) -> None:
+def test_quirk_27_missing_topic_is_created_and_returned_immediately(version: int) -> None:
     place = harness(given={"num.partitions": "3"})
 
     answer = ask(place, "new", version=version)
@@ -184,7 +184,7 @@ def test_partition_without_a_leader_has_an_error() -> None:
     assert (told.error_code, told.leader_id, told.offline_replicas) == (5, NO_LEADER, [1])
 
 
-def test_quirk_06_topics_have_ids_of_their_own_that_stay() -> None:
+def test_quirk_06_topics_have_unique_and_stable_ids() -> None:
     place = harness()
     first = ask(place, "a", "b", version=10)
     again = ask(place, everything=True, version=10)
@@ -194,7 +194,7 @@ def test_quirk_06_topics_have_ids_of_their_own_that_stay() -> None:
     assert [each.topic_id for each in again.topics] == ids
 
 
-def test_quirk_06_id_of_a_topic_that_was_deleted_is_unknown_when_its_name_comes_again() -> None:
+def test_quirk_06_id_of_a_deleted_topic_is_unknown_when_its_name_is_reused() -> None:
     place = harness()
     before = ask(place, "a").topics[0].topic_id
     run(place.broker.topics.delete([TopicReference("a")]))

@@ -95,7 +95,7 @@ def test_quirk_11_times_and_places(timestamp: int, expected: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize(("timestamp", "since"), ((-3, 7), (-4, 8), (-5, 9), (-6, 11)))
-def test_quirk_11_places_are_known_from_the_versions_that_brought_them(
+def test_quirk_11_special_timestamps_are_supported_from_their_first_version(
     timestamp: int, since: int
 ) -> None:
     harness = dated(BrokerHarness())
@@ -133,7 +133,7 @@ def test_partition_requested_twice_is_rejected_both_times() -> None:
     assert [each[0] for each in found(dated(BrokerHarness()), list_request(-1, -2))] == [42, 42]
 
 
-def test_partition_that_is_not_here_and_an_epoch_that_is_over_are_refused() -> None:
+def test_missing_partition_and_stale_leader_epoch_are_rejected() -> None:
     assert look_up(BrokerHarness(), -1)[0] == 3
     assert found(dated(BrokerHarness()), list_request(-1, epoch=2))[0][0] == 74
 
@@ -156,11 +156,11 @@ def test_records_before_an_offset_are_deleted() -> None:
 
 
 @pytest.mark.parametrize("offset", (-2, 4))
-def test_records_that_are_not_there_are_not_deleted(offset: int) -> None:
+def test_delete_records_with_an_invalid_offset_is_rejected(offset: int) -> None:
     assert delete(dated(BrokerHarness()), offset) == (1, -1)
 
 
-def test_records_of_a_compacted_topic_go_against_its_policy() -> None:
+def test_records_of_a_compacted_topic_are_not_deleted() -> None:
     assert delete(dated(BrokerHarness(LogConfig(cleanup_policy=frozenset({COMPACT})))), 1) == (
         44,
         -1,
@@ -188,7 +188,7 @@ def end_of(harness: BrokerHarness, epoch: int, *, current: int = -1) -> tuple[in
     ("epoch", "expected"),
     ((1, (0, 1, 2)), (2, (0, 1, 2)), (3, (0, 3, 3)), (5, (0, 5, 3)), (6, (0, -1, -1))),
 )
-def test_epochs_end_where_later_ones_begin(epoch: int, expected: tuple[int, ...]) -> None:
+def test_epoch_ends_where_a_later_one_begins(epoch: int, expected: tuple[int, ...]) -> None:
     harness = BrokerHarness()
     log = log_creation.create(harness.manager, partition(), topic_id=None)
     lead(log, batch(2), epoch=1)
@@ -199,9 +199,7 @@ def test_epochs_end_where_later_ones_begin(epoch: int, expected: tuple[int, ...]
 
 
 @pytest.mark.parametrize(("current", "code"), ((3, 0), (2, 74), (4, 75)))
-def test_epoch_that_the_asker_believes_in_has_to_be_the_present_one(
-    current: int, code: int
-) -> None:
+def test_current_leader_epoch_of_the_request_must_match(current: int, code: int) -> None:
     assert end_of(dated(BrokerHarness()), 3, current=current)[0] == code
 
 

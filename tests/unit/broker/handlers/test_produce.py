@@ -114,7 +114,7 @@ def test_offsets_are_written_into_the_request_frame() -> None:
     assert bytes(written) in frame
 
 
-def test_quirk_06_topics_come_by_id_from_version_13_on() -> None:
+def test_quirk_06_topics_have_ids_from_version_13() -> None:
     harness = BrokerHarness()
     harness.host()
 
@@ -124,7 +124,7 @@ def test_quirk_06_topics_come_by_id_from_version_13_on() -> None:
     assert [each.error_code for each in (*found, *stale)] == [0, 100]
 
 
-def test_partition_that_is_not_here_is_unknown_and_the_others_are_written() -> None:
+def test_missing_partition_is_unknown_and_the_others_are_written() -> None:
     harness = BrokerHarness()
     harness.host()
 
@@ -134,7 +134,7 @@ def test_partition_that_is_not_here_is_unknown_and_the_others_are_written() -> N
 
 
 @pytest.mark.parametrize("acks", (-2, 2))
-def test_acks_that_do_not_exist_are_refused(acks: int) -> None:
+def test_invalid_acks_are_rejected(acks: int) -> None:
     harness = BrokerHarness()
     orders = harness.host()
 
@@ -158,7 +158,7 @@ def test_quirk_15_acks_0_is_not_answered() -> None:
     assert orders.log.bounds.high_watermark == 1
 
 
-def test_quirk_15_what_is_refused_under_acks_0_escapes_so_that_the_connection_ends() -> None:
+def test_quirk_15_rejection_under_acks_0_closes_the_connection() -> None:
     harness = BrokerHarness()
     harness.host()
 
@@ -166,13 +166,13 @@ def test_quirk_15_what_is_refused_under_acks_0_escapes_so_that_the_connection_en
         run(produce(harness.broker, harness.context(9), request(b"", acks=0)))
 
 
-def test_quirk_01_versions_from_0_are_advertised_and_those_from_3_are_served() -> None:
+def test_quirk_01_versions_from_0_are_advertised_and_versions_from_3_are_served() -> None:
     assert 0 in ROUTES
     assert (APIS[0].first, APIS[0].last) == (0, 13)
     assert ProduceRequest.__schema__.versions == (3, 13)
 
 
-def test_quirk_14_batch_that_comes_again_is_answered_with_where_it_is() -> None:
+def test_quirk_14_duplicate_batch_is_acknowledged_with_its_offset() -> None:
     harness = BrokerHarness()
     orders = harness.host()
     for sequence in range(3):
@@ -183,7 +183,7 @@ def test_quirk_14_batch_that_comes_again_is_answered_with_where_it_is() -> None:
     assert (again.error_code, again.base_offset, orders.log.bounds.log_end) == (0, 1, 3)
 
 
-def test_quirk_14_gap_in_the_sequence_and_an_old_epoch_are_refused() -> None:
+def test_quirk_14_sequence_gap_and_old_epoch_are_rejected() -> None:
     harness = BrokerHarness()
     harness.host()
     ask(harness, request(produced(0, producer=(1, 4))))
@@ -194,7 +194,7 @@ def test_quirk_14_gap_in_the_sequence_and_an_old_epoch_are_refused() -> None:
     assert (gap.error_code, old_epoch.error_code) == (45, 47)
 
 
-def test_transactional_batch_is_part_of_no_transaction_that_is_known() -> None:
+def test_transactional_batch_without_a_known_transaction_is_rejected() -> None:
     assert rejected(produced(0, is_transactional=True)).error_code == 48
 
 
@@ -210,7 +210,9 @@ def test_transactional_batch_is_part_of_no_transaction_that_is_known() -> None:
         (bytes(8) + b"\0\0\0\1" + bytes(60), 2),
     ),
 )
-def test_set_that_is_no_whole_batch_of_v2_is_refused(data: bytes | None, code: int) -> None:
+def test_record_set_that_is_not_one_whole_v2_batch_is_rejected(
+    data: bytes | None, code: int
+) -> None:
     answer = rejected(data)
 
     assert (answer.error_code, bool(answer.error_message)) == (code, True)
@@ -224,7 +226,7 @@ def test_zstd_may_be_used_from_version_7_on(version: int, code: int) -> None:
     assert ask(harness, request(v2(Codec.ZSTD)), version=version)[0].error_code == code
 
 
-def test_quirk_28_batch_that_is_too_large_is_refused() -> None:
+def test_quirk_28_batch_above_max_message_bytes_is_rejected() -> None:
     config = LogConfig(max_message_bytes=len(batch()))
 
     assert rejected(batch(2), config=config).error_code == 10
@@ -241,7 +243,7 @@ def test_records_that_break_a_rule_of_the_topic_are_named() -> None:
     assert message == "a compacted topic needs a key in every record"
 
 
-def test_record_out_of_time_makes_the_error_one_of_timestamps() -> None:
+def test_record_with_an_invalid_timestamp_is_an_invalid_timestamp_error() -> None:
     assert rejected(batch(timestamp=NOW + 3_600_001)).error_code == 32
 
 
@@ -254,7 +256,7 @@ def test_internal_topic_is_writable_only_for_kafka_s_admin_client() -> None:
     assert ask(harness, asked, client_id="__admin_client")[0].error_code == 0
 
 
-def test_quirk_24_answers_name_no_other_leader_since_there_is_none() -> None:
+def test_quirk_24_responses_have_no_current_leader() -> None:
     harness = BrokerHarness()
     harness.host()
 
@@ -282,7 +284,7 @@ def test_response_waits_for_the_fsync_of_flush_messages() -> None:
     assert [each.error_code for each in answers(response)] == [0, 0]
 
 
-def test_others_go_on_while_one_waits_for_the_disk_and_share_the_next_flush() -> None:
+def test_requests_continue_during_a_flush_and_share_the_next_flush() -> None:
     worker = HeldWorker()
     harness = BrokerHarness(FLUSHING, worker=worker)
     orders = harness.host()

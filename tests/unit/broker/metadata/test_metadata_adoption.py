@@ -77,7 +77,7 @@ def test_new_directories_get_empty_metadata_in_the_first() -> None:
     assert not exists(foreign.files, f"/b/{METADATA_FILE}")
 
 
-def test_metadata_are_opened_wherever_they_are() -> None:
+def test_metadata_are_opened_in_any_directory() -> None:
     foreign = ForeignDirectories()
     MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[CreateZNode("/x")]).close()
 
@@ -87,7 +87,7 @@ def test_metadata_are_opened_wherever_they_are() -> None:
     assert store.children("/") == ["x"]
 
 
-def test_metadata_in_two_places_are_refused() -> None:
+def test_metadata_in_two_directories_are_rejected() -> None:
     foreign = ForeignDirectories()
     for path in ("/a", "/b"):
         MetadataFile.create(foreign.files, f"{path}/{METADATA_FILE}", changes=[]).close()
@@ -121,7 +121,7 @@ def test_topics_are_adopted_from_directories() -> None:
     )
 
 
-def test_directories_of_two_topics_under_one_name_are_refused() -> None:
+def test_directories_of_two_topics_with_one_name_are_rejected() -> None:
     foreign = ForeignDirectories()
     foreign.add("/a/orders-0")
     foreign.add("/b/orders-1", OTHER_ID)
@@ -228,7 +228,7 @@ def test_only_the_metadata_file_is_written() -> None:
     assert after == {**before, "/a": sorted([*before["/a"], METADATA_FILE])}
 
 
-def test_long_lists_are_cut_short_in_words() -> None:
+def test_long_lists_are_abbreviated() -> None:
     names = [f"orders-{index}" for index in range(23)]
     adopted = AdoptionReport(
         source="x", topics=1, partitions=23, elsewhere=names, shared=[], ignored=[]

@@ -11,7 +11,7 @@ def epoch_of(image: ClusterImage) -> list[int]:
     return [image.epoch]
 
 
-def test_published_image_is_the_present_one() -> None:
+def test_published_image_is_the_current_one() -> None:
     metadata = MetadataCache(cluster())
 
     metadata.publish(metadata.image.with_topic(topic("a")))

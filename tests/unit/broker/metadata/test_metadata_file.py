@@ -52,7 +52,7 @@ def test_documented_example_equals_the_written_file() -> None:
 
 
 @pytest.mark.parametrize("tail", (b"12", b"00000000 {}\n", b"\0\0\0\0", b"00000000 [1]\n"))
-def test_last_line_that_is_not_whole_is_cut_off(tail: bytes) -> None:
+def test_incomplete_last_line_is_truncated(tail: bytes) -> None:
     files = MemoryFiles()
     made(files, "/a").close()
     before = read_whole(files, PATH)
@@ -75,7 +75,7 @@ def test_empty_change_is_not_written() -> None:
     assert read_whole(files, PATH) == before
 
 
-def test_older_format_is_read_in_its_way_and_renewed() -> None:
+def test_older_format_is_read_and_rewritten() -> None:
     files = MemoryFiles()
     made(files, "/a").close()
     line = read_whole(files, PATH).splitlines(keepends=True)[1]
@@ -98,7 +98,7 @@ def test_file_is_rewritten_when_most_lines_are_obsolete() -> None:
     assert MetadataFile.open(files, PATH).get("/a") == ZNode(b"1099", 1100)
 
 
-def test_file_is_kept_if_there_is_no_room_to_rewrite_it() -> None:
+def test_file_is_not_rewritten_when_the_disk_is_full() -> None:
     files = MemoryFiles()
     store = made(files, "/a")
     files.script.add(FileFault(on="append", path="*.tmp", code=errno.ENOSPC, times=9))
@@ -109,7 +109,7 @@ def test_file_is_kept_if_there_is_no_room_to_rewrite_it() -> None:
     assert MetadataFile.open(files, PATH).get("/a") == ZNode(b"1099", 1100)
 
 
-def test_change_is_refused_when_there_is_no_room() -> None:
+def test_change_is_rejected_when_the_disk_is_full() -> None:
     files = MemoryFiles()
     store = made(files, "/a")
     files.script.add(FileFault(on="append", code=errno.ENOSPC))

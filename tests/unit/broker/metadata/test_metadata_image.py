@@ -13,7 +13,7 @@ def test_topics_are_found_by_name_and_by_id() -> None:
     assert image.topics["b"] is image.topics_by_id[topic_id("b")]
 
 
-def test_next_image_leaves_the_one_before_as_it_is() -> None:
+def test_next_image_does_not_change_the_previous_one() -> None:
     before = cluster(topic("a"))
 
     after = before.with_topic(topic("b")).without_topic("a")
@@ -34,7 +34,7 @@ def test_leaders_are_removed_and_set_again() -> None:
     assert lost.with_leaders([second]) == whole
 
 
-def test_topic_that_changes_takes_its_own_place() -> None:
+def test_changed_topic_keeps_its_position() -> None:
     image = cluster(topic("a"), topic("b")).with_topic(topic("a", 2))
 
     assert [*image.topics] == ["a", "b"]

@@ -77,7 +77,7 @@ def test_change_that_fails_later_is_not_applied() -> None:
     assert harness.done == ["begun"]
 
 
-def test_others_have_their_turn_while_a_change_breathes() -> None:
+def test_other_tasks_run_while_a_change_yields() -> None:
     harness = WriterHarness()
 
     async def scene() -> None:
@@ -91,7 +91,7 @@ def test_others_have_their_turn_while_a_change_breathes() -> None:
     assert harness.done == ["another", "breathed"]
 
 
-def test_change_waits_for_the_one_before() -> None:
+def test_changes_are_serialized() -> None:
     worker = HeldWorker()
     harness = WriterHarness(worker)
 
@@ -107,7 +107,7 @@ def test_change_waits_for_the_one_before() -> None:
     assert harness.done == ["begun", "kept", "begun", "kept"]
 
 
-def test_change_is_done_whole_even_if_its_asker_has_gone() -> None:
+def test_change_is_completed_after_its_caller_is_cancelled() -> None:
     worker = HeldWorker()
     harness = WriterHarness(worker)
 
@@ -124,7 +124,7 @@ def test_change_is_done_whole_even_if_its_asker_has_gone() -> None:
     assert harness.done == ["begun", "kept"]
 
 
-def test_change_that_breathes_is_done_whole_too() -> None:
+def test_yielding_change_is_completed_after_its_caller_is_cancelled() -> None:
     harness = WriterHarness()
 
     async def scene() -> None:

@@ -23,14 +23,14 @@ async def ids(source: ProducerIdManager, count: int) -> list[int]:
     return [await source.next() for _ in range(count)]
 
 
-def test_ids_go_on_in_the_next_block() -> None:
+def test_ids_continue_in_the_next_block() -> None:
     blocks = BlockAllocator()
 
     assert run(ids(ProducerIdManager(blocks.take), 1001))[-2:] == [999, 1000]
     assert blocks.latest == format_block(range(1000, 2000), 1)
 
 
-def test_ids_begin_with_a_block_of_their_own_after_a_restart() -> None:
+def test_ids_start_with_a_new_block_after_a_restart() -> None:
     blocks = BlockAllocator()
     run(ids(ProducerIdManager(blocks.take), 1))
 
@@ -61,7 +61,7 @@ def test_block_is_stored_in_kafka_s_form() -> None:
     assert told == {"version": 1, "broker": 7, "block_start": "0", "block_end": "999"}
 
 
-def test_block_follows_the_one_that_kafka_took() -> None:
+def test_block_follows_the_last_block_of_kafka() -> None:
     latest = b'{"version":1,"broker":1,"block_start":"4000","block_end":"4999"}'
 
     assert block_after(latest) == range(5000, 6000)
@@ -78,7 +78,7 @@ def test_invalid_block_is_rejected(latest: bytes) -> None:
         block_after(latest)
 
 
-def test_block_is_kept_in_the_metadata_before_it_is_used() -> None:
+def test_block_is_stored_before_it_is_used() -> None:
     store = MemoryMetadata()
 
     async def scene() -> list[range]:

@@ -57,7 +57,7 @@ def test_more_replicas_than_racks_are_on_different_brokers() -> None:
         assert {SIX_IN_RACKS[broker] for broker in replicas} == {"r1", "r2", "r3"}
 
 
-def test_racks_of_different_sizes_have_one_replica_each_before_any_has_two() -> None:
+def test_racks_of_different_sizes_have_one_replica_each_before_a_second() -> None:
     racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
 
     placed = spread_from(racks, PlacementSpec(3, 4), start=ZERO)
@@ -73,7 +73,7 @@ def test_racks_are_ignored_when_a_broker_has_none() -> None:
     assert placed == [(0, 1, 2)]
 
 
-def test_leaders_are_spread_evenly_wherever_chance_begins() -> None:
+def test_leaders_are_spread_evenly_from_any_start() -> None:
     placed = spread(FIVE, PlacementSpec(20, 3), random=SeededRandom(7))
 
     assert set(Counter(replicas[0] for replicas in placed).values()) == {4}
@@ -86,7 +86,7 @@ def test_chance_decides_where_to_begin() -> None:
     }
 
 
-def test_added_partitions_go_on_from_the_first_ones() -> None:
+def test_added_partitions_continue_after_the_existing_ones() -> None:
     whole = spread_from(FIVE, PlacementSpec(8, 2), start=PlacementStart(2, 2))
 
     added = spread(FIVE, PlacementSpec(5, 2, first=3), random=SeededRandom(1), leader_of_0=2)
@@ -94,7 +94,7 @@ def test_added_partitions_go_on_from_the_first_ones() -> None:
     assert added == whole[3:]
 
 
-def test_added_partitions_begin_anywhere_when_the_first_leader_is_gone() -> None:
+def test_added_partitions_start_at_random_without_the_first_leader() -> None:
     placed = spread(
         {1: None, 2: None}, PlacementSpec(1, 1, first=1), random=SeededRandom(1), leader_of_0=9
     )
@@ -102,7 +102,7 @@ def test_added_partitions_begin_anywhere_when_the_first_leader_is_gone() -> None
     assert placed == [(2,)]
 
 
-def test_one_broker_has_everything() -> None:
+def test_single_broker_has_all_replicas() -> None:
     assert spread({4: None}, PlacementSpec(2, 1), random=SeededRandom(1)) == [(4,), (4,)]
 
 
@@ -114,7 +114,7 @@ def test_textbook_placement_continues_after_existing_partitions() -> None:
     assert textbook([1, 2, 3], PlacementSpec(1, 2, first=2)) == [(3, 1)]
 
 
-def test_more_replicas_than_brokers_are_refused() -> None:
+def test_more_replicas_than_brokers_are_rejected() -> None:
     problem = r"cannot be reached because only 5 broker\(s\) are registered"
     with pytest.raises(InvalidReplicationFactorError, match=problem):
         spread(FIVE, PlacementSpec(1, 6), random=SeededRandom(1))

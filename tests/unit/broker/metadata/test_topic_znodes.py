@@ -16,11 +16,11 @@ DATA = (
 )
 
 
-def test_topic_is_kept_as_kafka_keeps_it() -> None:
+def test_topic_is_encoded_as_in_kafka() -> None:
     assert encode_topic(TOPIC) == DATA
 
 
-def test_topic_is_read_as_it_was_kept() -> None:
+def test_encoded_topic_is_decoded() -> None:
     assert decode_topic(DATA, path="/p") == TOPIC
 
 
@@ -35,7 +35,7 @@ def test_topic_is_read_as_it_was_kept() -> None:
         DATA.replace(b"[1,2]", b"1"),
     ),
 )
-def test_node_that_is_no_topic_is_refused(data: bytes) -> None:
+def test_invalid_topic_node_is_rejected(data: bytes) -> None:
     with pytest.raises(DamagedFileError, match="/brokers/topics/x: not a topic"):
         decode_topic(data, path=topic_path("x"))
 

@@ -48,7 +48,7 @@ def test_every_address_of_the_machine_is_listened_to_without_a_host(run: Run) ->
     assert [peer.host for peer in harness.accepted] == ["127.0.0.1"]
 
 
-def test_no_connection_is_accepted_without_room(run: Run) -> None:
+def test_no_connection_is_accepted_above_the_limit(run: Run) -> None:
     harness = AcceptorHarness()
     harness.is_open = False
 
@@ -66,7 +66,7 @@ def test_no_connection_is_accepted_without_room(run: Run) -> None:
     assert run(scene()) == (0, 1)
 
 
-def test_host_that_is_not_of_this_machine_is_refused() -> None:
+def test_foreign_host_is_rejected() -> None:
     async def scene() -> None:
         AcceptorHarness().listening("192.0.2.1").open()
 

@@ -23,7 +23,7 @@ def test_pipelined_requests_are_answered_in_their_order(run: Run) -> None:
     assert run(scene()) == [(number, b"%d" % number) for number in range(500)]
 
 
-def test_request_without_an_answer_keeps_the_order_of_the_others(run: Run) -> None:
+def test_request_without_a_response_keeps_the_order_of_the_others(run: Run) -> None:
     async def scene() -> list[tuple[int, bytes]]:
         async with serving() as harness:
             peer = await harness.connect()
@@ -48,7 +48,7 @@ def test_frames_of_every_size_arrive_whole(run: Run, size: int) -> None:
     assert run(scene()) == [(1, body), (2, b"small"), (3, body)]
 
 
-def test_next_request_is_not_begun_before_the_answer_has_left(run: Run) -> None:
+def test_next_request_starts_after_the_previous_response_is_sent(run: Run) -> None:
     begun: list[int] = []
 
     async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
@@ -83,7 +83,7 @@ def test_peer_that_does_not_read_its_answer_is_idle(run: Run) -> None:
     assert run(scene()) == 1
 
 
-def test_requests_that_came_before_the_end_are_worked_off(run: Run) -> None:
+def test_requests_received_before_a_disconnect_are_handled(run: Run) -> None:
     seen: list[int] = []
 
     async def handle(context: RequestContext, _body: memoryview) -> None:
@@ -132,7 +132,7 @@ def test_waiting_request_is_stopped_when_its_client_disconnects(run: Run) -> Non
 
 
 @pytest.mark.parametrize("sent", (0, 2, 4, 10, 100, 50_000))
-def test_peer_may_go_at_any_byte_of_a_frame(run: Run, sent: int) -> None:
+def test_client_may_disconnect_at_any_byte_of_a_frame(run: Run, sent: int) -> None:
     frame = request(1, bytes(60_000))
 
     async def scene() -> bytes:
@@ -148,7 +148,7 @@ def test_peer_may_go_at_any_byte_of_a_frame(run: Run, sent: int) -> None:
     assert run(scene()) == b"still here"
 
 
-def test_peer_may_go_in_the_middle_of_its_answer(run: Run) -> None:
+def test_client_may_disconnect_during_its_response(run: Run) -> None:
     async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
         return [BIG * 16 if bytes(body) == b"big" else b"small"]
 
@@ -164,7 +164,7 @@ def test_peer_may_go_in_the_middle_of_its_answer(run: Run) -> None:
     assert run(scene()) == b"small"
 
 
-def test_frame_waits_until_there_is_memory_for_it(run: Run) -> None:
+def test_frame_waits_until_memory_is_available(run: Run) -> None:
     held = 0
 
     async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:

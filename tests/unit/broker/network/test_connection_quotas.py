@@ -33,14 +33,14 @@ def test_address_is_turned_away_when_it_has_its_share() -> None:
     assert (asked, counted.total) == ([True, False, True], 2)
 
 
-def test_address_may_have_a_share_of_its_own() -> None:
+def test_address_may_have_its_own_limit() -> None:
     counted = limits(SocketServerSettings(max_connections_per_ip_overrides={"1.1.1.1": 0}))
 
     assert not counted.add("A", "1.1.1.1")
     assert counted.add("A", "1.1.1.2")
 
 
-def test_removed_connection_makes_room() -> None:
+def test_removed_connection_frees_its_slot() -> None:
     counted = limits(SocketServerSettings(max_connections=1, max_connections_per_ip=1))
     counted.add("A", "1.1.1.1")
 
@@ -50,7 +50,7 @@ def test_removed_connection_makes_room() -> None:
     assert counted.add("A", "1.1.1.1")
 
 
-def test_changed_settings_hold_at_once() -> None:
+def test_changed_settings_apply_immediately() -> None:
     settings = SocketServerSettings(max_connections=1)
     counted = ConnectionQuotas(lambda: settings)
     counted.add("A", "1.1.1.1")

@@ -143,7 +143,7 @@ def test_slice_is_released_when_sending_is_cancelled(
     assert stored.releases == 1
 
 
-def test_slice_is_released_when_the_peer_has_gone(
+def test_slice_is_released_when_the_client_has_disconnected(
     run: Run, ends: Ends, stored: CountedSlice
 ) -> None:
     ends[1].close()
@@ -188,7 +188,7 @@ def test_short_ranges_are_sent_with_the_buffers_around_them(run: Run, tmp_path: 
     file.close()
 
 
-def test_ranges_that_are_short_only_one_by_one_are_not_read_together(
+def test_long_total_of_short_ranges_is_not_read_at_once(
     run: Run, ends: Ends, tmp_path: Path
 ) -> None:
     data = bytes(range(256)) * (READ_BYTES // 256)

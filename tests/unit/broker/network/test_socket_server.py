@@ -47,7 +47,7 @@ def test_address_is_turned_away_when_it_has_its_share(run: Run) -> None:
     assert run(scene()) == (b"", b"still here")
 
 
-def test_connection_waits_to_be_accepted_until_there_is_room(run: Run) -> None:
+def test_connection_is_accepted_when_another_is_closed(run: Run) -> None:
     async def scene() -> bytes:
         async with serving(settings=SocketServerSettings(max_connections=1)) as harness:
             first = await harness.connect()
@@ -62,7 +62,7 @@ def test_connection_waits_to_be_accepted_until_there_is_room(run: Run) -> None:
     assert run(scene()) == b"waited"
 
 
-def test_idle_connection_is_closed_and_a_busy_one_stays(run: Run) -> None:
+def test_idle_connection_is_closed_and_an_active_one_stays(run: Run) -> None:
     settings = SocketServerSettings(connections_max_idle_ms=10_000)
 
     async def scene() -> tuple[bytes, bytes]:
@@ -93,7 +93,7 @@ def test_frame_that_never_becomes_whole_is_idle(run: Run) -> None:
     assert run(scene()) == 1
 
 
-def test_request_that_takes_long_is_not_idle(run: Run) -> None:
+def test_slow_request_is_not_idle(run: Run) -> None:
     async def scene() -> bytes:
         resume = asyncio.Event()
 
@@ -155,7 +155,7 @@ def test_invalid_frame_is_rejected_and_logged_once(
     assert "peer=127.0.0.1:" in line
 
 
-def test_stop_lets_the_request_at_work_be_answered_and_begins_no_other(run: Run) -> None:
+def test_stop_completes_the_running_request_and_starts_no_other(run: Run) -> None:
     begun: list[bytes] = []
 
     async def handle(context: RequestContext, body: memoryview) -> list[Chunk]:
@@ -209,7 +209,7 @@ def test_stop_ends_connections_in_every_state_of_opening(run: Run) -> None:
     assert {run(scene(turns)) for turns in range(6)} == {0, 1}
 
 
-def test_stop_gives_the_address_up(run: Run) -> None:
+def test_stop_releases_the_address(run: Run) -> None:
     async def scene() -> None:
         async with serving() as harness:
             await harness.server.stop(0)
@@ -219,7 +219,7 @@ def test_stop_gives_the_address_up(run: Run) -> None:
         run(scene())
 
 
-def test_frame_that_keeps_memory_from_others_is_closed(run: Run) -> None:
+def test_connection_with_an_incomplete_frame_is_closed_when_memory_is_short(run: Run) -> None:
     big = bytes(100_000)
 
     async def scene() -> tuple[bytes, bytes]:

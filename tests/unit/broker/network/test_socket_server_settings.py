@@ -33,7 +33,7 @@ def test_server_settings_have_limits_of_listeners_and_addresses() -> None:
     assert (settings.max_connections, settings.queued_max_bytes) == (9, 1000)
 
 
-def test_server_settings_follow_changes_at_once() -> None:
+def test_server_settings_follow_changes_immediately() -> None:
     configs = BrokerConfigs(1, [])
     ask = live_server_settings(configs, listeners_of(configs).listeners)
 
@@ -44,7 +44,7 @@ def test_server_settings_follow_changes_at_once() -> None:
     assert ask().max_connections_of_listener == {"PLAINTEXT": 3}
 
 
-def test_buffers_are_left_to_the_system_unless_they_are_given() -> None:
+def test_buffer_sizes_default_to_those_of_the_system() -> None:
     configs = BrokerConfigs(1, [SettingSource("x", {"socket.send.buffer.bytes": "4096"})])
 
     settings = read_server_settings(configs, ())

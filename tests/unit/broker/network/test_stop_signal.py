@@ -3,7 +3,7 @@
 from cordwood.broker.network.stop_signal import StopSignal
 
 
-def test_callbacks_are_made_once_when_the_signal_fires() -> None:
+def test_callbacks_are_called_once_when_the_signal_fires() -> None:
     stopping, told = StopSignal(), list[str]()
     stopping.watch(lambda: told.append("first"))
     stopping.watch(lambda: told.append("second"))
@@ -14,7 +14,7 @@ def test_callbacks_are_made_once_when_the_signal_fires() -> None:
     assert (told, stopping.has_fired) == (["first", "second"], True)
 
 
-def test_callback_is_made_at_once_if_the_signal_has_fired() -> None:
+def test_callback_is_called_immediately_after_the_signal_has_fired() -> None:
     stopping, told = StopSignal(), list[str]()
     stopping.fire()
 
@@ -23,7 +23,7 @@ def test_callback_is_made_at_once_if_the_signal_has_fired() -> None:
     assert told == ["late"]
 
 
-def test_removed_callback_is_not_made() -> None:
+def test_removed_callback_is_not_called() -> None:
     stopping, told = StopSignal(), list[str]()
 
     def call() -> None:

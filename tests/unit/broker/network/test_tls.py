@@ -90,9 +90,7 @@ def test_client_without_tls_does_not_affect_others(run: Run, identity: Identity)
     assert run(scene()) == (b"", b"x")
 
 
-def test_handshake_that_does_not_end_is_cut_when_the_server_stops(
-    run: Run, identity: Identity
-) -> None:
+def test_unfinished_handshake_is_cancelled_by_a_stop(run: Run, identity: Identity) -> None:
     async def scene() -> float:
         async with serving(listeners=secured(in_place(identity))) as harness:
             await harness.connect("SSL")

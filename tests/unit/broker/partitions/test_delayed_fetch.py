@@ -65,7 +65,7 @@ def wait_over(harness: BrokerHarness) -> Callable[[], object]:
     return lambda: harness.time.advance(ms=500)
 
 
-def test_fetch_reads_all_that_it_may_at_once() -> None:
+def test_fetch_reads_all_partitions_immediately() -> None:
     harness = BrokerHarness()
     first, second = harness.host(0, 0), harness.broker.partitions.get("orders", 1)
     append(first, batch(2))
@@ -76,7 +76,7 @@ def test_fetch_reads_all_that_it_may_at_once() -> None:
     assert [read(each) for each in found] == [[(0, 1)], [(0, 0)]]
 
 
-def test_fetch_that_may_not_wait_finds_nothing() -> None:
+def test_fetch_without_wait_time_returns_no_bytes() -> None:
     harness = BrokerHarness()
 
     _, (found,) = scene(harness, wanted(harness.host()), limits=NO_WAIT)
@@ -137,7 +137,7 @@ def test_fetch_waits_on_the_time_of_the_network_not_of_the_logs() -> None:
     assert over == [False, False]
 
 
-def test_fetch_ends_at_once_when_its_connection_does() -> None:
+def test_fetch_ends_immediately_when_its_connection_is_closed() -> None:
     harness = BrokerHarness()
 
     over, (found,) = scene(
@@ -147,7 +147,7 @@ def test_fetch_ends_at_once_when_its_connection_does() -> None:
     assert (over, found.length) == ([False, True], 0)
 
 
-def test_fetch_ends_at_once_when_its_topic_is_deleted() -> None:
+def test_fetch_ends_immediately_when_its_topic_is_deleted() -> None:
     harness = BrokerHarness()
     orders = harness.host()
 
@@ -161,7 +161,7 @@ def test_fetch_ends_at_once_when_its_topic_is_deleted() -> None:
     assert isinstance(found.error, UnknownTopicOrPartitionError)
 
 
-def test_fetch_ends_at_once_when_the_directory_fails() -> None:
+def test_fetch_ends_immediately_when_the_directory_fails() -> None:
     harness = BrokerHarness()
     orders, directory = harness.host(), harness.manager.directories[0]
 
@@ -223,7 +223,7 @@ def test_fetch_returns_the_divergence_of_the_fetcher_s_log() -> None:
     assert found.read.high_watermark == 2
 
 
-def test_quirk_17_first_batch_comes_whole_and_later_ones_only_where_they_fit() -> None:
+def test_quirk_17_first_batch_is_returned_whole_and_later_ones_only_within_the_limit() -> None:
     harness = BrokerHarness()
     first, second = harness.host(0, 0), harness.broker.partitions.get("orders", 1)
     append(first)
@@ -299,7 +299,7 @@ def test_released_slices_cannot_be_read() -> None:
         found[0].read.slice.read()
 
 
-def test_read_committed_sees_up_to_the_last_stable_offset() -> None:
+def test_read_committed_ends_at_the_last_stable_offset() -> None:
     harness = BrokerHarness()
     orders = harness.host()
     append(orders, batch(2))

@@ -103,7 +103,7 @@ def test_session_reads_the_partitions_of_earlier_requests() -> None:
     assert numbers(harness.next(1)) == [0, 1, 2]
 
 
-def test_quirk_17_partitions_that_are_forgotten_are_read_no_more() -> None:
+def test_quirk_17_forgotten_partitions_are_no_longer_read() -> None:
     harness = SessionHarness()
     asked = request(session=harness.id, epoch=1)
     asked.forgotten_topics.append(ForgottenTopic(topic="t", partitions=[0, 2, 7]))
@@ -111,7 +111,7 @@ def test_quirk_17_partitions_that_are_forgotten_are_read_no_more() -> None:
     assert numbers(harness.context(asked)) == [1]
 
 
-def test_quirk_17_partitions_without_news_are_left_out_of_the_answer() -> None:
+def test_quirk_17_unchanged_partitions_are_left_out_of_the_response() -> None:
     harness = SessionHarness()
     context = harness.next(1)
 
@@ -154,7 +154,7 @@ def test_partition_that_had_records_is_the_last_to_be_read_next() -> None:
     assert numbers(harness.next(2)) == [1, 2, 0]
 
 
-def test_repeated_partition_keeps_its_place_and_new_ones_are_last() -> None:
+def test_repeated_partition_keeps_its_position_and_new_ones_are_last() -> None:
     harness = SessionHarness()
 
     context = harness.next(1, 3, 0, offset=9)
@@ -171,14 +171,14 @@ def test_session_that_is_not_harness_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("epoch", (2, LAST_EPOCH))
-def test_epoch_that_is_not_the_next_one_is_refused(epoch: int) -> None:
+def test_epoch_out_of_order_is_rejected(epoch: int) -> None:
     harness = SessionHarness()
 
     with pytest.raises(InvalidFetchSessionEpochError, match=f"is at epoch 1, not {epoch}"):
         harness.next(epoch)
 
 
-def test_epoch_after_the_last_one_is_1() -> None:
+def test_epoch_wraps_around_to_1() -> None:
     harness = SessionHarness()
     next(iter(harness.sessions._sessions.values())).epoch = LAST_EPOCH  # noqa: SLF001 - 2^31 requests take too long
 
@@ -187,7 +187,7 @@ def test_epoch_after_the_last_one_is_1() -> None:
     assert numbers(harness.next(1)) == [0, 1, 2]
 
 
-def test_session_of_names_takes_no_ids() -> None:
+def test_session_of_topic_names_rejects_topic_ids() -> None:
     harness = SessionHarness()
 
     with pytest.raises(FetchSessionTopicIdError, match="names topics by name"):
@@ -223,7 +223,7 @@ def test_session_without_partitions_ends() -> None:
     assert len(harness.sessions) == 0
 
 
-def test_answer_that_its_successor_has_overtaken_is_refused() -> None:
+def test_response_superseded_by_a_later_request_is_rejected() -> None:
     harness = SessionHarness()
     slow = harness.next(1)
     harness.next(2)
@@ -232,14 +232,14 @@ def test_answer_that_its_successor_has_overtaken_is_refused() -> None:
         harness.end(slow)
 
 
-def test_no_session_begins_where_there_is_no_room() -> None:
+def test_no_session_is_created_when_all_slots_are_used() -> None:
     harness = SessionHarness(slots=1)
 
     assert harness.open(0, 1, 2, 3) == 0
     assert SessionHarness(slots=0).id == 0
 
 
-def test_session_that_was_silent_for_long_gives_way() -> None:
+def test_idle_session_is_evicted() -> None:
     harness = SessionHarness(slots=1)
 
     assert harness.open(0, now_ms=EVICTION_MS) == 0
@@ -247,7 +247,7 @@ def test_session_that_was_silent_for_long_gives_way() -> None:
     assert len(harness.sessions) == 1
 
 
-def test_old_session_is_evicted_only_for_a_larger_one() -> None:
+def test_session_is_evicted_only_for_a_larger_one() -> None:
     harness = SessionHarness(slots=1)
     now_ms = EVICTION_MS + 1
     harness.next(1, now_ms=now_ms)

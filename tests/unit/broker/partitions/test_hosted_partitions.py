@@ -40,7 +40,7 @@ def test_topic_that_is_not_hosted_is_unknown_by_name_and_by_id() -> None:
         partitions.get(OTHER_ID, 0)
 
 
-def test_later_partitions_do_not_change_the_others() -> None:
+def test_partitions_added_later_do_not_change_existing_ones() -> None:
     harness = BrokerHarness()
     first = harness.host(4)
 
@@ -92,7 +92,7 @@ def test_epoch_rises_only_after_a_crash(is_clean: bool, epochs: tuple[int, int])
     assert tuple(epoch_at_start(log, is_clean=is_clean) for log in (empty, written)) == epochs
 
 
-def test_figures_of_a_topic_go_when_it_is_dropped() -> None:
+def test_metrics_of_a_dropped_topic_are_removed() -> None:
     harness, metrics = BrokerHarness(), Metrics()
     partitions = HostedPartitions(
         harness.manager, harness.flusher, inspector=PlainInspector, metrics=metrics

@@ -33,7 +33,7 @@ def high_watermark(of: Partition) -> int:
     return of.log.bounds.high_watermark
 
 
-def test_append_is_seen_by_readers_at_once() -> None:
+def test_append_is_visible_to_readers_immediately() -> None:
     orders = BrokerHarness().host()
 
     assert append(orders, batch(2), batch()) == [0, 2]
@@ -41,7 +41,7 @@ def test_append_is_seen_by_readers_at_once() -> None:
     assert offsets(read) == [(0, 1), (2, 2)]
 
 
-def test_append_bears_the_leader_epoch() -> None:
+def test_append_has_the_leader_epoch() -> None:
     orders = BrokerHarness().host(7)
 
     append(orders, batch())
@@ -80,7 +80,7 @@ def test_duplicate_of_an_unflushed_append_waits_too() -> None:
     assert not again.durable.done()
 
 
-def test_failed_flush_makes_no_record_visible() -> None:
+def test_failed_flush_makes_no_records_visible() -> None:
     worker = HeldWorker()
     harness = BrokerHarness(FLUSHING, worker=worker)
     orders = harness.host()
@@ -95,7 +95,7 @@ def test_failed_flush_makes_no_record_visible() -> None:
     assert log.bounds.high_watermark == 0
 
 
-def test_watcher_is_called_for_each_append_until_it_gives_up() -> None:
+def test_watcher_is_called_for_each_append_until_it_is_removed() -> None:
     orders, calls = BrokerHarness().host(), list[int]()
 
     def call() -> None:
@@ -123,7 +123,7 @@ def test_records_of_a_topic_that_is_only_compacted_are_not_deleted() -> None:
         orders.delete_records(-1)
 
 
-def test_latest_offset_has_the_leader_epoch_and_the_earliest_its_own() -> None:
+def test_offset_lookups_return_the_leader_epoch_of_the_record() -> None:
     orders = BrokerHarness().host(3)
     append(orders, batch(2, timestamp=NOW))
 
@@ -135,7 +135,7 @@ def test_latest_offset_has_the_leader_epoch_and_the_earliest_its_own() -> None:
     assert found == [(-1, 2, 3), (-1, 0, 3), (NOW, 0, 3)]
 
 
-def test_epoch_that_the_leader_has_not_reached_is_unknown_and_one_behind_is_fenced() -> None:
+def test_future_leader_epoch_is_unknown_and_an_old_one_is_fenced() -> None:
     orders = BrokerHarness().host(3)
 
     orders.ensure_epoch(-1)
@@ -179,7 +179,7 @@ def test_unknown_divergence_is_out_of_range(epoch: int, offset: int) -> None:
         orders.find_divergence(epoch, offset)
 
 
-def test_partition_of_a_failed_directory_refuses_and_one_that_is_closed_is_unknown() -> None:
+def test_partition_in_a_failed_directory_rejects_appends_and_a_closed_one_is_unknown() -> None:
     harness = BrokerHarness()
     orders, others = harness.host(), harness.host(topic="others")
 

@@ -45,7 +45,7 @@ def test_rejections_are_counted_by_the_name_of_their_code() -> None:
     }
 
 
-def test_removal_leaves_the_metrics_of_other_topics() -> None:
+def test_removal_keeps_the_metrics_of_other_topics() -> None:
     metrics = Metrics()
     topic, other = TopicMetrics(metrics, "t"), TopicMetrics(metrics, "u")
     for each in (topic, other):

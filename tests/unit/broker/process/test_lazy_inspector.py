@@ -7,7 +7,7 @@ from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.testing.inline_worker import InlineWorker
 
 
-def test_inspector_is_the_plain_one_until_another_is_offered() -> None:
+def test_inspector_is_plain_until_another_one_is_loaded() -> None:
     lazy = LazyInspector(InlineWorker())
 
     assert isinstance(lazy.get(), PlainInspector)

@@ -23,7 +23,7 @@ def test_sizes_are_summed_by_topic() -> None:
     assert logs[0].size > logs[1].size > 0
 
 
-def test_sizes_are_the_last_ones_until_all_logs_have_been_looked_at() -> None:
+def test_sizes_are_updated_after_all_logs_are_measured() -> None:
     manager = LogManagerHarness().load()
     create_logs(manager, *range(12))
     sizes = LogSizes(manager)

@@ -56,7 +56,7 @@ class SlowlyClearedEvent(threading.Event):
         super().clear()
 
 
-def test_stop_ends_a_watch_that_is_about_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_ends_a_watch_before_its_next_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop runs no callbacks any more, since `stop` blocks it."""
     monkeypatch.setattr(threading, "Event", SlowlyClearedEvent)
     watch = LoopWatchdog(SystemClock(), 100_000, report=lambda *_: None)

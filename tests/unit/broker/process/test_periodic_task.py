@@ -8,7 +8,7 @@ from cordwood.broker.process.periodic_task import PeriodicTask
 from tests.unit.broker.broker_samples import run
 
 
-def test_errand_is_not_begun_while_it_is_under_way() -> None:
+def test_task_does_not_start_while_it_is_running() -> None:
     begun = list[int]()
 
     async def scene() -> None:
@@ -33,7 +33,7 @@ def test_errand_is_not_begun_while_it_is_under_way() -> None:
     assert begun == [0, 1]
 
 
-def test_errand_that_is_stopped_has_ended() -> None:
+def test_stopped_task_has_ended() -> None:
     ended = list[str]()
 
     async def scene() -> None:

@@ -83,7 +83,7 @@ def test_long_page_is_shown_whole(run: Run) -> None:
     assert body == "".join(map(str, range(10 * PIECES_PER_TURN))).encode()
 
 
-def test_long_page_lets_others_have_their_turn_while_it_is_made(run: Run) -> None:
+def test_long_page_yields_to_other_tasks_while_it_is_rendered(run: Run) -> None:
     turns_at_a_piece = list[int]()
 
     async def scene() -> None:
@@ -134,7 +134,7 @@ def test_silent_connection_is_aborted(run: Run) -> None:
     assert run(scene()) == b""
 
 
-def test_visitors_beyond_the_most_are_turned_away_until_one_has_left(run: Run) -> None:
+def test_connections_above_the_limit_are_rejected_until_one_is_closed(run: Run) -> None:
     async def shown(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         with suppress(ConnectionResetError):
             writer.write(b"HEAD /metrics HTTP/1.1\r\n\r\n")

@@ -50,7 +50,7 @@ def test_key_of_a_listener_is_a_setting_of_its_own() -> None:
     assert find_setting("listener.name.in.no.such") is None
 
 
-def test_unknown_key_is_rejected_with_the_most_similar_one() -> None:
+def test_error_for_an_unknown_key_names_the_most_similar_one() -> None:
     ensure_known(["num.partitions", "process.roles", "listener.name.a.ssl.client.auth"])
 
     with pytest.raises(SettingError, match=r"did you mean num\.partitions"):
@@ -72,7 +72,7 @@ def test_key_without_effect_has_a_reason(key: str, reason: str | None) -> None:
     assert find_no_effect_reason(key) == reason
 
 
-def test_implemented_settings_belong_to_tables_that_are_not_implemented() -> None:
+def test_implemented_settings_are_in_tables_marked_not_implemented() -> None:
     planned = {each.name for title in NOT_IMPLEMENTED for each in TABLES[title]}
 
     assert planned >= IMPLEMENTED

@@ -4,7 +4,7 @@ from cordwood.broker.settings.identity import IDENTITY
 from cordwood.core.settings import SettingSource
 
 
-def test_old_names_are_used_if_the_new_ones_are_not_set() -> None:
+def test_old_names_are_used_unless_the_new_ones_are_set() -> None:
     found = IDENTITY.resolve(
         [SettingSource("x", {"broker.id": "7", "log.dir": "/a", "log.dirs": "/b"})]
     )

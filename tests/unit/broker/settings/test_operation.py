@@ -20,7 +20,7 @@ def test_own_settings_check_log_formats_and_levels() -> None:
 @pytest.mark.parametrize(
     ("text", "where"), (("", None), ("[::1]:0", Address("::1", 0)), ("h:9100", Address("h", 9100)))
 )
-def test_pages_are_served_where_the_setting_says(text: str, where: Address | None) -> None:
+def test_pages_are_served_at_the_configured_address(text: str, where: Address | None) -> None:
     assert page_address(text) == where
     assert OPERATION[METRICS_LISTENER].parse(text) == text
 

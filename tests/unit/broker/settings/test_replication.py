@@ -3,7 +3,7 @@
 from cordwood.broker.settings.replication import REPLICATION
 
 
-def test_follower_waits_for_less_than_makes_it_fall_out() -> None:
+def test_follower_wait_time_is_below_the_replica_lag_limit() -> None:
     wait_ms = REPLICATION["replica.fetch.wait.max.ms"].default
     lag_ms = REPLICATION["replica.lag.time.max.ms"].default
 

@@ -14,7 +14,7 @@ def test_overrides_are_addresses_with_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ("10.0.0.1", "10.0.0.1:b", "10.0.0.1:1,,::1:2", "host.example:5"))
-def test_overrides_of_another_form_are_refused(text: str) -> None:
+def test_invalid_overrides_are_rejected(text: str) -> None:
     with pytest.raises(SettingError, match="which is not address:number"):
         OVERRIDES.parse(text)
 

@@ -18,7 +18,7 @@ def harness() -> BrokerHarness:
     return made
 
 
-def test_change_that_is_not_kept_does_not_count() -> None:
+def test_change_that_is_not_stored_is_not_applied() -> None:
     place = harness()
     place.store.refuse(KafkaStorageError("no room"))
 
@@ -51,7 +51,7 @@ def test_replacement_removes_all_earlier_texts() -> None:
     assert place.configs.texts(ORDERS) == {"segment.ms": "7"}
 
 
-def test_topic_that_is_not_there_is_refused() -> None:
+def test_missing_topic_is_rejected() -> None:
     changes = harness().broker.config_changes
 
     changes.ensure_exists(ORDERS)

@@ -105,7 +105,7 @@ def test_log_without_a_topic_is_set_aside() -> None:
     assert house.events == ["orders-0 is set aside as -stray: there is no such topic"]
 
 
-def test_log_of_an_earlier_topic_is_set_aside_and_another_one_made() -> None:
+def test_log_of_an_earlier_topic_is_set_aside_and_replaced() -> None:
     house = LogManagerHarness()
     log_creation.create(house.load(), partition(0), topic_id=OTHER_ID)
     house.files.crash()
@@ -118,7 +118,7 @@ def test_log_of_an_earlier_topic_is_set_aside_and_another_one_made() -> None:
     assert len(house.names("/a")) + len(house.names("/b")) == 2
 
 
-def test_log_beyond_the_last_partition_is_set_aside() -> None:
+def test_log_above_the_partition_count_is_set_aside() -> None:
     house = LogManagerHarness()
     left_by(house, 0, 1)
 
@@ -140,7 +140,7 @@ def test_log_without_a_topic_id_gets_its_topic_s_id() -> None:
     assert start.manager.topic_id(partition(0)) == topic_id("orders")
 
 
-def test_ids_of_producers_in_logs_are_not_given_out_again() -> None:
+def test_producer_ids_found_in_logs_are_not_allocated_again() -> None:
     house = LogManagerHarness()
     log = log_creation.create(house.load(), partition(0), topic_id=topic_id("orders"))
     batch = produced(0, producer=(4321, 0))
@@ -157,7 +157,7 @@ def test_ids_of_producers_in_logs_are_not_given_out_again() -> None:
     assert (block_after(block.data), block.version) == (range(5000, 6000), 0)
 
 
-def test_blocks_of_producer_ids_go_on_where_they_were() -> None:
+def test_existing_producer_id_block_is_not_replaced() -> None:
     start = StartingBroker(LogManagerHarness(), orders=1)
     start.store.multi([CreateZNode(BLOCK_PATH, format_block(range(1000), 1))])
 
@@ -166,7 +166,7 @@ def test_blocks_of_producer_ids_go_on_where_they_were() -> None:
     assert start.store.get(BLOCK_PATH) == (format_block(range(1000), 1), 0)
 
 
-def test_copy_takes_the_place_of_a_log_that_a_crash_has_moved_away() -> None:
+def test_future_log_replaces_a_log_renamed_before_a_crash() -> None:
     house = LogManagerHarness()
     manager = left_by(house, 0, is_clean=False)
     future = create_future_log(manager, partition(0), manager.directories[1])
@@ -245,7 +245,7 @@ def test_log_in_a_failed_directory_is_neither_served_nor_created_again() -> None
     assert not start.manager.logs
 
 
-def test_damaged_log_is_the_only_offline_one() -> None:
+def test_damaged_log_is_offline_and_others_are_not() -> None:
     house = LogManagerHarness()
     left_by(house, 0, 1)
     house.files.remove("/a/orders-0/partition.metadata")

@@ -140,7 +140,7 @@ def test_retry_creates_logs_until_one_fails() -> None:
     assert leaderless == [partition(30), *map(partition, range(40, 60))]
 
 
-def test_others_have_their_turn_while_many_partitions_are_made() -> None:
+def test_other_tasks_run_while_many_partitions_are_created() -> None:
     harness, seen = BrokerHarness(), list[int]()
 
     async def scene() -> None:
@@ -267,7 +267,7 @@ def test_empty_selection_deletes_no_topic() -> None:
     assert harness.metadata.image is before
 
 
-def test_deleted_topic_frees_its_name_at_once_and_its_files_later() -> None:
+def test_deleted_topic_frees_its_name_immediately_and_its_files_later() -> None:
     harness = BrokerHarness()
     create(harness, NewTopic(name="orders", configs=[("retention.ms", "5")]))
 
@@ -285,7 +285,7 @@ def test_deleted_topic_frees_its_name_at_once_and_its_files_later() -> None:
     assert harness.storage.names("/a") == []
 
 
-def test_topic_may_be_created_again_right_after_its_deletion() -> None:
+def test_topic_may_be_recreated_immediately_after_its_deletion() -> None:
     harness = BrokerHarness()
     create(harness, NewTopic(name="orders", configs=[("retention.ms", "5")]))
     before = harness.broker.metadata.image.topics["orders"]

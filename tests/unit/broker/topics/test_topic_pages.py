@@ -16,7 +16,7 @@ def page(
     return [(part.name, [*part.partitions]) for part in found.entries], found.next_cursor
 
 
-def test_all_topics_are_paged_if_no_name_is_given() -> None:
+def test_all_topics_are_paged_by_default() -> None:
     assert page() == ([("a", [0, 1, 2]), ("b", [0, 1]), ("c", [0])], None)
 
 
@@ -32,11 +32,11 @@ def test_page_ends_with_a_topic() -> None:
     assert page(limit=3) == ([("a", [0, 1, 2])], TopicCursor("b", 0))
 
 
-def test_page_begins_where_the_one_before_ended() -> None:
+def test_page_starts_where_the_previous_one_ended() -> None:
     assert page(start=TopicCursor("b", 1), limit=1) == ([("b", [1])], TopicCursor("c", 0))
 
 
-def test_page_begins_with_the_next_topic_when_one_is_gone() -> None:
+def test_page_starts_with_the_next_topic_when_its_topic_is_deleted() -> None:
     assert page(start=TopicCursor("bb", 1)) == ([("c", [0])], None)
 
 
@@ -44,12 +44,12 @@ def test_page_begins_after_the_last_partition_of_a_topic() -> None:
     assert page(start=TopicCursor("b", 7)) == ([("b", []), ("c", [0])], None)
 
 
-def test_named_topic_that_is_not_there_is_on_the_page() -> None:
+def test_missing_named_topic_is_on_the_page() -> None:
     assert page("x", "a", limit=3) == ([("a", [0, 1, 2])], TopicCursor("x", 0))
     assert page_of(TOPICS, ["x"], start=None, limit=1).entries[0].topic is None
 
 
 @pytest.mark.parametrize("start", (TopicCursor("a", -1), TopicCursor("b", 0)))
-def test_start_that_cannot_be_is_refused(start: TopicCursor) -> None:
+def test_invalid_start_is_rejected(start: TopicCursor) -> None:
     with pytest.raises(InvalidRequestError, match="DescribeTopicPartitionsRequest"):
         page("a", start=start)

@@ -18,7 +18,7 @@ def test_topics_are_selected_by_name_and_by_id() -> None:
     assert selection == ({"b": B, "a": A}, [])
 
 
-def test_unknown_topics_are_refused_each_in_its_way() -> None:
+def test_unknown_topics_are_rejected_by_name_and_by_id() -> None:
     selection = select(
         [TopicReference("x"), TopicReference(None, UNKNOWN), TopicReference("a")], IMAGE
     )
@@ -48,11 +48,11 @@ def _words(error: KafkaError) -> str:
         (TopicReference("a", A), "You may not specify both topic name and topic id."),
     ),
 )
-def test_contradictions_are_refused(said: TopicReference, words: str) -> None:
+def test_contradictory_references_are_rejected(said: TopicReference, words: str) -> None:
     assert problems(said) == [(said, words)]
 
 
-def test_topic_given_twice_is_rejected_once() -> None:
+def test_duplicate_topic_is_rejected_once() -> None:
     assert problems(TopicReference("a"), TopicReference("a")) == [
         (TopicReference("a"), "Duplicate topic name.")
     ]
@@ -61,7 +61,7 @@ def test_topic_given_twice_is_rejected_once() -> None:
     ]
 
 
-def test_topic_given_by_name_and_by_id_is_rejected() -> None:
+def test_topic_referenced_by_name_and_by_id_is_rejected() -> None:
     words = "The provided topic name maps to an ID that was already supplied."
 
     assert problems(TopicReference("a"), TopicReference(None, A)) == [

@@ -65,7 +65,7 @@ def test_name_may_be(name: str) -> None:
         ),
     ),
 )
-def test_name_is_refused(name: str, problem: str) -> None:
+def test_invalid_name_is_rejected(name: str, problem: str) -> None:
     with pytest.raises(InvalidTopicError, match=f"^Topic name is invalid: {re.escape(problem)}$"):
         check_name(name)
 
@@ -171,7 +171,7 @@ def test_assignment_by_hand_is_followed() -> None:
         ),
     ),
 )
-def test_topic_is_refused(said: dict[str, object], code: int, words: str) -> None:
+def test_invalid_topic_is_rejected(said: dict[str, object], code: int, words: str) -> None:
     with pytest.raises(KafkaError) as caught:
         planned(**said)
 
@@ -195,7 +195,7 @@ def test_settings_have_values() -> None:
         check_configs(NewTopic(name="t", configs=[("a", ""), ("b", None)]))
 
 
-def test_more_partitions_go_on_from_the_first() -> None:
+def test_added_partitions_continue_after_the_first_ones() -> None:
     assert more(4) == [(1, 3), (2, 3)]
 
 
@@ -226,7 +226,7 @@ def test_more_partitions_are_where_they_are_assigned() -> None:
         ),
     ),
 )
-def test_more_partitions_are_refused(
+def test_invalid_growth_is_rejected(
     total: int, assignments: list[Replicas] | None, code: int, words: str
 ) -> None:
     with pytest.raises(KafkaError) as caught:
