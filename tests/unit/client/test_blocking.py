@@ -22,7 +22,7 @@ def threads() -> set[str]:
     return {each.name for each in threading.enumerate()}
 
 
-def test_records_go_there_and_back() -> None:
+def test_records_round_trip() -> None:
     with served(t=1) as fake:
         with cordwood.Producer(fake.address) as producer:
             reports = [producer.send("t", f"v{n}").result() for n in range(3)]
@@ -51,7 +51,7 @@ def test_batches_are_sent_and_partitions_counted() -> None:
         assert producer.partition_count("t") == 3
 
 
-def test_many_threads_may_send_at_once() -> None:
+def test_many_threads_may_send_concurrently() -> None:
     with served(t=1) as fake, cordwood.Producer(fake.address, batch_size=500) as producer:
         senders = [
             threading.Thread(target=lambda: [producer.send("t", b"v") for _ in range(200)])
@@ -82,7 +82,7 @@ def test_consumer_can_be_moved() -> None:
             assert consumer.beginning_offsets([T0]) == {T0: 0}
 
 
-def test_columns_are_read_one_after_the_other() -> None:
+def test_columns_are_read_by_iteration() -> None:
     with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
         producer.send("t", b"v").result()
         with cordwood.Consumer(fake.address, auto_offset_reset="earliest") as consumer:
@@ -92,7 +92,7 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert found.batch.to_pylist() == [{"value": b"v"}]
 
 
-def test_record_sets_are_read_one_after_the_other() -> None:
+def test_record_sets_are_read_by_iteration() -> None:
     with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
         producer.send("t", b"v").result()
         with cordwood.Consumer(fake.address, auto_offset_reset="earliest") as consumer:
@@ -108,7 +108,7 @@ def test_admin_lists_topics() -> None:
         assert len(admin.describe_topics(["u"])[0].partitions) == 2
 
 
-def test_closed_client_leaves_no_thread_and_raises() -> None:
+def test_closed_client_has_no_thread_and_raises() -> None:
     with served(t=1) as fake:
         producer = cordwood.Producer(fake.address, client_id="leaver")
         producer.close()
@@ -119,7 +119,7 @@ def test_closed_client_leaves_no_thread_and_raises() -> None:
         assert "cordwood-leaver" not in threads()
 
 
-def test_client_that_cannot_start_leaves_no_thread() -> None:
+def test_client_that_cannot_start_has_no_thread() -> None:
     with pytest.raises(SettingError, match=r"bootstrap\.servers"):
         cordwood.Producer("nowhere", client_id="stillborn")
 

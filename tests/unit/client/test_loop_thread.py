@@ -30,7 +30,7 @@ def test_work_is_done_on_the_loops_thread() -> None:
     thread.end(_nothing)
 
 
-def test_error_comes_out_where_it_was_waited_for() -> None:
+def test_error_is_raised_to_the_caller() -> None:
     thread = LoopThread("mine")
 
     with pytest.raises(ZeroDivisionError):
@@ -38,7 +38,7 @@ def test_error_comes_out_where_it_was_waited_for() -> None:
     thread.end(_nothing)
 
 
-def test_ended_thread_takes_no_work() -> None:
+def test_ended_thread_rejects_work() -> None:
     thread = LoopThread("mine")
     thread.end(_nothing)
     thread.end(_nothing)
@@ -48,7 +48,7 @@ def test_ended_thread_takes_no_work() -> None:
     assert "mine" not in {each.name for each in threading.enumerate()}
 
 
-def test_thread_may_be_ended_from_its_own_loop() -> None:
+def test_thread_may_be_ended_from_its_loop() -> None:
     thread = LoopThread("mine")
     (mine,) = (each for each in threading.enumerate() if each.name == "mine")
 
@@ -57,7 +57,7 @@ def test_thread_may_be_ended_from_its_own_loop() -> None:
     mine.join()
 
 
-def test_forked_child_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_child_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     thread = LoopThread("mine")
     with monkeypatch.context() as patch:
         patch.setattr("cordwood.client.loop_thread._process_id", lambda: -1)

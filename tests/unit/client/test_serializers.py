@@ -9,7 +9,7 @@ from cordwood.core.errors import SettingError
 
 
 @pytest.mark.parametrize("value", ("ä", "ä".encode(), bytearray("ä".encode())))
-def test_plain_takes_bytes_and_text(value: Plain) -> None:
+def test_plain_accepts_bytes_and_text(value: Plain) -> None:
     assert plain(value) == b"\xc3\xa4"
 
 
@@ -22,12 +22,12 @@ def test_plain_copies_a_view_whose_bytes_may_change() -> None:
     assert made == b"now"
 
 
-def test_plain_refuses_what_needs_a_serializer() -> None:
+def test_plain_rejects_a_value_that_needs_a_serializer() -> None:
     with pytest.raises(SettingError, match="int is neither"):
         plain(cast("Plain", 7))
 
 
-def test_json_goes_there_and_back() -> None:
+def test_json_round_trips() -> None:
     value = {"name": "ä", "count": 1}
 
     assert from_json(to_json(value)) == value

@@ -40,12 +40,12 @@ def test_options_repeat_the_settings(settings: type[ClientSettings], options: ty
         ("xyz", "'xyz'$"),
     ),
 )
-def test_keyword_that_is_none_is_refused_with_the_nearest(misspelt: str, response: str) -> None:
+def test_unknown_keyword_is_rejected_with_the_nearest_name(misspelt: str, response: str) -> None:
     with pytest.raises(TypeError, match=response):
         settings_of(ProducerSettings, {misspelt: 1}, other_options=("serializers",))
 
 
-def test_kafkas_names_give_the_same_settings() -> None:
+def test_settings_with_kafkas_names_equal_those_with_keywords() -> None:
     config = {"bootstrap.servers": "a:1,b:2", "linger.ms": 20, "enable.idempotence": "false"}
 
     given = ProducerSettings(**options_of(ProducerSettings, config))  # type: ignore[arg-type]  # by name
@@ -55,13 +55,13 @@ def test_kafkas_names_give_the_same_settings() -> None:
     )
 
 
-def test_options_of_one_kind_are_left_out_for_another() -> None:
+def test_options_of_one_client_kind_are_left_out_for_others() -> None:
     response = {"bootstrap.servers": "a:1", "request.timeout.ms": "5"}
 
     assert shared_options({**response, "acks": "all", "fetch.min.bytes": "7"}) == response
 
 
-def test_unknown_name_is_refused_with_the_nearest() -> None:
+def test_unknown_name_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(SettingError, match=r"did you mean linger\.ms"):
         options_of(ProducerSettings, {"linger.sm": 1})
 
@@ -83,7 +83,7 @@ def test_level_has_the_names_of_its_codecs() -> None:
         ("client_id", None),
     ),
 )
-def test_option_out_of_range_is_refused(option: str, value: object) -> None:
+def test_option_out_of_range_is_rejected(option: str, value: object) -> None:
     with pytest.raises(SettingError):
         ProducerSettings(bootstrap_servers=("a:1",), **{option: value})  # type: ignore[arg-type]  # wrong on purpose
 
@@ -94,11 +94,11 @@ def test_acks_without_idempotence_are_free() -> None:
     assert given.acks == "0"
 
 
-def test_settings_want_a_broker() -> None:
+def test_settings_require_a_broker() -> None:
     with pytest.raises(SettingError, match="host:port"):
         ConsumerSettings()
 
 
 @pytest.mark.parametrize("servers", (" a:1, b:2,", ["a:1", "b:2"], ("a:1", "b:2")))
-def test_servers_are_a_list_or_one_text_with_commas(servers: str | Sequence[str]) -> None:
+def test_servers_are_a_list_or_a_comma_separated_text(servers: str | Sequence[str]) -> None:
     assert ClientSettings(bootstrap_servers=servers).bootstrap_servers == ("a:1", "b:2")

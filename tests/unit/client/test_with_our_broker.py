@@ -62,7 +62,7 @@ def reader(address: str, **options: str) -> Consumer:
 
 
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_records_go_there_and_back(codec: Codec) -> None:
+def test_records_round_trip(codec: Codec) -> None:
     async def scene() -> None:
         async with serving(t=1) as address:
             async with Producer(address, compression_type=codec.kafka_name) as producer:
@@ -74,7 +74,7 @@ def test_records_go_there_and_back(codec: Codec) -> None:
     run(scene())
 
 
-def test_consumer_waits_for_what_is_sent_later() -> None:
+def test_consumer_waits_for_a_later_record() -> None:
     async def scene() -> None:
         async with serving(t=1) as address, reader(address) as consumer:
             assert await consumer.position(T0) == 0
@@ -132,7 +132,7 @@ def test_topics_and_settings_are_changed() -> None:
     run(scene())
 
 
-def test_record_that_is_too_large_is_refused() -> None:
+def test_record_above_max_message_bytes_is_rejected() -> None:
     async def scene() -> None:
         async with serving(t=1) as address, Admin(address) as admin:
             await admin.alter_configs(("topic", "t"), change={"max.message.bytes": "1000"})
@@ -144,7 +144,7 @@ def test_record_that_is_too_large_is_refused() -> None:
     run(scene())
 
 
-def test_records_go_there_and_back_encrypted(identity: Identity) -> None:
+def test_records_round_trip_over_tls(identity: Identity) -> None:
     tls = ssl.create_default_context(cadata=identity.certificate)
     given = GIVEN | {
         "listeners": "SSL://127.0.0.1:0",

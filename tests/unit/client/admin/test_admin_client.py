@@ -104,7 +104,7 @@ def test_topic_is_created_by_the_controller() -> None:
     run(scene())
 
 
-def test_refusal_has_the_brokers_words() -> None:
+def test_error_has_the_message_of_the_broker() -> None:
     async def scene() -> None:
         async with broker() as fake, admin(fake) as asking:
             fake.script(CreateTopicsRequest, lambda _: created(36, "It is there."))
@@ -124,7 +124,7 @@ def test_topic_is_deleted_by_name() -> None:
     run(scene())
 
 
-def test_topic_that_is_not_there_is_refused_at_once() -> None:
+def test_missing_topic_is_rejected_without_a_retry() -> None:
     async def scene() -> None:
         async with broker() as fake, admin(fake) as asking:
             fake.script(DeleteTopicsRequest, lambda _: deleted(3))
@@ -158,7 +158,7 @@ def test_cluster_is_described() -> None:
     run(scene())
 
 
-def test_settings_are_changed_one_by_one() -> None:
+def test_settings_are_changed_individually() -> None:
     async def scene() -> None:
         async with broker() as fake, admin(fake) as asking:
             response = AlterConfigsResourceResponse(
@@ -176,7 +176,7 @@ def test_settings_are_changed_one_by_one() -> None:
     run(scene())
 
 
-def test_broker_that_is_not_there_is_named() -> None:
+def test_missing_broker_is_rejected() -> None:
     async def scene() -> None:
         async with broker() as fake, admin(fake) as asking:
             with pytest.raises(BrokerNotAvailableError, match="no broker 9"):
@@ -187,7 +187,7 @@ def test_broker_that_is_not_there_is_named() -> None:
     run(scene())
 
 
-def test_what_has_no_settings_is_refused() -> None:
+def test_resource_of_unknown_type_is_rejected() -> None:
     async def scene() -> None:
         async with broker() as fake, admin(fake) as asking:
             with pytest.raises(SettingError, match="choose one of topic"):

@@ -40,7 +40,7 @@ def test_starts_raise_a_partitions_error() -> None:
         starts_of(deleted(1))
 
 
-def test_settings_say_where_they_are_from() -> None:
+def test_settings_have_their_source() -> None:
     synonym = DescribeConfigsSynonym(name="log.retention.ms", value="2", source=4)
     response = DescribeConfigsResourceResult(
         name="retention.ms",

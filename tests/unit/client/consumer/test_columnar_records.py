@@ -42,7 +42,7 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", tuple(SETS))
-def test_records_are_the_same_either_way(name: str) -> None:
+def test_records_from_columns_equal_those_from_record_sets(name: str) -> None:
     records = SETS[name]
 
     quick = list(records_from_columns(records, BYTES, decoder=PlainDecoder()))
@@ -60,7 +60,7 @@ def test_deserializers_are_called_either_way() -> None:
     assert quick == list(records.records(read))
 
 
-def test_value_that_cannot_be_read_comes_after_those_before_it() -> None:
+def test_invalid_value_is_raised_after_earlier_records() -> None:
     records = records_from_columns(
         record_set(placed(0, b"1", b"x")), Deserializers(text, int), decoder=PlainDecoder()
     )
@@ -71,7 +71,7 @@ def test_value_that_cannot_be_read_comes_after_those_before_it() -> None:
     assert "t-0" in caught.value.__notes__[0]
 
 
-def test_damage_comes_after_the_records_before_it() -> None:
+def test_damage_is_raised_after_earlier_records() -> None:
     data = bytearray(placed(0, b"a") + placed(1, b"b"))
     data[-1] ^= 1
     records = records_from_columns(record_set(data), BYTES, decoder=PlainDecoder())

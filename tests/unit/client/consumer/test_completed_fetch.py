@@ -19,7 +19,7 @@ def values(
     return [record.value for record in found.records(BYTES)]
 
 
-def test_records_say_where_they_are_from() -> None:
+def test_records_have_their_partition_and_offset() -> None:
     found = CompletedFetch(partition=PARTITION, data=placed(5, b"v"), offset=5)
 
     (record,) = found.records(Deserializers(text, text))
@@ -41,7 +41,7 @@ def test_null_values_stay_null() -> None:
     assert values(placed(0, None)) == [None]
 
 
-def test_batch_that_is_cut_off_ends_the_reading() -> None:
+def test_incomplete_batch_ends_the_records() -> None:
     data = placed(0, b"a") + placed(1, b"b")[:-1]
 
     assert values(data) == [b"a"]

@@ -17,7 +17,7 @@ from tests.unit.client.fake_broker import broker, run
 from tests.unit.client.samples import LONG_MS, T0, batch, consumer, marker, values
 
 
-def test_records_come_in_order_from_the_beginning() -> None:
+def test_records_are_read_in_order_from_the_beginning() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a", b"b"))
@@ -39,7 +39,7 @@ def test_poll_returns_at_most_max_records() -> None:
     run(scene())
 
 
-def test_poll_is_refused_while_nothing_is_assigned() -> None:
+def test_poll_without_assignment_is_rejected() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             reader.assign([])
@@ -49,7 +49,7 @@ def test_poll_is_refused_while_nothing_is_assigned() -> None:
     run(scene())
 
 
-def test_poll_returns_nothing_when_nothing_comes() -> None:
+def test_poll_returns_no_records_at_the_end() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             assert await reader.poll(20) == []
@@ -57,7 +57,7 @@ def test_poll_returns_nothing_when_nothing_comes() -> None:
     run(scene())
 
 
-def test_seek_goes_on_elsewhere() -> None:
+def test_reading_continues_at_the_seeked_offset() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             for value in (b"a", b"b", b"c"):
@@ -72,7 +72,7 @@ def test_seek_goes_on_elsewhere() -> None:
     run(scene())
 
 
-def test_end_is_where_new_records_come() -> None:
+def test_end_offset_is_that_of_the_next_record() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake, auto_offset_reset="latest") as reader:
             fake.append("t", batch(b"old"))
@@ -84,7 +84,7 @@ def test_end_is_where_new_records_come() -> None:
     run(scene())
 
 
-def test_iteration_goes_on_and_on() -> None:
+def test_iteration_yields_records_without_end() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a", b"b"))
@@ -95,7 +95,7 @@ def test_iteration_goes_on_and_on() -> None:
     run(scene())
 
 
-def test_paused_partition_hands_out_nothing() -> None:
+def test_paused_partition_returns_no_records() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -125,7 +125,7 @@ def test_deserializers_make_values_and_leave_none() -> None:
     run(scene())
 
 
-def test_value_that_cannot_be_read_is_raised_after_those_before_it() -> None:
+def test_invalid_value_is_raised_after_earlier_records_and_can_be_skipped() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             fake.append("t", batch(b"1", b"bad", b"3"))
@@ -155,7 +155,7 @@ def test_damage_names_the_partition() -> None:
     run(scene())
 
 
-def test_offset_that_the_log_lost_is_reset_as_asked() -> None:
+def test_offset_out_of_range_is_reset_by_policy() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -184,7 +184,7 @@ def test_missing_position_raises_without_a_reset_policy() -> None:
     run(scene())
 
 
-def test_offsets_can_be_asked_for() -> None:
+def test_offsets_are_looked_up() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a", b"b"))
@@ -197,7 +197,7 @@ def test_offsets_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("wrong", (lambda c: c.seek(T0, -1), lambda c: c.seek_to_timestamp(-5)))
-def test_place_before_the_beginning_is_refused(wrong: object) -> None:
+def test_invalid_position_is_rejected(wrong: object) -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             with pytest.raises(InvalidRequestError):
@@ -206,7 +206,7 @@ def test_place_before_the_beginning_is_refused(wrong: object) -> None:
     run(scene())
 
 
-def test_what_is_read_is_what_was_assigned() -> None:
+def test_assignment_is_returned() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             assert reader.assignment() == tuple(partitions_of([T0]))
@@ -237,7 +237,7 @@ def test_columns_hold_the_same_records() -> None:
     run(scene())
 
 
-def test_record_sets_tell_how_far_the_log_was_read_where_no_record_is_left() -> None:
+def test_record_sets_advance_the_position_over_batches_without_records() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))

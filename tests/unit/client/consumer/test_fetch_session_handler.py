@@ -46,7 +46,7 @@ def test_next_request_contains_moved_positions() -> None:
     assert not request.forgotten
 
 
-def test_partition_that_is_not_wanted_is_forgotten_and_asked_for_again() -> None:
+def test_removed_partition_is_forgotten_and_later_fetched_again() -> None:
     session = opened()
 
     without = session.request({B: AT_0})
@@ -78,7 +78,7 @@ def test_session_that_the_broker_lost_is_opened_again() -> None:
     assert asked(request) == {"a": [0]}
 
 
-def test_broker_without_sessions_is_asked_for_everything_each_time() -> None:
+def test_full_fetch_is_sent_each_time_to_a_broker_without_sessions() -> None:
     session = FetchSessionHandler()
     session.request({A: AT_0})
     session.handle_response(0, 0)

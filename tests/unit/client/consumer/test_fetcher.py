@@ -60,7 +60,7 @@ def ends(fake: FakeBroker, *, epoch: int, offset: int) -> None:
 
 
 @pytest.mark.parametrize("code", (6, 74, 75))
-def test_reading_goes_on_after_an_error_that_passes(code: int) -> None:
+def test_reading_continues_after_a_retriable_error(code: int) -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -70,7 +70,7 @@ def test_reading_goes_on_after_an_error_that_passes(code: int) -> None:
     run(scene())
 
 
-def test_reading_goes_on_when_the_connection_broke() -> None:
+def test_reading_continues_after_a_broken_connection() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -110,7 +110,7 @@ def test_unknown_topic_raises_after_the_timeout() -> None:
     run(scene())
 
 
-def test_unknown_partition_raises_at_once() -> None:
+def test_unknown_partition_is_rejected_without_a_retry() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             reader.assign([("t", 7)])
@@ -120,7 +120,7 @@ def test_unknown_partition_raises_at_once() -> None:
     run(scene())
 
 
-def test_unknown_topic_does_not_hold_up_the_others() -> None:
+def test_unknown_topic_does_not_delay_the_others() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -130,7 +130,7 @@ def test_unknown_topic_does_not_hold_up_the_others() -> None:
     run(scene())
 
 
-def test_new_leader_with_a_shorter_log_brings_the_reader_back() -> None:
+def test_new_leader_with_a_shorter_log_resets_the_position() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             for value in (b"a", b"lost"):
@@ -147,7 +147,7 @@ def test_new_leader_with_a_shorter_log_brings_the_reader_back() -> None:
     run(scene())
 
 
-def test_new_leader_with_the_same_log_changes_nothing() -> None:
+def test_new_leader_with_the_same_log_truncates_no_offsets() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
@@ -196,7 +196,7 @@ async def fetched(
     await client.close()
 
 
-def test_seek_counts_that_comes_before_a_fetch_has_left() -> None:
+def test_seek_before_a_fetch_is_sent_is_applied() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             for value in (b"a", b"b"):

@@ -47,7 +47,7 @@ def test_offsets_are_found_for_every_partition() -> None:
     run(scene())
 
 
-def test_offsets_are_asked_for_again_when_the_leader_has_moved() -> None:
+def test_offsets_are_looked_up_again_after_a_leader_change() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, routed(fake.address) as client:
             fake.script(ListOffsetsRequest, lambda _: response(6))
@@ -56,7 +56,7 @@ def test_offsets_are_asked_for_again_when_the_leader_has_moved() -> None:
     run(scene())
 
 
-def test_refusal_names_the_partition() -> None:
+def test_error_names_the_partition() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, routed(fake.address) as client:
             fake.script(ListOffsetsRequest, lambda _: response(43))
@@ -66,7 +66,7 @@ def test_refusal_names_the_partition() -> None:
     run(scene())
 
 
-def test_broker_that_hangs_is_named_and_holds_up_no_other() -> None:
+def test_unresponsive_broker_is_named_and_delays_no_other() -> None:
     async def scene() -> None:
         async with (
             broker(t=2) as hanging,

@@ -23,7 +23,7 @@ def assignment() -> SubscriptionState:
     return made
 
 
-def test_what_was_read_ahead_moves_the_next_fetch() -> None:
+def test_prefetched_records_advance_the_next_fetch_offset() -> None:
     position = assignment()[A]
     position.seek(5)
 
@@ -37,7 +37,7 @@ def test_what_was_read_ahead_moves_the_next_fetch() -> None:
     assert not position.has_room
 
 
-def test_seek_forgets_what_was_read_ahead() -> None:
+def test_seek_drops_prefetched_records() -> None:
     position = assignment()[A]
     position.seek(5)
     position.add_fetched(fetched(5))
@@ -50,7 +50,7 @@ def test_seek_forgets_what_was_read_ahead() -> None:
     assert position.generation > before
 
 
-def test_assigned_again_goes_on_where_it_was() -> None:
+def test_partition_that_is_assigned_again_keeps_its_position() -> None:
     made = assignment()
     made[A].seek(5)
 
@@ -61,12 +61,12 @@ def test_assigned_again_goes_on_where_it_was() -> None:
     assert len(made) == 2
 
 
-def test_partition_that_is_not_assigned_is_refused() -> None:
+def test_unassigned_partition_is_rejected() -> None:
     with pytest.raises(InvalidRequestError, match="c-0 is not assigned"):
         assignment()[C]
 
 
-def test_partitions_take_turns() -> None:
+def test_fetched_partitions_are_returned_round_robin() -> None:
     made = assignment()
     for position in made:
         position.seek(0)
@@ -77,7 +77,7 @@ def test_partitions_take_turns() -> None:
     assert [turn.partition for turn in turns if turn] == [A, B, A]
 
 
-def test_paused_partition_has_no_turn() -> None:
+def test_paused_partition_is_not_returned() -> None:
     made = assignment()
     made[A].problem = UnknownServerError()
     made[A].is_paused = True

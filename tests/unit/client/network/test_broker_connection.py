@@ -36,7 +36,7 @@ def _hang_up(_: MetadataRequest) -> None:
     raise Hangup
 
 
-def test_connection_learns_what_the_broker_speaks() -> None:
+def test_connection_uses_the_versions_of_the_broker() -> None:
     async def scene() -> None:
         async with broker() as fake:
             fake.script(ApiVersionsRequest, lambda _: versions(Metadata=(0, 4)))
@@ -116,7 +116,7 @@ def test_large_answer_is_received_in_place() -> None:
     run(scene())
 
 
-def test_what_wants_no_answer_is_not_waited_for() -> None:
+def test_request_without_a_response_is_not_waited_for() -> None:
     async def scene() -> None:
         async with broker() as fake, connected(fake) as connection:
             await connection.send_without_response(ProduceRequest(acks=0, timeout_ms=1, topics=[]))
@@ -137,7 +137,7 @@ def test_broker_without_the_api_is_named() -> None:
     run(scene())
 
 
-def test_broker_that_is_not_there_is_named() -> None:
+def test_error_for_an_unavailable_broker_names_its_address() -> None:
     async def scene() -> None:
         async with broker() as fake:
             pass

@@ -44,7 +44,7 @@ def test_leader_that_cannot_be_reached_is_none() -> None:
     assert Cluster().updated(response(3, 4)).leader_of("t", 0) is None
 
 
-def test_older_epoch_does_not_replace_a_newer_one() -> None:
+def test_older_epoch_does_not_replace_a_newer_leader() -> None:
     cluster = Cluster().updated(response(1, 4)).updated(response(2, 3))
 
     assert cluster.leader_of("t", 0) == 1
@@ -75,7 +75,7 @@ def test_removed_topic_has_no_metadata() -> None:
     assert cluster.topic_id("t") == NO_UUID
 
 
-def test_topic_that_was_not_asked_for_stays_known() -> None:
+def test_topic_missing_in_a_response_stays_in_the_cluster() -> None:
     cluster = Cluster().updated(response(1, 4))
     other = response(1, 4)
     other.topics = []

@@ -31,7 +31,7 @@ def test_request_has_size_header_and_body() -> None:
     assert frame[4 + at :] == bytes(4)
 
 
-def test_answers_belong_to_the_oldest_request() -> None:
+def test_responses_complete_requests_in_order() -> None:
     in_flight = InFlightRequests("me")
     ask(in_flight)
     ask(in_flight)
@@ -41,7 +41,7 @@ def test_answers_belong_to_the_oldest_request() -> None:
 
 
 @pytest.mark.parametrize("number", (1, -1))
-def test_answer_to_another_request_is_refused(number: int) -> None:
+def test_response_with_another_correlation_id_is_rejected(number: int) -> None:
     in_flight = InFlightRequests("me")
     ask(in_flight)
 
@@ -72,7 +72,7 @@ def response(error_code: int, first: int, last: int) -> ApiVersionsResponse:
     return ApiVersionsResponse(error_code=error_code, api_keys=[versions])
 
 
-def test_broker_that_refuses_the_version_is_asked_in_its_own() -> None:
+def test_api_versions_request_is_repeated_in_the_version_of_the_broker() -> None:
     in_flight = InFlightRequests("me")
 
     again = in_flight.update_versions(memoryview(joined(encode(response(35, 0, 2), 0))), 4)

@@ -28,7 +28,7 @@ def _invalid(fake: FakeBroker, request: MetadataRequest) -> MetadataResponse:
     return answer
 
 
-def test_topic_is_known_once_it_was_asked_for() -> None:
+def test_topic_metadata_is_fetched_once() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, routed(fake.address) as client:
             state = await client.topic("t", timeout_ms=60_000)
@@ -39,7 +39,7 @@ def test_topic_is_known_once_it_was_asked_for() -> None:
     run(scene())
 
 
-def test_topic_that_comes_later_is_waited_for() -> None:
+def test_topic_that_is_created_later_is_awaited() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             fake.script(MetadataRequest, fake.metadata, _hang_up, fake.metadata)
@@ -53,7 +53,7 @@ def test_topic_that_comes_later_is_waited_for() -> None:
     run(scene())
 
 
-def test_topic_that_never_comes_is_named_with_a_remedy() -> None:
+def test_error_for_a_missing_topic_has_a_remedy() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             with pytest.raises(UnknownTopicOrPartitionError, match=r"'t'; create it") as caught:
@@ -63,7 +63,7 @@ def test_topic_that_never_comes_is_named_with_a_remedy() -> None:
     run(scene())
 
 
-def test_topic_that_can_never_be_is_refused_at_once() -> None:
+def test_invalid_topic_is_rejected_without_a_retry() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, routed(fake.address) as client:
             fake.script(MetadataRequest, lambda request: _invalid(fake, request))
@@ -73,7 +73,7 @@ def test_topic_that_can_never_be_is_refused_at_once() -> None:
     run(scene())
 
 
-def test_partition_that_is_not_there_is_named() -> None:
+def test_missing_partition_is_named() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, routed(fake.address) as client:
             with pytest.raises(UnknownTopicOrPartitionError, match="no partition 7"):
@@ -82,7 +82,7 @@ def test_partition_that_is_not_there_is_named() -> None:
     run(scene())
 
 
-def test_bootstrap_goes_on_to_a_broker_that_answers() -> None:
+def test_bootstrap_continues_to_an_available_broker() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, routed(NOBODY, fake.address) as client:
             assert (await client.all_topics()).cluster_id == "fake"
@@ -99,7 +99,7 @@ def test_unreachable_cluster_raises_with_a_remedy() -> None:
     run(scene())
 
 
-def test_broker_that_the_cluster_does_not_have_is_refused() -> None:
+def test_unknown_broker_is_rejected() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             await client.refresh()
@@ -109,7 +109,7 @@ def test_broker_that_the_cluster_does_not_have_is_refused() -> None:
     run(scene())
 
 
-def test_broken_connection_is_made_again() -> None:
+def test_broken_connection_is_reopened() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             await client.refresh()
@@ -121,7 +121,7 @@ def test_broken_connection_is_made_again() -> None:
     run(scene())
 
 
-def test_persisting_asks_again_with_a_new_view() -> None:
+def test_retry_refreshes_the_metadata() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             errors = [NotControllerError(), NotControllerError()]
@@ -150,7 +150,7 @@ def test_leader_that_an_answer_names_counts() -> None:
     run(scene())
 
 
-def test_forgotten_topic_is_not_asked_for_any_more() -> None:
+def test_forgotten_topic_is_no_longer_requested() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, routed(fake.address) as client:
             await client.topic("t", timeout_ms=60_000)

@@ -26,7 +26,7 @@ def test_tasks_end_when_their_owner_closes() -> None:
     run(scene())
 
 
-def test_task_that_comes_after_the_end_is_refused() -> None:
+def test_task_started_after_close_is_rejected() -> None:
     async def scene() -> None:
         tasks = OwnedTasks()
         await tasks.close()
@@ -37,7 +37,7 @@ def test_task_that_comes_after_the_end_is_refused() -> None:
     run(scene())
 
 
-def test_signal_that_was_set_before_is_heard_once() -> None:
+def test_signal_set_twice_before_a_wait_wakes_once() -> None:
     async def scene() -> None:
         signal = WakeupSignal(system_runtime())
         signal.set()
@@ -49,7 +49,7 @@ def test_signal_that_was_set_before_is_heard_once() -> None:
     run(scene())
 
 
-def test_signal_wakes_who_waits() -> None:
+def test_signal_wakes_a_waiting_task() -> None:
     async def scene() -> None:
         signal = WakeupSignal(system_runtime())
         asyncio.get_running_loop().call_soon(signal.set)

@@ -15,7 +15,7 @@ def virtual() -> tuple[VirtualClock, ClientRuntime]:
     return clock, ClientRuntime(clock, clock, SeededRandom(1))
 
 
-def test_pause_ends_when_its_time_has_come() -> None:
+def test_sleep_ends_at_its_time() -> None:
     async def scene() -> float:
         clock, runtime = virtual()
         async with asyncio.TaskGroup() as group:

@@ -8,11 +8,11 @@ from cordwood.client.settings import ClientSettings
 PLAIN = ClientSettings(bootstrap_servers=("a:1",))
 
 
-def test_nothing_is_encrypted_unless_asked() -> None:
+def test_connection_is_plaintext_by_default() -> None:
     assert tls_context(PLAIN, None) is None
 
 
-def test_given_context_counts() -> None:
+def test_given_context_is_used() -> None:
     given = ssl.create_default_context()
 
     assert tls_context(PLAIN, given) is given

@@ -17,7 +17,7 @@ def test_callbacks_run_before_and_after_completion() -> None:
     assert response == ["early", "late"]
 
 
-def test_fate_reports_each_record_with_its_own_timestamp() -> None:
+def test_result_reports_each_record_with_its_own_timestamp() -> None:
     batch_result = BatchResult(PARTITION)
 
     batch_result.succeed(10, -1)
@@ -25,7 +25,7 @@ def test_fate_reports_each_record_with_its_own_timestamp() -> None:
     assert batch_result.report(3, timestamp=99) == DeliveryReport("t", 2, 13, 99)
 
 
-def test_fate_reports_the_brokers_time_where_it_set_one() -> None:
+def test_result_reports_the_log_append_time() -> None:
     batch_result = BatchResult(PARTITION)
 
     batch_result.succeed(-1, 1234)
@@ -33,7 +33,7 @@ def test_fate_reports_the_brokers_time_where_it_set_one() -> None:
     assert batch_result.report(3, timestamp=99) == DeliveryReport("t", 2, -1, 1234)
 
 
-def test_fate_keeps_its_error() -> None:
+def test_result_has_its_error() -> None:
     batch_result, error = BatchResult(PARTITION), RequestTimedOutError()
 
     batch_result.fail(error)

@@ -13,7 +13,7 @@ from tests.unit.client.fake_broker import run
 (PARTITION,) = partitions_of([("t", 2)])
 
 
-def test_delivery_waits_on_a_thread_until_its_batch_is_known() -> None:
+def test_delivery_waits_on_a_thread_until_its_batch_is_done() -> None:
     batch_result = BatchResult(PARTITION)
     delivery = Delivery(batch_result, 1, timestamp=5)
     teller = threading.Thread(target=batch_result.succeed, args=(10, -1))
@@ -23,7 +23,7 @@ def test_delivery_waits_on_a_thread_until_its_batch_is_known() -> None:
     teller.join()
 
 
-def test_delivery_gives_up_waiting_without_ending() -> None:
+def test_delivery_wait_times_out_and_stays_pending() -> None:
     delivery = Delivery(BatchResult(PARTITION), 0, timestamp=5)
 
     with pytest.raises(RequestTimedOutError, match=r"t-2.* after 0\.001 s; .* in flight"):

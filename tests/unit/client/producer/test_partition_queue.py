@@ -41,7 +41,7 @@ def test_records_share_a_batch_until_it_is_full() -> None:
     assert queue.waiting[0].is_full
 
 
-def test_batch_that_is_made_already_stands_between_the_records_around_it() -> None:
+def test_encoded_batch_is_queued_between_the_records_around_it() -> None:
     queue = queue_of(1, batch_size=1_000)
 
     appended = queue.append(NewBatch("t", 0, EncodedRecords(bytes(80), 3, 5, 9)), 0)
@@ -53,7 +53,7 @@ def test_batch_that_is_made_already_stands_between_the_records_around_it() -> No
     assert queue.waiting[1].size == queue.waiting[1].reserved == 141
 
 
-def test_batch_takes_no_record_once_it_was_sent() -> None:
+def test_retried_batch_accepts_no_more_records() -> None:
     queue = queue_of(1, batch_size=1_000)
     sent = queue.take(None)
     queue.retry(sent, 0)
@@ -110,7 +110,7 @@ def test_batch_is_next_when_all_before_it_are_acknowledged() -> None:
     assert queue.is_next(second)
 
 
-def test_restart_waits_for_what_is_in_flight() -> None:
+def test_restart_waits_for_batches_in_flight() -> None:
     queue = queue_of(3)
     first, second = queue.take(ME), queue.take(ME)
 
@@ -122,7 +122,7 @@ def test_restart_waits_for_what_is_in_flight() -> None:
     assert queue.next_batch is first
 
 
-def test_restart_numbers_what_waits_from_zero_under_the_next_epoch() -> None:
+def test_restart_numbers_waiting_batches_from_zero_under_the_next_epoch() -> None:
     queue = queue_of(3)
     queue.acknowledge(queue.take(ME))
     second = queue.take(ME)
@@ -133,21 +133,21 @@ def test_restart_numbers_what_waits_from_zero_under_the_next_epoch() -> None:
     assert queue.is_next(second)
 
 
-def test_given_up_batch_that_was_sent_makes_a_restart() -> None:
+def test_failed_batch_that_was_sent_causes_a_restart() -> None:
     queue = queue_of(2)
     queue.give_up(queue.take(ME))
 
     assert numbers(queue.take(ME)) == [(1, 0)]
 
 
-def test_given_up_batch_that_was_never_sent_makes_none() -> None:
+def test_failed_batch_that_was_never_sent_causes_no_restart() -> None:
     queue = queue_of(2)
     queue.give_up(queue.waiting[0])
 
     assert numbers(queue.take(ME)) == [(0, 0)]
 
 
-def test_spent_epochs_want_another_identity() -> None:
+def test_exhausted_epochs_require_a_new_producer_id() -> None:
     queue = queue_of(2)
     last = ProducerIdentity(7, 0x7FFF)
     queue.give_up(queue.take(last))
@@ -157,14 +157,14 @@ def test_spent_epochs_want_another_identity() -> None:
     assert queue.take(ProducerIdentity(8, 0)).builder.fields.producer_id == 8
 
 
-def test_new_identity_is_taken_when_nothing_carries_the_old_one() -> None:
+def test_new_producer_id_is_used_when_no_batch_has_the_old_one() -> None:
     queue = queue_of(2)
     queue.acknowledge(queue.take(ME))
 
     assert numbers(queue.take(ProducerIdentity(9, 3))) == [(3, 0)]
 
 
-def test_record_never_takes_more_than_was_reserved_for_it() -> None:
+def test_record_size_never_exceeds_its_reservation() -> None:
     headers = [("ü" * 40, b"x" * 300)] * 3
     size = max_record_bytes(b"k" * 1_000, b"v" * 70_000, headers=headers)
     huge = NewRecord("t", None, b"k" * 1_000, b"v" * 70_000, 1 << 50, headers, size)

@@ -50,12 +50,12 @@ def test_gap_is_final_for_a_producer_without_sequences() -> None:
     assert not verdict.is_retried
 
 
-def test_refusal_names_partition_reason_and_remedy() -> None:
+def test_error_names_partition_reason_and_remedy() -> None:
     assert "t-0" in str(decide_error(response(10), batch(), is_next=True).error)
     assert "max.message.bytes" in str(decide_error(response(10), batch(), is_next=True).error)
 
 
-def test_refusal_names_the_records_that_were_wrong() -> None:
+def test_error_names_the_invalid_records() -> None:
     answer = response(87)
     answer.error_message = "one or more records"
     answer.record_errors = [

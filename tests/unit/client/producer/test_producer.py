@@ -67,7 +67,7 @@ def test_batch_arrives_with_all_its_records() -> None:
     run(scene())
 
 
-def test_batch_without_a_partition_goes_to_one() -> None:
+def test_batch_without_a_partition_is_sent_to_one_partition() -> None:
     async def scene() -> None:
         async with broker(t=4) as fake, Producer(fake.address) as producer:
             await (await producer.send_batch("t", encoded(b"a", b"b")))
@@ -101,7 +101,7 @@ def _records(data: bytes) -> list[Record]:
 
 
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_batches_are_compressed_as_asked(codec: Codec) -> None:
+def test_batches_are_compressed_with_the_configured_codec(codec: Codec) -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             async with Producer(fake.address, compression_type=codec.kafka_name) as producer:
@@ -124,7 +124,7 @@ def test_acks_0_report_no_offset() -> None:
     run(scene())
 
 
-def test_unknown_partition_is_refused_with_the_range() -> None:
+def test_error_for_an_unknown_partition_names_the_range() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, Producer(fake.address) as producer:
             with pytest.raises(InvalidRequestError, match="from 0 to 1"):
@@ -133,7 +133,7 @@ def test_unknown_partition_is_refused_with_the_range() -> None:
     run(scene())
 
 
-def test_unknown_topic_is_refused_after_a_while() -> None:
+def test_unknown_topic_is_rejected_after_max_block_ms() -> None:
     async def scene() -> None:
         async with broker() as fake, Producer(fake.address, max_block_ms=5) as producer:
             with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
@@ -142,7 +142,7 @@ def test_unknown_topic_is_refused_after_a_while() -> None:
     run(scene())
 
 
-def test_closing_delivers_what_was_gathered() -> None:
+def test_close_sends_lingering_records() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             async with Producer(fake.address, linger_ms=60_000) as producer:
@@ -161,7 +161,7 @@ def test_kafkas_names_make_a_producer() -> None:
         Producer.from_config({"batch.sizes": "1"})
 
 
-def test_headers_as_a_dict_are_refused() -> None:
+def test_headers_as_a_dict_are_rejected() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, Producer(fake.address) as producer:
             with pytest.raises(TypeError, match="list of pairs"):

@@ -49,7 +49,7 @@ def test_retried_batch_waits_for_its_backoff() -> None:
     assert list(gathered.due(500))
 
 
-def test_batch_is_due_at_once_while_somebody_flushes() -> None:
+def test_batch_is_due_immediately_during_a_flush() -> None:
     gathered = accumulator(linger_ms=20)
     gathered.append(record(), 0, now_ms=100)
 
@@ -58,7 +58,7 @@ def test_batch_is_due_at_once_while_somebody_flushes() -> None:
     assert list(gathered.due(100))
 
 
-def test_every_partition_has_batches_of_its_own() -> None:
+def test_each_partition_has_separate_batches() -> None:
     gathered = accumulator(linger_ms=0)
     for partition in (0, 1, 0):
         gathered.append(record(), partition, now_ms=0)
@@ -66,7 +66,7 @@ def test_every_partition_has_batches_of_its_own() -> None:
     assert sorted(batch.builder.count for batch in taken(gathered)) == [1, 2]
 
 
-def test_memory_is_refused_beyond_the_limit_and_given_back() -> None:
+def test_memory_above_the_limit_is_rejected_until_a_batch_is_released() -> None:
     gathered = accumulator(buffer_memory=1_000, linger_ms=0)
     assert gathered.append(record(800), 0, now_ms=0)
     assert gathered.append(record(800), 0, now_ms=0) is None
@@ -77,13 +77,13 @@ def test_memory_is_refused_beyond_the_limit_and_given_back() -> None:
     assert gathered.append(record(800), 0, now_ms=0)
 
 
-def test_record_above_the_memory_is_taken_when_nothing_else_waits() -> None:
+def test_record_above_the_memory_is_accepted_when_the_queue_is_empty() -> None:
     gathered = accumulator(buffer_memory=100)
 
     assert gathered.append(record(800), 0, now_ms=0)
 
 
-def test_record_above_the_limit_is_refused_with_its_size() -> None:
+def test_record_above_max_request_size_is_rejected_with_its_size() -> None:
     gathered = accumulator(max_request_size=500)
 
     with pytest.raises(MessageTooLargeError, match=r"t-3.*max_request_size=500"):
@@ -104,14 +104,14 @@ def test_batch_expires_with_its_last_error() -> None:
     assert gathered.used_bytes == 0
 
 
-def test_blocked_batch_is_looked_at_again_when_it_expires() -> None:
+def test_blocked_batch_is_due_at_its_delivery_timeout() -> None:
     gathered = accumulator(delivery_timeout_ms=100, linger_ms=0)
     gathered.append(record(), 0, now_ms=0)
 
     assert gathered.next_due_ms(50) == 100
 
 
-def test_undone_are_those_in_flight_and_the_unsent_ones_that_wait() -> None:
+def test_incomplete_batches_are_those_in_flight_and_unsent() -> None:
     gathered = accumulator(linger_ms=0)
     gathered.append(record(), 0, now_ms=0)
     sent = taken(gathered)

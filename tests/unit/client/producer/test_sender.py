@@ -88,7 +88,7 @@ def test_batch_is_sent_again_when_the_connection_broke() -> None:
     run(scene())
 
 
-def test_order_is_kept_when_the_first_of_many_is_refused() -> None:
+def test_order_is_kept_when_the_first_of_many_batches_is_rejected() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake, batch_size=1) as sender:
             await (await sender.send("t", b"first"))
@@ -113,7 +113,7 @@ def test_sequences_restart_when_the_producer_id_is_unknown() -> None:
     run(scene())
 
 
-def test_another_id_is_asked_for_when_the_epoch_does_not_count_any_more() -> None:
+def test_new_producer_id_is_requested_when_the_epoch_is_invalid() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
             await (await sender.send("t", b"a"))
@@ -137,7 +137,7 @@ def test_batch_that_the_broker_has_already_is_delivered() -> None:
     run(scene())
 
 
-def test_refused_batch_names_partition_and_remedy() -> None:
+def test_error_of_a_rejected_batch_names_partition_and_remedy() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
             fake.script(ProduceRequest, lambda _: refused(10))
@@ -147,7 +147,7 @@ def test_refused_batch_names_partition_and_remedy() -> None:
     run(scene())
 
 
-def test_batch_that_cannot_be_delivered_is_given_up_in_time() -> None:
+def test_undeliverable_batch_expires_after_the_delivery_timeout() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake, delivery_timeout_ms=30) as sender:
             fake.script(ProduceRequest, *[lambda _: refused(6)] * 1_000)
@@ -170,7 +170,7 @@ def test_producer_without_permission_for_an_id_raises() -> None:
     run(scene())
 
 
-def test_send_waits_for_room_and_gives_up_in_time() -> None:
+def test_send_waits_for_memory_until_max_block_ms() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             few = {"buffer_memory": 100, "max_block_ms": 20, "request_timeout_ms": 100}
@@ -185,7 +185,7 @@ def test_send_waits_for_room_and_gives_up_in_time() -> None:
     run(scene())
 
 
-def test_send_goes_on_when_there_is_room_again() -> None:
+def test_send_continues_when_memory_is_available_again() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake, buffer_memory=100) as sender:
             for _ in range(5):
@@ -208,7 +208,7 @@ def test_batches_lead_to_few_requests_when_they_linger() -> None:
     run(scene())
 
 
-def test_batches_are_sent_while_others_are_gathered() -> None:
+def test_batches_are_sent_while_others_are_filled() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake, batch_size=1_000) as sender:
             await (await sender.send("t", b"v"))
@@ -230,7 +230,7 @@ def test_new_leader_is_found_through_the_cluster() -> None:
     run(scene())
 
 
-def test_closing_tells_what_was_not_delivered() -> None:
+def test_close_fails_undelivered_batches() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake:
             sender = producer(fake)
