@@ -27,26 +27,26 @@ MANAGER: Final = "storage/manager/test_log_manager.py"
 UPKEEP: Final = "storage/manager/test_maintenance_tasks.py"
 
 CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
-    "testCleanSegments": (LOGS, "test_records_that_have_a_later_one_of_their_key_go"),
+    "testCleanSegments": (LOGS, "test_superseded_records_are_removed"),
     "testCleanSegmentsWithConcurrentSegmentDeletion": (
         "storage/log/test_segment_swap.py",
         "test_replacement_is_rejected_when_segments_were_deleted",
     ),
     "testSizeTrimmedForPreallocatedAndCompactedTopic": (
         "compaction/passes/test_segment_writer.py",
-        "test_segment_takes_no_room_ahead_though_the_topic_has_it_taken",
+        "test_segment_is_not_preallocated_when_the_topic_preallocates",
     ),
     "testDuplicateCheckAfterCleaning": (
         LOGS,
-        "test_producers_go_on_after_their_records_are_gone",
+        "test_producers_keep_their_sequences_after_their_records_are_removed",
     ),
     "testMultiPassSegmentCleaningWithAbortedTransactions": (
         LOGS,
-        "test_little_memory_gives_up_no_part_of_the_log",
+        "test_pass_with_little_memory_covers_the_whole_range",
     ),
     "testBasicTransactionAwareCleaning": (
         LOGS,
-        "test_aborted_records_go_and_their_markers_and_entries_stay",
+        "test_aborted_records_are_removed_and_their_markers_and_entries_stay",
     ),
     "testCleanWithTransactionsSpanningSegments": (
         LOGS,
@@ -54,7 +54,7 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testCommitMarkerRemoval": (
         LOGS,
-        "test_commit_marker_goes_a_retention_after_its_records_are_gone",
+        "test_commit_marker_is_removed_delete_retention_after_its_records",
     ),
     "testDeletedBatchesWithNoMessagesRead": (
         CHUNKS,
@@ -64,22 +64,22 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         LOGS,
         "test_commit_marker_stays_while_an_empty_batch_of_its_transaction_does",
     ),
-    "testCleanEmptyControlBatch": (SURVEY, "test_emptied_marker_goes"),
+    "testCleanEmptyControlBatch": (SURVEY, "test_empty_marker_is_deleted"),
     "testCommittedTransactionSpanningSegments": (
         LOGS,
-        "test_transaction_that_goes_over_segments_stays_in_all_of_them_when_it_is_committed",
+        "test_committed_transaction_over_several_segments_is_retained_in_all_of_them",
     ),
     "testAbortedTransactionSpanningSegments": (
         LOGS,
-        "test_transaction_that_goes_over_segments_is_dropped_in_all_of_them",
+        "test_aborted_transaction_over_several_segments_is_removed_from_all_of_them",
     ),
     "testAbortMarkerRemoval": (
         LOGS,
-        "test_abort_marker_goes_a_retention_after_its_records_are_gone",
+        "test_abort_marker_is_removed_delete_retention_after_its_records",
     ),
     "testEmptyBatchRemovalWithSequenceReuse": (
         SURVEY,
-        "test_batch_behind_what_a_producer_is_known_by_has_no_fate",
+        "test_batch_after_the_last_record_of_its_producer_has_the_default_retention",
     ),
     "testAbortMarkerRetentionWithEmptyBatch": (
         LOGS,
@@ -89,21 +89,21 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testMessageLargerThanMaxMessageSize": (CHUNKS, "test_buffer_grows_for_a_batch_that_is_larger"),
     "testMessageLargerThanMaxMessageSizeWithCorruptHeader": (
         CHUNKS,
-        "test_damage_is_told_with_file_and_position",
+        "test_error_for_damage_names_file_and_position",
     ),
     "testCorruptMessageSizeLargerThanBytesAvailable": (
         CHUNKS,
-        "test_damage_is_told_with_file_and_position",
+        "test_error_for_damage_names_file_and_position",
     ),
-    "testCleaningWithDeletes": (REWRITE, "test_tombstone_goes_when_its_horizon_is_reached"),
-    "testLogCleanerStats": (PASSES, "test_certificate_says_what_was_done"),
+    "testCleaningWithDeletes": (REWRITE, "test_tombstone_is_removed_at_its_delete_horizon"),
+    "testLogCleanerStats": (PASSES, "test_certificate_has_the_counts_of_the_pass"),
     "testLogCleanerRetainsProducerLastSequence": (
         LOGS,
-        "test_last_batch_of_a_producer_stays_empty_until_there_is_a_later_one",
+        "test_last_batch_of_a_producer_stays_empty_until_a_later_batch",
     ),
     "testLogCleanerRetainsLastSequenceEvenIfTransactionAborted": (
         REWRITE,
-        "test_dropped_data_goes_or_leaves_its_header",
+        "test_deleted_data_is_removed_or_leaves_an_empty_header",
     ),
     "testCleaningWithKeysConflictingWithTxnMarkerKeys": (
         KEYMAP,
@@ -119,11 +119,11 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         CHOOSING,
         "test_high_watermark_and_last_stable_offset_bound_whole_segments",
     ),
-    "testCleaningWithUnkeyedMessages": (LOGS, "test_records_without_keys_go_and_are_counted"),
-    "testCleanSegmentsWithAbort": (PASSES, "test_pass_that_is_stopped_leaves_nothing"),
+    "testCleaningWithUnkeyedMessages": (LOGS, "test_records_without_keys_are_removed_and_counted"),
+    "testCleanSegmentsWithAbort": (PASSES, "test_stopped_pass_leaves_no_files"),
     "testCleanSegmentsRetainingLastEmptyBatch": (
         LOGS,
-        "test_pass_keeps_its_last_batch_when_nothing_is_left_in_it",
+        "test_last_batch_of_a_pass_is_retained_when_empty",
     ),
     "testSegmentGrouping": (
         GROUPING,
@@ -131,7 +131,7 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testSegmentGroupingWithSparseOffsetsAndEmptySegments": (
         GROUPING,
-        "test_empty_segments_join_whatever_is_before_them",
+        "test_empty_segments_join_the_previous_group",
     ),
     "testSegmentGroupingWithSparseOffsets": (
         GROUPING,
@@ -139,13 +139,13 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testSegmentGroupingFollowingLoadOfZeroIndex": (
         GROUPING,
-        "test_offset_of_the_next_segment_counts_for_the_last_one_of_a_segment",
+        "test_next_base_offset_counts_as_the_last_offset_of_a_segment",
     ),
     "testBuildOffsetMap": (KEYMAP, "test_last_record_of_each_key_is_marked"),
     "testBuildOffsetMapFakeLarge": (LOGS, "test_segment_that_is_too_wide_becomes_several"),
     "testBuildPartialOffsetMap": (
         KEYMAP,
-        "test_marks_are_the_same_however_little_memory_there_is",
+        "test_marks_do_not_depend_on_the_memory_limit",
     ),
     "testSegmentWithOffsetOverflow": (LOGS, "test_segment_that_is_too_wide_becomes_several"),
     "testRecoveryAfterCrash": (
@@ -163,18 +163,18 @@ CLEANER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testReconfigureLogCleanerIoMaxBytesPerSecond": (
         "compaction/runner/test_throttler.py",
-        "test_other_pace_counts_at_once",
+        "test_new_rate_applies_immediately",
     ),
 }
 
 MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testGrabFilthiestCompactedLogThrowsException": (
         CLEANER,
-        "test_log_whose_files_cannot_be_looked_at_is_told_of_and_tried_again",
+        "test_log_with_an_unreadable_directory_is_reported_and_retried",
     ),
     "testGrabFilthiestCompactedLogReturnsLogWithDirtiestRatio": (
         CHOOSING,
-        "test_dirtiest_log_that_is_due_comes_first",
+        "test_filthiest_due_log_comes_first",
     ),
     "testGrabFilthiestCompactedLogIgnoresUncleanablePartitions": (
         CLEANER,
@@ -182,11 +182,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testGrabFilthiestCompactedLogIgnoresInProgressPartitions": (
         CLEANER,
-        "test_one_pass_at_a_time_runs_over_a_log",
+        "test_log_has_at_most_one_running_pass",
     ),
     "testGrabFilthiestCompactedLogIgnoresBothInProgressPartitionsAndUncleanablePartitions": (
         CLEANER,
-        "test_as_many_passes_run_at_a_time_as_there_are_threads",
+        "test_concurrent_passes_are_limited_by_the_threads",
     ),
     "testDirtyOffsetResetIfLargerThanEndOffset": (
         CHOOSING,
@@ -198,11 +198,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testLogStartOffsetLargerThanActiveSegmentBaseOffset": (
         CHOOSING,
-        "test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment",
+        "test_no_byte_is_cleanable_when_the_start_or_the_checkpoint_is_in_the_active_segment",
     ),
     "testDirtyOffsetLargerThanActiveSegmentBaseOffset": (
         CHOOSING,
-        "test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment",
+        "test_no_byte_is_cleanable_when_the_start_or_the_checkpoint_is_in_the_active_segment",
     ),
     "testLogsWithSegmentsToDeleteShouldNotConsiderCleanupPolicyDeleteLogs": (
         CLEANER,
@@ -210,7 +210,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactDeleteLogs": (
         CLEANER,
-        "test_retention_has_its_turn_with_a_log_that_is_compacted_and_deleted",
+        "test_retention_runs_on_a_log_that_is_compacted_and_deleted",
     ),
     "testLogsWithSegmentsToDeleteShouldConsiderCleanupPolicyCompactLogs": (
         "storage/log/test_retention.py",
@@ -222,11 +222,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testLogsUnderCleanupIneligibleForCompaction": (
         CLEANER,
-        "test_log_is_not_touched_while_others_have_paused_it",
+        "test_paused_log_is_not_cleaned",
     ),
     "testUpdateCheckpointsShouldAddOffsetToPartition": (
         CLEANER,
-        "test_dirty_log_is_cleaned_and_the_checkpoint_says_so",
+        "test_dirty_log_is_cleaned_and_checkpointed",
     ),
     "testUpdateCheckpointsShouldRemovePartitionData": (
         MANAGER,
@@ -246,11 +246,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testConcurrentLogCleanupAndLogTruncation": (
         CLEANER,
-        "test_log_that_is_cut_while_it_is_cleaned_keeps_what_it_has",
+        "test_log_truncated_during_a_pass_keeps_its_records",
     ),
     "testConcurrentLogCleanupAndTopicDeletion": (
         CLEANER,
-        "test_log_that_is_deleted_while_it_is_cleaned_is_no_failure",
+        "test_log_deleted_during_a_pass_is_not_a_failure",
     ),
     "testCleanableOffsetsForNone": (CHOOSING, "test_log_is_dirty_from_its_checkpoint_on"),
     "testCleanableOffsetsActiveSegment": (CHOOSING, "test_active_segment_is_not_cleaned"),
@@ -260,11 +260,11 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testCleanableOffsetsForShortTime": (
         CHOOSING,
-        "test_records_of_the_future_are_young_where_there_is_a_lag",
+        "test_records_with_future_timestamps_are_young_under_a_lag",
     ),
     "testCleanableOffsetsNeedsCheckpointReset": (
         CHOOSING,
-        "test_nobody_is_warned_of_a_start_that_retention_has_moved",
+        "test_start_moved_by_retention_resets_the_dirty_offset",
     ),
     "testUndecidedTransactionalDataNotCleanable": (
         CHOOSING,
@@ -273,7 +273,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     "testDoneCleaning": (CLEANER, "test_cleaner_holds_the_lease_while_a_pass_runs"),
     "testDoneDeleting": (
         CLEANER,
-        "test_cleaning_goes_on_where_the_log_starts_when_retention_was_faster",
+        "test_cleaning_starts_at_the_log_start_after_retention",
     ),
     "testCheckpointUpdatedForInvalidOffsetNoCleaning": (
         CHOOSING,
@@ -281,7 +281,7 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "testCheckpointUpdatedForInvalidOffsetNotSelected": (
         CLEANER,
-        "test_checkpoint_of_a_log_that_is_not_cleaned_is_put_right_too",
+        "test_checkpoint_of_a_log_that_is_not_compacted_is_corrected",
     ),
 }
 

@@ -26,7 +26,7 @@ NEW_LOG, NEW_TIMES, OTHERS = f"{0:020}.log{CLEANED}", f"{0:020}.timeindex{CLEANE
 # -- records
 
 
-def test_records_that_have_a_later_one_of_their_key_go() -> None:
+def test_superseded_records_are_removed() -> None:
     cleaned = CleanedLog()
     for text in ("a1 b2", "c3 a4", "b5"):
         cleaned.put(batch(0, text), is_rolled=True)
@@ -84,7 +84,7 @@ def test_log_is_the_old_or_the_new_when_it_is_opened_after_a_crash(
 # -- producers
 
 
-def test_producers_go_on_after_their_records_are_gone() -> None:
+def test_producers_keep_their_sequences_after_their_records_are_removed() -> None:
     cleaned = CleanedLog()
     sets = ((1, "a1 b1 c1"), (2, "c2 a2 d2"), (3, "a3 d3"))
     for producer, text in sets:
@@ -104,7 +104,7 @@ def test_producers_go_on_after_their_records_are_gone() -> None:
     assert all(each.is_duplicate for each in again)
 
 
-def test_last_batch_of_a_producer_stays_empty_until_there_is_a_later_one() -> None:
+def test_last_batch_of_a_producer_stays_empty_until_a_later_batch() -> None:
     cleaned = CleanedLog()
     cleaned.send("a1 b1", producer=1, is_transactional=False)
     cleaned.put(batch(0, "b2 a2"), is_rolled=True)
@@ -119,7 +119,7 @@ def test_last_batch_of_a_producer_stays_empty_until_there_is_a_later_one() -> No
     assert (cleaned.last_offsets, cleaned.texts) == ([3, 4], ["2:b2", "3:a2", "4:c3"])
 
 
-def test_pass_keeps_its_last_batch_when_nothing_is_left_in_it() -> None:
+def test_last_batch_of_a_pass_is_retained_when_empty() -> None:
     cleaned = CleanedLog()
     for text in ("-1 -2", "-3", "-4 -5"):
         cleaned.put(batch(0, text), is_rolled=True)
@@ -133,7 +133,7 @@ def test_pass_keeps_its_last_batch_when_nothing_is_left_in_it() -> None:
 # -- transactions
 
 
-def test_aborted_records_go_and_their_markers_and_entries_stay() -> None:
+def test_aborted_records_are_removed_and_their_markers_and_entries_stay() -> None:
     cleaned = CleanedLog()
     cleaned.send("a1 b1", producer=1)
     cleaned.send("b2 c2", producer=2)
@@ -152,7 +152,7 @@ def test_aborted_records_go_and_their_markers_and_entries_stay() -> None:
     assert cleaned.place.aborted() == before == [AbortedTxn(1, 0, 6, 2)]
 
 
-def test_commit_marker_goes_a_retention_after_its_records_are_gone() -> None:
+def test_commit_marker_is_removed_delete_retention_after_its_records() -> None:
     cleaned = CleanedLog()
     cleaned.send("a1")
     cleaned.send("b1 c1")
@@ -175,7 +175,7 @@ def test_commit_marker_goes_a_retention_after_its_records_are_gone() -> None:
     assert seen == [[3, 4, 5, 7, 8]] * 3 + [[4, 5, 7, 8]]
 
 
-def test_abort_marker_goes_a_retention_after_its_records_are_gone() -> None:
+def test_abort_marker_is_removed_delete_retention_after_its_records() -> None:
     cleaned = CleanedLog()
     cleaned.send("a1")
     cleaned.send("b1 c1")
@@ -234,7 +234,7 @@ def test_commit_marker_stays_while_an_empty_batch_of_its_transaction_does() -> N
     assert seen == [[1, 2, 4]] * 3 + [[2, 4, 5], [2, 4, 5], [4, 5]]
 
 
-def test_transaction_that_goes_over_segments_stays_in_all_of_them_when_it_is_committed() -> None:
+def test_committed_transaction_over_several_segments_is_retained_in_all_of_them() -> None:
     cleaned = CleanedLog()
     for text in ("a1", "b1", "c1"):
         cleaned.send(text)
@@ -248,7 +248,7 @@ def test_transaction_that_goes_over_segments_stays_in_all_of_them_when_it_is_com
     assert cleaned.last_offsets == [3, 5, 6, 7]
 
 
-def test_transaction_that_goes_over_segments_is_dropped_in_all_of_them() -> None:
+def test_aborted_transaction_over_several_segments_is_removed_from_all_of_them() -> None:
     cleaned = CleanedLog()
     for text in ("a1", "b1", "c1"):
         cleaned.send(text)
@@ -261,7 +261,7 @@ def test_transaction_that_goes_over_segments_is_dropped_in_all_of_them() -> None
 
 
 @pytest.mark.parametrize("is_rolled", (False, True))
-def test_aborted_records_go_where_the_index_of_transactions_is_lost(*, is_rolled: bool) -> None:
+def test_aborted_records_are_removed_when_the_transaction_index_is_lost(*, is_rolled: bool) -> None:
     """The marker is within the pass, or behind it."""
     cleaned = CleanedLog()
     cleaned.put(batch(0, "a1 b1"))
@@ -296,7 +296,7 @@ def test_segments_with_undecided_records_are_not_touched() -> None:
 # -- keys and values
 
 
-def test_little_memory_gives_up_no_part_of_the_log() -> None:
+def test_pass_with_little_memory_covers_the_whole_range() -> None:
     cleaned = CleanedLog()
     cleaned.put(batch(0, "a0 b1"), batch(0, "a2"), batch(0, "b3"), batch(0, "a4"))
     cleaned.log.roll()
@@ -322,7 +322,7 @@ def test_tombstone_with_an_old_time_stays_for_a_retention_from_its_first_pass() 
     assert seen == [["0:a1", "2:b-", "3:c1"]] * 3 + [["0:a1", "3:c1"]]
 
 
-def test_records_without_keys_go_and_are_counted() -> None:
+def test_records_without_keys_are_removed_and_counted() -> None:
     cleaned = CleanedLog()
     cleaned.put(batch(0, "-1 a2 -3"), batch(0, "b4"), is_rolled=True)
 
@@ -399,7 +399,7 @@ def test_segment_that_is_too_wide_becomes_several() -> None:
     assert texts(place.bytes_of(f"{far:020}.log.cleaned")) == [f"{far}:a3"]
 
 
-def test_second_pass_over_what_is_clean_changes_no_byte() -> None:
+def test_second_pass_over_a_clean_log_changes_no_byte() -> None:
     cleaned = CleanedLog()
     cleaned.put(batch(0, "a1 b1 c1"), batch(0, "b2 d-"), is_rolled=True)
     cleaned.clean()

@@ -21,7 +21,7 @@ def test_buffer_is_shared_too_and_never_too_small_to_read() -> None:
     assert many.job("/a", plan(), seed=7).io_buffer_bytes == 4096
 
 
-def test_job_says_where_and_how_it_is_verified() -> None:
+def test_job_has_its_directory_and_verification() -> None:
     job = CleanerConfig(verify=Verify.ALWAYS).job("/a/orders-0", plan(), seed=7)
 
     assert (job.directory, job.verify, job.seed) == ("/a/orders-0", Verify.ALWAYS, 7)

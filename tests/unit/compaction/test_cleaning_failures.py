@@ -24,11 +24,11 @@ def test_wait_does_not_grow_beyond_an_hour_unless_the_backoff_is_longer() -> Non
     assert noted(CleaningFailures(), 3, backoff_ms=2 * LONGEST_MS) == [2 * LONGEST_MS] * 3
 
 
-def test_wait_is_a_second_where_there_is_no_backoff() -> None:
+def test_backoff_of_zero_becomes_a_second() -> None:
     assert noted(CleaningFailures(), 2, backoff_ms=0) == [1000, 2000]
 
 
-def test_log_waits_until_its_time_has_come() -> None:
+def test_log_backs_off_for_its_backoff() -> None:
     failures = CleaningFailures()
     failures.record(ORDERS, "no", now_ms=100, backoff_ms=15_000)
 
@@ -37,7 +37,7 @@ def test_log_waits_until_its_time_has_come() -> None:
     assert not failures.is_backing_off(OTHER, 100)
 
 
-def test_log_that_went_well_begins_anew() -> None:
+def test_success_resets_the_backoff() -> None:
     failures = CleaningFailures()
     noted(failures, 3)
 
@@ -47,7 +47,7 @@ def test_log_that_went_well_begins_anew() -> None:
     assert noted(failures, 1) == [15_000]
 
 
-def test_logs_that_are_gone_are_forgotten() -> None:
+def test_failures_of_deleted_logs_are_removed() -> None:
     failures = CleaningFailures()
     for each in (ORDERS, OTHER):
         failures.record(each, "no", now_ms=0, backoff_ms=1)

@@ -3,7 +3,7 @@
 from cordwood.compaction.cleaning_job import CleanedGroup, CleanedSegment
 
 
-def test_group_says_what_takes_the_place_of_what() -> None:
+def test_group_has_its_replaced_and_cleaned_segments() -> None:
     group = CleanedGroup((0, 10), (CleanedSegment(0, 500),))
 
     assert group.replaced == (0, 10)

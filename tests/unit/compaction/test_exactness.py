@@ -11,13 +11,13 @@ from tests.unit.compaction.skimpy_map import SkimpyMap
 MEMORY = 1 << 20
 
 
-def test_kafkas_map_has_as_many_slots_and_usable_keys_as_its_memory_gives() -> None:
+def test_kafkas_map_has_the_slots_and_usable_keys_of_its_memory() -> None:
     twin = SkimpyMap(128 << 20)
 
     assert (twin.slots, twin.usable) == (5_592_405, 5_033_164)
 
 
-def test_kafkas_map_holds_what_was_put_last() -> None:
+def test_kafkas_map_returns_the_last_offset_of_a_key() -> None:
     twin, model, chance = SkimpyMap(48 * 500), dict[bytes, int](), random.Random(4)
 
     for offset in range(2000):
@@ -29,7 +29,7 @@ def test_kafkas_map_holds_what_was_put_last() -> None:
     assert (twin.size, twin.get(b"absent")) == (len(model), -1)
 
 
-def test_key_is_lost_to_a_collision_in_kafkas_map_and_kept_in_ours() -> None:
+def test_key_is_lost_to_a_collision_in_kafkas_map_and_retained_in_ours() -> None:
     """Two keys, a before b, with one hash: Kafka's cleaner drops a as superseded by b."""
     data = batch(0, "a1 b2")
     twin = SkimpyMap(MEMORY, lambda _: bytes(15) + b"\1")

@@ -49,17 +49,17 @@ def test_key_hash_flips_half_its_bits_with_one_of_the_key(size: int) -> None:
     assert all(0.42 < count / SAMPLES < 0.58 for count in flips)
 
 
-def test_key_hash_tells_lengths_of_the_same_byte_apart() -> None:
+def test_key_hash_distinguishes_lengths_of_a_repeated_byte() -> None:
     hashes = {key_hash(bytes([byte]) * size) for byte in (0, 7) for size in range(1, 500)}
 
     assert len(hashes) == 998
 
 
-def test_key_hash_is_another_one_with_each_seed() -> None:
+def test_key_hash_depends_on_the_seed() -> None:
     assert len({key_hash(b"key", seed) for seed in range(100)}) == 100
 
 
-def test_keys_that_were_made_for_one_seed_to_be_alike_are_not_so_by_another() -> None:
+def test_collision_constructed_for_one_seed_is_none_under_another() -> None:
     salt = fold(SEED_SALT, SALT_FACTOR).to_bytes(8, "big")
     keys = [salt + number.to_bytes(8, "big") for number in range(100)]
 
@@ -84,7 +84,7 @@ def test_stream_depends_on_the_order() -> None:
     assert stream_with(stream_with(0, 3), 4) != stream_with(stream_with(0, 4), 3)
 
 
-def test_streams_are_joined_as_if_they_had_been_one() -> None:
+def test_joined_streams_equal_the_hash_of_one_stream() -> None:
     hashes = [key_hash(bytes([number])) for number in range(9)]
     whole = first = second = 0
     for hashed in hashes:

@@ -20,7 +20,7 @@ def checkpoint(house: LogManagerHarness) -> dict[TopicPartition, int]:
     return {**read_offset_checkpoint(house.files, f"/a/{CLEANER_OFFSETS}")}
 
 
-def test_dirty_log_is_cleaned_and_the_checkpoint_says_so() -> None:
+def test_dirty_log_is_cleaned_and_checkpointed() -> None:
     harness = CleanerHarness()
     log = harness.log()
 
@@ -62,7 +62,7 @@ def test_dirtiest_log_is_cleaned_first() -> None:
     assert [each.plan.partition.partition for each in harness.runner.jobs] == [0, 1, 0]
 
 
-def test_as_many_passes_run_at_a_time_as_there_are_threads() -> None:
+def test_concurrent_passes_are_limited_by_the_threads() -> None:
     harness, worker = held()
     for number in range(3):
         harness.log(number)
@@ -77,7 +77,7 @@ def test_as_many_passes_run_at_a_time_as_there_are_threads() -> None:
     assert {each.memory_bytes for each in harness.runner.jobs} == {60_397_977}
 
 
-def test_one_pass_at_a_time_runs_over_a_log() -> None:
+def test_log_has_at_most_one_running_pass() -> None:
     harness, worker = held()
     harness.log()
     harness.cleaner.reconfigure(CleanerConfig(threads=5))
@@ -87,7 +87,7 @@ def test_one_pass_at_a_time_runs_over_a_log() -> None:
     assert len(worker.held) == 1
 
 
-def test_nothing_is_cleaned_when_the_cleaner_is_off() -> None:
+def test_disabled_cleaner_cleans_no_log() -> None:
     harness = CleanerHarness(settings=CleanerConfig(is_enabled=False))
     harness.log()
 
@@ -108,7 +108,7 @@ def test_log_that_is_not_compacted_is_not_cleaned() -> None:
     assert harness.runner.jobs == []
 
 
-def test_retention_has_its_turn_with_a_log_that_is_compacted_and_deleted() -> None:
+def test_retention_runs_on_a_log_that_is_compacted_and_deleted() -> None:
     harness = CleanerHarness()
     log = harness.log()
     harness.configure(cleanup_policy=frozenset({COMPACT, DELETE}), retention_ms=1000)
@@ -121,7 +121,7 @@ def test_retention_has_its_turn_with_a_log_that_is_compacted_and_deleted() -> No
     assert harness.runner.jobs == []
 
 
-def test_cleaning_goes_on_where_the_log_starts_when_retention_was_faster() -> None:
+def test_cleaning_starts_at_the_log_start_after_retention() -> None:
     harness = CleanerHarness()
     log = harness.log()
     harness.manager.set_cleaned_to(log, 2)
@@ -134,7 +134,7 @@ def test_cleaning_goes_on_where_the_log_starts_when_retention_was_faster() -> No
     assert "counts as dirty from 4 on" in harness.house.events[0]
 
 
-def test_checkpoint_of_a_log_that_is_not_cleaned_is_put_right_too() -> None:
+def test_checkpoint_of_a_log_that_is_not_compacted_is_corrected() -> None:
     harness = CleanerHarness()
     log = filled(create_logs(harness.manager)[0], 3)
     harness.manager.set_cleaned_to(log, 1)
@@ -159,7 +159,7 @@ def test_idle_log_is_rolled_and_cleaned_when_its_lag_is_over() -> None:
     assert (before, list(batches_of(log))) == (0, [2])
 
 
-def test_log_that_is_cut_while_it_is_cleaned_keeps_what_it_has() -> None:
+def test_log_truncated_during_a_pass_keeps_its_records() -> None:
     harness, worker = held()
     log = harness.log()
     harness.cleaner.start()
@@ -174,7 +174,7 @@ def test_log_that_is_cut_while_it_is_cleaned_keeps_what_it_has() -> None:
     assert not [each for each in harness.house.files.list(log.directory) if "cleaned" in each]
 
 
-def test_log_that_is_deleted_while_it_is_cleaned_is_no_failure() -> None:
+def test_log_deleted_during_a_pass_is_not_a_failure() -> None:
     harness, worker = held()
     harness.log()
     harness.cleaner.start()
@@ -200,7 +200,7 @@ def test_pass_stops_when_the_log_is_not_compacted_any_more() -> None:
     assert (list(batches_of(log)), log.lease.is_free) == ([0, 1, 2, 3, 4, 5, 6], True)
 
 
-def test_log_is_not_touched_while_others_have_paused_it() -> None:
+def test_paused_log_is_not_cleaned() -> None:
     harness = CleanerHarness()
     log = harness.log()
     log.lease = log.lease.pause("an operator")
@@ -228,7 +228,7 @@ def test_failed_pass_is_tried_again_after_longer_each_time() -> None:
     assert harness.cleaner.failures == {}
 
 
-def test_failed_pass_leaves_nothing_behind() -> None:
+def test_failed_pass_leaves_no_files() -> None:
     harness = CleanerHarness()
     log = harness.log()
     harness.runner.errors = [CleaningFailedError("no")]
@@ -252,7 +252,7 @@ def test_log_that_fails_keeps_no_other_from_being_cleaned() -> None:
     assert harness.failed[0][1].reason == "RuntimeError('a mistake of ours')"
 
 
-def test_log_whose_files_cannot_be_looked_at_is_told_of_and_tried_again() -> None:
+def test_log_with_an_unreadable_directory_is_reported_and_retried() -> None:
     harness = CleanerHarness()
     log = harness.log()
     harness.house.files.script.add(FileFault(on="stat", path="*/orders-0/*.log", code=errno.EMFILE))
@@ -277,7 +277,7 @@ def test_directory_that_fails_while_it_is_cleaned_ends_the_pass() -> None:
     assert (harness.cleaned, harness.failed, log.lease.is_free) == ([], [], True)
 
 
-def test_close_stops_what_is_at_work_and_uses_nothing_of_it() -> None:
+def test_close_stops_a_running_pass_and_discards_its_result() -> None:
     harness, worker = held()
     log = harness.log()
     harness.cleaner.start()

@@ -18,13 +18,13 @@ def raising() -> int:
 
 @pytest.mark.parametrize("worker", (None, InlineWorker(), ThreadWorker(1)))
 @pytest.mark.parametrize("count", range(4))
-def test_ahead_yields_what_calls_return_in_order(count: int, worker: Worker | None) -> None:
+def test_read_ahead_yields_results_in_order(count: int, worker: Worker | None) -> None:
     calls = [partial(int, number) for number in range(count)]
 
     assert list(read_ahead(calls, worker)) == list(range(count))
 
 
-def test_ahead_has_the_next_call_under_way_while_one_is_used() -> None:
+def test_read_ahead_starts_the_next_call_while_a_result_is_used() -> None:
     begun = [threading.Event() for _ in range(3)]
     made = read_ahead([event.set for event in begun], ThreadWorker(1))
 
@@ -35,7 +35,7 @@ def test_ahead_has_the_next_call_under_way_while_one_is_used() -> None:
     made.close()
 
 
-def test_ahead_makes_nothing_before_its_time_without_a_worker() -> None:
+def test_read_ahead_without_a_worker_makes_no_call_early() -> None:
     done: list[int] = []
     made = read_ahead([partial(done.append, number) for number in range(2)], None)
 
@@ -45,7 +45,7 @@ def test_ahead_makes_nothing_before_its_time_without_a_worker() -> None:
 
 
 @pytest.mark.parametrize("worker", (None, ThreadWorker(1)))
-def test_error_of_a_call_comes_where_its_result_is_due(worker: Worker | None) -> None:
+def test_error_of_a_call_is_raised_at_its_result(worker: Worker | None) -> None:
     made = read_ahead((int, raising, int), worker)
 
     assert next(made) == 0
@@ -53,7 +53,7 @@ def test_error_of_a_call_comes_where_its_result_is_due(worker: Worker | None) ->
         next(made)
 
 
-def test_nothing_is_under_way_once_it_is_closed() -> None:
+def test_close_waits_for_the_running_call() -> None:
     is_open, ended = threading.Event(), threading.Event()
 
     def last() -> bool:

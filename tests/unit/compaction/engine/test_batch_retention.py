@@ -3,7 +3,7 @@
 from cordwood.compaction.engine.batch_retention import BatchRetention, SegmentSurvey
 
 
-def test_survey_keeps_batches_with_their_fates() -> None:
+def test_survey_stores_the_retention_of_each_flagged_batch() -> None:
     survey = SegmentSurvey(base_offset=0)
 
     survey.add_retention(0, BatchRetention.DELETE)
@@ -27,7 +27,7 @@ def test_survey_numbers_records_from_chunk_to_chunk() -> None:
     assert (survey.size, survey.batches, survey.records) == (150, 3, 8)
 
 
-def test_survey_tells_the_fates_of_a_stretch_by_their_positions_in_it() -> None:
+def test_retentions_between_positions_are_relative_to_the_first_position() -> None:
     survey = SegmentSurvey(base_offset=0)
     for position in (0, 70, 140, 210):
         survey.add_retention(position, BatchRetention(position // 70))

@@ -40,20 +40,20 @@ def test_data_of_another_producer_is_not_aborted() -> None:
     assert not data(tracker, 11, producer=2)
 
 
-def test_abort_marker_keeps_its_entry_while_data_is_met() -> None:
+def test_abort_marker_with_data_keeps_its_transaction_index_entry() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
     data(tracker, 12)
 
     assert end(tracker, 20, ControlType.ABORT) == MarkerState(is_discardable=False, aborted=ABORTED)
 
 
-def test_abort_marker_is_idle_when_no_data_is_met() -> None:
+def test_abort_marker_without_data_is_discardable() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
 
     assert end(tracker, 20, ControlType.ABORT) == MarkerState(is_discardable=True)
 
 
-def test_commit_marker_is_idle_when_no_data_is_met() -> None:
+def test_commit_marker_without_data_is_discardable() -> None:
     tracker = CleanedTransactionMetadata([])
     data(tracker, 5, producer=2)
 
@@ -80,7 +80,7 @@ def test_transactions_of_one_producer_follow_each_other() -> None:
     assert [first.aborted, end(tracker, 40, ControlType.ABORT).aborted] == [ABORTED, later]
 
 
-def test_nothing_is_doubtful_where_markers_are_what_was_told() -> None:
+def test_data_is_confirmed_when_markers_match_the_aborted_transactions() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
     data(tracker, 5)
     end(tracker, 6, ControlType.COMMIT)
@@ -90,7 +90,7 @@ def test_nothing_is_doubtful_where_markers_are_what_was_told() -> None:
     assert tracker.unconfirmed_from is None
 
 
-def test_data_is_doubtful_that_was_aborted_though_nobody_has_told() -> None:
+def test_data_aborted_without_an_index_entry_is_unconfirmed() -> None:
     tracker = CleanedTransactionMetadata([])
     data(tracker, 12)
     data(tracker, 14)
@@ -99,7 +99,7 @@ def test_data_is_doubtful_that_was_aborted_though_nobody_has_told() -> None:
     assert tracker.unconfirmed_from == 12
 
 
-def test_data_is_doubtful_that_was_committed_though_it_was_told_otherwise() -> None:
+def test_data_committed_despite_an_abort_entry_is_unconfirmed() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
     data(tracker, 12)
     end(tracker, 20, ControlType.COMMIT)
@@ -107,7 +107,7 @@ def test_data_is_doubtful_that_was_committed_though_it_was_told_otherwise() -> N
     assert tracker.unconfirmed_from == ABORTED.first_offset
 
 
-def test_doubt_stays_when_another_marker_comes_where_it_was_told() -> None:
+def test_data_stays_unconfirmed_when_a_later_marker_matches_the_entry() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
     data(tracker, 12)
     end(tracker, 15, ControlType.COMMIT)
@@ -117,7 +117,7 @@ def test_doubt_stays_when_another_marker_comes_where_it_was_told() -> None:
     assert tracker.unconfirmed_from == ABORTED.first_offset
 
 
-def test_data_is_doubtful_whose_marker_is_not_where_it_was_told() -> None:
+def test_data_is_unconfirmed_when_its_marker_is_at_another_offset() -> None:
     tracker = CleanedTransactionMetadata([ABORTED])
     data(tracker, 12)
     end(tracker, 19, ControlType.ABORT)
@@ -125,7 +125,7 @@ def test_data_is_doubtful_whose_marker_is_not_where_it_was_told() -> None:
     assert tracker.unconfirmed_from == ABORTED.first_offset
 
 
-def test_data_is_doubtful_while_its_marker_is_to_come() -> None:
+def test_data_is_unconfirmed_until_its_marker_is_found() -> None:
     aborting, committing = CleanedTransactionMetadata([ABORTED]), CleanedTransactionMetadata([])
     for tracker in (aborting, committing):
         data(tracker, 12)

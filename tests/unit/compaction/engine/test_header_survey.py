@@ -49,7 +49,7 @@ def test_aborted_data_is_dropped_and_its_entry_stays_with_the_marker() -> None:
     assert found.aborted == [ABORTED]
 
 
-def test_committed_data_has_no_fate() -> None:
+def test_committed_data_has_the_default_retention() -> None:
     found = surveyed(sent(0, "a1"), COMMIT)
 
     assert (list(found.positions), retentions(found)) == (
@@ -62,7 +62,7 @@ def test_idle_marker_needs_a_horizon_first() -> None:
     assert retentions(surveyed(COMMIT)) == [BatchRetention.CONTROL | BatchRetention.NEEDS_HORIZON]
 
 
-def test_idle_marker_goes_when_its_horizon_is_reached() -> None:
+def test_discardable_marker_is_deleted_at_its_delete_horizon() -> None:
     waiting = with_horizon(COMMIT)
 
     before = surveyed(waiting, given=plan(now_ms=HORIZON - 1))
@@ -72,17 +72,17 @@ def test_idle_marker_goes_when_its_horizon_is_reached() -> None:
     assert retentions(at) == [BatchRetention.CONTROL | BatchRetention.DELETE]
 
 
-def test_marker_with_a_horizon_stays_while_its_transaction_is_met() -> None:
+def test_marker_with_a_delete_horizon_is_retained_while_its_data_remains() -> None:
     found = surveyed(sent(0, "a1"), with_horizon(COMMIT), given=plan(now_ms=HORIZON))
 
     assert retentions(found) == [BatchRetention.CONTROL]
 
 
-def test_emptied_marker_goes() -> None:
+def test_empty_marker_is_deleted() -> None:
     assert retentions(surveyed(empty(COMMIT))) == [BatchRetention.CONTROL | BatchRetention.DELETE]
 
 
-def test_last_batch_of_a_producer_is_kept_if_empty() -> None:
+def test_last_batch_of_a_producer_is_retained_when_empty() -> None:
     last = {1: LastRecord(0, 1)}
     first, second = (sent(at, "a1", is_transactional=False) for at in (0, 1))
 
@@ -94,13 +94,13 @@ def test_last_batch_of_a_producer_is_kept_if_empty() -> None:
     )
 
 
-def test_batch_behind_what_a_producer_is_known_by_has_no_fate() -> None:
+def test_batch_after_the_last_record_of_its_producer_has_the_default_retention() -> None:
     last = {1: LastRecord(0, 1)}
 
     assert retentions(surveyed(sent(2, "a1"), given=plan(last_records=last))) == []
 
 
-def test_batch_that_ends_like_another_producers_last_one_has_no_fate() -> None:
+def test_batch_with_the_last_offset_of_another_producer_has_the_default_retention() -> None:
     last = {1: LastRecord(0, 1)}
 
     found = surveyed(sent(1, "a1", producer=2), given=plan(last_records=last))
@@ -108,7 +108,7 @@ def test_batch_that_ends_like_another_producers_last_one_has_no_fate() -> None:
     assert retentions(found) == []
 
 
-def test_marker_of_the_last_epoch_is_kept_if_empty_for_a_producer_without_data() -> None:
+def test_marker_of_the_last_epoch_is_retained_when_empty_for_a_producer_without_data() -> None:
     last = {1: LastRecord(4, None)}
     markers = (marker(at, is_commit=True, epoch=at) for at in (3, 4, 5))
 
@@ -121,13 +121,13 @@ def test_marker_of_the_last_epoch_is_kept_if_empty_for_a_producer_without_data()
     ]
 
 
-def test_batch_that_ends_the_pass_is_kept_if_empty() -> None:
+def test_last_batch_of_the_pass_is_retained_when_empty() -> None:
     found = surveyed(batch(0, "a1"), batch(1, "a2"), given=plan(end=2))
 
     assert retentions(found) == [BatchRetention.RETAIN_EMPTY]
 
 
-def test_transactions_are_not_asked_for_where_there_are_none() -> None:
+def test_aborted_transactions_are_not_read_without_transactional_batches() -> None:
     asked = []
 
     def aborted() -> list[AbortedTxn]:
@@ -142,7 +142,7 @@ def test_transactions_are_not_asked_for_where_there_are_none() -> None:
     assert not asked
 
 
-def test_survey_doubts_what_its_markers_do_not_bear_out() -> None:
+def test_survey_is_unconfirmed_when_a_marker_contradicts_the_aborted_transactions() -> None:
     sure, doubtful = HeaderSurvey(plan(), list), HeaderSurvey(plan(), lambda: [ABORTED])
     for survey in (sure, doubtful):
         assert survey.unconfirmed_from is None
@@ -152,14 +152,14 @@ def test_survey_doubts_what_its_markers_do_not_bear_out() -> None:
     assert [sure.unconfirmed_from, doubtful.unconfirmed_from] == [None, ABORTED.first_offset]
 
 
-def test_marker_that_is_damaged_is_refused() -> None:
+def test_damaged_marker_is_rejected() -> None:
     damaged = COMMIT[:-1] + bytes([COMMIT[-1] ^ 1])
 
     with pytest.raises(CorruptMessageError):
         surveyed(damaged)
 
 
-def test_numbers_go_on_from_segment_to_segment_and_from_chunk_to_chunk() -> None:
+def test_record_numbers_continue_across_segments_and_chunks() -> None:
     survey = HeaderSurvey(plan(), list)
     for base in (0, 4):
         survey.begin(base)
@@ -177,13 +177,13 @@ def test_numbers_go_on_from_segment_to_segment_and_from_chunk_to_chunk() -> None
 # -- the plain surveyor
 
 
-def test_surveyor_counts_records_and_notes_none_of_ordinary_batches() -> None:
+def test_surveyor_counts_records_and_flags_no_ordinary_batch() -> None:
     seen = PlainSurveyor().summarize(PLAIN + batch(3, "a4"))
 
     assert (seen.batches, seen.records, list(seen.flagged)) == (2, 4, [])
 
 
-def test_surveyor_notes_transactions_and_markers_and_numbers_no_marker() -> None:
+def test_surveyor_flags_transactional_batches_and_markers_and_counts_no_marker() -> None:
     data = sent(3, "a4")
 
     seen = PlainSurveyor().summarize(PLAIN + data + marker(4, is_commit=True))
@@ -192,13 +192,13 @@ def test_surveyor_notes_transactions_and_markers_and_numbers_no_marker() -> None
     assert seen.records == 4
 
 
-def test_surveyor_notes_batches_that_end_with_what_it_was_asked_for() -> None:
+def test_surveyor_flags_batches_that_end_at_a_given_offset() -> None:
     seen = PlainSurveyor({2}).summarize(PLAIN + batch(3, "a4"))
 
     assert list(seen.flagged) == [0]
 
 
-def test_surveyor_ends_before_a_batch_that_is_cut_off() -> None:
+def test_surveyor_stops_before_an_incomplete_batch() -> None:
     seen = PlainSurveyor().summarize(PLAIN + batch(3, "a4")[:-1])
 
     assert (seen.size, seen.batches) == (len(PLAIN), 1)
@@ -210,7 +210,7 @@ def test_surveyor_counts_inside_wrappers() -> None:
     assert seen.records == 4
 
 
-def test_surveyor_refuses_a_count_below_zero() -> None:
+def test_surveyor_rejects_a_negative_record_count() -> None:
     forged = patched(PLAIN, 57, (-1).to_bytes(4, signed=True))
 
     with pytest.raises(BadRecordsError, match="record count"):

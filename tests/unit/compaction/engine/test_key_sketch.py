@@ -35,7 +35,7 @@ def test_estimate_is_within_its_error(count: int) -> None:
     assert estimate_distinct(sketch(0, count)) == pytest.approx(count, rel=4 * STANDARD_ERROR)
 
 
-def test_key_that_comes_again_changes_nothing() -> None:
+def test_repeated_key_changes_no_register() -> None:
     registers = sketch(0, 50)
     before = bytes(registers)
 
@@ -55,5 +55,5 @@ def test_estimate_follows_the_ranks_of_registers(rank: int) -> None:
     assert estimates[1] == pytest.approx(2 * estimates[0], rel=1e-4)
 
 
-def test_registers_that_can_rise_no_more_have_an_estimate() -> None:
+def test_saturated_registers_have_an_estimate() -> None:
     assert estimate_distinct(bytes([RANKED + 1]) * (REGISTERS - 1) + bytes([RANKED])) > 1 << 62

@@ -8,7 +8,7 @@ from cordwood.compaction.engine.record_marks import Marks
 from tests.unit.compaction.compaction_samples import plan
 
 
-def test_plain_engine_makes_plain_parts() -> None:
+def test_plain_engine_creates_plain_parts() -> None:
     made = (
         PLAIN.surveyor({1}),
         PLAIN.key_map(Marks(1), 100, erased=frozenset(), seed=1),

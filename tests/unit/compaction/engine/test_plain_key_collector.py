@@ -12,7 +12,7 @@ def collected(collector: PlainKeyCollector) -> list[tuple[bytes, list[int], list
     return [(each.data, list(each.sizes), list(each.words)) for each in collector.finish()]
 
 
-def test_collector_takes_marked_records_with_their_numbers_in_the_log() -> None:
+def test_collector_returns_marked_records_with_their_record_numbers() -> None:
     collector = PlainKeyCollector(1, 100, 0)
 
     collector.collect(chunk(batch(0, "a1 b2 c- d3")), marks("xoto"), offsets=range(9))
@@ -20,7 +20,7 @@ def test_collector_takes_marked_records_with_their_numbers_in_the_log() -> None:
     assert collected(collector) == [(b"bcd", [1, 1, 1], [202, 205, 206])]
 
 
-def test_collector_takes_records_at_the_offsets_that_are_asked_for() -> None:
+def test_collector_returns_only_records_in_the_offset_range() -> None:
     collector = PlainKeyCollector(1, 0, 0)
 
     collector.collect(chunk(batch(7, "a1 b2 c3")), marks("ooo"), offsets=range(8, 9))
@@ -37,7 +37,7 @@ def test_collector_passes_dropped_batches_over() -> None:
     assert collected(collector) == [(b"b", [1], [2])]
 
 
-def test_collector_puts_keys_of_one_hash_into_one_bucket() -> None:
+def test_collector_adds_keys_with_one_hash_to_one_bucket() -> None:
     hashes = {b"a": 1 << BUCKET_SHIFT, b"b": 3, b"c": 5 << BUCKET_SHIFT}
     collector = PlainKeyCollector(4, 0, 0, hash_of=lambda key, _: hashes[bytes(key)])
 
@@ -46,7 +46,7 @@ def test_collector_puts_keys_of_one_hash_into_one_bucket() -> None:
     assert [each.data for each in collector.finish()] == [b"b", b"ac", b"", b""]
 
 
-def test_survivors_are_the_words_of_what_is_marked() -> None:
+def test_survivors_are_the_words_of_marked_records() -> None:
     noted = KeyBlock(b"abc", array("i", [1, 1, 1]), array("Q", [1, 2, 3]), array("q", [8, 11, 12]))
 
     assert list(survivors(marks("xxoxo"), noted, 2)) == [8, 12]

@@ -99,7 +99,7 @@ def test_records_of_erased_keys_are_not_marked() -> None:
 
 
 @pytest.mark.parametrize("room", (1, ONE_KEY, 2 * ONE_KEY, 5 * ONE_KEY))
-def test_marks_are_the_same_however_little_memory_there_is(room: int) -> None:
+def test_marks_do_not_depend_on_the_memory_limit(room: int) -> None:
     data = chunk(batch(0, "a1 b2 c3 d4"), batch(4, "e5 a6 f- b8"), batch(8, "g9 g-"))
     plenty, little = Marks(10), Marks(10)
 
@@ -119,7 +119,7 @@ def test_keys_are_counted_over_all_ranges() -> None:
 
 
 @pytest.mark.parametrize(("room", "ranges"), ((2 * ONE_KEY, 1), (2 * ONE_KEY - 1, 2)))
-def test_range_is_halved_when_its_keys_take_more_than_the_memory(room: int, ranges: int) -> None:
+def test_range_is_halved_when_its_keys_exceed_the_memory(room: int, ranges: int) -> None:
     key_map = PlainKeyMap(Marks(2), room, hash_of=halves)
 
     assert passed(key_map, chunk(batch(0, "a1 z2"))) == ranges
@@ -144,7 +144,7 @@ def test_range_is_halved_down_to_a_single_hash() -> None:
     assert key_map.finish_range() == 1
 
 
-def test_keys_that_are_left_in_half_a_range_take_what_they_took() -> None:
+def test_memory_of_the_remaining_keys_stays_counted_after_a_range_is_halved() -> None:
     key_map = PlainKeyMap(Marks(4), 2 * (KEY_COST + 100), hash_of=halves)
     builder = BatchBuilder()
     for key in (b"b" * 100, b"z" * 100, b"c" * 100, b"d"):
@@ -156,7 +156,7 @@ def test_keys_that_are_left_in_half_a_range_take_what_they_took() -> None:
     assert key_map.finish_range() == 1
 
 
-def test_marks_are_the_same_whatever_the_seed_is() -> None:
+def test_marks_do_not_depend_on_the_seed() -> None:
     data = chunk(batch(0, "a1 b2 c3 d4 e5 a6"))
     some, others = Marks(6), Marks(6)
 
@@ -166,7 +166,7 @@ def test_marks_are_the_same_whatever_the_seed_is() -> None:
     assert marked(some) == marked(others) == "xooooo"
 
 
-def test_keys_of_one_hash_are_all_kept() -> None:
+def test_keys_with_equal_hashes_are_kept_apart() -> None:
     """Keys are compared as bytes, and keys of one hash stay in one range."""
 
     def same(_key: Buffer, _seed: int) -> int:
@@ -180,7 +180,7 @@ def test_keys_of_one_hash_are_all_kept() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.GZIP))
-def test_old_formats_are_learnt(codec: Codec) -> None:
+def test_records_of_old_formats_are_added_to_the_map(codec: Codec) -> None:
     marks = Marks(4)
 
     data = chunk(old(0, "a1", magic=0), old(1, "a2 b- a4", codec=codec))
@@ -189,7 +189,7 @@ def test_old_formats_are_learnt(codec: Codec) -> None:
     assert marked(marks) == "xxto"
 
 
-def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
+def test_collected_records_count_like_the_original_records() -> None:
     marks = Marks(5)
     key_map = PlainKeyMap(marks, ROOM)
     dirty = KeyBlock(b"abba", array("i", [1, 2, 1]), array("Q", [0, 0, 0]), array("q", [4, 7, 10]))

@@ -52,7 +52,7 @@ def test_batch_that_stays_whole_is_copied() -> None:
     assert rewritten(chunk(data), "ooo") == data
 
 
-def test_records_that_are_not_the_latest_go() -> None:
+def test_superseded_records_are_removed() -> None:
     assert texts(rewritten(chunk(batch(0, "a1 b2 a3"), batch(3, "b4")), "xxoo")) == ["2:a3", "3:b4"]
 
 
@@ -94,20 +94,20 @@ def test_filtered_batch_whose_records_have_no_time_has_none() -> None:
     assert only(rewritten(chunk(before), "ox")).max_timestamp == -1
 
 
-def test_batch_without_records_goes() -> None:
+def test_batch_without_surviving_records_is_removed() -> None:
     counts = PassCounts()
 
     assert rewritten(chunk(batch(0, "a1 b2")), "xx", counts=counts) == b""
     assert (counts.batches_read, counts.batches_kept) == (1, 0)
 
 
-def test_batch_without_records_that_is_kept_if_empty_is_a_header() -> None:
+def test_batch_without_surviving_records_becomes_a_header_when_retained_empty() -> None:
     before = sent(4, "a1 b2")
 
     assert rewritten(chunk(before, retentions=KEEPS_EMPTY), "xx") == empty(before)
 
 
-def test_header_that_nobody_needs_any_more_goes() -> None:
+def test_empty_header_is_removed_unless_it_is_retained_empty() -> None:
     assert rewritten(chunk(empty(sent(4, "a1"))), "") == b""
     assert rewritten(chunk(empty(sent(4, "a1")), retentions=KEEPS_EMPTY), "") == empty(
         sent(4, "a1")
@@ -136,7 +136,7 @@ def test_filtered_batch_keeps_its_horizon() -> None:
     assert [record.timestamp for record in after.records()] == [NOW + 1, NOW + 2]
 
 
-def test_tombstone_goes_when_its_horizon_is_reached() -> None:
+def test_tombstone_is_removed_at_its_delete_horizon() -> None:
     before = with_horizon(batch(0, "a1 b-"))
 
     early = rewritten(chunk(before), "ot", given=plan(now_ms=HORIZON - 1))
@@ -161,7 +161,7 @@ def test_horizon_is_set_in_compressed_batches(codec: Codec) -> None:
     assert [record.timestamp for record in after.records()] == [5, 6]
 
 
-def test_dropped_data_goes_or_leaves_its_header() -> None:
+def test_deleted_data_is_removed_or_leaves_an_empty_header() -> None:
     aborted = sent(0, "a1 b2")
     retentions = {0: BatchRetention.DELETE, 1: BatchRetention.DELETE | BatchRetention.RETAIN_EMPTY}
     counts = PassCounts()
@@ -172,7 +172,7 @@ def test_dropped_data_goes_or_leaves_its_header() -> None:
     assert (counts.aborted, counts.records_kept) == (4, 0)
 
 
-def test_marker_is_copied_dropped_emptied_or_given_a_horizon_by_its_fate() -> None:
+def test_marker_is_copied_deleted_emptied_or_gets_a_horizon_by_its_retention() -> None:
     commit = marker(0, is_commit=True)
     retentions = {
         0: BatchRetention.CONTROL,
@@ -211,7 +211,7 @@ def test_tombstone_of_an_old_format_stays_while_its_segment_is_young() -> None:
     assert (young.delete_horizon_ms, aged) == (HORIZON, b"")
 
 
-def test_old_batch_that_is_kept_if_empty_becomes_a_header_for_its_offsets() -> None:
+def test_old_batch_that_is_retained_empty_becomes_a_header_for_its_offsets() -> None:
     before = old(5, "-1 -2", codec=Codec.GZIP)
 
     after = only(rewritten(chunk(before, retentions=KEEPS_EMPTY), "xx"))
@@ -219,7 +219,7 @@ def test_old_batch_that_is_kept_if_empty_becomes_a_header_for_its_offsets() -> N
     assert (after.base_offset, after.last_offset, after.count) == (5, 6, 0)
 
 
-def test_counts_tell_what_was_seen_and_what_is_left() -> None:
+def test_counts_include_read_and_surviving_records() -> None:
     counts = PassCounts()
     parts = batch(0, "a1 b2"), batch(2, "c3 d-"), batch(4, "e-"), batch(5, "f1")
 
@@ -239,7 +239,7 @@ def test_counts_tell_what_was_seen_and_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_stream_is_that_of_the_records_however_they_are_batched(codec: Codec) -> None:
+def test_stream_hash_does_not_depend_on_batching(codec: Codec) -> None:
     together, apart = PassCounts(), PassCounts()
     fields = BatchFields(codec=codec)
 
@@ -249,7 +249,7 @@ def test_stream_is_that_of_the_records_however_they_are_batched(codec: Codec) ->
     assert together.stream == apart.stream != 0
 
 
-def test_stream_is_made_of_offset_time_and_bytes_from_the_key_on() -> None:
+def test_stream_hash_covers_offset_timestamp_and_bytes_from_the_key_on() -> None:
     builder = BatchBuilder(BatchFields(base_offset=9))
     builder.append(b"k", None, timestamp=50, headers=[("h", b"x")])
     counts = PassCounts()

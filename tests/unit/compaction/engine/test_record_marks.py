@@ -3,7 +3,7 @@
 from cordwood.compaction.engine.record_marks import Marks, max_records, set_bit
 
 
-def test_marks_take_two_bits_a_record() -> None:
+def test_marks_have_two_bits_per_record() -> None:
     assert (Marks(17).count, Marks(17).size) == (17, 6)
 
 
@@ -13,7 +13,7 @@ def test_marks_are_clear_to_begin_with() -> None:
     assert not any(marks.is_latest(number) or marks.is_tombstone(number) for number in range(9))
 
 
-def test_marks_change_one_record_alone() -> None:
+def test_mark_of_one_record_changes_no_other() -> None:
     marks = Marks(20)
 
     for number in range(20):
@@ -23,7 +23,7 @@ def test_marks_change_one_record_alone() -> None:
     assert [number for number in range(20) if not marks.is_latest(number)] == [11]
 
 
-def test_most_records_are_those_whose_marks_fit() -> None:
+def test_max_records_is_the_largest_count_whose_marks_fit() -> None:
     for memory in range(1, 40):
         most = max_records(memory)
 

@@ -10,7 +10,7 @@ from tests.unit.compaction.compaction_samples import batch, chunk, empty, marker
 from tests.unit.storage.produced import patched
 
 
-def test_batches_have_their_fates_and_the_numbers_of_their_records() -> None:
+def test_batches_have_their_retentions_and_record_numbers() -> None:
     parts = batch(0, "a1 b2"), marker(2, is_commit=True), batch(3, "c3")
 
     found = list(
@@ -25,7 +25,7 @@ def test_batches_have_their_fates_and_the_numbers_of_their_records() -> None:
     ]
 
 
-def test_batch_with_a_wrong_checksum_is_refused() -> None:
+def test_batch_with_a_wrong_checksum_is_rejected() -> None:
     damaged = bytearray(batch(0, "a1"))
     damaged[-2] ^= 1
 
@@ -33,7 +33,7 @@ def test_batch_with_a_wrong_checksum_is_refused() -> None:
         list(numbered_batches(chunk(bytes(damaged))))
 
 
-def test_chunk_that_ends_within_a_batch_is_refused() -> None:
+def test_chunk_that_ends_inside_a_batch_is_rejected() -> None:
     with pytest.raises(CorruptMessageError, match="cut off"):
         list(numbered_batches(chunk(batch(0, "a1")[:-1])))
 

@@ -14,7 +14,7 @@ def unpacked(text: str, codec: Codec = Codec.NONE) -> UnpackedBatch:
     return UnpackedBatch.of(RecordBatch(batch(7, text, fields=BatchFields(codec=codec))))
 
 
-def test_batch_tells_where_its_records_lie() -> None:
+def test_unpacked_batch_has_the_start_of_each_record() -> None:
     found = unpacked("a1 b22 c-", Codec.GZIP)
 
     starts = [each.start for each in found.records]

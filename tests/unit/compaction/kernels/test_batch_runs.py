@@ -22,7 +22,7 @@ from tests.unit.records.segments import broken, changed
 PACKED = batch(3, "d4 e5", fields=BatchFields(codec=Codec.LZ4))
 
 
-def test_runs_are_of_one_kind_each() -> None:
+def test_each_run_has_batches_of_one_kind() -> None:
     data = chunk(
         batch(0, "a1"), batch(1, "b2 c3"), PACKED, old(5, "f6"), old(6, "g7"), batch(7, "h")
     )
@@ -41,7 +41,7 @@ def test_rows_have_the_numbers_of_their_first_records() -> None:
     assert run.rows[:, T_NUMBER].tolist() == [40, 42, 42]
 
 
-def test_rows_have_their_fates() -> None:
+def test_rows_have_the_retentions_of_their_batches() -> None:
     retentions = {1: BatchRetention.DELETE, 2: BatchRetention.CONTROL | BatchRetention.DELETE}
     data = chunk(batch(0, "a1"), batch(1, "b2"), marker(2, is_commit=True), retentions=retentions)
 
@@ -50,7 +50,7 @@ def test_rows_have_their_fates() -> None:
     assert run.rows[:, T_RETENTION].tolist() == [0, *map(int, retentions.values())]
 
 
-def test_old_batches_are_chunks_of_their_own_between_others() -> None:
+def test_each_old_batch_between_others_is_a_separate_chunk() -> None:
     parts = batch(0, "a1 b2"), old(2, "c3 d4", codec=Codec.GZIP), old(4, "e5"), batch(5, "f6")
     data = chunk(
         *parts, retentions={2: BatchRetention.RETAIN_EMPTY}, first_number=10, modified_ms=7
@@ -88,7 +88,7 @@ def test_records_of_a_packed_row_are_unpacked() -> None:
     ),
     ids=("checksum", "cut", "zeros", "count", "old", "wrapper"),
 )
-def test_what_is_unsound_is_refused_at_its_place(bad: bytes) -> None:
+def test_invalid_batch_is_rejected_at_its_position(bad: bytes) -> None:
     first = batch(0, "a1")
 
     with pytest.raises(BadRecordsError) as refused:
@@ -98,12 +98,12 @@ def test_what_is_unsound_is_refused_at_its_place(bad: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", (batch(0, "a1 b2"), old(0, "a1") + old(1, "b2")))
-def test_more_records_than_there_are_marks_for_are_refused(data: bytes) -> None:
+def test_more_records_than_marks_are_rejected(data: bytes) -> None:
     with pytest.raises(InvalidRecordError, match="rejects"):
         list(BatchRuns().of(chunk(data), 1))
 
 
-def test_unknown_codec_is_refused_when_it_is_unpacked() -> None:
+def test_unknown_codec_is_rejected_at_decompression() -> None:
     each = BatchRuns()
     (run,) = each.of(chunk(changed(batch(0, "a1"), 21, b"\x00\x06")), 1)
 
@@ -111,14 +111,14 @@ def test_unknown_codec_is_refused_when_it_is_unpacked() -> None:
         each.unpack(run.source, run.rows[0])
 
 
-def test_what_the_plain_reader_takes_is_refused_all_the_same() -> None:
+def test_batch_that_only_the_plain_reader_accepts_is_rejected() -> None:
     with pytest.raises(InvalidRecordError, match="rejects"):
         refuse(memoryview(batch(0, "a1")), 0)
     with pytest.raises(CorruptMessageError, match="cut off"):
         refuse(memoryview(batch(0, "a1")[:30]), 0)
 
 
-def test_chunk_of_a_batch_has_its_fate_or_none() -> None:
+def test_chunk_of_one_batch_has_its_retention_or_none() -> None:
     parts = batch(0, "a1"), batch(1, "b2")
     whole = chunk(*parts, retentions={1: BatchRetention.DELETE})
     first = len(parts[0])

@@ -25,13 +25,13 @@ def looked(data: bytes, *last_offsets: int, room: int = 8) -> tuple[list[int], l
     return counted, flagged[: words[L_FLAGGED]].tolist()
 
 
-def test_look_counts_what_is_ordinary() -> None:
+def test_scan_counts_ordinary_batches() -> None:
     data = PLAIN + batch(3, "d4")
 
     assert looked(data) == ([len(data), 2, 4], [])
 
 
-def test_look_notes_transactions_and_markers_and_counts_no_marker() -> None:
+def test_scan_flags_transactional_batches_and_markers_and_counts_no_marker() -> None:
     data = PLAIN + sent(3, "a4") + marker(4, is_commit=True)
     second = len(PLAIN)
 
@@ -41,18 +41,18 @@ def test_look_notes_transactions_and_markers_and_counts_no_marker() -> None:
     assert flagged == [second, second + len(sent(3, "a4"))]
 
 
-def test_look_notes_batches_that_end_with_what_was_asked_for() -> None:
+def test_scan_flags_batches_that_end_at_a_given_offset() -> None:
     for number in range(6):
         offsets = sorted({1, 2, 4, 5, 7} - {number})
         assert looked(PLAIN, *offsets)[1] == ([] if number == 2 else [0])
 
 
-def test_look_ends_before_an_old_message_or_what_is_no_batch() -> None:
+def test_scan_ends_before_an_old_message_or_invalid_bytes() -> None:
     for other in (old(3, "a1"), b"", bytes(100), PLAIN[:-1], PLAIN[:20]):
         assert looked(PLAIN + other)[0] == [len(PLAIN), 1, 3]
 
 
-def test_look_ends_where_there_is_no_room_for_notes() -> None:
+def test_scan_ends_when_the_flag_table_is_full() -> None:
     counted, flagged = looked(sent(0, "a1") * 3, room=2)
 
     assert (counted[1], len(flagged)) == (2, 2)

@@ -9,7 +9,7 @@ from cordwood.records.kernels.tail_scan import KernelTailScanner
 from tests.unit.compaction.compaction_samples import plan
 
 
-def test_engine_is_made_of_kernels() -> None:
+def test_kernel_engine_creates_kernel_parts() -> None:
     assert isinstance(KERNELS.surveyor({3}), KernelSurveyor)
     assert isinstance(KERNELS.key_map(Marks(1), 1000, erased=frozenset(), seed=1), KernelKeyMap)
     assert isinstance(KERNELS.rewriter(plan()), KernelRewriter)

@@ -34,7 +34,7 @@ def taken(
         yield sorted(zip(keys, noted.hashes, noted.words, strict=True))
 
 
-def test_collectors_take_alike_whatever_the_format_and_the_codec() -> None:
+def test_collectors_agree_on_every_format_and_codec() -> None:
     parts = (
         batch(0, "a1 b2 c3 -4"),
         batch(4, "d- e5", fields=BatchFields(codec=Codec.ZSTD)),
@@ -48,7 +48,7 @@ def test_collectors_take_alike_whatever_the_format_and_the_codec() -> None:
     assert sum(map(len, kernels)) == 5
 
 
-def test_collectors_take_alike_when_there_are_more_records_than_notes(
+def test_collectors_agree_when_records_exceed_the_notes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_key_collector, "_NOTES", 7)
@@ -61,7 +61,7 @@ def test_collectors_take_alike_when_there_are_more_records_than_notes(
     assert kernels == list(taken(PlainKeyCollector(8, 0, 1), data, found))
 
 
-def test_damaged_record_is_refused_as_readers_do() -> None:
+def test_damaged_record_is_rejected_like_in_the_reader() -> None:
     data = bytearray(batch(0, "a1 b2"))
     data[-1] ^= 0xFF
 
@@ -69,13 +69,13 @@ def test_damaged_record_is_refused_as_readers_do() -> None:
         KernelKeyCollector(1, 0, 0).collect(chunk(bytes(data)), Marks(2), offsets=range(9))
 
 
-def test_noted_keys_are_notes_again() -> None:
+def test_key_block_is_converted_to_notes() -> None:
     noted = KeyBlock(b"abb", array("i", [1, 2]), array("Q", [1, (1 << 64) - 1]), array("q", [6, 9]))
 
     assert notes_of(noted).tolist() == [[0, 2, 0, 1], [1, 5, 0, -1]]
 
 
-def test_survivors_are_the_words_of_what_is_marked() -> None:
+def test_survivors_are_the_words_of_marked_records() -> None:
     noted = KeyBlock(b"abc", array("i", [1, 1, 1]), array("Q", [1, 2, 3]), array("q", [8, 11, 12]))
     nothing = KeyBlock(b"", array("i"), array("Q"), array("q"))
 

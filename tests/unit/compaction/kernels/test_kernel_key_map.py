@@ -29,7 +29,7 @@ def keyed(count: int, *, codec: Codec = Codec.NONE) -> SegmentChunk:
     return chunk(*parts)
 
 
-def test_last_record_of_each_key_is_marked_whatever_the_batch_is() -> None:
+def test_last_record_of_each_key_is_marked_in_batches_of_every_kind() -> None:
     parts = (
         batch(0, "a1 b2 a3"),
         batch(3, "c- b-", fields=BatchFields(codec=Codec.LZ4)),
@@ -58,7 +58,7 @@ def test_clean_record_is_marked_when_its_key_is_neither_dirty_nor_erased() -> No
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.ZSTD))
 @pytest.mark.parametrize(("room", "most"), ((200_000, 1), (100_000, 2), (20_000, 20), (5000, 90)))
-def test_keys_that_do_not_fit_take_few_ranges(room: int, most: int, codec: Codec) -> None:
+def test_keys_that_exceed_the_memory_need_few_ranges(room: int, most: int, codec: Codec) -> None:
     """Five thousand keys of ten bytes take 22 bytes each, and a slot and a third."""
     data, marks = keyed(5000, codec=codec), Marks(10_000)
     key_map = KernelKeyMap(marks, room)
@@ -70,7 +70,7 @@ def test_keys_that_do_not_fit_take_few_ranges(room: int, most: int, codec: Codec
     assert ranges <= most
 
 
-def test_records_without_a_key_are_told_as_they_are_met_and_once() -> None:
+def test_records_without_keys_are_counted_once_over_all_ranges() -> None:
     key_map = KernelKeyMap(Marks(4), 300)
 
     for first_hash in (0, HASHES // 2):
@@ -82,7 +82,7 @@ def test_records_without_a_key_are_told_as_they_are_met_and_once() -> None:
     assert key_map.unkeyed == 2
 
 
-def test_key_map_never_takes_more_than_its_memory() -> None:
+def test_key_map_never_exceeds_its_memory() -> None:
     key_map = KernelKeyMap(Marks(10_000), 20_000)
 
     begin = 0
@@ -93,7 +93,7 @@ def test_key_map_never_takes_more_than_its_memory() -> None:
         begin = key_map.finish_range()
 
 
-def test_seed_changes_which_keys_meet_and_nothing_else() -> None:
+def test_marks_do_not_depend_on_the_seed() -> None:
     data, plain, seeded = keyed(3000), Marks(6000), Marks(6000)
 
     passed(KernelKeyMap(plain, 10_000), data)
@@ -102,7 +102,7 @@ def test_seed_changes_which_keys_meet_and_nothing_else() -> None:
     assert plain.latest == seeded.latest
 
 
-def test_keys_that_were_made_to_have_one_hash_are_divided_where_the_seed_is_unknown() -> None:
+def test_keys_with_a_constructed_collision_are_split_under_an_unknown_seed() -> None:
     salt = fold(SEED_SALT, SALT_FACTOR).to_bytes(8, "big")
     builder = BatchBuilder()
     for number in range(100):
@@ -116,7 +116,7 @@ def test_keys_that_were_made_to_have_one_hash_are_divided_where_the_seed_is_unkn
     assert marked(marks) == "o" * 100
 
 
-def test_key_that_nothing_can_hold_is_named_with_the_remedy() -> None:
+def test_error_for_a_key_above_the_memory_names_the_key_and_the_remedy() -> None:
     builder = BatchBuilder(BatchFields(base_offset=70))
     builder.append(b"k" * 5000, b"v", timestamp=1)
     data = chunk(batch(0, "a1"), bytes(builder.build()))
@@ -125,7 +125,7 @@ def test_key_that_nothing_can_hold_is_named_with_the_remedy() -> None:
         passed(KernelKeyMap(Marks(2), 4000), data)
 
 
-def test_large_key_is_held_as_long_as_it_fits_alone() -> None:
+def test_large_key_is_added_when_it_fits_alone() -> None:
     builder = BatchBuilder(BatchFields(base_offset=4))
     for key in (b"k" * 3000, b"l" * 3000, b"k" * 3000):
         builder.append(key, b"v", timestamp=1)
@@ -136,7 +136,7 @@ def test_large_key_is_held_as_long_as_it_fits_alone() -> None:
     assert marked(marks) == "xooxoo"
 
 
-def test_noted_records_count_as_those_that_they_were_noted_of() -> None:
+def test_collected_records_count_like_the_original_records() -> None:
     """Of a thousand keys each is noted twice, the second time later; memory takes a few ranges."""
     collector, both = PlainKeyCollector(1, 0, 0), Marks(2000)
     for number in range(2000):

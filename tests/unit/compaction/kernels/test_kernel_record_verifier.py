@@ -45,7 +45,7 @@ def learn_many(keys: KernelKeys) -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.LZ4))
-def test_judge_counts_what_is_left_and_what_is_gone(codec: Codec) -> None:
+def test_verifier_counts_surviving_and_removed_records(codec: Codec) -> None:
     judge, said = judged(changed(WAS, codec=codec), changed(LEFT, codec=codec))
 
     assert said == RecordTally(5, SurvivingRecords(3, latest=NOW + 4), has_tombstone=True)
@@ -55,7 +55,7 @@ def test_judge_counts_what_is_left_and_what_is_gone(codec: Codec) -> None:
     assert judge.keys.dirty_keys == 3
 
 
-def test_judge_looks_at_a_packed_batch_that_is_left_whole_once() -> None:
+def test_verifier_reads_an_unchanged_compressed_batch_once() -> None:
     packed = changed(batch(0, "a1 b1"), codec=Codec.ZSTD)
 
     judge, said = judged(packed, packed)
@@ -63,7 +63,7 @@ def test_judge_looks_at_a_packed_batch_that_is_left_whole_once() -> None:
     assert (said.was, said.left.records, judge.violations.count) == (2, 2, 0)
 
 
-def test_judge_finds_words_for_what_is_wrong() -> None:
+def test_verifier_describes_a_violation() -> None:
     judge, _ = judged(WAS, LEFT, is_expired=True)
 
     assert [each.what for each in judge.violations.kept] == [
@@ -71,13 +71,13 @@ def test_judge_finds_words_for_what_is_wrong() -> None:
     ]
 
 
-def test_judge_says_what_is_lost() -> None:
+def test_verifier_reports_lost_records() -> None:
     judge, _ = judged(WAS, None, scope=KeyScope())
 
     assert sorted(lost.offset for lost in judge.keys.lost()) == [1, 2, 4]
 
 
-def test_judge_looks_at_keys_of_the_scope_alone() -> None:
+def test_verifier_checks_only_keys_in_scope() -> None:
     halves = KeyScope(1).halves()
 
     dirty = [judged(WAS, LEFT, scope=half)[0].keys.dirty_keys for half in halves]
@@ -85,19 +85,19 @@ def test_judge_looks_at_keys_of_the_scope_alone() -> None:
     assert sum(dirty) == 3
 
 
-def test_judge_takes_old_batches_and_what_became_of_them() -> None:
+def test_verifier_compares_old_batches_with_their_rewritten_batch() -> None:
     judge, said = judged(old(0, "a1 b1", codec=Codec.LZ4), batch(0, "a1 b1"))
 
     assert said == RecordTally(2, SurvivingRecords(2, 0, 1, NOW + 1), has_tombstone=False)
     assert judge.counts.read == 2
 
 
-def test_judge_refuses_an_old_batch_among_what_is_left() -> None:
+def test_verifier_rejects_an_old_batch_in_the_output() -> None:
     with pytest.raises(InvalidRecordError, match="an old format"):
         judged(WAS, old(0, "a1"))
 
 
-def test_judge_refuses_records_that_are_not_sound() -> None:
+def test_verifier_rejects_damaged_records() -> None:
     damaged = bytearray(WAS)
     damaged[61] ^= 2
 
@@ -105,14 +105,14 @@ def test_judge_refuses_records_that_are_not_sound() -> None:
         judged(WAS, bytes(damaged))
 
 
-def test_judge_compares_plainly_what_begins_elsewhere() -> None:
+def test_verifier_compares_batches_with_another_base_offset_on_the_plain_path() -> None:
     judge, _ = judged(WAS, batch(1, "b1"))
 
     assert "a record without an original" not in [each.what for each in judge.violations.kept]
     assert judge.counts.read == 5
 
 
-def test_keys_take_more_slots_while_there_is_memory() -> None:
+def test_key_table_adds_slots_while_memory_is_available() -> None:
     keys = KernelKeys(plan(), ALL_KEYS, memory_bytes=MEMORY)
 
     for number in range(800):
@@ -122,7 +122,7 @@ def test_keys_take_more_slots_while_there_is_memory() -> None:
     assert all(keys.see_left(b"%d" % number, number) is None for number in range(800))
 
 
-def test_keys_are_full_when_memory_is_spent() -> None:
+def test_key_table_is_full_at_the_memory_limit() -> None:
     keys = KernelKeys(plan(), ALL_KEYS, memory_bytes=0)
 
     with pytest.raises(KeysFullError, match="fill the memory"):

@@ -69,7 +69,7 @@ def test_rewriters_leave_the_same(data: SegmentChunk, letters: str) -> None:
     assert found == expected
 
 
-def test_room_grows_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_buffer_grows_when_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_rewriter, "_FIRST_ROOM", 100)
     data = chunk(PLAIN, PACKED, PLAIN)
     expected = PlainRewriter(plan()).rewrite(data, marks("otoo" * 3), counts=PassCounts())
@@ -79,7 +79,7 @@ def test_room_grows_as_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bytes(left) == bytes(expected)
 
 
-def test_room_is_used_again_by_the_next_chunk() -> None:
+def test_output_buffer_is_reused_by_the_next_chunk() -> None:
     rewriter = KernelRewriter(plan(now_ms=HORIZON))
 
     for data in (chunk(PLAIN, PACKED), chunk(PACKED)):
@@ -88,7 +88,7 @@ def test_room_is_used_again_by_the_next_chunk() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.LZ4))
-def test_batch_that_is_not_sound_is_refused_at_its_place(codec: Codec) -> None:
+def test_invalid_batch_is_rejected_at_its_position(codec: Codec) -> None:
     bad = changed(batch(0, "a1 b2", fields=BatchFields(codec=codec)), 57, b"\0\0\0\1")
 
     with pytest.raises(BadRecordsError) as refused:

@@ -28,14 +28,14 @@ def test_surveyors_see_the_same(data: bytes, last_offsets: tuple[int, ...]) -> N
     )
 
 
-def test_surveyor_notes_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surveyor_flags_more_batches_than_one_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_surveyor, "_MOST_FLAGGED", 2)
     data = sent(0, "a1") * 7 + PLAIN
 
     assert KernelSurveyor().summarize(data) == PlainSurveyor().summarize(data)
 
 
-def test_surveyor_refuses_what_the_plain_one_does_in_the_same_words() -> None:
+def test_surveyor_raises_the_same_error_as_the_plain_one() -> None:
     data = PLAIN + patched(PLAIN, 57, (-1).to_bytes(4, signed=True))
     said = []
 

@@ -20,7 +20,7 @@ def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cold")
-def test_engine_is_plain_when_nothing_is_compiled() -> None:
+def test_engine_is_plain_when_kernels_are_not_compiled() -> None:
     assert kernels.engine(1 << 40) is PLAIN
 
 
@@ -32,7 +32,7 @@ def test_engine_is_plain_where_loading_numba_does_not_pay(
     assert kernels.engine(kernels.PAYS_FROM - 1) is PLAIN
 
 
-def test_engine_is_asked_for_without_numba() -> None:
+def test_engine_is_chosen_without_importing_numba() -> None:
     code = "import sys; from cordwood.compaction import kernels; print('numba' in sys.modules)"
 
     said = run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -47,5 +47,5 @@ def test_parts_are_compiled_by_two_processes() -> None:
 
 
 @pytest.mark.usefixtures("cold")
-def test_keys_are_added_plainly_when_nothing_is_compiled() -> None:
+def test_key_adder_is_plain_when_kernels_are_not_compiled() -> None:
     assert kernels.key_adder() is key_sketch.add_keys

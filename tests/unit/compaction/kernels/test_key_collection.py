@@ -24,7 +24,7 @@ def words_from(first_offset: int) -> Words:
     return words
 
 
-def test_records_with_keys_are_noted_from_an_offset_on() -> None:
+def test_records_with_keys_are_noted_from_the_given_offset() -> None:
     run, words, notes = (
         run_of(batch(5, "a1 b- -3 c4"), 4),
         words_from(6),
@@ -39,7 +39,7 @@ def test_records_with_keys_are_noted_from_an_offset_on() -> None:
     assert noted[:, at.N_SIZE].tolist() == [3, 2]
 
 
-def test_noting_goes_on_where_there_was_no_room() -> None:
+def test_noting_continues_after_the_notes_were_full() -> None:
     run, words, notes = run_of(batch(0, "a1 b2 c3"), 3), words_from(0), np.zeros((2, 4), np.int64)
     slots = np.zeros(SLOT_SIZE, np.uint8)
 
@@ -49,7 +49,7 @@ def test_noting_goes_on_where_there_was_no_room() -> None:
     assert (words[at.K_NOTED], notes[0, at.N_NUMBER]) == (1, 2)
 
 
-def test_keys_are_gathered_in_the_order_of_notes() -> None:
+def test_keys_are_gathered_in_the_order_of_the_notes() -> None:
     source = np.frombuffer(b"onetwothree", np.uint8)
     notes = np.zeros((2, at.NOTE_WIDTH), np.int64)
     notes[:, at.N_KEY], notes[:, at.N_SIZE] = (6, 0), (5 << 1 | 1, 3 << 1)

@@ -56,7 +56,7 @@ def memory_with(key: bytes, key_hash: int) -> tuple[Bytes, Bytes]:
 
 
 @pytest.mark.parametrize("size", (0, 1, 7, 8, 9, 15, 16, 17, 40))
-def test_stretches_are_the_same_only_if_each_byte_is(size: int) -> None:
+def test_byte_ranges_are_equal_only_if_each_byte_is_equal(size: int) -> None:
     data = bytes(range(size))
     arena = np.frombuffer(b".." + data, np.uint8).copy()
 
@@ -74,24 +74,24 @@ def test_slot_is_chosen_by_the_low_bits_of_a_hash() -> None:
 
 
 @pytest.mark.parametrize("key_hash", (0, -1, 1 << 62, 0x123456789ABCDEF))
-def test_slot_tells_where_the_entry_begins(key_hash: int) -> None:
+def test_slot_encodes_the_position_of_its_entry(key_hash: int) -> None:
     assert entry_again(key_hash, 1 << 39) == 1 << 39
 
 
-def test_key_is_found_where_it_was_put() -> None:
+def test_key_is_found_in_its_slot() -> None:
     slots, arena = memory_with(b"key", 5)
 
     assert found(source_of(b"key"), 5, slots, arena) == (0, 40)
 
 
 @pytest.mark.parametrize("other", (b"kez", b"keys", b"ke", b""))
-def test_key_of_the_same_hash_is_another_one_when_its_bytes_are_others(other: bytes) -> None:
+def test_key_with_an_equal_hash_and_other_bytes_is_not_found(other: bytes) -> None:
     slots, arena = memory_with(b"key", 5)
 
     assert found(source_of(other), 5, slots, arena) == (-1, 48)
 
 
-def test_search_goes_on_at_the_first_slot_after_the_last() -> None:
+def test_search_wraps_around_after_the_last_slot() -> None:
     slots, arena = memory_with(b"key", 7)
 
     assert found(source_of(b"other"), 7, slots, arena) == (-1, 0)

@@ -27,7 +27,7 @@ def streamed(stream: int, record: int) -> int:
 
 @pytest.mark.parametrize("size", range(70))
 @pytest.mark.parametrize("seed", (0, 7, (1 << 64) - 3))
-def test_hash_of_any_size_is_that_of_its_twin(size: int, seed: int) -> None:
+def test_kernel_hash_equals_the_plain_hash_at_every_size(size: int, seed: int) -> None:
     data = random.Random(size).randbytes(size)
 
     found = hashed(source_of(b"." + data), 1, size, signed_word(seed))
@@ -36,7 +36,7 @@ def test_hash_of_any_size_is_that_of_its_twin(size: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("offset", "timestamp"), ((0, 0), (5, -1), ((1 << 63) - 1, 1 << 50)))
-def test_record_hash_is_that_of_its_twin(offset: int, timestamp: int) -> None:
+def test_kernel_record_hash_equals_the_plain_one(offset: int, timestamp: int) -> None:
     body = b"\x04k1\x04v1\x00"
 
     found = hashed_record(source_of(b"." + body), 1 + len(body), offset, timestamp)
@@ -45,7 +45,7 @@ def test_record_hash_is_that_of_its_twin(offset: int, timestamp: int) -> None:
     assert found == signed_word(expected)
 
 
-def test_stream_is_that_of_its_twin() -> None:
+def test_kernel_stream_hash_equals_the_plain_one() -> None:
     stream, record = key_hash.key_hash(b"stream"), key_hash.key_hash(b"record")
 
     found = streamed(signed_word(stream), signed_word(record))

@@ -53,7 +53,7 @@ def run_of(
 
 
 @pytest.mark.parametrize("notes", (1, 2, 5, 1000))
-def test_keys_are_learnt_however_many_are_noted_at_a_time(notes: int) -> None:
+def test_added_keys_do_not_depend_on_the_number_of_notes(notes: int) -> None:
     words, marks = words_for(), Marks(5)
 
     assert gone_over(run_of(DATA), words, marks, notes) == DONE
@@ -63,7 +63,7 @@ def test_keys_are_learnt_however_many_are_noted_at_a_time(notes: int) -> None:
     assert marked(marks) == "xxdxx"
 
 
-def test_keys_that_were_not_learnt_are_marked_when_they_are_looked_up() -> None:
+def test_keys_missing_from_the_map_are_marked_at_lookup() -> None:
     words, marks = words_for(is_learning=False, low=1), Marks(5)
 
     assert gone_over(run_of(DATA), words, marks) == DONE
@@ -71,7 +71,7 @@ def test_keys_that_were_not_learnt_are_marked_when_they_are_looked_up() -> None:
     assert marked(marks) == "xotxo"
 
 
-def test_batches_that_are_dropped_are_not_learnt() -> None:
+def test_deleted_batches_add_no_keys() -> None:
     words = words_for()
 
     gone_over(run_of(DATA, retentions={0: BatchRetention.DELETE}), words, Marks(5))
@@ -79,7 +79,7 @@ def test_batches_that_are_dropped_are_not_learnt() -> None:
     assert words[at.K_KEYS] == 1
 
 
-def test_learning_ends_at_the_key_that_has_no_room() -> None:
+def test_adding_stops_at_a_key_that_does_not_fit() -> None:
     words = words_for(keys=2)
 
     assert gone_over(run_of(DATA), words, Marks(5)) == FULL
@@ -88,7 +88,7 @@ def test_learning_ends_at_the_key_that_has_no_room() -> None:
 
 
 @pytest.mark.parametrize("data", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
-def test_learning_ends_at_a_batch_that_is_not_sound(data: bytes) -> None:
+def test_adding_stops_at_an_invalid_batch(data: bytes) -> None:
     words = words_for()
 
     assert gone_over(run_of(DATA + data, 1 << 20), words, Marks(1 << 20)) == BAD

@@ -38,13 +38,13 @@ def held(words: Words, arena: Bytes) -> set[bytes]:
     }
 
 
-def test_slots_are_made_anew_of_the_arena() -> None:
+def test_slots_are_rebuilt_from_the_arena() -> None:
     words, arena = learnt()
 
     assert held(words, arena) == set(KEYS) - {b""}
 
 
-def test_keys_outside_the_range_are_forgotten() -> None:
+def test_keys_outside_the_range_are_removed() -> None:
     words, arena = learnt()
     words[at.K_BELOW], words[at.K_WIDTH] = -(1 << 62), (1 << 62) - 1
 
@@ -55,7 +55,7 @@ def test_keys_outside_the_range_are_forgotten() -> None:
     assert words[at.K_KEYS] == len(expected)
 
 
-def test_last_records_are_marked_and_counted_but_not_those_of_erased_keys() -> None:
+def test_last_records_of_keys_that_are_not_erased_are_marked_and_counted() -> None:
     words, arena = learnt()
     latest = np.zeros(30, np.uint8)
     count = int(words[at.K_KEYS]) - 3

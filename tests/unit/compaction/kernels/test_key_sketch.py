@@ -10,7 +10,7 @@ from cordwood.compaction.kernels.key_sketch import add_keys
 from tests.unit.compaction.engine.test_key_sketch import laid
 
 
-def test_registers_are_those_of_the_twin() -> None:
+def test_kernel_registers_equal_the_plain_ones() -> None:
     chance = random.Random(7)
     keys = [chance.randbytes(size) for size in range(60) for _ in range(3)]
     found, expected = bytearray(REGISTERS), bytearray(REGISTERS)
@@ -21,7 +21,7 @@ def test_registers_are_those_of_the_twin() -> None:
     assert found == expected
 
 
-def test_no_keys_change_nothing() -> None:
+def test_no_register_changes_without_keys() -> None:
     registers = bytearray(REGISTERS)
 
     add_keys(registers, laid([]))

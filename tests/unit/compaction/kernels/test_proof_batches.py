@@ -47,14 +47,14 @@ def judged(before: bytes, after: bytes, words: Words) -> int:
     return at.judge_batch(read_only(before), read_only(after), words, *held)
 
 
-def test_a_sound_batch_is_learnt() -> None:
+def test_keys_of_a_valid_batch_are_added() -> None:
     words = standing(WAS)
 
     assert learnt(WAS, words) == at.DONE
     assert (words[at.V_LEFT], words[keys_at.V_KEYS]) == (4, 3)
 
 
-def test_learning_stops_in_front_of_the_key_that_there_is_no_room_for() -> None:
+def test_adding_stops_before_a_key_that_does_not_fit() -> None:
     words = standing(WAS, keys=2)
 
     assert learnt(WAS, words) == at.FULL
@@ -65,14 +65,14 @@ def test_learning_stops_in_front_of_the_key_that_there_is_no_room_for() -> None:
     ("word", "value"),
     ((at.V_COUNT, 3), (at.V_COUNT, 5), (at.V_COUNT, -1), (at.V_LAST_DELTA, 2), (at.V_END, 100)),
 )
-def test_a_batch_that_contradicts_its_header_is_refused(word: int, value: int) -> None:
+def test_batch_that_contradicts_its_header_is_rejected(word: int, value: int) -> None:
     words = standing(WAS)
     words[word] = value
 
     assert learnt(WAS, words) == at.WRONG
 
 
-def test_what_is_left_is_found_among_what_was() -> None:
+def test_surviving_records_are_found_among_the_originals() -> None:
     words = standing(WAS, LEFT)
 
     learning, held = standing(LEFT), memory()
@@ -86,16 +86,16 @@ def test_what_is_left_is_found_among_what_was() -> None:
 @pytest.mark.parametrize(
     "after", (batch(0, "a1 b1 a2 c1", time=5), batch(0, "a1 b1 a2 d1"), batch(0, "a1 b1 a2 c12"))
 )
-def test_what_is_left_and_says_something_else_is_wrong(after: bytes) -> None:
+def test_surviving_record_with_changed_content_is_a_violation(after: bytes) -> None:
     assert judged(WAS, after, standing(WAS, after)) == at.WRONG
 
 
-def test_what_is_left_and_was_not_there_is_wrong() -> None:
+def test_surviving_record_without_an_original_is_a_violation() -> None:
     assert judged(LEFT, WAS, standing(LEFT, WAS)) == at.WRONG
 
 
 @pytest.mark.parametrize("notes", (1, 3))
-def test_records_are_read_in_parts_when_there_is_little_room_for_notes(notes: int) -> None:
+def test_records_are_read_in_parts_when_notes_are_few(notes: int) -> None:
     learning, words, held = standing(LEFT), standing(WAS, LEFT), memory(notes)
 
     assert at.learn_batch(read_only(LEFT), learning, *held) == at.DONE

@@ -34,7 +34,7 @@ class Table:
         return [int(word) for word in found[1 : 1 + min(int(found[0]), room - 1)]]
 
 
-def test_keys_of_one_hash_are_told_apart_by_their_bytes() -> None:
+def test_keys_with_equal_hashes_are_distinguished_by_their_bytes() -> None:
     table = Table()
     keys = (b"", b"k", b"l", b"12345678", b"12345679", b"1234567890", b"1234567891")
 
@@ -45,7 +45,7 @@ def test_keys_of_one_hash_are_told_apart_by_their_bytes() -> None:
     assert [table.see(at.IS_LEFT, key, at_) for at_, key in enumerate(keys)] == [0] * len(keys)
 
 
-def test_a_key_is_refused_when_slots_or_bytes_are_taken() -> None:
+def test_key_is_rejected_when_slots_or_bytes_are_full() -> None:
     few_slots, few_bytes = Table(most_keys=1), Table(memory_bytes=at.E_KEY + 8)
 
     for table in (few_slots, few_bytes):
@@ -54,7 +54,7 @@ def test_a_key_is_refused_when_slots_or_bytes_are_taken() -> None:
         assert table.see(at.IS_LEARNT, b"k", 2) == 0
 
 
-def test_a_record_is_wrongly_left_when_a_later_one_is() -> None:
+def test_surviving_record_is_a_violation_when_a_later_one_survives() -> None:
     table = Table(first_dirty=4)
     table.see(at.IS_LEARNT, b"k", 5)
     table.see(at.IS_LEARNT, b"clean", 3)
@@ -66,7 +66,7 @@ def test_a_record_is_wrongly_left_when_a_later_one_is() -> None:
     assert table.see(at.IS_LEFT, b"erased", 2) == at.STAYS_ERASED
 
 
-def test_a_record_is_rightly_gone_when_a_later_one_is_left() -> None:
+def test_removed_record_is_superseded_when_a_later_one_survives() -> None:
     table = Table()
     table.see(at.IS_LEARNT, b"k", 5)
 
@@ -75,7 +75,7 @@ def test_a_record_is_rightly_gone_when_a_later_one_is_left() -> None:
     assert int(table.words[at.V_SUPERSEDED]) == 1
 
 
-def test_a_clean_record_is_not_superseded_by_a_clean_one() -> None:
+def test_clean_record_is_not_superseded_by_a_clean_record() -> None:
     table = Table(first_dirty=9)
     table.see(at.IS_LEARNT, b"k", 5)
 
@@ -83,7 +83,7 @@ def test_a_clean_record_is_not_superseded_by_a_clean_one() -> None:
     assert table.see(at.IS_GONE_EXPIRED, b"k", 4) == at.RIGHT
 
 
-def test_tombstones_explain_what_is_gone_before_them() -> None:
+def test_expired_tombstone_supersedes_earlier_records() -> None:
     table = Table()
 
     table.see(at.IS_GONE, b"k", 1)
@@ -94,7 +94,7 @@ def test_tombstones_explain_what_is_gone_before_them() -> None:
     assert table.lost() == []
 
 
-def test_losses_are_written_down_as_far_as_there_is_room() -> None:
+def test_lost_records_are_listed_up_to_the_size_of_the_output() -> None:
     table = Table()
     for offset, key in enumerate((b"a", b"b", b"c")):
         table.see(at.IS_GONE_TOMBSTONE if key == b"b" else at.IS_GONE, key, offset)

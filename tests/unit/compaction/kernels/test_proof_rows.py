@@ -53,7 +53,7 @@ def strode(
     return judge.judge_many(standing(*before), over, terms=terms), judge.counts.read
 
 
-def test_stride_goes_over_ordinary_batches_and_what_is_left_of_them() -> None:
+def test_scan_covers_ordinary_batches_and_their_surviving_records() -> None:
     judge = judge_of(LEFT)
     before, left = standing(*WAS), standing(*LEFT)
 
@@ -64,7 +64,7 @@ def test_stride_goes_over_ordinary_batches_and_what_is_left_of_them() -> None:
     assert (judge.counts.read, judge.counts.keyed_gone, judge.keys.superseded) == (5, 1, 1)
 
 
-def test_stride_has_room_made_for_keys() -> None:
+def test_scan_enlarges_the_key_table() -> None:
     text = " ".join(f"{chr(97 + number)}1" for number in range(20))
 
     judge = judge_of([batch(0, text)], memory_bytes=2048)
@@ -83,7 +83,7 @@ def test_stride_has_room_made_for_keys() -> None:
         empty(batch(2, "c1")),
     ),
 )
-def test_stride_stops_in_front_of_what_is_not_ordinary(other: bytes) -> None:
+def test_scan_stops_before_a_batch_that_is_not_ordinary(other: bytes) -> None:
     went, read = strode([WAS[0], other, WAS[2]], [LEFT[0], other, WAS[2]])
 
     assert (went.batches, went.is_wrong, read) == (1, False, 2)
@@ -98,28 +98,28 @@ def test_stride_stops_in_front_of_what_is_not_ordinary(other: bytes) -> None:
         batch(2, "c1"),
     ),
 )
-def test_stride_leaves_what_may_be_wrong_to_the_plain_walk(left: bytes) -> None:
+def test_scan_stops_before_a_possible_violation_for_the_plain_path(left: bytes) -> None:
     went, read = strode(WAS, [LEFT[0], left, WAS[2]])
 
     assert (went.batches, went.is_held_up, went.is_wrong, read) == (1, True, False, 2)
 
 
-def test_stride_is_wrong_where_records_are() -> None:
+def test_scan_reports_a_violation_in_records() -> None:
     went, _ = strode(WAS, [without(batch(0, "b2 a1"), 1), *LEFT[1:]])
 
     assert (went.batches, went.is_wrong) == (0, True)
 
 
-def test_stride_does_not_go_where_what_is_left_is_not_told() -> None:
+def test_scan_stops_where_the_output_is_unknown() -> None:
     assert strode(WAS, LEFT[:1])[0].batches == 1
     assert strode(WAS, LEFT[:1], terms=TERMS._replace(is_over=True))[0].batches == 3
 
 
-def test_stride_matches_nothing_in_another_group() -> None:
+def test_scan_matches_no_batch_of_another_group() -> None:
     assert strode(WAS, LEFT, terms=TERMS._replace(may_match=False))[0].batches == 0
 
 
-def test_stride_looks_for_batches_that_have_to_stay() -> None:
+def test_scan_stops_before_a_batch_that_must_be_retained() -> None:
     gone = [sent(0, "a1", is_transactional=False), batch(1, "a2")]
     over = TERMS._replace(is_over=True)
 
@@ -129,14 +129,14 @@ def test_stride_looks_for_batches_that_have_to_stay() -> None:
     assert strode(gone[1:], [], terms=over._replace(end=2))[0].batches == 0
 
 
-def test_tombstones_without_a_horizon_are_right_only_where_no_time_passes() -> None:
+def test_tombstone_without_a_horizon_is_a_violation_unless_the_log_is_verified_alone() -> None:
     tombstone = [batch(0, "a- b1")]
 
     assert strode(tombstone, tombstone)[0].is_wrong
     assert strode(tombstone, tombstone, terms=TERMS._replace(is_alone=True))[0].batches == 1
 
 
-def test_what_is_left_is_learnt_within_bounds() -> None:
+def test_output_keys_are_added_only_within_the_offset_bounds() -> None:
     judge = KernelRecordVerifier(plan(), ALL_KEYS, Violations(), 1 << 16)
 
     learnt = judge.learn_many(standing(*WAS), lowest=0, highest=4)

@@ -80,7 +80,7 @@ def test_records_that_stay_are_written_once_sealed(letters: str, left: list[str]
     assert only(slab.tobytes()).last_offset == 2
 
 
-def test_writing_ends_where_there_is_no_room_and_says_how_much_it_needs() -> None:
+def test_writing_stops_when_the_buffer_is_full_and_reports_the_needed_size() -> None:
     run, bits = judged(DATA + DATA, "oxoooo")
 
     done, words, slab = written(run, bits, room=2 * len(DATA) - 9)
@@ -89,7 +89,7 @@ def test_writing_ends_where_there_is_no_room_and_says_how_much_it_needs() -> Non
     assert words[W_NEEDED] == len(slab) + len(DATA)
 
 
-def test_writing_ends_before_what_is_left_to_the_plain_twin() -> None:
+def test_writing_stops_before_a_batch_for_the_plain_path() -> None:
     run, bits = judged(DATA + DATA, "oooxxx", {0: BatchRetention.RETAIN_EMPTY})
     run.rows[1, T_RETENTION] = 4
 
@@ -99,7 +99,7 @@ def test_writing_ends_before_what_is_left_to_the_plain_twin() -> None:
 
 
 @pytest.mark.parametrize("data", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
-def test_writing_ends_at_a_batch_that_is_not_sound(data: bytes) -> None:
+def test_writing_stops_at_an_invalid_batch(data: bytes) -> None:
     (run,) = BatchRuns().of(chunk(DATA + data), 1 << 20)
     count = 3 + int(run.rows[1, at.T_COUNT])
     run, bits = judged(DATA + data, "o" * count)

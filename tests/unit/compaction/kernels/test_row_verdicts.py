@@ -45,7 +45,7 @@ def judged(
     ("letters", "judgement"),
     (("ooo", COPIED), ("oxo", FILTERED), ("oto", DATED), ("xtx", DATED), ("xxx", GONE)),
 )
-def test_batch_is_judged_by_its_marks(letters: str, judgement: int) -> None:
+def test_verdict_on_a_batch_follows_its_marks(letters: str, judgement: int) -> None:
     assert judged(chunk(DATA), letters)[0] == [judgement]
 
 
@@ -62,7 +62,7 @@ def test_tombstones_stay_until_the_horizon(now_ms: int, letters: str, judgement:
     assert judged(chunk(with_horizon(DATA)), letters, now_ms=now_ms)[0] == [judgement]
 
 
-def test_dropped_batch_goes_whatever_its_marks_are() -> None:
+def test_deleted_batch_is_removed_regardless_of_its_marks() -> None:
     found, counted = judged(chunk(DATA, retentions={0: BatchRetention.DELETE}), "ooo")
 
     assert found == [GONE]
@@ -74,7 +74,7 @@ def test_dropped_batch_goes_whatever_its_marks_are() -> None:
     }
 
 
-def test_markers_are_copied_dropped_or_left_to_the_plain_twin() -> None:
+def test_marker_is_copied_removed_or_left_to_the_plain_path() -> None:
     commit = marker(0, is_commit=True)
     retentions = {
         0: BatchRetention.CONTROL,
@@ -90,7 +90,7 @@ def test_markers_are_copied_dropped_or_left_to_the_plain_twin() -> None:
     assert counted["batches_read"] == 2
 
 
-def test_batch_that_is_kept_if_empty_is_left_to_the_plain_twin_once_it_is() -> None:
+def test_batch_retained_empty_is_left_to_the_plain_path_when_no_record_survives() -> None:
     data = chunk(
         DATA, DATA, retentions={0: BatchRetention.RETAIN_EMPTY, 1: BatchRetention.RETAIN_EMPTY}
     )
@@ -101,7 +101,7 @@ def test_batch_that_is_kept_if_empty_is_left_to_the_plain_twin_once_it_is() -> N
     assert counted["records_read"] == 3
 
 
-def test_records_are_counted_by_what_becomes_of_them() -> None:
+def test_records_are_counted_by_their_verdict() -> None:
     early = judged(chunk(DATA, DATA), "otxxxo")[1]
     late = judged(chunk(with_horizon(DATA)), "oto", now_ms=HORIZON)[1]
 
@@ -117,7 +117,7 @@ def test_records_are_counted_by_what_becomes_of_them() -> None:
     assert (late["tombstones_dropped"], late["records_kept"]) == (1, 2)
 
 
-def test_rows_tell_how_many_records_stay() -> None:
+def test_rows_have_the_number_of_surviving_records() -> None:
     (run,) = BatchRuns().of(chunk(DATA, DATA), 6)
 
     judge_rows(run.rows, bits_of(marks("oxxoto")), NOW, np.zeros(COUNT_WORDS, np.int64))

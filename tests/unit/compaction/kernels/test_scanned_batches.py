@@ -20,7 +20,7 @@ def offsets(scanned: Scanned, batches: BatchCursor) -> Sequence[int]:
     return found
 
 
-def test_rows_begin_where_the_reader_stands() -> None:
+def test_rows_start_at_the_position_of_the_reader() -> None:
     scanned, batches = Scanned(), standing(*DATA)
 
     assert offsets(scanned, batches) == [0, 1, 2]
@@ -40,7 +40,7 @@ def test_rows_end_before_a_batch_that_is_not_plain_and_whole(other: bytes) -> No
     assert offsets(Scanned(), batches) == [0]
 
 
-def test_rows_of_another_window_are_its_own() -> None:
+def test_rows_of_another_window_are_read_again() -> None:
     scanned = Scanned()
     scanned.rows_of(standing(*DATA))
 

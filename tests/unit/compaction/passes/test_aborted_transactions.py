@@ -32,13 +32,13 @@ def index_of(base: int) -> str:
     return f"{DIRECTORY}/{base:020}.txnindex"
 
 
-def test_indexes_tell_of_all_segments() -> None:
+def test_entries_of_all_segments_are_read_from_the_indexes() -> None:
     _, aborted = aborted_twice()
 
     assert aborted.read_indexes() == (FIRST, SECOND)
 
 
-def test_transaction_that_begins_behind_the_pass_is_not_told() -> None:
+def test_transaction_that_begins_after_the_pass_is_not_read() -> None:
     cleaned, _ = aborted_twice()
     plan = cleaned.plan(PassOptions(until=3))
     assert plan is not None
@@ -62,7 +62,7 @@ def test_files_are_closed_at_the_end(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
-def test_index_that_is_damaged_tells_nothing() -> None:
+def test_damaged_index_has_no_entries() -> None:
     cleaned, aborted = aborted_twice()
     cleaned.place.files.open(index_of(0), writable=True).pwrite(b"\x07", 0)
 
@@ -70,7 +70,7 @@ def test_index_that_is_damaged_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("unconfirmed_from", (0, 1, 2, 3, 4, 5))
-def test_log_bears_out_what_is_right(unconfirmed_from: int) -> None:
+def test_recheck_confirms_correct_entries(unconfirmed_from: int) -> None:
     _, aborted = aborted_twice()
     aborted.read_indexes()
 
@@ -78,7 +78,7 @@ def test_log_bears_out_what_is_right(unconfirmed_from: int) -> None:
     assert aborted.entries == (FIRST, SECOND)
 
 
-def test_log_tells_what_a_lost_index_does_not() -> None:
+def test_recheck_finds_the_transaction_of_a_lost_index() -> None:
     cleaned, aborted = aborted_twice()
     cleaned.place.files.remove(index_of(3))
     assert aborted.read_indexes() == (FIRST,)

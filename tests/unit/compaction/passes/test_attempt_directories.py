@@ -23,14 +23,14 @@ def files_with_an_attempt() -> tuple[MemoryFiles, str]:
     return files, attempt
 
 
-def test_attempt_lies_in_the_partitions_directory_under_a_name_of_its_own() -> None:
+def test_attempt_directory_is_in_the_partition_directory() -> None:
     files, attempt = files_with_an_attempt()
 
     assert attempt == "/t-0/cleaning-0001020304050607"
     assert files.list("/t-0") == ["cleaning-0001020304050607"]
 
 
-def test_adopted_files_are_the_logs_and_the_attempt_is_gone() -> None:
+def test_adopted_files_move_to_the_log_and_the_attempt_directory_is_removed() -> None:
     files, attempt = files_with_an_attempt()
 
     adopt_attempt(files, attempt, directory="/t-0")
@@ -38,7 +38,7 @@ def test_adopted_files_are_the_logs_and_the_attempt_is_gone() -> None:
     assert files.list("/t-0") == [NAME]
 
 
-def test_attempts_that_nobody_has_taken_are_removed_and_nothing_else() -> None:
+def test_only_unadopted_attempts_are_removed() -> None:
     files, _ = files_with_an_attempt()
     create_attempt(files, "/t-0", token=bytes(8))
     files.make_directory("/t-0/cleaning-up")

@@ -67,7 +67,7 @@ def survey_segment(reader: ChunkReader, source: SourceSegment, survey: HeaderSur
             survey.add(data, summary)
 
 
-def test_chunks_are_whole_batches_that_fit_the_buffer() -> None:
+def test_each_chunk_has_whole_batches_that_fit_the_buffer() -> None:
     read = ReadSegment(b"".join(BATCHES), buffer=2 * SIZE + 5)
 
     assert [each.data for each in read.chunks] == [
@@ -82,7 +82,7 @@ def test_chunks_are_whole_batches_that_fit_the_buffer() -> None:
     ]
 
 
-def test_chunk_has_the_fates_of_its_batches_and_the_segments_time() -> None:
+def test_chunk_has_the_retentions_of_its_batches_and_the_segment_timestamp() -> None:
     read = ReadSegment(b"".join(BATCHES), buffer=2 * SIZE)
 
     expected = chunk(
@@ -100,7 +100,7 @@ def test_buffer_grows_for_a_batch_that_is_larger() -> None:
     assert [len(each.data) for each in read.chunks] == [SIZE, len(large), SIZE]
 
 
-def test_buffer_takes_a_header_however_small_it_is_wanted() -> None:
+def test_buffer_holds_a_header_at_the_smallest_size() -> None:
     assert len(ReadSegment(b"".join(BATCHES), buffer=1).chunks) == 5
 
 
@@ -110,7 +110,7 @@ def test_empty_segment_has_no_chunks() -> None:
     assert (read.chunks, read.survey.segments[0].size) == ([], 0)
 
 
-def test_all_that_is_read_is_told() -> None:
+def test_all_read_bytes_are_reported() -> None:
     assert ReadSegment(b"".join(BATCHES)).control.bytes == 2 * 5 * SIZE
 
 
@@ -128,12 +128,12 @@ def test_reading_ends_when_it_is_stopped() -> None:
         (BATCHES[0] + BATCHES[1][:30], f"log: the last batch is cut off.*position {SIZE}"),
     ),
 )
-def test_damage_is_told_with_file_and_position(data: bytes, words: str) -> None:
+def test_error_for_damage_names_file_and_position(data: bytes, words: str) -> None:
     with pytest.raises(CleaningFailedError, match=words):
         ReadSegment(data, buffer=SIZE + 20)
 
 
-def test_segment_that_is_shorter_than_it_was_is_refused() -> None:
+def test_segment_shorter_than_planned_is_rejected() -> None:
     source = SourceSegment(0, 5, 3 * SIZE, 0, 0, modified_ms=0)
     reader = ChunkReader(holding(BATCHES[0]), DIRECTORY, io_buffer_bytes=1 << 10, control=Watched())
 
@@ -149,7 +149,7 @@ def test_chunks_are_the_same_bytes_when_they_are_read_ahead() -> None:
     assert ahead.chunks == ReadSegment(data, buffer=room).chunks
 
 
-def test_stop_is_heard_and_damage_told_when_chunks_are_read_ahead() -> None:
+def test_stop_and_damage_are_raised_when_chunks_are_read_ahead() -> None:
     worker = ThreadWorker(1)
 
     with pytest.raises(CleaningStoppedError):

@@ -33,7 +33,7 @@ def filled() -> tuple[CleanedLog, CleaningPlan]:
     return cleaned, plan
 
 
-def test_pass_writes_one_segment_a_group_and_changes_nothing_that_was_there() -> None:
+def test_pass_writes_one_segment_per_group_and_changes_no_existing_file() -> None:
     cleaned, plan = filled()
     before = cleaned.data
 
@@ -46,7 +46,7 @@ def test_pass_writes_one_segment_a_group_and_changes_nothing_that_was_there() ->
     ]
 
 
-def test_certificate_says_what_was_done() -> None:
+def test_certificate_has_the_counts_of_the_pass() -> None:
     cleaned, plan = filled()
 
     said = cleaned.run(plan).certificate
@@ -58,7 +58,7 @@ def test_certificate_says_what_was_done() -> None:
 
 
 @pytest.mark.parametrize("first_dirty", (0, 2, 6))
-def test_pass_tells_of_all_bytes_that_it_reads_and_writes(first_dirty: int) -> None:
+def test_pass_reports_all_bytes_read_and_written(first_dirty: int) -> None:
     """Each segment is surveyed, read for the key map, and rewritten."""
     cleaned, plan = filled()
     cleaned.verify = Verify.NEVER
@@ -71,7 +71,7 @@ def test_pass_tells_of_all_bytes_that_it_reads_and_writes(first_dirty: int) -> N
 
 
 @pytest.mark.parametrize("verify", Verify)
-def test_pass_tells_of_as_many_bytes_as_were_expected(verify: Verify) -> None:
+def test_pass_reports_as_many_bytes_as_expected(verify: Verify) -> None:
     cleaned, plan = filled()
     cleaned.verify = verify
     watched = Watched()
@@ -81,7 +81,7 @@ def test_pass_tells_of_as_many_bytes_as_were_expected(verify: Verify) -> None:
     assert watched.bytes == watched.expected
 
 
-def test_pass_expects_more_bytes_when_its_keys_take_more_ranges() -> None:
+def test_pass_expects_more_bytes_when_its_keys_need_more_ranges() -> None:
     cleaned, plan = filled()
     watched, plenty = Watched(), Watched()
 
@@ -92,7 +92,7 @@ def test_pass_expects_more_bytes_when_its_keys_take_more_ranges() -> None:
     assert plenty.expected < watched.expected
 
 
-def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:
+def test_pass_uses_more_ranges_when_memory_is_small() -> None:
     cleaned, plan = filled()
     plenty = cleaned.run(plan).certificate
     cleaned.memory_bytes = 200
@@ -103,7 +103,7 @@ def test_pass_takes_as_many_ranges_as_memory_asks_for() -> None:
     assert (little.counts, little.keys) == (plenty.counts, plenty.keys)
 
 
-def test_pass_leaves_the_same_whatever_its_seed_is() -> None:
+def test_output_of_a_pass_does_not_depend_on_the_seed() -> None:
     cleaned, plan = filled()
     cleaned.memory_bytes = 400
     left = []
@@ -117,7 +117,7 @@ def test_pass_leaves_the_same_whatever_its_seed_is() -> None:
 
 
 @pytest.mark.parametrize("first_dirty", (0, 3, 8))
-def test_pass_takes_as_many_stretches_as_marks_ask_for(first_dirty: int) -> None:
+def test_pass_uses_more_mark_windows_when_memory_is_small(first_dirty: int) -> None:
     cleaned = CleanedLog(replace(CONFIG, segment_bytes=200))
     cleaned.io_buffer_bytes = 100
     for text in ("a1 b2", "a3 -4", "c5 b-", "a6 -7", "d8 b9", "e1 -2", "d-"):
@@ -139,7 +139,7 @@ def test_pass_takes_as_many_stretches_as_marks_ask_for(first_dirty: int) -> None
     assert replace(little.certificate, ranges=1) == plenty.certificate
 
 
-def test_pass_fails_when_memory_is_too_little_for_the_marks_of_one_segment() -> None:
+def test_pass_fails_when_memory_cannot_hold_the_marks_of_one_segment() -> None:
     cleaned, plan = filled()
     cleaned.memory_bytes = 1
 
@@ -147,7 +147,7 @@ def test_pass_fails_when_memory_is_too_little_for_the_marks_of_one_segment() -> 
         cleaned.run(plan)
 
 
-def test_pass_that_is_stopped_leaves_nothing() -> None:
+def test_stopped_pass_leaves_no_files() -> None:
     for steps in range(9):
         cleaned, plan = filled()
 
@@ -158,7 +158,7 @@ def test_pass_that_is_stopped_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("call", ("append", "pread", "pwrite", "sync", "sync_directory", "create"))
-def test_pass_that_fails_leaves_nothing_and_says_why(call: str) -> None:
+def test_failed_pass_leaves_no_files_and_reports_the_reason(call: str) -> None:
     cleaned, plan = filled()
     cleaned.place.files.script.add(FileFault(on=call, path="/d/t-0*", code=errno.ENOSPC))
 
@@ -177,7 +177,7 @@ def test_pass_fails_on_records_that_are_damaged() -> None:
         cleaned.run(plan)
 
 
-def test_pass_removes_what_one_before_has_left() -> None:
+def test_pass_removes_files_of_an_earlier_pass() -> None:
     cleaned, plan = filled()
     cleaned.place.files.create(f"{DIRECTORY}/{0:020}.log.cleaned").append(b"half")
     cleaned.place.files.create(f"{DIRECTORY}/{2:020}.log.cleaned")
@@ -188,7 +188,7 @@ def test_pass_removes_what_one_before_has_left() -> None:
 
 
 @pytest.mark.parametrize("call", ("pread", "append", "sync"))
-def test_pass_that_reads_ahead_leaves_the_same_or_nothing(call: str) -> None:
+def test_pass_with_read_ahead_has_the_same_output_or_none(call: str) -> None:
     cleaned, plan = filled()
     alone = cleaned.run(plan)
     names = cleaned.place.files.list(DIRECTORY)
@@ -214,7 +214,7 @@ def test_pass_keeps_away_from_segments_that_are_being_replaced() -> None:
     assert "0.log.cleaned" in cleaned.place.names()
 
 
-def test_erased_keys_go_wherever_they_are_and_are_not_named() -> None:
+def test_erased_keys_are_removed_from_all_segments_and_not_named_in_the_certificate() -> None:
     cleaned, _ = filled()
     cleaned.clean()
 

@@ -60,7 +60,7 @@ def filled(*texts: str) -> CleanedLog:
 # -- resolving
 
 
-def test_last_dirty_record_of_a_key_stays_in_whatever_order_parts_come() -> None:
+def test_last_dirty_record_of_a_key_survives_in_any_order_of_parts() -> None:
     parts = [
         PartKeys(1, 10, keys({10: b"a", 11: b"b"}), NOTHING),
         PartKeys(0, 0, keys({3: b"a", 4: b"c"}), NOTHING),
@@ -69,7 +69,7 @@ def test_last_dirty_record_of_a_key_stays_in_whatever_order_parts_come() -> None
     assert settled(parts) == {0: [4], 1: [10, 11]}
 
 
-def test_clean_record_stays_unless_a_dirty_one_has_its_key() -> None:
+def test_clean_record_survives_unless_a_dirty_one_has_its_key() -> None:
     parts = [
         PartKeys(0, 0, NOTHING, keys({1: b"a", 2: b"b", 3: b"b"})),
         PartKeys(1, 10, keys({10: b"a"}), NOTHING),
@@ -78,7 +78,7 @@ def test_clean_record_stays_unless_a_dirty_one_has_its_key() -> None:
     assert settled(parts) == {0: [2, 3], 1: [10]}
 
 
-def test_keys_of_one_hash_are_told_apart_by_their_bytes() -> None:
+def test_keys_with_equal_hashes_are_distinguished_by_their_bytes() -> None:
     parts = [
         PartKeys(0, 0, keys({0: b"a", 1: b"b"}, 7), keys({2: b"c"}, 7)),
         PartKeys(1, 10, keys({10: b"b", 11: b"bb"}, 7), NOTHING),
@@ -87,7 +87,7 @@ def test_keys_of_one_hash_are_told_apart_by_their_bytes() -> None:
     assert settled(parts) == {0: [0, 2], 1: [10, 11]}
 
 
-def test_bucket_tells_of_its_keys_once() -> None:
+def test_bucket_reports_its_key_counts_once() -> None:
     parts = [
         PartKeys(0, 0, keys({0: b"a"}), NOTHING, unkeyed=2),
         PartKeys(1, 10, keys({10: b"a", 11: b"b"}), NOTHING, unkeyed=3),
@@ -98,7 +98,7 @@ def test_bucket_tells_of_its_keys_once() -> None:
     assert (first.stats, second.stats) == ((2, 1, 5), (0, 0, 0))
 
 
-def test_bucket_without_keys_tells_of_its_groups_all_the_same() -> None:
+def test_bucket_without_keys_reports_its_groups() -> None:
     assert settled([PartKeys(3, 0, NOTHING, NOTHING)]) == {3: []}
 
 
@@ -125,7 +125,7 @@ def test_pass_in_parts_is_the_same(
 
 
 @pytest.mark.parametrize("engine", (PLAIN, KERNELS))
-def test_keys_of_one_hash_in_many_parts_are_told_apart(engine: Engine) -> None:
+def test_keys_with_equal_hashes_in_many_parts_are_distinguished(engine: Engine) -> None:
     """With the seed such keys can be constructed: the first word cancels the salt."""
     salt = fold(SEED ^ SEED_SALT, SALT_FACTOR).to_bytes(8)
     same = [salt + number.to_bytes(8) for number in range(9)]
@@ -145,7 +145,7 @@ def test_keys_of_one_hash_in_many_parts_are_told_apart(engine: Engine) -> None:
     assert cleaned.prove(job, found).certificate.verified == "all keys"
 
 
-def test_part_tells_what_is_left_of_it_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collected_keys_of_a_part_are_returned_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed_pass, "KEY_BLOCK_BYTES", 1)
     cleaned = filled("a1 -1", "b2", "a3")
     plan = cleaned.plan()
@@ -164,7 +164,7 @@ def test_part_tells_what_is_left_of_it_in_pieces(monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_erased_keys_are_told_to_nobody() -> None:
+def test_erased_keys_are_not_collected() -> None:
     cleaned = filled("a1 b1", "b2 a2")
     plan = cleaned.plan(PassOptions(erased_keys=frozenset({b"a"})))
     assert plan is not None

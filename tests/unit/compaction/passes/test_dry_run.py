@@ -24,7 +24,7 @@ def filled() -> CleanedLog:
     return cleaned
 
 
-def test_count_is_what_a_pass_certifies() -> None:
+def test_dry_run_counts_what_a_pass_certifies() -> None:
     cleaned = filled()
     plan = cleaned.plan()
     assert plan is not None
@@ -37,7 +37,7 @@ def test_count_is_what_a_pass_certifies() -> None:
     assert counted.counts.bytes_kept < counted.counts.bytes_read
 
 
-def test_count_stops_when_it_is_asked_to() -> None:
+def test_dry_run_stops_on_request() -> None:
     cleaned = filled()
     plan = cleaned.plan()
     assert plan is not None
@@ -46,7 +46,7 @@ def test_count_stops_when_it_is_asked_to() -> None:
         dry_run(cleaned.job(plan), cleaned.place.files, engine=PLAIN, control=Watched(2))
 
 
-def test_count_fails_when_what_it_reads_is_gone_or_half_replaced() -> None:
+def test_dry_run_fails_when_a_segment_is_missing_or_being_swapped() -> None:
     cleaned = filled()
     plan, files = cleaned.plan(), cleaned.place.files
     assert plan is not None

@@ -17,35 +17,35 @@ def test_keys_of_text_are_the_bytes_of_each_line() -> None:
 @pytest.mark.parametrize(
     ("form", "data"), ((KeyForm.BASE64, b"AAE=\r\n\n /w==\n"), (KeyForm.HEX, b"0001\n\n FF \r\n"))
 )
-def test_keys_of_digits_are_what_they_say(form: KeyForm, data: bytes) -> None:
+def test_encoded_keys_are_decoded(form: KeyForm, data: bytes) -> None:
     assert parse_keys(data, form, path="keys") == {b"\x00\x01", b"\xff"}
 
 
 @pytest.mark.parametrize("form", (KeyForm.BASE64, KeyForm.HEX))
-def test_keys_are_refused_by_their_line_when_one_is_none(form: KeyForm) -> None:
+def test_error_for_an_invalid_key_names_its_line(form: KeyForm) -> None:
     with pytest.raises(SettingError, match=f"keys: line 2 is not a key in {form}; .*--key-format"):
         parse_keys(b"00ff\nanna!", form, path="keys")
 
 
-def test_keys_are_refused_when_there_are_none() -> None:
+def test_file_without_keys_is_rejected() -> None:
     with pytest.raises(SettingError, match="keys: the file contains no key"):
         parse_keys(b"\n\n", KeyForm.TEXT, path="keys")
 
 
-def test_seals_are_checked_by_who_knows_the_key() -> None:
+def test_seal_is_verified_with_its_key() -> None:
     seals = seal_keys([b"anna", b"bert"], salt=SALT)
 
     assert [sum(is_sealed(key, seal) for seal in seals) for key in (b"anna", b"carl")] == [1, 0]
 
 
-def test_seals_do_not_tell_the_key_nor_its_place() -> None:
+def test_seals_reveal_neither_the_keys_nor_their_order() -> None:
     seals = seal_keys([b"anna", b"bert"], salt=SALT)
 
     assert seals == seal_keys([b"bert", b"anna"], salt=SALT)
     assert not {b"anna".hex(), "anna"} & {part for seal in seals for part in seal.split(":")}
 
 
-def test_seals_are_others_under_another_salt() -> None:
+def test_seals_depend_on_the_salt() -> None:
     one, other = seal_keys([b"anna"], salt=SALT), seal_keys([b"anna"], salt=SALT[::-1])
 
     assert one[0].partition(":")[2] != other[0].partition(":")[2]

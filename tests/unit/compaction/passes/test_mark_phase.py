@@ -52,7 +52,7 @@ class Marked:
         return letters[window.spare : window.spare + window.records]
 
 
-def test_marks_are_those_of_the_whole_log_in_one_stretch() -> None:
+def test_marks_in_one_window_are_those_of_the_whole_log() -> None:
     found = Marked(1 << 20)
 
     (window,) = split_into_windows(found.log, memory_bytes=1 << 20)
@@ -61,7 +61,7 @@ def test_marks_are_those_of_the_whole_log_in_one_stretch() -> None:
     assert (found.mark_phase.keys, found.mark_phase.ranges, found.mark_phase.unkeyed) == (3, 1, 2)
 
 
-def test_marks_are_the_same_in_several_stretches_and_what_is_seen_counts_once() -> None:
+def test_marks_in_several_windows_are_the_same_and_counts_are_not_repeated() -> None:
     found = Marked(10)
 
     several = split_into_windows(found.log, memory_bytes=1)
@@ -89,7 +89,7 @@ def test_marks_and_keys_share_the_memory(memory_bytes: int, ranges: int) -> None
     assert found.control.expected == (ranges - 1) * found.size
 
 
-def test_marks_may_take_half_of_the_memory() -> None:
+def test_marks_may_use_half_of_the_memory() -> None:
     found = Marked(4)
 
     assert found.letters(MarkWindow(found.log, 0, 8)) == "xxxooxot"

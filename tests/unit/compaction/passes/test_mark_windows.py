@@ -30,7 +30,7 @@ def _surveyed(first_number: int, records: int) -> SurveyedSegment:
     return SurveyedSegment(SourceSegment(first_number, 0, 0, 0, 0, 0), survey)
 
 
-def test_log_whose_marks_fit_is_one_stretch() -> None:
+def test_log_whose_marks_fit_is_one_window() -> None:
     groups = log((10, 6), (16,))
 
     assert split_into_windows(groups, memory_bytes=8) == [MarkWindow(groups, 0, 32)]
@@ -48,7 +48,7 @@ def test_log_is_divided_between_groups() -> None:
     assert all(Marks(each.marks).size <= 8 for each in found)
 
 
-def test_every_stretch_is_as_long_as_its_marks_allow() -> None:
+def test_window_is_as_long_as_its_marks_allow() -> None:
     groups = log(*((8,) for _ in range(6)))
 
     found = split_into_windows(groups, memory_bytes=8)
@@ -70,18 +70,18 @@ def test_group_is_never_divided() -> None:
     assert [each.groups for each in found] == [groups[:1], groups[1:2], groups[2:]]
 
 
-def test_empty_log_is_one_stretch() -> None:
+def test_empty_log_is_one_window() -> None:
     assert [each.records for each in split_into_windows(log((0,)), memory_bytes=1)] == [0]
 
 
 @pytest.mark.parametrize(("number", "expected"), ((0, 0), (9, 0), (10, 4), (15, 9), (20, 14)))
-def test_numbers_begin_behind_the_spare_ones(number: int, expected: int) -> None:
+def test_window_renumbers_records_after_the_spare_numbers(number: int, expected: int) -> None:
     window = MarkWindow([], first_number=10, records=10, spare=4)
 
     assert window.renumber(chunk(batch(0, "a1"), first_number=number)).first_number == expected
 
 
-def test_records_behind_a_stretch_share_the_marks_behind_it() -> None:
+def test_records_after_a_window_share_the_marks_after_it() -> None:
     window = MarkWindow([], first_number=10, records=10, spare=4)
 
     found = window.renumber(chunk(batch(0, "a1"), first_number=50)).first_number

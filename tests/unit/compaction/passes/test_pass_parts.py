@@ -62,11 +62,11 @@ def test_part_has_the_records_of_its_chunks() -> None:
 
 
 @pytest.mark.parametrize(("memory", "buckets"), ((1000, 1), (400, 2), (100, 8), (50, 16)))
-def test_buckets_are_as_many_as_memory_asks_for(memory: int, buckets: int) -> None:
+def test_number_of_buckets_follows_the_memory(memory: int, buckets: int) -> None:
     groups = [[surveyed(0, 136, 136), surveyed(2, 10)]]
 
     assert count_buckets(groups, memory_bytes=memory) == buckets
 
 
-def test_buckets_are_no_more_than_hashes_have_bits_for() -> None:
+def test_number_of_buckets_is_limited_by_the_bits_of_the_hash() -> None:
     assert count_buckets([[surveyed(0, 1 << 20)]], memory_bytes=1) == MOST_BUCKETS

@@ -45,13 +45,13 @@ def filled(verify: Verify, *, is_right: bool = True) -> tuple[CleanedLog, Cleani
         (Verify.NEVER, "no"),
     ),
 )
-def test_certificate_says_how_a_pass_was_verified(verify: Verify, words: str) -> None:
+def test_certificate_reports_how_a_pass_was_verified(verify: Verify, words: str) -> None:
     cleaned, plan = filled(verify)
 
     assert cleaned.run(plan).certificate.verified == words
 
 
-def test_pass_that_is_wrong_leaves_nothing_and_says_what() -> None:
+def test_pass_with_a_violation_leaves_no_files_and_reports_the_violation() -> None:
     cleaned, plan = filled(Verify.ALWAYS, is_right=False)
 
     with pytest.raises(
@@ -63,7 +63,7 @@ def test_pass_that_is_wrong_leaves_nothing_and_says_what() -> None:
     assert cleaned.place.names(".cleaned") == []
 
 
-def test_pass_that_is_wrong_is_noticed_by_the_sample_that_has_the_key() -> None:
+def test_violation_is_found_by_the_sample_that_contains_the_key() -> None:
     cleaned, plan = filled(Verify.SAMPLE, is_right=False)
     failed = []
 
@@ -77,7 +77,7 @@ def test_pass_that_is_wrong_is_noticed_by_the_sample_that_has_the_key() -> None:
     assert 0 < len(failed) < 16
 
 
-def test_pass_that_is_wrong_says_how_many_violations_there_are() -> None:
+def test_error_of_a_failed_verification_has_the_number_of_violations() -> None:
     cleaned, plan = filled(Verify.ALWAYS)
     wrong = replace(plan, erased_keys=frozenset(key.encode() for key in KEYS))
     made = cleaned.run_job(replace(cleaned.job(plan), verify=Verify.NEVER))

@@ -62,7 +62,7 @@ def content(files: MemoryFiles, suffix: str) -> dict[str, bytes]:
     return {name.removesuffix(suffix): file.pread(file.size, 0) for name, file in found.items()}
 
 
-def test_segment_has_the_files_that_appends_would_have_made() -> None:
+def test_segment_has_the_same_files_as_one_written_by_appends() -> None:
     mine, theirs = directory(), directory()
     made = LogSegment.create(
         OpenFileCache(theirs, 8), SegmentPath(DIRECTORY, 0), config=CONFIG, now_ms=0
@@ -75,7 +75,7 @@ def test_segment_has_the_files_that_appends_would_have_made() -> None:
     assert len(content(mine, CLEANED)) == 3
 
 
-def test_segment_has_the_same_files_where_batches_are_strode_over() -> None:
+def test_segment_has_the_same_files_when_batches_are_scanned_by_a_kernel() -> None:
     """A stride ends before a marker, and another one follows a long stride."""
     plain, strode = directory(), directory()
     parts = [batch(at, "a1") for at in range(80)]
@@ -87,7 +87,7 @@ def test_segment_has_the_same_files_where_batches_are_strode_over() -> None:
     assert content(strode, CLEANED) == content(plain, CLEANED)
 
 
-def test_group_has_nothing_of_the_one_before_it() -> None:
+def test_group_has_no_data_of_the_previous_group() -> None:
     writer = CleanedSegmentWriter(files := directory(), DIRECTORY, config=CONFIG)
     found = list[CleanedSegment]()
     for base in (0, 100):
@@ -114,7 +114,7 @@ def test_files_are_closed_at_the_end(tmp_path: Path, *, is_finished: bool) -> No
     assert open_descriptors() == before
 
 
-def test_segment_takes_no_room_ahead_though_the_topic_has_it_taken() -> None:
+def test_segment_is_not_preallocated_when_the_topic_preallocates() -> None:
     config = replace(CONFIG, segment_bytes=1 << 20, preallocate=True)
     writer = CleanedSegmentWriter(files := directory(), DIRECTORY, config=config)
     writer.begin(0)
@@ -123,7 +123,7 @@ def test_segment_takes_no_room_ahead_though_the_topic_has_it_taken() -> None:
     writer.close()
 
 
-def test_segment_has_the_time_of_what_it_replaces() -> None:
+def test_segment_has_the_timestamp_of_the_replaced_segments() -> None:
     written(files := directory(), *BATCHES)
 
     assert (
@@ -141,7 +141,7 @@ def test_batches_are_gathered_until_it_pays_to_write_them() -> None:
         assert files.open(f"{DIRECTORY}/{0:020}.log{CLEANED}").size == size
 
 
-def test_group_of_nothing_is_an_empty_segment() -> None:
+def test_empty_group_is_an_empty_segment() -> None:
     found = written(files := directory())
 
     assert found == (CleanedSegment(0, 0),)
@@ -175,7 +175,7 @@ def test_segment_is_rolled_before_a_position_that_has_no_place_in_it(
     assert [int(name[:20]) for name in content(files, ".log" + CLEANED)] == bases
 
 
-def test_aborted_transactions_lie_beside_their_markers() -> None:
+def test_aborted_transactions_are_in_the_segments_of_their_markers() -> None:
     early, late = AbortedTxn(1, 2, 5, 6), AbortedTxn(1, 8, FAR + 1, FAR + 2)
 
     written(files := directory(), batch(5, "a1") + batch(FAR + 1, "b2"), aborted=(early, late))

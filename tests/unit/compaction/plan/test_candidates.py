@@ -88,7 +88,7 @@ def test_checkpoint_below_the_start_is_reset_to_it() -> None:
     assert "below the log start offset 10" in found.warning
 
 
-def test_nobody_is_warned_of_a_start_that_retention_has_moved() -> None:
+def test_start_moved_by_retention_resets_the_dirty_offset() -> None:
     config = LogConfig(cleanup_policy=frozenset({COMPACT, DELETE}))
 
     found = find_first_dirty_offset(log(config=config, checkpoint=0, start=10))
@@ -109,7 +109,7 @@ def test_checkpoint_is_reset_of_a_log_that_is_not_chosen() -> None:
 
 
 @pytest.mark.parametrize("offset", (30, 31, 35, 40))
-def test_nothing_is_cleaned_once_the_start_or_the_checkpoint_is_in_the_active_segment(
+def test_no_byte_is_cleanable_when_the_start_or_the_checkpoint_is_in_the_active_segment(
     offset: int,
 ) -> None:
     for facts in (log(start=offset), log(checkpoint=offset)):
@@ -155,13 +155,13 @@ def test_first_young_segment_and_all_behind_it_are_not_cleaned(
 
 
 @pytest.mark.parametrize(("lag", "end"), ((0, 30), (1, 0)))
-def test_records_of_the_future_are_young_where_there_is_a_lag(lag: int, end: int) -> None:
+def test_records_with_future_timestamps_are_young_under_a_lag(lag: int, end: int) -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=lag)
 
     assert assess(log(aged(-5, 0, 0, 0), config), NOW).end == end
 
 
-def test_young_segment_that_is_clean_holds_nothing() -> None:
+def test_young_clean_segment_does_not_delay_cleaning() -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
 
     found = assess(log(aged(0, HOUR, HOUR, 0), config, checkpoint=10), NOW)
@@ -233,7 +233,7 @@ def test_log_is_cleaned_when_a_dirty_segment_has_waited_for_too_long(
 
 
 @pytest.mark.parametrize("timestamp", (-1, 0))
-def test_segment_without_times_waits_for_nothing(timestamp: int) -> None:
+def test_segment_without_timestamps_is_never_overdue(timestamp: int) -> None:
     """Kafka treats timestamp 0 as missing, too."""
     config = replace(COMPACTED, max_compaction_lag_ms=0, min_cleanable_dirty_ratio=1.0)
     segments = [each._replace(first_timestamp=timestamp) for each in TENS]
@@ -256,7 +256,7 @@ def test_segment_of_the_second_millisecond_there_was_waits() -> None:
     ("shortest", "longest", "expected"),
     ((0, NEVER, False), (1, NEVER, True), (0, NEVER - 1, True), (1, 1, True)),
 )
-def test_times_are_asked_for_where_there_is_a_lag(
+def test_timestamps_are_needed_only_with_a_compaction_lag(
     shortest: int, longest: int, *, expected: bool
 ) -> None:
     config = LogConfig(min_compaction_lag_ms=shortest, max_compaction_lag_ms=longest)
@@ -301,14 +301,14 @@ def test_active_segment_that_has_waited_and_is_not_written_to_is_rolled(
 # -- the order
 
 
-def test_dirtiest_log_that_is_due_comes_first() -> None:
+def test_filthiest_due_log_comes_first() -> None:
     config = replace(COMPACTED, min_cleanable_dirty_ratio=0.4)
     found = [assess(log(config=config, checkpoint=offset), NOW) for offset in (15, 10, 0, 20)]
 
     assert [each.first_dirty.offset for each in filthiest_first(found)] == [0, 10, 15]
 
 
-def test_log_that_has_waited_is_chosen_and_takes_its_turn() -> None:
+def test_log_past_its_compaction_lag_is_due_and_sorted_by_dirty_ratio() -> None:
     config = replace(COMPACTED, max_compaction_lag_ms=1, min_cleanable_dirty_ratio=0.9)
     waiting = assess(log(aged(0, 0, 9, 0), config, checkpoint=20), NOW)
     dirty = assess(log(), NOW)
@@ -323,7 +323,7 @@ def test_log_that_has_waited_is_chosen_and_takes_its_turn() -> None:
     ("checkpoint", "ratio", "missing"),
     ((0, 0.5, 0), (10, 0.5, 0), (20, 0.5, 101), (30, 0.5, 301), (30, 0.0, 1), (0, 1.0, None)),
 )
-def test_log_tells_how_much_more_has_to_be_dirty(
+def test_missing_bytes_are_those_below_the_min_dirty_ratio(
     checkpoint: int, ratio: float, missing: int | None
 ) -> None:
     config = replace(COMPACTED, min_cleanable_dirty_ratio=ratio)
@@ -335,7 +335,7 @@ def test_log_that_is_due_is_so_now() -> None:
     assert next_due_ms(log(), NOW) == NOW
 
 
-def test_log_that_is_clean_enough_is_never_due_unless_it_is_written_to() -> None:
+def test_log_below_the_dirty_ratio_is_never_due_without_appends() -> None:
     assert next_due_ms(log(checkpoint=20), NOW) is None
 
 
@@ -373,7 +373,7 @@ def test_log_that_is_idle_is_due_when_its_active_segment_has_waited() -> None:
     stable=st.integers(0, 40),
     wait=st.integers(0, 4 * HOUR),
 )
-def test_log_is_due_from_the_moment_on_that_was_told(
+def test_log_is_due_from_the_computed_time_on(
     ages: list[int], lags: tuple[int, int], *, checkpoint: int, stable: int, wait: int
 ) -> None:
     shortest, longest = lags
@@ -390,7 +390,7 @@ def test_log_is_due_from_the_moment_on_that_was_told(
 # -- reasons for uncleanable segments
 
 
-def test_segments_is_told_what_holds_it() -> None:
+def test_uncleanable_segments_have_their_reasons() -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=HOUR)
     facts = log(aged(HOUR, 0, HOUR, 0), config, stable=25, high_watermark=35)
 
@@ -407,7 +407,7 @@ def test_segments_is_told_what_holds_it() -> None:
     ]
 
 
-def test_transaction_holds_nothing_where_none_is_undecided() -> None:
+def test_last_stable_offset_is_no_reason_without_an_open_transaction() -> None:
     facts = log(high_watermark=25)
 
     assert find_uncleanable_reasons(facts, NOW)[2] == (UncleanableReason.HIGH_WATERMARK,)
@@ -419,7 +419,7 @@ def test_transaction_holds_nothing_where_none_is_undecided() -> None:
     stable=st.integers(0, 40),
     high_watermark=st.integers(0, 40),
 )
-def test_pass_ends_where_something_holds_a_segment(
+def test_pass_ends_at_the_first_uncleanable_segment(
     ages: list[int], checkpoint: int, stable: int, high_watermark: int
 ) -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=HOUR)

@@ -44,7 +44,7 @@ def test_legacy_horizon_counts_from_the_last_segment_that_was_cleaned(
 
 
 @pytest.mark.parametrize(("modified_ms", "is_reached"), ((99, True), (100, True), (101, False)))
-def test_old_tombstones_go_from_segments_last_modified_before(
+def test_old_tombstones_are_removed_from_segments_modified_before_the_horizon(
     modified_ms: int,
     is_reached: bool,  # noqa: FBT001 - a value of the table
 ) -> None:

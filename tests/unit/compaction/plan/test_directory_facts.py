@@ -46,7 +46,7 @@ def seen(
     )
 
 
-def test_directory_tells_the_bounds_and_segments_of_its_log() -> None:
+def test_directory_facts_have_the_bounds_and_segments_of_the_log() -> None:
     place = LogHarness()
     log = filled(place.open(COMPACTED), 8)
     log.close()
@@ -60,7 +60,7 @@ def test_directory_tells_the_bounds_and_segments_of_its_log() -> None:
     assert list(found.sources) == log_facts.source_segments(log, 6)
 
 
-def test_everything_is_replicated_where_nothing_else_is_said() -> None:
+def test_high_watermark_defaults_to_the_log_end() -> None:
     place = LogHarness()
     filled(place.open(COMPACTED), 8).close()
 
@@ -68,7 +68,7 @@ def test_everything_is_replicated_where_nothing_else_is_said() -> None:
     assert seen(place, high_watermark=99).facts.high_watermark == 8
 
 
-def test_times_of_segments_without_any_are_those_of_their_files() -> None:
+def test_segment_without_timestamps_has_the_timestamp_of_its_file() -> None:
     place = LogHarness()
     log = place.open(BY_TIME)
     lead(log, *(batch(timestamp=-1) for _ in range(4)))
@@ -111,7 +111,7 @@ def written(log: Log, steps: list[int]) -> None:
     cleaned_to=st.integers(1, 30),
     is_closed=st.booleans(),
 )
-def test_directory_says_what_the_owner_says(
+def test_directory_facts_lead_to_the_plan_of_the_open_log(
     steps: list[int], high_watermark: int, cleaned_to: int, *, is_closed: bool
 ) -> None:
     place = LogHarness()

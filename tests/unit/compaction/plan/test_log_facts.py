@@ -42,7 +42,7 @@ def test_facts_are_the_bounds_and_segments_of_a_log() -> None:
 
 
 @pytest.mark.parametrize(("shortest", "longest"), ((1000, 5000), (1000, NEVER), (0, 5000)))
-def test_times_are_those_of_dirty_segments_that_a_setting_asks_for(
+def test_timestamps_of_dirty_segments_are_read_when_a_setting_needs_them(
     shortest: int, longest: int
 ) -> None:
     config = replace(COMPACTED, min_compaction_lag_ms=shortest, max_compaction_lag_ms=longest)
@@ -59,7 +59,7 @@ def test_times_are_those_of_dirty_segments_that_a_setting_asks_for(
     ]
 
 
-def test_times_are_not_looked_at_where_no_setting_asks_for_them() -> None:
+def test_timestamps_are_not_read_when_no_setting_needs_them() -> None:
     place = LogHarness()
     log = filled(place.open(COMPACTED), 8)
     place.files.remove("/d/t-0/00000000000000000000.log")
@@ -67,7 +67,7 @@ def test_times_are_not_looked_at_where_no_setting_asks_for_them() -> None:
     assert read_log_facts(log, checkpoint=None).segments[0] == CandidateSegment(0, sizes(log)[0])
 
 
-def test_open_transaction_bounds_what_is_cleaned() -> None:
+def test_open_transaction_limits_the_cleanable_range() -> None:
     log = LogHarness().open(COMPACTED)
     lead(log, *(batch() for _ in range(4)), produced(0, is_transactional=True))
     filled(log, 3)
@@ -80,7 +80,7 @@ def test_open_transaction_bounds_what_is_cleaned() -> None:
     assert assess(read_log_facts(log, checkpoint=None), NOW).end == log.base_offsets[-1]
 
 
-def test_high_watermark_bounds_what_is_cleaned() -> None:
+def test_high_watermark_limits_the_cleanable_range() -> None:
     log = filled(LogHarness().open(COMPACTED), 3)
     lead(log, *(batch() for _ in range(7)))
 

@@ -49,7 +49,7 @@ def test_plan_has_the_whole_log_up_to_where_it_may_be_cleaned() -> None:
 
 
 @pytest.mark.parametrize(("until", "end"), ((10, 10), (19, 10), (20, 20), (30, 30), (99, 30)))
-def test_plan_ends_with_the_last_whole_segment_below_what_is_asked_for(
+def test_plan_ends_with_the_last_whole_segment_below_the_requested_offset(
     until: int, end: int
 ) -> None:
     plan = planned(options=PassOptions(until=until))
@@ -58,11 +58,11 @@ def test_plan_ends_with_the_last_whole_segment_below_what_is_asked_for(
     assert (plan.end, plan.segments[-1].end_offset) == (end, end)
 
 
-def test_there_is_no_plan_without_a_whole_segment() -> None:
+def test_plan_is_none_without_a_whole_segment() -> None:
     assert planned(options=PassOptions(until=9)) is None
 
 
-def test_log_that_is_clean_can_be_planned_for_what_is_to_go_from_it() -> None:
+def test_clean_log_has_a_plan_when_keys_are_erased() -> None:
     plan = planned(checkpoint=30, options=PassOptions(until=20, erased_keys=frozenset({b"key"})))
 
     assert plan is not None
@@ -70,7 +70,7 @@ def test_log_that_is_clean_can_be_planned_for_what_is_to_go_from_it() -> None:
     assert plan.erased_keys == {b"key"}
 
 
-def test_producer_without_batches_is_known_by_its_epoch() -> None:
+def test_last_record_of_a_producer_without_batches_has_only_its_epoch() -> None:
     states = (
         ProducerStateEntry(1, 3, (BatchMetadata(9, 50, 1, NOW), BatchMetadata(11, 55, 1, NOW))),
         ProducerStateEntry(2, 4),

@@ -35,14 +35,14 @@ def bases(groups: tuple[tuple[SourceSegment, ...], ...]) -> list[list[int]]:
     return [[segment.base_offset for segment in group] for group in groups]
 
 
-def test_segments_are_grouped_as_they_fit_into_one() -> None:
+def test_segments_are_grouped_up_to_the_segment_size() -> None:
     """A second pass over the output of a first one over segments of one gigabyte each."""
     found = group_segments(segments(400, 400, 300, 700, 300, 1000), LARGE)
 
     assert sizes(found) == [[400, 400], [300, 700], [300], [1000]]
 
 
-def test_nothing_makes_no_groups() -> None:
+def test_no_segments_have_no_groups() -> None:
     assert group_segments([], LARGE) == ()
 
 
@@ -80,14 +80,14 @@ def test_offsets_of_a_group_are_within_31_bits_of_its_base() -> None:
     assert bases(group_segments(beyond, LARGE)) == [[0], [INT32_MAX]]
 
 
-def test_offset_of_the_next_segment_counts_for_the_last_one_of_a_segment() -> None:
+def test_next_base_offset_counts_as_the_last_offset_of_a_segment() -> None:
     """The last offset of a segment is not read; it may be just below the next base offset."""
     sparse = spread(0, 1, INT32_MAX, INT32_MAX + 1, end=INT32_MAX + 2)
 
     assert bases(group_segments(sparse, LARGE)) == [[0, 1, INT32_MAX], [INT32_MAX + 1]]
 
 
-def test_empty_segments_join_whatever_is_before_them() -> None:
+def test_empty_segments_join_the_previous_group() -> None:
     empty = spread(0, INT32_MAX, 2 * INT32_MAX, end=3 * INT32_MAX, size=0)
 
     assert len(group_segments(empty, LARGE)) == 1

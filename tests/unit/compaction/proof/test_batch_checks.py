@@ -70,7 +70,7 @@ def test_the_last_offset_may_not_change() -> None:
     assert "the last offset of a batch has changed" in wrongs(shorter)
 
 
-def test_the_latest_time_is_that_of_what_is_left() -> None:
+def test_latest_timestamp_is_that_of_the_surviving_records() -> None:
     assert wrongs(without(WAS, 6)) == ["the latest time is not that of the records"]
 
 
@@ -80,7 +80,7 @@ def test_the_latest_time_of_a_broker_stays() -> None:
     assert wrongs(without(before, 4), before=before) == []
 
 
-def test_a_horizon_has_to_be_the_one_that_is_told() -> None:
+def test_delete_horizon_must_be_the_planned_one() -> None:
     assert wrongs(without(WAS, 4, horizon_ms=HORIZON), horizon_ms=HORIZON) == []
     assert wrongs(NOW_IS, horizon_ms=HORIZON) == ["the delete horizon is wrong"]
 
@@ -91,7 +91,7 @@ def test_an_empty_batch_has_neither_codec_nor_horizon() -> None:
     assert wrongs(empty(before), before=before, left=SurvivingRecords(), horizon_ms=HORIZON) == []
 
 
-def test_an_old_batch_becomes_one_from_its_first_to_its_last_record() -> None:
+def test_old_batch_becomes_a_v2_batch_from_its_first_to_its_last_surviving_record() -> None:
     before = old(4, "a1 b1 c1", magic=1, codec=Codec.LZ4)
     after = changed(batch(5, "b1 c1", time=NOW + 1), codec=Codec.LZ4)
 
@@ -102,14 +102,14 @@ def test_an_old_batch_becomes_one_from_its_first_to_its_last_record() -> None:
     ]
 
 
-def test_an_old_wrapper_that_is_empty_may_begin_anywhere() -> None:
+def test_empty_batch_of_an_old_wrapper_may_have_any_base_offset() -> None:
     before = old(4, "a1 b1", codec=Codec.GZIP)
 
     assert wrongs(empty(batch(4, "a1 b1")), before=before, left=SurvivingRecords()) == []
 
 
 @pytest.mark.parametrize("name", ("timestamp", "key", "value", "headers"))
-def test_records_differ_by_what_consumers_see(name: str) -> None:
+def test_records_differ_in_each_field_visible_to_consumers(name: str) -> None:
     values = {"timestamp": 1, "key": b"k", "value": b"v", "headers": ()}
     one, other = (
         {**values, "offset": 1, "timestamp_type": TimestampType.CREATE_TIME} for _ in "12"

@@ -36,7 +36,7 @@ def read(
 
 
 @pytest.mark.parametrize("io_bytes", (17, 100, 160, 1 << 20))
-def test_batches_find_each_whatever_is_read_at_a_time(io_bytes: int) -> None:
+def test_batches_are_found_at_every_read_size(io_bytes: int) -> None:
     positions, told = read(DATA, io_bytes=io_bytes)
 
     assert positions == [0, len(batch(0, "a1 b1")), len(batch(0, "a1 b1") + batch(2, "c1"))]
@@ -45,7 +45,7 @@ def test_batches_find_each_whatever_is_read_at_a_time(io_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("io_bytes", (10_000, 1 << 20))
-def test_batches_find_those_that_are_larger_than_what_is_read(io_bytes: int) -> None:
+def test_batches_larger_than_the_read_size_are_found(io_bytes: int) -> None:
     large = batch(0, "a" + "1" * 200_000)
 
     positions, _ = read(large + batch(1, "b1"), io_bytes=io_bytes)
@@ -53,22 +53,22 @@ def test_batches_find_those_that_are_larger_than_what_is_read(io_bytes: int) -> 
     assert positions == [0, len(large)]
 
 
-def test_batches_find_nothing_in_an_empty_file() -> None:
+def test_empty_file_has_no_batches() -> None:
     assert read(b"", io_bytes=64) == ([], [])
 
 
 @pytest.mark.parametrize("cut", (1, 40, len(batch(3, "d1 e1 f1")) - 5))
-def test_batches_refuse_a_last_batch_that_is_cut_off(cut: int) -> None:
+def test_incomplete_last_batch_is_rejected(cut: int) -> None:
     with pytest.raises(CorruptMessageError, match="cut off"):
         read(DATA[:-cut], io_bytes=64)
 
 
-def test_batches_refuse_a_file_that_is_shorter_than_it_was() -> None:
+def test_file_shorter_than_planned_is_rejected() -> None:
     with pytest.raises(CorruptMessageError, match="cut off"):
         read(DATA, io_bytes=64, size=len(DATA) + 1)
 
 
-def test_batches_refuse_a_wrong_checksum() -> None:
+def test_wrong_checksum_is_rejected() -> None:
     damaged = bytearray(DATA)
     damaged[-1] ^= 1
 
@@ -76,7 +76,7 @@ def test_batches_refuse_a_wrong_checksum() -> None:
         read(bytes(damaged), io_bytes=1 << 20)
 
 
-def test_next_batch_is_looked_at_before_it_is_taken_or_gone_over() -> None:
+def test_peeked_batch_is_returned_next_or_skipped() -> None:
     files = MemoryFiles()
     files.make_directory("/t-0")
     file = SegmentFile(0, "", len(DATA), 0, 0)

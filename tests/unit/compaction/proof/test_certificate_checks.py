@@ -15,15 +15,15 @@ def wrongs(counts: PassCounts, *, is_sample: bool = False) -> list[str]:
     return sorted(each.what for each in found)
 
 
-def test_a_certificate_is_right_when_it_says_what_was_seen() -> None:
+def test_certificate_with_the_verified_counts_is_correct() -> None:
     assert wrongs(replace(SEEN.counts)) == []
 
 
-def test_a_certificate_is_wrong_in_what_it_says_otherwise() -> None:
+def test_certificate_with_another_count_is_a_violation() -> None:
     assert wrongs(replace(SEEN.counts, stream=8)) == ["the certificate's stream was seen otherwise"]
 
 
-def test_both_sides_of_what_is_said_otherwise_are_shown() -> None:
+def test_certificate_violation_has_the_expected_and_the_found_value() -> None:
     said = certificate(replace(SEEN.counts, stream=8))
 
     (fault,) = certificate_faults(said, SEEN, is_sample=False)
@@ -32,14 +32,14 @@ def test_both_sides_of_what_is_said_otherwise_are_shown() -> None:
     assert (fault.expected, fault.found) == ("7", "8")
 
 
-def test_a_certificate_of_all_keys_tells_expired_from_superseded() -> None:
+def test_certificate_of_all_keys_distinguishes_expired_from_superseded_records() -> None:
     assert wrongs(replace(SEEN.counts, superseded=4, tombstones_dropped=3)) == [
         "the certificate's superseded was seen otherwise",
         "the certificate's tombstones dropped was seen otherwise",
     ]
 
 
-def test_a_sample_tells_their_sum_alone() -> None:
+def test_sample_verifies_only_the_sum_of_expired_and_superseded_records() -> None:
     same = replace(SEEN.counts, superseded=4, tombstones_dropped=3)
     other = replace(SEEN.counts, superseded=4)
 
@@ -49,7 +49,7 @@ def test_a_sample_tells_their_sum_alone() -> None:
     ]
 
 
-def test_a_certificate_is_not_asked_how_it_came_about() -> None:
+def test_ranges_and_method_of_a_certificate_are_not_verified() -> None:
     said = replace(SEEN, ranges=3, verified="all keys", erased_keys=("k",))
 
     assert list(certificate_faults(said, SEEN, is_sample=False)) == []

@@ -21,7 +21,7 @@ def read(
     return found, [violation.what for violation in violations.kept]
 
 
-def test_transactions_are_told_of_over_segments() -> None:
+def test_transaction_outcomes_cover_several_segments() -> None:
     before = {0: [sent(0, "a1")], 1: [batch(1, "b1"), marker(2, is_commit=False)]}
 
     found, wrongs = read(before, end=3, behind=[])
@@ -43,7 +43,7 @@ def test_a_transaction_that_is_open_may_not_be_cleaned() -> None:
     assert wrongs == ["data of a transaction that is open lie below the end"]
 
 
-def test_a_batch_that_was_damaged_is_noticed() -> None:
+def test_batch_that_was_damaged_before_the_pass_is_a_violation() -> None:
     damaged = batch(0, "a1")[:16] + b"\7" + batch(0, "a1")[17:]
     log = BothSides({0: [batch(0, "a1")]}, {}, end=1)
     log.put(0, ".log", damaged, suffix="")

@@ -48,7 +48,7 @@ def found(data: bytes) -> list[BatchHeader]:
     return list(headers(lambda length, at: data[at : at + length], 0, len(data)))
 
 
-def test_indexes_are_right_as_a_log_writes_them() -> None:
+def test_indexes_written_by_a_log_are_correct() -> None:
     assert faults() == []
 
 
@@ -56,7 +56,7 @@ def test_an_index_may_be_as_sparse_as_its_interval() -> None:
     assert faults(b"", time_entry(NOW + 60, 3), interval=sum(SIZES)) == []
 
 
-def test_a_full_index_takes_no_more() -> None:
+def test_full_index_needs_no_more_entries() -> None:
     assert faults(GOOD_OFFSETS[:8], room=1) == []
 
 
@@ -68,17 +68,17 @@ def test_a_full_index_takes_no_more() -> None:
         GOOD_OFFSETS + offset_entry(9, 999),
     ),
 )
-def test_an_offset_entry_that_no_batch_has_is_noticed(entries: bytes) -> None:
+def test_offset_entry_without_a_batch_is_a_violation(entries: bytes) -> None:
     assert {(fault.extension, fault.what) for fault in faults(entries)} == {
         (INDEX, "an entry that no batch has")
     }
 
 
-def test_a_missing_offset_entry_is_noticed() -> None:
+def test_missing_offset_entry_is_a_violation() -> None:
     assert [fault.what for fault in faults(GOOD_OFFSETS[8:])] == ["a batch has no entry"]
 
 
-def test_a_part_of_an_entry_is_noticed() -> None:
+def test_partial_entry_is_a_violation() -> None:
     assert [fault.what for fault in faults(GOOD_OFFSETS + b"\0")] == ["a part of an entry"]
 
 
@@ -92,7 +92,7 @@ def test_a_part_of_an_entry_is_noticed() -> None:
         GOOD_TIMES + time_entry(NOW + 60, 9),
     ),
 )
-def test_a_time_entry_that_no_batch_has_is_noticed(entries: bytes) -> None:
+def test_time_entry_without_a_batch_is_a_violation(entries: bytes) -> None:
     assert {(fault.extension, fault.what) for fault in faults(times=entries)} == {
         (TIME_INDEX, "an entry that no batch has")
     }
@@ -119,7 +119,7 @@ def test_aborted_entries_are_read() -> None:
     assert list(aborted_entries(log.reading.source, SegmentFile(0, CLEANED, 0, 0, 0))) == [ABORTED]
 
 
-def test_aborted_entries_are_refused_when_they_are_torn() -> None:
+def test_torn_transaction_index_is_rejected() -> None:
     log = BothSides({0: []}, {0: []}, end=10)
     log.put(0, TXN_INDEX, b"\0")
 

@@ -31,27 +31,27 @@ def wrongs(
     return log.planned(**plan).wrongs()
 
 
-def test_nothing_is_wrong_when_nothing_goes() -> None:
+def test_unchanged_batch_is_correct() -> None:
     assert wrongs([batch(0, "a1")], [batch(0, "a1")]) == []
 
 
-def test_a_batch_may_go_with_all_its_records() -> None:
+def test_batch_may_be_removed_with_all_its_records() -> None:
     assert wrongs([batch(0, "a1"), batch(1, "a2")], [batch(1, "a2")]) == []
 
 
-def test_a_batch_that_was_not_there_is_noticed_between_others() -> None:
+def test_batch_without_an_original_between_others_is_a_violation() -> None:
     assert wrongs(
         [batch(0, "a1"), batch(5, "b1")], [batch(0, "a1"), batch(3, "c1"), batch(5, "b1")]
     ) == [NOT_THERE]
 
 
-def test_a_batch_that_was_not_there_is_noticed_at_the_end() -> None:
+def test_batch_without_an_original_at_the_end_is_a_violation() -> None:
     log = BothSides({0: [batch(0, "a1")]}, {0: [batch(0, "a1"), batch(1, "b1")]}, end=2)
 
     assert NOT_THERE in log.wrongs()
 
 
-def test_a_batch_in_another_groups_segment_is_noticed() -> None:
+def test_batch_in_the_segment_of_another_group_is_a_violation() -> None:
     before = {0: [batch(0, "a1")], 1: [batch(1, "b1")]}
     log = BothSides(before, {0: [batch(0, "a1"), batch(1, "b1")], 1: []}, end=2, groups=[[0], [1]])
 
@@ -67,7 +67,7 @@ def test_aborted_data_may_not_be_left() -> None:
     assert wrongs(before, before, ABORTED) == ["a record of an aborted transaction survives"]
 
 
-def test_aborted_data_are_rightly_gone_and_their_marker_stays() -> None:
+def test_aborted_data_may_be_removed_while_its_marker_stays() -> None:
     before = [sent(0, "a1"), marker(2, is_commit=False)]
 
     assert wrongs(before, before[1:], ABORTED) == []
@@ -81,7 +81,7 @@ def test_aborted_data_leave_the_record_before_them() -> None:
     assert wrongs(before, before[2:], aborted) == ["the last record of a key was removed"]
 
 
-def test_committed_data_may_not_go_as_aborted_ones() -> None:
+def test_committed_data_may_not_be_removed_as_aborted() -> None:
     before = [sent(0, "a1"), marker(2, is_commit=True)]
 
     assert wrongs(before, before[1:]) == ["the last record of a key was removed"]
@@ -96,14 +96,14 @@ def test_a_marker_without_data_gets_a_horizon_first(*, is_commit: bool) -> None:
     assert wrongs([idle], []) == ["a marker was removed before its horizon"]
 
 
-def test_a_marker_goes_when_its_horizon_has_come() -> None:
+def test_marker_is_removed_at_its_delete_horizon() -> None:
     idle = with_horizon(marker(2, is_commit=True), NOW)
 
     assert wrongs([idle], []) == []
     assert wrongs([idle], [idle]) == ["a marker survives after its horizon"]
 
 
-def test_a_marker_stays_until_its_horizon_has_come() -> None:
+def test_marker_stays_until_its_delete_horizon() -> None:
     idle = with_horizon(marker(2, is_commit=True), NOW + 1)
 
     assert wrongs([idle], [idle]) == []
@@ -129,7 +129,7 @@ def test_an_empty_batch_counts_as_data_of_its_transaction() -> None:
     assert wrongs(before, before, last_records=last) == []
 
 
-def test_an_empty_marker_goes_at_once() -> None:
+def test_empty_marker_is_removed_without_a_delete_horizon() -> None:
     before = [empty(marker(2, is_commit=True))]
 
     assert wrongs(before, []) == []
@@ -166,13 +166,13 @@ def test_the_last_batch_of_the_pass_stays_empty() -> None:
     assert log.wrongs() == []
 
 
-def test_the_last_batch_of_the_pass_may_not_go() -> None:
+def test_last_batch_of_the_pass_may_not_be_removed() -> None:
     last = with_horizon(batch(0, "a-"), NOW)
 
     assert BothSides({0: [last]}, {0: []}, end=1).wrongs() == [NEEDED]
 
 
-def test_the_last_batch_of_the_pass_may_go_if_it_is_old() -> None:
+def test_last_batch_of_the_pass_may_be_removed_when_it_has_an_old_format() -> None:
     log = BothSides({0: [old(0, "a-")]}, {0: []}, end=1)
 
     assert log.planned(legacy_horizon_ms=MODIFIED).wrongs() == []
@@ -188,7 +188,7 @@ def test_a_tombstone_gets_a_horizon_when_it_is_first_left() -> None:
     assert wrongs([tombstone], [tombstone]) == ["the delete horizon is wrong"]
 
 
-def test_a_tombstone_stays_until_its_horizon_has_come() -> None:
+def test_tombstone_stays_until_its_delete_horizon() -> None:
     tombstone = with_horizon(batch(0, "a- b1"), NOW + 1)
 
     assert wrongs([tombstone], [tombstone]) == []
@@ -197,7 +197,7 @@ def test_a_tombstone_stays_until_its_horizon_has_come() -> None:
     ]
 
 
-def test_a_tombstone_goes_when_its_horizon_has_come() -> None:
+def test_tombstone_is_removed_at_its_delete_horizon() -> None:
     tombstone = with_horizon(batch(0, "a- b1"), NOW)
 
     assert wrongs([tombstone], [without(tombstone, 0)]) == []
@@ -205,7 +205,7 @@ def test_a_tombstone_goes_when_its_horizon_has_come() -> None:
 
 
 @pytest.mark.parametrize(("horizon", "left"), ((MODIFIED - 1, 1), (MODIFIED, 0)))
-def test_an_old_tombstone_goes_by_the_time_of_its_segment(horizon: int, left: int) -> None:
+def test_old_tombstone_is_removed_by_the_timestamp_of_its_segment(horizon: int, left: int) -> None:
     after = [with_horizon(batch(0, "a-"), HORIZON)] * left
 
     assert wrongs([old(0, "a-", magic=1)], after, legacy_horizon_ms=horizon) == []
@@ -214,7 +214,7 @@ def test_an_old_tombstone_goes_by_the_time_of_its_segment(horizon: int, left: in
 # -- producers
 
 
-def test_a_later_batch_of_a_producer_than_planned_is_noticed() -> None:
+def test_later_batch_of_a_producer_than_planned_is_a_violation() -> None:
     before = [sent(0, "a1"), sent(1, "b1", is_transactional=False), marker(2, is_commit=True)]
 
     assert wrongs(before, before, last_records={1: LastRecord(0, 0)}) == [
@@ -222,7 +222,7 @@ def test_a_later_batch_of_a_producer_than_planned_is_noticed() -> None:
     ]
 
 
-def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
+def test_last_batch_of_a_producer_may_be_after_the_pass() -> None:
     before = [sent(0, "a1"), marker(1, is_commit=True)]
     last = {1: LastRecord(0, 7), 2: LastRecord(0, None)}
 
@@ -232,14 +232,14 @@ def test_the_last_batch_of_a_producer_may_lie_beyond() -> None:
 # -- a log by itself
 
 
-def test_a_cleaned_log_is_right_by_itself() -> None:
+def test_cleaned_log_verified_alone_is_correct() -> None:
     batches = [with_horizon(batch(0, "a-"), NOW), marker(1, is_commit=True), sent(2, "b1"), LAST]
     log = BothSides({0: [*batches[:3], marker(3, is_commit=True), LAST]}, {}, end=21)
 
     assert log.verified_alone() == []
 
 
-def test_a_log_that_was_not_cleaned_is_wrong_by_itself() -> None:
+def test_uncleaned_log_verified_alone_is_a_violation() -> None:
     log = BothSides({0: [batch(0, "a1 a2"), LAST]}, {}, end=21)
 
     assert log.verified_alone() == [

@@ -30,7 +30,7 @@ def gone(known: PlainKeyCheck, offset: int, kind: str = "value") -> str | None:
     return known.see_gone(b"k", offset, is_tombstone=is_tombstone, is_expired=is_expired)
 
 
-def test_a_record_is_rightly_gone_when_a_later_one_is_left() -> None:
+def test_record_may_be_removed_when_a_later_one_survives() -> None:
     known = keys(5)
 
     assert gone(known, 3) is None
@@ -38,15 +38,15 @@ def test_a_record_is_rightly_gone_when_a_later_one_is_left() -> None:
     assert (known.superseded, list(known.lost())) == (1, [])
 
 
-def test_a_record_is_wrongly_left_when_a_later_one_is_left() -> None:
+def test_surviving_record_is_a_violation_when_a_later_one_survives() -> None:
     assert keys(3, 5).see_left(b"k", 3) == LATER
 
 
-def test_a_clean_record_is_rightly_left_beside_a_later_clean_one() -> None:
+def test_clean_record_may_survive_with_a_later_clean_record() -> None:
     assert keys(3, 5, first_dirty=6).see_left(b"k", 3) is None
 
 
-def test_a_clean_record_is_wrongly_gone_for_a_later_clean_one() -> None:
+def test_clean_record_may_not_be_removed_for_a_later_clean_record() -> None:
     assert gone(keys(5, first_dirty=6), 3) == LOST
 
 
@@ -57,7 +57,7 @@ def test_the_last_record_of_a_key_is_missed() -> None:
     assert list(known.lost()) == [LostRecord(3, LOST)]
 
 
-def test_the_last_record_of_a_key_is_missed_at_once_when_an_older_one_is_left() -> None:
+def test_removed_last_record_is_a_violation_when_an_older_one_survives() -> None:
     assert gone(keys(3), 5) == OLDER
 
 
@@ -69,7 +69,7 @@ def test_a_tombstone_is_missed_before_its_time() -> None:
     assert list(known.lost()) == [LostRecord(3, EARLY)]
 
 
-def test_a_tombstone_goes_in_time_with_all_before_it() -> None:
+def test_tombstone_and_all_earlier_records_may_be_removed_after_the_horizon() -> None:
     known = keys()
 
     wrong = [gone(known, 1), gone(known, 2, "expired"), gone(known, 3, "expired")]
@@ -78,11 +78,11 @@ def test_a_tombstone_goes_in_time_with_all_before_it() -> None:
     assert (known.superseded, known.tombstones, list(known.lost())) == (2, 1, [])
 
 
-def test_an_older_record_is_wrongly_left_when_the_tombstone_goes() -> None:
+def test_surviving_older_record_of_a_removed_tombstone_is_a_violation() -> None:
     assert gone(keys(3), 5, "expired") == OLDER
 
 
-def test_a_clean_tombstone_goes_in_time_and_explains_nothing() -> None:
+def test_removed_clean_tombstone_does_not_explain_removed_records() -> None:
     known = keys(first_dirty=6)
 
     gone(known, 1)
@@ -91,7 +91,7 @@ def test_a_clean_tombstone_goes_in_time_and_explains_nothing() -> None:
     assert (known.tombstones, list(known.lost())) == (1, [LostRecord(1, LOST)])
 
 
-def test_a_clean_tombstone_goes_in_time_beside_a_clean_record_that_is_left() -> None:
+def test_clean_tombstone_may_be_removed_while_a_clean_record_survives() -> None:
     assert gone(keys(1, first_dirty=6), 2, "expired") is None
 
 
@@ -110,7 +110,7 @@ def test_an_erased_key_may_not_be_left() -> None:
     assert known.see_left(b"k", 3) == "a record of an erased key survives"
 
 
-def test_an_erased_key_is_rightly_gone() -> None:
+def test_erased_key_may_be_removed() -> None:
     known = keys(erased=(b"k",))
 
     assert gone(known, 3) is None
@@ -127,7 +127,7 @@ def test_keys_are_counted_that_dirty_records_have() -> None:
     assert known.dirty_keys == 1
 
 
-def test_keys_are_full_when_memory_is_spent() -> None:
+def test_key_check_is_full_at_the_memory_limit() -> None:
     known = PlainKeyCheck(KeyScope(), first_dirty=0, erased=(), memory_bytes=2 * ENTRY_BYTES)
     known.learn(b"k", 1)
 
@@ -135,7 +135,7 @@ def test_keys_are_full_when_memory_is_spent() -> None:
         known.learn(b"l", 2)
 
 
-def test_one_key_fits_whatever_memory_there_is() -> None:
+def test_one_key_fits_into_any_memory() -> None:
     known = PlainKeyCheck(KeyScope(), first_dirty=0, erased=(), memory_bytes=1)
 
     known.learn(b"k", 1)
@@ -154,7 +154,7 @@ def test_an_erased_key_of_another_class_is_not_held() -> None:
     assert entries.count(None) == 1
 
 
-def test_scopes_halves_hold_each_key_once() -> None:
+def test_each_key_is_in_exactly_one_half_of_a_scope() -> None:
     halves = [quarter for half in KeyScope(seed=5).halves() for quarter in half.halves()]
 
     held = [sum(half.holds(str(key).encode()) for half in halves) for key in range(100)]

@@ -17,7 +17,7 @@ def wrongs(after: Segments, *, end: int = 8) -> list[str]:
     return BothSides({5: [ONE, TWO, THREE]}, after, end=end).wrongs()
 
 
-def test_batches_are_right_in_one_segment_or_in_several() -> None:
+def test_batches_may_be_in_one_segment_or_several() -> None:
     assert wrongs({5: [ONE, TWO, THREE]}) == []
     assert wrongs({5: [ONE], 6: [TWO, THREE]}) == []
 
@@ -25,7 +25,7 @@ def test_batches_are_right_in_one_segment_or_in_several() -> None:
 @pytest.mark.parametrize(
     "after", ({5: [TWO, ONE, THREE]}, {5: [ONE, ONE, TWO, THREE]}, {5: [ONE, TWO], 6: [TWO, THREE]})
 )
-def test_offsets_that_go_back_are_noticed(after: Segments) -> None:
+def test_decreasing_offsets_are_a_violation(after: Segments) -> None:
     log = BothSides({5: [ONE, TWO, THREE]}, {}, end=8)
     log.after = after
     for base, batches in after.items():
@@ -34,7 +34,7 @@ def test_offsets_that_go_back_are_noticed(after: Segments) -> None:
     assert "offsets go back" in log.wrongs()
 
 
-def test_a_batch_before_its_segment_is_noticed() -> None:
+def test_batch_below_the_base_offset_of_its_segment_is_a_violation() -> None:
     log = BothSides({5: [ONE, TWO, THREE]}, {5: []}, end=8)
     log.after = {5: [], 7: [TWO, THREE]}
     log.write_log(7, [TWO, THREE])
@@ -42,7 +42,7 @@ def test_a_batch_before_its_segment_is_noticed() -> None:
     assert "a batch is in a segment that begins after it" in log.wrongs()
 
 
-def test_a_batch_out_of_reach_is_noticed() -> None:
+def test_batch_beyond_the_range_of_the_indexes_is_a_violation() -> None:
     far = batch(6 + INT32_MAX, "d1")
     log = BothSides({5: [ONE], 6: [far]}, {}, end=7 + INT32_MAX)
     log.after = {5: [ONE, far]}
@@ -51,13 +51,13 @@ def test_a_batch_out_of_reach_is_noticed() -> None:
     assert "a batch is beyond the offset range of its segment's indexes" in log.wrongs()
 
 
-def test_a_batch_above_the_end_is_noticed() -> None:
+def test_batch_at_or_above_the_end_of_the_pass_is_a_violation() -> None:
     beyond = batch(8, "d1")
 
     assert "a batch is at or above the end of the pass" in wrongs({5: [ONE, TWO, THREE, beyond]})
 
 
-def test_a_damaged_batch_is_noticed() -> None:
+def test_damaged_batch_is_a_violation() -> None:
     log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, LOG, ONE + TWO + THREE[:-1] + b"\1")
 
@@ -67,7 +67,7 @@ def test_a_damaged_batch_is_noticed() -> None:
     assert violation.file == segment_name(Offset(5), LOG, suffix=CLEANED)
 
 
-def test_a_wrong_index_is_noticed() -> None:
+def test_wrong_index_is_a_violation() -> None:
     log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, INDEX, b"")
 
@@ -77,7 +77,7 @@ def test_a_wrong_index_is_noticed() -> None:
     assert violation.file == segment_name(Offset(5), INDEX, suffix=CLEANED)
 
 
-def test_an_aborted_transaction_without_its_marker_is_noticed() -> None:
+def test_aborted_transaction_without_its_marker_is_a_violation() -> None:
     batches = [sent(5, "a1"), marker(6, is_commit=True), THREE]
     aborted = AbortedTxn(1, 5, 6, 7)
 
@@ -86,7 +86,7 @@ def test_an_aborted_transaction_without_its_marker_is_noticed() -> None:
     ]
 
 
-def test_a_transaction_index_that_is_torn_is_noticed() -> None:
+def test_torn_transaction_index_is_a_violation() -> None:
     log = BothSides({5: [ONE, TWO, THREE]}, {5: [ONE, TWO, THREE]}, end=8)
     log.put(5, TXN_INDEX, b"\0")
 

@@ -51,7 +51,7 @@ def wrongs(
     return [f"{each.offset}: {each.what}" for each in judge.violations.kept]
 
 
-def test_judge_counts_what_is_left_and_what_is_gone() -> None:
+def test_verifier_counts_surviving_and_removed_records() -> None:
     judge, said = judged(WAS, without(WAS, 0, 3))
 
     assert said == RecordTally(5, SurvivingRecords(3, 1, 4, NOW + 4), has_tombstone=True)
@@ -61,17 +61,17 @@ def test_judge_counts_what_is_left_and_what_is_gone() -> None:
     assert (judge.keys.superseded, judge.violations.count) == (1, 0)
 
 
-def test_judge_says_that_nothing_is_left() -> None:
+def test_verifier_reports_a_batch_without_surviving_records() -> None:
     _, said = judged(WAS, None)
 
     assert said == RecordTally(5, SurvivingRecords(), has_tombstone=False)
 
 
-def test_judge_lets_no_record_without_a_key_stay() -> None:
+def test_surviving_record_without_a_key_is_a_violation() -> None:
     assert wrongs(WAS, without(WAS, 0)) == ["3: a record without a key survives"]
 
 
-def test_judge_lets_no_aborted_record_stay() -> None:
+def test_surviving_aborted_record_is_a_violation() -> None:
     judge, _ = judged(WAS, None, BatchVerdict(is_aborted=True))
 
     assert judge.counts.aborted == 5
@@ -80,30 +80,30 @@ def test_judge_lets_no_aborted_record_stay() -> None:
     ]
 
 
-def test_judge_lets_no_tombstone_stay_after_its_time() -> None:
+def test_surviving_tombstone_after_its_horizon_is_a_violation() -> None:
     assert wrongs(WAS, without(WAS, 0, 3), BatchVerdict(is_expired=True)) == [
         "4: a tombstone survives after its horizon"
     ]
 
 
-def test_judge_lets_a_tombstone_go_in_time() -> None:
+def test_tombstone_may_be_removed_after_its_horizon() -> None:
     judge, _ = judged(WAS, without(WAS, 0, 3, 4), BatchVerdict(is_expired=True))
 
     assert (judge.keys.tombstones, list(judge.keys.lost())) == (1, [])
 
 
-def test_judge_notices_a_record_that_was_not_there() -> None:
+def test_record_without_an_original_is_a_violation() -> None:
     assert wrongs(without(WAS, 0, 1, 3, 4), without(WAS, 0, 3)) == [
         "1: a record without an original",
         "4: a record without an original",
     ]
 
 
-def test_judge_notices_a_record_that_says_something_else() -> None:
+def test_record_with_changed_content_is_a_violation() -> None:
     assert wrongs(batch(0, "a1 b1"), batch(0, "a1 b2")) == ["1: the value of a record has changed"]
 
 
-def test_judge_looks_at_keys_of_the_scope_alone() -> None:
+def test_verifier_checks_only_keys_in_scope() -> None:
     halves = KeyScope(seed=1).halves()
 
     assert sorted(wrongs(WAS, without(WAS, 3), scope=half) for half in halves) == [

@@ -31,7 +31,7 @@ def with_groups(*groups: CleanedGroup, end: int = 3) -> CleaningResult:
     return log().cleaning()._replace(groups=groups, end=end)
 
 
-def test_files_are_those_of_the_plan_and_of_the_cleaning() -> None:
+def test_files_are_those_of_the_plan_and_of_the_result() -> None:
     found = files_of(log().reading.source, log().cleaning(), plan=log().plan)
 
     assert found.faults == ()
@@ -39,7 +39,7 @@ def test_files_are_those_of_the_plan_and_of_the_cleaning() -> None:
     assert [(file.base_offset, file.group) for file in found.after] == [(0, 0), (2, 1)]
 
 
-def test_files_as_they_are_stand_on_both_sides() -> None:
+def test_original_files_are_input_and_output_of_a_log_verified_alone() -> None:
     found = files_as_they_are(log().plan)
 
     assert found.before == found.after
@@ -65,7 +65,7 @@ FIRST, SECOND = log().cleaning().groups
         ((), 3, [OTHERS]),
     ),
 )
-def test_groups_are_the_plans_from_the_first_one_on(
+def test_groups_must_be_those_of_the_plan_in_order(
     groups: tuple[CleanedGroup, ...], end: int, words: list[str]
 ) -> None:
     found = wrongs(log(), with_groups(*groups, end=end))
@@ -73,28 +73,28 @@ def test_groups_are_the_plans_from_the_first_one_on(
     assert [each for each in found if each in {OTHERS, WRONG_END}] == words
 
 
-def test_a_segment_that_has_grown_is_noticed() -> None:
+def test_grown_segment_is_a_violation() -> None:
     found = log()
     found.put(1, LOG, TWO + TWO, suffix="")
 
     assert wrongs(found) == ["a segment is not as long as it was when the pass was planned"]
 
 
-def test_a_segment_that_is_gone_is_noticed() -> None:
+def test_missing_segment_of_the_plan_is_a_violation() -> None:
     found = log()
     found.files.remove(f"{DIRECTORY}/{segment_name(Offset(1), LOG)}")
 
     assert wrongs(found) == ["a segment of the plan is missing"]
 
 
-def test_a_cleaned_segment_that_is_not_there_is_noticed() -> None:
+def test_missing_cleaned_segment_is_a_violation() -> None:
     found = log()
     found.files.remove(f"{DIRECTORY}/{segment_name(Offset(2), LOG, suffix=CLEANED)}")
 
     assert wrongs(found) == ["a cleaned segment is missing"]
 
 
-def test_a_cleaned_segment_has_the_date_of_the_last_one_it_replaces() -> None:
+def test_cleaned_segment_must_have_the_timestamp_of_the_last_replaced_segment() -> None:
     found = log()
     path = f"{DIRECTORY}/{segment_name(Offset(0), LOG, suffix=CLEANED)}"
     found.files.set_modified(path, TimestampMs(MODIFIED + 1))
@@ -102,7 +102,7 @@ def test_a_cleaned_segment_has_the_date_of_the_last_one_it_replaces() -> None:
     assert wrongs(found) == ["a cleaned segment has another size or date"]
 
 
-def test_a_cleaned_segment_has_the_size_that_is_told() -> None:
+def test_cleaned_segment_must_have_the_reported_size() -> None:
     first = FIRST._replace(cleaned=(CleanedSegment(0, 1),))
 
     assert wrongs(log(), with_groups(first, SECOND)) == [
@@ -110,7 +110,7 @@ def test_a_cleaned_segment_has_the_size_that_is_told() -> None:
     ]
 
 
-def test_a_group_begins_with_its_own_base_offset() -> None:
+def test_group_must_start_at_its_base_offset() -> None:
     found = log()
     found.write(1, [TWO], suffix=CLEANED)
     first = FIRST._replace(cleaned=(CleanedSegment(1, len(TWO)),))
@@ -120,7 +120,7 @@ def test_a_group_begins_with_its_own_base_offset() -> None:
     )
 
 
-def test_a_segment_lies_within_what_it_replaces() -> None:
+def test_cleaned_segment_must_be_in_the_range_of_the_replaced_segments() -> None:
     found = log()
     first = FIRST._replace(cleaned=(*FIRST.cleaned, *SECOND.cleaned))
 
@@ -129,7 +129,7 @@ def test_a_segment_lies_within_what_it_replaces() -> None:
     ]
 
 
-def test_a_cleaned_file_that_is_not_told_of_is_noticed() -> None:
+def test_unlisted_cleaned_file_is_a_violation() -> None:
     found = log()
     found.put(1, INDEX, b"")
 
@@ -143,7 +143,7 @@ def test_the_active_segment_is_not_cleaned() -> None:
     assert wrongs(found) == ["no segment begins at the end: the last one of a log is never cleaned"]
 
 
-def test_nothing_is_wrong_with_a_plan_of_nothing() -> None:
+def test_plan_without_groups_has_no_violations() -> None:
     found = log()
     found.plan = replace(found.plan, groups=())
     for base in (0, 2):

@@ -14,21 +14,21 @@ TOLD = AbortedRange(1, 5, 9)
 ENTRY = AbortedTxn(1, 4, 9, 10)
 
 
-def test_an_entry_is_right_when_it_is_as_it_was() -> None:
+def test_unchanged_entry_is_correct() -> None:
     assert list(aborted_faults({9: TOLD}, {9: ENTRY}, before={9: ENTRY})) == []
 
 
 @pytest.mark.parametrize(
     "left", ({}, {9: ENTRY._replace(first_offset=5)}, {9: ENTRY._replace(last_stable_offset=9)})
 )
-def test_an_entry_that_is_not_as_it_was_is_noticed(left: dict[int, AbortedTxn]) -> None:
+def test_changed_entry_is_a_violation(left: dict[int, AbortedTxn]) -> None:
     (wrong,) = aborted_faults({9: TOLD}, left, before={9: ENTRY})
 
     assert wrong.what == "an aborted transaction is not in the transaction index as it was"
 
 
 @pytest.mark.parametrize(("before", "expected"), (({9: ENTRY}, ENTRY), ({}, TOLD)))
-def test_a_wrong_entry_is_shown_with_what_the_index_had_or_else_the_log(
+def test_violation_shows_the_entry_of_the_index_or_of_the_log(
     before: dict[int, AbortedTxn], expected: object
 ) -> None:
     left = ENTRY._replace(producer_id=2)
@@ -52,7 +52,7 @@ def test_an_entry_that_no_index_had_begins_where_its_data_do(left: AbortedTxn, w
     assert len(list(aborted_faults({9: TOLD}, {9: left}, before={}))) == wrongs
 
 
-def test_an_entry_that_no_marker_needs_is_noticed() -> None:
+def test_entry_without_a_marker_is_a_violation() -> None:
     (wrong,) = aborted_faults({}, {9: ENTRY}, before={})
 
     assert wrong.what == "an aborted transaction without data is in the transaction index"

@@ -46,7 +46,7 @@ def test_data_that_were_committed_are_not_aborted() -> None:
     assert found.ended_by(header_of(marker(6, is_commit=False))) == AbortedRange(1, 5, 6)
 
 
-def test_producers_are_told_apart() -> None:
+def test_producers_are_distinguished() -> None:
     found = told(sent(0, "a1"), sent(1, "b1", producer=2), marker(2, producer=2, is_commit=False))
 
     assert found.aborted(2, 1) is not None
@@ -54,13 +54,13 @@ def test_producers_are_told_apart() -> None:
     assert found.undecided == (0,)
 
 
-def test_a_marker_beyond_the_end_decides_what_is_open() -> None:
+def test_marker_after_the_end_decides_an_open_transaction() -> None:
     found = told(sent(0, "a1"), beyond=marker(9, is_commit=False))
 
     assert found.aborted(1, 0) == AbortedRange(1, 0, 9)
 
 
-def test_data_beyond_the_end_open_nothing() -> None:
+def test_data_after_the_end_opens_no_transaction() -> None:
     assert told(batch(0, "a1"), beyond=sent(9, "a1")).undecided == ()
 
 
@@ -70,7 +70,7 @@ def test_an_empty_batch_is_of_its_transaction_and_an_empty_marker_ends_none() ->
     assert found.undecided == (0,)
 
 
-def test_a_control_batch_of_another_kind_ends_nothing() -> None:
+def test_control_batch_of_another_type_ends_no_transaction() -> None:
     found = TransactionOutcomes()
     found.see(header_of(sent(0, "a1")), lambda: ControlType.ABORT)
 

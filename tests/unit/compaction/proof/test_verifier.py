@@ -26,11 +26,11 @@ def log(*left: bytes) -> BothSides:
     return BothSides({0: WAS}, {0: left or LEFT}, end=8)
 
 
-def test_verify_finds_nothing_wrong_with_what_is_right() -> None:
+def test_correct_output_has_no_violations() -> None:
     assert log().wrongs() == []
 
 
-def test_verify_says_what_a_certificate_has_to_say() -> None:
+def test_verification_computes_the_certificate() -> None:
     seen = log().verified().seen
     assert seen is not None
 
@@ -40,7 +40,7 @@ def test_verify_says_what_a_certificate_has_to_say() -> None:
     assert (seen.keys, seen.counts.superseded, seen.counts.unkeyed) == (5, 2, 1)
 
 
-def test_verify_holds_a_certificate_against_what_it_has_seen() -> None:
+def test_wrong_certificate_is_a_violation() -> None:
     seen = log().verified().seen
     assert seen is not None
 
@@ -56,7 +56,7 @@ def test_verify_notices_a_batch_that_was_not_there_at_the_end() -> None:
     assert "a batch without an original" in longer.wrongs()
 
 
-def test_verify_looks_no_further_when_what_is_left_is_out_of_order() -> None:
+def test_verification_stops_when_output_offsets_decrease() -> None:
     assert "offsets go back" in log(*reversed(LEFT)).wrongs()
 
 
@@ -77,7 +77,7 @@ def test_verify_names_the_segment_of_a_lost_record() -> None:
 
 
 @pytest.mark.parametrize("keys", (1, 2, 3))
-def test_verify_looks_at_all_keys_in_whatever_memory(keys: int) -> None:
+def test_all_keys_are_verified_with_any_memory(keys: int) -> None:
     memory_bytes = keys * (ENTRY_BYTES + 1)
 
     assert log().wrongs(memory_bytes=memory_bytes) == []
@@ -89,7 +89,7 @@ class Noted(PlainRecordVerifier):
     """An object whose lifetime a test can observe."""
 
 
-def test_keys_of_one_walk_are_gone_before_the_next_one_begins() -> None:
+def test_keys_of_one_walk_are_released_before_the_next_walk() -> None:
     made: list[ref[Noted]] = []
     there: list[int] = []
 
@@ -113,7 +113,7 @@ def test_keys_of_one_walk_are_gone_before_the_next_one_begins() -> None:
     assert not any(there)
 
 
-def test_a_sample_looks_at_one_class_of_keys() -> None:
+def test_sample_verifies_one_class_of_keys() -> None:
     wrong = log(without(WAS[0], 0, 1, 3), LEFT[1])
 
     found = [wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16)]
@@ -121,13 +121,13 @@ def test_a_sample_looks_at_one_class_of_keys() -> None:
     assert sorted(found) == [[]] * 15 + [[LOST]]
 
 
-def test_a_sample_looks_at_everything_else() -> None:
+def test_sample_verifies_everything_except_other_keys() -> None:
     wrong = log(LEFT[0], batch(4, "a2 b3 e-"))
 
     assert all(wrong.wrongs(scope=KeyScope(1, 16, chosen)) for chosen in range(16))
 
 
-def test_a_pass_that_erases_is_looked_at_whole() -> None:
+def test_pass_with_erased_keys_is_verified_with_all_keys() -> None:
     left = [without(WAS[0], 0, 1, 2), LEFT[1]]
 
     found = log(*left).planned(erased_keys=frozenset({b"c"})).verified(scope=KeyScope(1, 16, 3))
@@ -142,7 +142,7 @@ def test_an_erased_key_may_not_be_left() -> None:
     assert erasing.wrongs() == ["a record of an erased key survives"]
 
 
-def test_verify_holds_the_transaction_index_against_the_markers() -> None:
+def test_transaction_index_is_verified_against_the_markers() -> None:
     before = [sent(0, "a1"), marker(1, is_commit=False), batch(2, "b1")]
     entry = AbortedTxn(1, 0, 1, 2)
     right = BothSides({0: before}, {0: before[1:]}, end=3, aborted=[entry])
@@ -162,18 +162,18 @@ def test_verify_notices_a_transaction_without_data_in_the_index() -> None:
     assert found == ["an aborted transaction without data is in the transaction index"]
 
 
-def test_verify_finds_what_is_wrong_with_a_log_by_itself() -> None:
+def test_log_is_verified_alone() -> None:
     assert BothSides({0: [batch(0, "a1"), batch(1, "a2")]}, {}, end=2).verified_alone() == [LATER]
 
 
-def test_verify_lets_an_index_alone_that_is_of_a_log_by_itself() -> None:
+def test_transaction_index_is_not_checked_when_a_log_is_verified_alone() -> None:
     batches = [with_horizon(marker(1, is_commit=False)), batch(2, "b1")]
     cleaned = BothSides({0: batches}, {}, end=3, aborted=[AbortedTxn(1, 0, 1, 2)])
 
     assert cleaned.verified_alone() == []
 
 
-def test_verify_notices_what_was_damaged_before() -> None:
+def test_damage_before_the_pass_is_a_violation() -> None:
     damaged = log()
     damaged.put(0, LOG, b"".join(WAS)[:-1] + b"\1", suffix="")
 
@@ -182,7 +182,7 @@ def test_verify_notices_what_was_damaged_before() -> None:
     assert violation.what.startswith("a batch was damaged: the checksum is wrong")
 
 
-def test_verify_looks_no_further_when_files_are_wrong() -> None:
+def test_verification_stops_when_the_files_are_wrong() -> None:
     cleaning = log().cleaning()
 
     found = log().verified(cleaning=cleaning._replace(end=5))
@@ -191,7 +191,7 @@ def test_verify_looks_no_further_when_files_are_wrong() -> None:
     assert found.seen is None
 
 
-def test_verify_alone_says_how_it_has_looked() -> None:
+def test_verification_of_a_log_alone_reports_its_scope() -> None:
     left = BothSides({0: LEFT}, {}, end=8)
 
     found = verify_alone(

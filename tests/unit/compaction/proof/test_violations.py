@@ -3,17 +3,17 @@
 from cordwood.compaction.proof.violations import KEPT, Violation, Violations
 
 
-def test_violation_says_place_and_both_sides() -> None:
+def test_violation_text_has_place_and_both_values() -> None:
     violation = Violation("it is wrong", "a.log", 7, 61, "this", "that")
 
     assert str(violation) == "a.log: it is wrong (offset 7, position 61, expected this, found that)"
 
 
-def test_violation_says_no_more_than_is_known() -> None:
+def test_violation_text_leaves_out_unknown_facts() -> None:
     assert str(Violation("it is wrong", "a.log")) == "a.log: it is wrong"
 
 
-def test_violations_count_on_when_no_more_are_kept() -> None:
+def test_violations_are_counted_beyond_the_limit_of_the_list() -> None:
     violations = Violations()
 
     for offset in range(KEPT + 5):

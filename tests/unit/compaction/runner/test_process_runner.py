@@ -64,7 +64,7 @@ def runner() -> Iterator[ProcessRunner]:
     assert not runner.process_ids
 
 
-def test_process_comes_to_what_a_pass_here_comes_to(
+def test_process_has_the_same_result_as_an_inline_run(
     job: CleaningJob, runner: ProcessRunner
 ) -> None:
     here = InlineRunner(SystemFiles(), PLAIN).run(job, Control())
@@ -72,7 +72,7 @@ def test_process_comes_to_what_a_pass_here_comes_to(
     assert runner.run(job, Control()) == here
 
 
-def test_process_does_one_pass_after_the_other(job: CleaningJob, runner: ProcessRunner) -> None:
+def test_process_runs_one_pass_after_another(job: CleaningJob, runner: ProcessRunner) -> None:
     runner.run(job, Control())
     before = runner.process_ids
 
@@ -82,7 +82,7 @@ def test_process_does_one_pass_after_the_other(job: CleaningJob, runner: Process
     assert len(before) == 1
 
 
-def test_pass_stops_in_the_middle_when_it_is_told(job: CleaningJob, runner: ProcessRunner) -> None:
+def test_pass_in_a_process_stops_on_request(job: CleaningJob, runner: ProcessRunner) -> None:
     runner.limit(1)
     control = Control()
     control.stop.set()
@@ -105,14 +105,16 @@ def test_process_that_is_killed_has_failed_its_pass(
     assert runner.run(job, Control()).end == job.plan.end
 
 
-def test_pass_that_fails_says_why(job: CleaningJob, runner: ProcessRunner) -> None:
+def test_failed_pass_in_a_process_reports_the_reason(
+    job: CleaningJob, runner: ProcessRunner
+) -> None:
     Path(job.directory, f"{0:020}.log").write_bytes(b"rubbish" * 30)
 
     with pytest.raises(CleaningFailedError, match="t-0"):
         runner.run(job, Control())
 
 
-def test_pass_goes_faster_when_it_may(job: CleaningJob, runner: ProcessRunner) -> None:
+def test_higher_rate_applies_to_a_running_pass(job: CleaningJob, runner: ProcessRunner) -> None:
     runner.limit(10)
 
     class Impatient(Control):

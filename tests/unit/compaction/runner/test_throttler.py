@@ -24,7 +24,7 @@ class ScriptedWait:
         return self.is_over
 
 
-def test_bytes_take_as_long_as_they_have_to() -> None:
+def test_bytes_are_throttled_to_the_rate() -> None:
     waiting = ScriptedWait(1000)
 
     for _ in range(10):
@@ -33,7 +33,7 @@ def test_bytes_take_as_long_as_they_have_to() -> None:
     assert waiting.clock.monotonic_ms() == pytest.approx(5000)
 
 
-def test_who_was_late_catches_up_for_a_third_of_a_second_only() -> None:
+def test_throttler_catches_up_at_most_a_third_of_a_second() -> None:
     waiting = ScriptedWait(1000)
     waiting.clock.advance(seconds=60)
 
@@ -42,7 +42,7 @@ def test_who_was_late_catches_up_for_a_third_of_a_second_only() -> None:
     assert waiting.clock.monotonic_ms() == pytest.approx(60_700)
 
 
-def test_other_pace_counts_at_once() -> None:
+def test_new_rate_applies_immediately() -> None:
     waiting = ScriptedWait(1)
     waiting.calls[1000] = lambda: waiting.throttler.set_rate(1000)
 
@@ -52,7 +52,7 @@ def test_other_pace_counts_at_once() -> None:
     assert waiting.clock.monotonic_ms() == pytest.approx(2000)
 
 
-def test_nobody_waits_any_more_when_it_is_over() -> None:
+def test_throttler_stops_waiting_on_shutdown() -> None:
     waiting = ScriptedWait(1)
     waiting.is_over = True
 

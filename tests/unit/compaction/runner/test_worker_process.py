@@ -43,7 +43,7 @@ def harness() -> CleanerHarness:
     return CleanerHarness()
 
 
-def test_process_answers_with_what_a_job_has_come_to(harness: CleanerHarness) -> None:
+def test_process_returns_the_result_of_a_job(harness: CleanerHarness) -> None:
     served, job = ServedPipe(harness.house.files), job_of(harness)
 
     served.pipe.send(job)
@@ -54,7 +54,7 @@ def test_process_answers_with_what_a_job_has_come_to(harness: CleanerHarness) ->
     served.end()
 
 
-def test_process_stops_what_it_does_when_it_is_told(harness: CleanerHarness) -> None:
+def test_process_stops_a_running_job_on_request(harness: CleanerHarness) -> None:
     served = ServedPipe(harness.house.files)
 
     served.pipe.send(0.001)
@@ -65,7 +65,7 @@ def test_process_stops_what_it_does_when_it_is_told(harness: CleanerHarness) -> 
     served.end()
 
 
-def test_process_goes_on_behind_a_job_that_has_failed(harness: CleanerHarness) -> None:
+def test_process_continues_after_a_failed_job(harness: CleanerHarness) -> None:
     served, job = ServedPipe(harness.house.files), job_of(harness)
     harness.house.files.remove(f"{job.directory}/{2:020}.log")
 
@@ -75,7 +75,7 @@ def test_process_goes_on_behind_a_job_that_has_failed(harness: CleanerHarness) -
     served.end()
 
 
-def test_process_ends_when_there_is_no_job_for_long() -> None:
+def test_idle_process_ends() -> None:
     pipe, theirs = Pipe()
     is_cut = threading.Event()
 
