@@ -31,7 +31,7 @@ def test_builder_writes_two_records_as_kafka_does() -> None:
     )
 
 
-def test_builder_writes_what_a_broker_of_old_wrote() -> None:
+def test_builder_writes_the_bytes_of_an_old_broker() -> None:
     builder = BatchBuilder(BatchFields(partition_leader_epoch=1))
     builder.append(None, b"123", timestamp=0x15DFF7B063C)
 
@@ -54,7 +54,7 @@ def test_builder_writes_transactional_records_as_kafka_does() -> None:
     )
 
 
-def test_builder_dates_records_from_the_delete_horizon_when_there_is_one() -> None:
+def test_timestamps_are_relative_to_the_delete_horizon() -> None:
     fields = BatchFields(base_offset=10, partition_leader_epoch=3, delete_horizon_ms=90_000_000)
     builder = BatchBuilder(fields)
     builder.append(b"k2", None, timestamp=1005, offset=11)
@@ -138,14 +138,14 @@ def test_builder_sets_the_bit_of_every_field() -> None:
     assert fields.attributes == 0x7B
 
 
-def test_builder_knows_its_size_before_it_is_built() -> None:
+def test_uncompressed_size_is_known_before_the_batch_is_built() -> None:
     builder = BatchBuilder()
     builder.append(b"k", b"v", headers=[("a", b"b")])
 
     assert builder.uncompressed_size == len(builder.build())
 
 
-def test_builder_compresses_at_the_level_that_it_is_given() -> None:
+def test_builder_compresses_at_the_given_level() -> None:
     value = bytes(range(256)) * 40
     sizes = []
     for level in (1, 9):
@@ -177,9 +177,7 @@ def test_builder_wraps_deltas_when_timestamps_are_farthest_apart() -> None:
         (BatchFields(producer_id=1, producer_epoch=0), "needs a base sequence"),
     ),
 )
-def test_builder_is_refused_when_its_producer_is_half_known(
-    fields: BatchFields, problem: str
-) -> None:
+def test_builder_with_an_incomplete_producer_is_rejected(fields: BatchFields, problem: str) -> None:
     with pytest.raises(InvalidRecordError, match=problem):
         BatchBuilder(fields)
 
@@ -188,9 +186,7 @@ def test_builder_is_refused_when_its_producer_is_half_known(
     ("base_offset", "offset"),
     ((5, 4), (5, 5), (0, INT32_MAX + 1), (INT64_MAX - 2, INT64_MAX + 1)),
 )
-def test_builder_refuses_an_offset_that_the_batch_cannot_hold(
-    base_offset: int, offset: int
-) -> None:
+def test_builder_rejects_an_offset_outside_the_batch(base_offset: int, offset: int) -> None:
     builder = BatchBuilder(BatchFields(base_offset=base_offset))
     builder.append(None, None)
 
@@ -200,24 +196,24 @@ def test_builder_refuses_an_offset_that_the_batch_cannot_hold(
     assert builder.count == 1
 
 
-def test_builder_refuses_an_offset_below_0() -> None:
+def test_builder_rejects_a_negative_offset() -> None:
     with pytest.raises(InvalidRecordError, match="offset that does not fit"):
         BatchBuilder(BatchFields(base_offset=-5)).append(None, None)
 
 
 @pytest.mark.parametrize("timestamp", (-2, INT64_MAX + 1))
-def test_builder_refuses_a_timestamp_that_cannot_be(timestamp: int) -> None:
+def test_builder_rejects_an_invalid_timestamp(timestamp: int) -> None:
     with pytest.raises(InvalidRecordError, match="timestamp"):
         BatchBuilder().append(None, None, timestamp=timestamp)
 
 
-def test_builder_refuses_to_build_nothing() -> None:
+def test_builder_rejects_an_empty_batch() -> None:
     with pytest.raises(InvalidRecordError, match="without records"):
         BatchBuilder(BatchFields(delete_horizon_ms=5)).build()
 
 
 @pytest.mark.parametrize("last_offset", (0, INT32_MAX + 1))
-def test_builder_refuses_a_last_offset_beside_its_records(last_offset: int) -> None:
+def test_builder_rejects_a_last_offset_that_contradicts_its_records(last_offset: int) -> None:
     builder = BatchBuilder()
     builder.append(None, None)
     builder.append(None, None)
@@ -226,7 +222,7 @@ def test_builder_refuses_a_last_offset_beside_its_records(last_offset: int) -> N
         builder.build(last_offset=last_offset)
 
 
-def test_builder_refuses_a_batch_whose_length_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_builder_rejects_a_batch_above_the_largest_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder_module, "LARGEST_BATCH", 100)
     builder = BatchBuilder()
     builder.append(None, bytes(100))
@@ -255,14 +251,12 @@ def test_builder_names_the_field_when_a_number_does_not_fit(name: str, fields: B
 @pytest.mark.parametrize(
     ("base_offset", "last_offset"), ((10, 9), (10, 1 << 40), (-1, 3), (INT64_MAX, INT64_MAX + 1))
 )
-def test_empty_batch_refuses_offsets_that_cannot_be_right(
-    base_offset: int, last_offset: int
-) -> None:
+def test_empty_batch_rejects_invalid_offsets(base_offset: int, last_offset: int) -> None:
     with pytest.raises(InvalidRecordError, match="last offset"):
         empty_batch(BatchFields(base_offset), last_offset=last_offset, max_timestamp=0)
 
 
-def test_empty_batch_refuses_a_timestamp_of_more_than_64_bits() -> None:
+def test_empty_batch_rejects_a_timestamp_of_more_than_64_bits() -> None:
     with pytest.raises(InvalidRecordError, match="timestamp"):
         empty_batch(BatchFields(), last_offset=0, max_timestamp=INT64_MAX + 1)
 
@@ -286,9 +280,7 @@ def test_builder_counts_the_bytes_of_wide_elements() -> None:
         (b"k", {"timestamp": 1.5}, "whole milliseconds since 1970, not float"),
     ),
 )
-def test_builder_keeps_nothing_of_a_record_that_it_refuses(
-    key: bytes, more: dict[str, int], problem: str
-) -> None:
+def test_rejected_record_is_not_added(key: bytes, more: dict[str, int], problem: str) -> None:
     builder = BatchBuilder()
 
     with pytest.raises(TypeError, match=problem):
@@ -299,19 +291,19 @@ def test_builder_keeps_nothing_of_a_record_that_it_refuses(
 
 
 @pytest.mark.parametrize("codec", ("zstd", 5, 9, -1))
-def test_builder_refuses_a_codec_that_is_none(codec: Codec) -> None:
+def test_builder_rejects_an_unknown_codec(codec: Codec) -> None:
     with pytest.raises(SettingError, match="is not a codec; use Codec") as caught:
         BatchBuilder(BatchFields(codec=codec))
 
     assert caught.value.key == "codec"
 
 
-def test_builder_begins_at_offset_0_when_its_base_lies_below() -> None:
+def test_builder_rejects_a_record_at_a_negative_base_offset() -> None:
     with pytest.raises(InvalidRecordError, match="expected 0 to 2147483646, found -1"):
         BatchBuilder(BatchFields(base_offset=-1)).append(b"k", b"v")
 
 
-def test_builder_goes_on_behind_records_that_are_encoded_already() -> None:
+def test_builder_continues_after_encoded_records() -> None:
     builder = BatchBuilder.of_encoded(encoded(b"a", b"b", timestamp=7), BatchFields(base_offset=5))
 
     builder.append(None, b"c", timestamp=9)

@@ -34,7 +34,7 @@ def marker(base_offset: int) -> bytes:
     return bytes(control_batch(end, fields, timestamp=3000))
 
 
-def test_check_tells_every_batch() -> None:
+def test_check_returns_each_batch() -> None:
     data = keyed(0) + keyed(2, codec=Codec.LZ4) + marker(4)
 
     swept = PLAIN.check(data)
@@ -47,7 +47,7 @@ def test_check_tells_every_batch() -> None:
     ]
 
 
-def test_check_tells_where_a_wrapper_begins() -> None:
+def test_check_returns_the_first_offset_of_a_wrapper() -> None:
     data = legacy(1, b"a", b"b", b"c", base_offset=5, codec=Codec.GZIP)
 
     (batch,) = PLAIN.check(data).batches
@@ -55,11 +55,11 @@ def test_check_tells_where_a_wrapper_begins() -> None:
     assert (batch.magic, batch.base_offset, batch.last_offset, batch.record_count) == (1, 5, 7, 3)
 
 
-def test_check_of_nothing_tells_nothing() -> None:
+def test_check_of_an_empty_buffer_is_empty() -> None:
     assert PLAIN.check(b"") == CheckedBatches(0, [[] for _ in CheckedBatch._fields])
 
 
-def test_check_tells_what_a_batch_needs_that_is_cut_off() -> None:
+def test_check_returns_the_size_of_an_incomplete_batch() -> None:
     data = keyed(0)
 
     assert PLAIN.check(data + data[:30])[::3] == (len(data), len(data))
@@ -82,7 +82,7 @@ def test_check_stops_before_damage(damaged: bytes, error: type[Exception]) -> No
     assert isinstance(swept.fault, error)
 
 
-def test_check_finds_records_that_are_not_sound_under_a_right_checksum() -> None:
+def test_check_finds_invalid_records_under_a_correct_checksum() -> None:
     data = changed(keyed(0), 57, (3).to_bytes(4))
 
     assert isinstance(PLAIN.check(data).fault, InvalidRecordError)
@@ -99,7 +99,7 @@ def test_survey_adds_headers_up() -> None:
     assert (survey.latest, survey.keyless) == (3000, 0)
 
 
-def test_survey_leaves_out_what_is_in_wrappers_unless_it_is_deep() -> None:
+def test_survey_counts_inner_messages_only_when_deep() -> None:
     data = legacy(1, b"a", b"b", codec=Codec.GZIP)
     flat, deep = BatchSurvey(), BatchSurvey()
 
@@ -110,7 +110,7 @@ def test_survey_leaves_out_what_is_in_wrappers_unless_it_is_deep() -> None:
     assert deep.unpacked_bytes == 2 * (34 + 1) + deep.key_bytes
 
 
-def test_survey_tells_batches_that_sums_do_not_stand_for() -> None:
+def test_survey_returns_batches_that_are_not_summed() -> None:
     data = keyed(0) + keyed(2) + keyed(4, producer_id=5) + keyed(6, producer_id=5) + marker(8)
     survey = BatchSurvey(large=1000)
 

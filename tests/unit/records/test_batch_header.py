@@ -39,7 +39,7 @@ def header_of(data: bytes) -> BatchHeader:
     return found
 
 
-def test_header_of_v2_says_what_the_batch_says() -> None:
+def test_header_of_v2_equals_the_fields_of_the_batch() -> None:
     batch = RecordBatch(v2())
 
     header = header_of(v2()[:LARGEST_HEADER])
@@ -70,7 +70,7 @@ def test_header_of_a_message_has_one_offset_and_no_producer(magic: int, timestam
     assert not header.is_log_append_time
 
 
-def test_header_knows_log_append_time() -> None:
+def test_header_has_the_log_append_time_flag() -> None:
     assert header_of(v2(BatchFields(log_append_time_ms=9))).is_log_append_time
 
 
@@ -82,7 +82,7 @@ def test_header_is_none_when_the_window_is_short(data: bytes) -> None:
     assert read_header(b"x" + data, 1) == header_of(data)._replace(position=1)
 
 
-def test_header_is_called_by_the_place_it_is_given() -> None:
+def test_header_has_the_given_position() -> None:
     found = read_header(v2(), 0, position=4096)
 
     assert found is not None
@@ -93,7 +93,7 @@ def test_header_is_called_by_the_place_it_is_given() -> None:
     ("at", "to", "problem"),
     ((8, "00000030", "a batch size"), (8, "ffffffff", "a batch size"), (16, "03", "unknown magic")),
 )
-def test_header_refuses_what_no_batch_has(at: int, to: str, problem: str) -> None:
+def test_invalid_header_is_rejected(at: int, to: str, problem: str) -> None:
     damaged = bytearray(v2())
     damaged[at : at + len(to) // 2] = bytes.fromhex(to)
 
@@ -104,7 +104,7 @@ def test_header_refuses_what_no_batch_has(at: int, to: str, problem: str) -> Non
 
 
 @pytest.mark.parametrize("data", (v2(), message(0), message(1)), ids=("v2", "v0", "v1"))
-def test_checksum_passes_what_is_whole_and_refuses_any_change(data: bytes) -> None:
+def test_checksum_of_changed_bytes_is_rejected(data: bytes) -> None:
     header = header_of(data)
     changed = bytearray(data)
     changed[-1] ^= 1

@@ -22,7 +22,7 @@ def test_place_reads_the_codec_from_the_low_three_bits() -> None:
     assert BatchLocation(0).codec(0x7C) is Codec.ZSTD
 
 
-def test_place_refuses_a_codec_when_nobody_has_defined_it() -> None:
+def test_undefined_codec_is_rejected() -> None:
     with pytest.raises(CorruptMessageError, match=r"unknown codec .*found 5"):
         BatchLocation(0).codec(5)
 

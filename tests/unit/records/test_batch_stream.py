@@ -21,7 +21,7 @@ def v0(offset: int) -> bytearray:
     return builder.build()
 
 
-def test_stream_walks_over_all_formats_in_one_buffer() -> None:
+def test_stream_has_batches_of_all_formats() -> None:
     data = v0(4) + v2(5) + v0(6)
 
     found = list(batches(data))
@@ -32,7 +32,7 @@ def test_stream_walks_over_all_formats_in_one_buffer() -> None:
 
 
 @pytest.mark.parametrize("missing", (1, 40, 52, 60, 68))
-def test_stream_ends_in_silence_when_the_last_batch_is_cut(missing: int) -> None:
+def test_stream_ignores_an_incomplete_last_batch(missing: int) -> None:
     data = v2(5) + v2(6)
 
     found = list(batches(data[:-missing]))
@@ -40,7 +40,7 @@ def test_stream_ends_in_silence_when_the_last_batch_is_cut(missing: int) -> None
     assert [batch.base_offset for batch in found] == [5]
 
 
-def test_stream_begins_at_the_position_that_it_is_given() -> None:
+def test_stream_starts_at_the_given_position() -> None:
     first = v2(5)
 
     found = list(batches(first + v2(6), len(first)))
@@ -76,12 +76,12 @@ def test_stream_raises_when_a_batch_is_shorter_than_its_header() -> None:
         batch_at(data, 0)
 
 
-def test_stream_refuses_a_position_before_its_buffer() -> None:
+def test_stream_rejects_a_negative_position() -> None:
     with pytest.raises(CorruptMessageError, match="position -5"):
         batch_at(v2(0), -5)
 
 
-def test_stream_is_whole_when_nothing_is_left() -> None:
+def test_stream_without_trailing_bytes_is_whole() -> None:
     data = v2(0)
 
     ensure_whole(data, len(data))
@@ -91,7 +91,7 @@ def test_stream_is_whole_when_nothing_is_left() -> None:
     ("left", "base_offset", "claim"),
     ((7, None, "at least 17 bytes"), (8, 9, "at least 17 bytes"), (12, 9, "70 bytes")),
 )
-def test_stream_says_what_is_left_when_the_last_batch_is_cut_off(
+def test_error_for_an_incomplete_last_batch_has_its_size(
     left: int, base_offset: int | None, claim: str
 ) -> None:
     data = v2(9)

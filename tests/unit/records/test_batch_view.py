@@ -19,7 +19,7 @@ def batch_of(magic: int) -> AnyBatch:
 
 
 @pytest.mark.parametrize(("magic", "size"), ((0, 28), (1, 36), (2, 70)))
-def test_batch_knows_its_stretch_of_the_buffer(magic: int, size: int) -> None:
+def test_batch_has_its_range_of_the_buffer(magic: int, size: int) -> None:
     batch = batch_of(magic)
 
     assert (batch.size, batch.batch_length, batch.end) == (size, size - 12, 3 + size)
@@ -29,7 +29,7 @@ def test_batch_knows_its_stretch_of_the_buffer(magic: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("magic", (0, 1, 2))
-def test_batch_refuses_its_bytes_when_one_has_changed(magic: int) -> None:
+def test_batch_with_a_changed_byte_is_rejected(magic: int) -> None:
     batch = batch_of(magic)
     batch.ensure_valid()
 

@@ -70,13 +70,13 @@ def test_schema_has_a_type_for_every_column() -> None:
     }
 
 
-def test_schema_lets_only_keys_and_values_be_null() -> None:
+def test_only_keys_and_values_are_nullable() -> None:
     nullable = [field.name for field in schema() if field.nullable]
 
     assert nullable == ["key", "value"]
 
 
-def test_schema_has_views_for_keys_and_values_when_they_are_wanted() -> None:
+def test_schema_has_view_types_for_keys_and_values_on_request() -> None:
     views = schema(("offset", "value", "key", "headers"), is_view=True)
 
     assert views.field("key").type == views.field("value").type == pa.binary_view()
@@ -84,7 +84,7 @@ def test_schema_has_views_for_keys_and_values_when_they_are_wanted() -> None:
     assert views.field("headers") == schema().field("headers")
 
 
-def test_columns_come_in_the_order_in_which_they_were_asked_for() -> None:
+def test_columns_are_in_the_requested_order() -> None:
     batch = only(two_records(), "value", "offset")
 
     assert batch.schema == schema(("value", "offset"))
@@ -110,7 +110,7 @@ def test_columns_hold_every_field_of_a_record() -> None:
     }
 
 
-def test_columns_have_no_validity_when_nothing_is_null() -> None:
+def test_columns_without_nulls_have_no_validity_bitmap() -> None:
     batch = only(segments.v2(b"a", b""), "value")
 
     assert batch["value"].null_count == 0
@@ -118,7 +118,7 @@ def test_columns_have_no_validity_when_nothing_is_null() -> None:
     assert batch["value"].to_pylist() == [b"a", b""]
 
 
-def test_columns_tell_null_from_empty() -> None:
+def test_null_and_empty_values_are_distinguished() -> None:
     batch = only(segments.v2(None, b"", None), "key", "value")
 
     assert batch["value"].to_pylist() == [None, b"", None]
@@ -136,7 +136,7 @@ def test_headers_keep_order_repeats_and_nulls() -> None:
     ]
 
 
-def test_views_are_made_when_the_decoder_makes_none() -> None:
+def test_views_are_created_when_the_decoder_returns_none() -> None:
     request = ReadRequest(columns=("value",), is_view=True)
     data = segments.v2(b"short", None, b"longer than twelve")
 
@@ -159,7 +159,7 @@ def test_views_point_into_the_bytes_of_the_chunk() -> None:
     assert batch["key"].buffers()[2].address == place.ctypes.data
 
 
-def test_columns_lie_where_the_chunk_has_them() -> None:
+def test_columns_are_not_copied() -> None:
     numbers = np.array([3, 4], np.int64)
     request = ReadRequest(columns=("offset",))
 
@@ -171,7 +171,7 @@ def test_columns_lie_where_the_chunk_has_them() -> None:
     assert batch["offset"].to_pylist() == [3, 4]
 
 
-def test_columns_are_all_read_when_nothing_is_asked() -> None:
+def test_all_columns_are_read_by_default() -> None:
     (batch,) = read_columns(two_records(), PlainDecoder())
 
     assert batch.schema.names == list(COLUMNS)
@@ -196,7 +196,7 @@ def test_table_has_every_chunk() -> None:
     assert table["key"].to_pylist() == [b"k", None] * 3
 
 
-def test_columns_raise_after_the_rows_before_a_bad_batch() -> None:
+def test_rows_before_an_invalid_batch_are_yielded_first() -> None:
     good = segments.v2(b"a")
     bad = segments.broken(segments.v2(b"b", fields=BatchFields(base_offset=1)))
     reading = read_columns(good + bad, PlainDecoder())

@@ -84,7 +84,7 @@ def streamed_zstd_bomb() -> bytes:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_codec_gives_back_what_it_took_at_every_size(codec: Codec, size: int) -> None:
+def test_codec_round_trip_at_each_size(codec: Codec, size: int) -> None:
     data = payload(size)
     out = bytearray(size + 3)
 
@@ -97,16 +97,14 @@ def test_codec_gives_back_what_it_took_at_every_size(codec: Codec, size: int) ->
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("codec", "level"), SOME_LEVELS)
-def test_codec_gives_back_what_it_took_at_every_level(codec: Codec, level: int, size: int) -> None:
+def test_codec_round_trip_at_each_level(codec: Codec, level: int, size: int) -> None:
     data = payload(size)
 
     assert decompress(codec, compress(codec, data, level=level)) == data
 
 
 @given(st.sampled_from(Codec), st.binary(max_size=4096), st.integers(1, 64))
-def test_codec_gives_back_what_it_took_when_bytes_are_any(
-    codec: Codec, seed: bytes, times: int
-) -> None:
+def test_codec_round_trip_of_any_bytes(codec: Codec, seed: bytes, times: int) -> None:
     data = seed * times
 
     packed = compress(codec, data)
@@ -116,9 +114,7 @@ def test_codec_gives_back_what_it_took_when_bytes_are_any(
 
 
 @given(st.sampled_from(COMPRESSED), st.binary(max_size=300))
-def test_decompress_raises_nothing_but_its_own_error_when_bytes_are_any(
-    codec: Codec, data: bytes
-) -> None:
+def test_decompress_of_any_bytes_raises_only_its_own_error(codec: Codec, data: bytes) -> None:
     try:
         assert len(decompress(codec, data, limit=1 << 20)) <= 1 << 20
     except CorruptMessageError:
@@ -126,7 +122,7 @@ def test_decompress_raises_nothing_but_its_own_error_when_bytes_are_any(
 
 
 @given(st.sampled_from(COMPRESSED), st.data())
-def test_decompress_raises_nothing_but_its_own_error_when_good_bytes_are_changed(
+def test_decompress_of_changed_bytes_raises_only_its_own_error(
     codec: Codec, data: st.DataObject
 ) -> None:
     packed = bytearray(compress(codec, payload(3000)))
@@ -142,7 +138,7 @@ def test_decompress_raises_nothing_but_its_own_error_when_good_bytes_are_changed
 
 @pytest.mark.parametrize("size", (1, 100, 32 * KIB + 1, 300 * KIB))
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_decompress_into_gives_none_when_one_byte_is_missing(codec: Codec, size: int) -> None:
+def test_decompress_into_returns_none_when_one_byte_is_missing(codec: Codec, size: int) -> None:
     packed = compress(codec, payload(size))
 
     assert decompress_into(codec, packed, bytearray(size + 8), 9) is None
@@ -150,7 +146,7 @@ def test_decompress_into_gives_none_when_one_byte_is_missing(codec: Codec, size:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_decompress_refuses_when_bytes_are_cut_short(codec: Codec) -> None:
+def test_decompress_rejects_truncated_bytes(codec: Codec) -> None:
     packed = compress(codec, payload(100 * KIB))
 
     for end in (0, 1, 5, len(packed) // 2, len(packed) - 1):
@@ -159,7 +155,7 @@ def test_decompress_refuses_when_bytes_are_cut_short(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_decompress_refuses_when_something_follows(codec: Codec) -> None:
+def test_decompress_rejects_trailing_bytes(codec: Codec) -> None:
     packed = compress(codec, payload(1000))
 
     with pytest.raises(CorruptMessageError):
@@ -167,14 +163,14 @@ def test_decompress_refuses_when_something_follows(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_decompress_refuses_a_bomb_before_memory_is_spent(codec: Codec) -> None:
+def test_decompress_rejects_a_bomb_before_it_allocates_memory(codec: Codec) -> None:
     packed = bomb(codec)
 
     with memory_below(3 << 20), pytest.raises(CorruptMessageError, match="limit"):
         decompress(codec, packed, limit=1 << 20)
 
 
-def test_decompress_refuses_a_bomb_when_zstd_names_no_size() -> None:
+def test_decompress_rejects_a_zstd_bomb_without_a_size() -> None:
 
     with memory_below(1 << 20), pytest.raises(CorruptMessageError, match="limit"):
         decompress(Codec.ZSTD, streamed_zstd_bomb())
@@ -192,7 +188,7 @@ def test_decompress_stops_at_the_limit_when_zstd_blocks_hide_their_size() -> Non
 
 
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_decompress_accepts_what_is_as_large_as_the_limit(codec: Codec) -> None:
+def test_decompress_accepts_data_of_exactly_the_limit(codec: Codec) -> None:
     packed = compress(codec, bytes(1 << 20))
 
     assert len(decompress(codec, packed, limit=1 << 20)) == 1 << 20
@@ -200,7 +196,7 @@ def test_decompress_accepts_what_is_as_large_as_the_limit(codec: Codec) -> None:
         decompress(codec, packed, limit=(1 << 20) - 1)
 
 
-def test_decompress_asks_for_little_when_a_forged_size_is_large() -> None:
+def test_decompress_allocates_little_memory_for_a_forged_size() -> None:
     packed = bytearray(compress(Codec.GZIP, payload(50_000)))
     packed[-4:] = pack("<I", 1032 * len(packed))
 
@@ -218,19 +214,19 @@ def test_compress_names_the_range_when_the_level_is_outside(codec: Codec) -> Non
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.SNAPPY))
-def test_compress_refuses_a_level_when_the_codec_has_none(codec: Codec) -> None:
+def test_compress_rejects_a_level_for_a_codec_without_levels(codec: Codec) -> None:
     with pytest.raises(SettingError, match="has no compression levels"):
         compress(codec, b"", level=1)
 
 
-def test_gzip_uses_zlibs_own_default_when_no_level_is_given() -> None:
+def test_gzip_uses_the_default_level_of_zlib() -> None:
     data = payload(5000)
 
     assert compress(Codec.GZIP, data) == zlib.compress(data, -1, 31)
 
 
 @pytest.mark.parametrize("magic", (0, 1))
-def test_zstd_is_refused_when_the_format_is_old(magic: int) -> None:
+def test_zstd_is_rejected_in_old_formats(magic: int) -> None:
     packed = compress(Codec.ZSTD, b"value")
 
     with pytest.raises(UnsupportedCompressionTypeError, match="magic 2"):
@@ -245,7 +241,7 @@ def test_zstd_is_refused_when_the_format_is_old(magic: int) -> None:
     ("codec", "name"),
     ((0, "none"), (1, "gzip"), (2, "snappy"), (3, "lz4"), (4, "zstd")),
 )
-def test_codec_has_the_id_and_the_name_that_kafka_gave_it(codec: int, name: str) -> None:
+def test_codec_has_the_id_and_the_name_of_kafka(codec: int, name: str) -> None:
     assert Codec.from_name(name) == codec
     assert Codec(codec).kafka_name == name
 

@@ -53,7 +53,7 @@ def test_marker_is_the_bytes_that_kafka_writes(marker: EndTransaction, crc: str,
     assert [read_control(found) for found in RecordBatch(data).records()] == [marker]
 
 
-def test_marker_stands_in_a_transactional_control_batch() -> None:
+def test_marker_is_in_a_transactional_control_batch() -> None:
     batch = RecordBatch(
         control_batch(EndTransaction(is_commit=True, coordinator_epoch=9), MARKER, timestamp=1000)
     )
@@ -72,7 +72,7 @@ def test_marker_stays_uncompressed_when_its_log_is_not() -> None:
     assert (batch.codec, batch.size) == (Codec.NONE, 78)
 
 
-def test_marker_is_refused_when_nobody_produced_the_transaction() -> None:
+def test_marker_without_a_producer_is_rejected() -> None:
     with pytest.raises(InvalidRecordError, match="producer id"):
         control_batch(
             EndTransaction(is_commit=True, coordinator_epoch=9), BatchFields(), timestamp=1000
@@ -110,7 +110,7 @@ def test_quorum_control_is_the_same_bytes_both_ways(
 @pytest.mark.parametrize(
     "control", (LEADER_CHANGE, SnapshotHeader(5), SnapshotFooter(), KRaftVersion(1), Voters(()))
 )
-def test_quorum_control_stands_in_a_batch_without_a_producer(control: Control) -> None:
+def test_quorum_control_record_is_in_a_batch_without_a_producer(control: Control) -> None:
     fields = BatchFields(partition_leader_epoch=4)
 
     batch = RecordBatch(control_batch(control, fields, timestamp=5))
@@ -133,7 +133,7 @@ def test_control_of_an_unknown_type_is_passed_over() -> None:
     assert read_control(record(bytes.fromhex("00000007"), b"x")) is None
 
 
-def test_control_of_a_higher_version_is_read_as_far_as_it_is_known() -> None:
+def test_known_fields_of_a_higher_control_version_are_read() -> None:
     found = read_control(record(bytes.fromhex("0005 0001 ff"), bytes.fromhex("0005 00000009 ff")))
 
     assert found == EndTransaction(is_commit=True, coordinator_epoch=9)
@@ -143,7 +143,7 @@ def test_control_of_a_higher_version_is_read_as_far_as_it_is_known() -> None:
     ("key", "problem"),
     ((None, "found null"), (b"\0\0\0", "found 3"), (b"\xff\xff\0\0", "version")),
 )
-def test_control_key_is_refused_when_it_cannot_be(key: bytes | None, problem: str) -> None:
+def test_invalid_control_key_is_rejected(key: bytes | None, problem: str) -> None:
     with pytest.raises(InvalidRecordError, match=problem):
         control_type(key)
 
@@ -158,13 +158,11 @@ def test_control_key_is_refused_when_it_cannot_be(key: bytes | None, problem: st
         (6, bytes.fromhex("0000 00"), "KRAFT_VOTERS: a null"),
     ),
 )
-def test_control_value_is_refused_when_it_cannot_be(
-    kind: int, value: bytes | None, problem: str
-) -> None:
+def test_invalid_control_value_is_rejected(kind: int, value: bytes | None, problem: str) -> None:
     with pytest.raises(InvalidRecordError, match=problem):
         read_control(record(bytes((0, 0, 0, kind)), value))
 
 
-def test_control_value_refuses_an_epoch_of_more_than_32_bits() -> None:
+def test_control_value_rejects_an_epoch_of_more_than_32_bits() -> None:
     with pytest.raises(BytesError, match="signed number of 32 bits"):
         control_value(EndTransaction(is_commit=True, coordinator_epoch=1 << 31))

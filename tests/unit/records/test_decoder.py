@@ -21,7 +21,7 @@ from cordwood.records.decoder import (
 
 
 @pytest.mark.parametrize(("last_offset", "is_outside"), ((9, True), (10, False), (11, False)))
-def test_selection_leaves_out_a_batch_when_it_ends_before(
+def test_batch_that_ends_before_the_selection_is_outside(
     last_offset: int, *, is_outside: bool
 ) -> None:
     selection = Selection(first_offset=10)
@@ -30,22 +30,20 @@ def test_selection_leaves_out_a_batch_when_it_ends_before(
 
 
 @pytest.mark.parametrize(("max_timestamp", "is_outside"), ((99, True), (100, False), (0, True)))
-def test_selection_leaves_out_a_batch_when_it_is_too_old(
-    max_timestamp: int, *, is_outside: bool
-) -> None:
+def test_batch_older_than_the_selection_is_outside(max_timestamp: int, *, is_outside: bool) -> None:
     selection = Selection(min_timestamp=100)
 
     assert selection.is_outside(5, 9, max_timestamp=max_timestamp) is is_outside
 
 
-def test_selection_reads_a_batch_when_it_tells_no_time() -> None:
+def test_batch_without_timestamps_is_not_outside() -> None:
     selection = Selection(min_timestamp=100)
 
     assert not selection.is_outside(5, 9, max_timestamp=-1)
 
 
 @pytest.mark.parametrize(("base", "last"), ((-1, 3), (4, 3), (0, INT64_MAX + 1)))
-def test_selection_reads_a_batch_when_its_offsets_cannot_be_right(base: int, last: int) -> None:
+def test_batch_with_impossible_offsets_is_not_outside(base: int, last: int) -> None:
     selection = Selection(first_offset=10, min_timestamp=100)
 
     assert not selection.is_outside(base, last, max_timestamp=50)
@@ -65,7 +63,7 @@ def test_selection_has_both_ends_of_its_times(timestamp: int, *, has: bool) -> N
     assert selection.has(7, timestamp) is has
 
 
-def test_selection_has_every_record_when_nothing_is_chosen() -> None:
+def test_default_selection_has_every_record() -> None:
     selection = Selection()
 
     assert selection.has(0, -1)
@@ -74,7 +72,7 @@ def test_selection_has_every_record_when_nothing_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("rows", (0, -1, MOST_ROWS + 1))
-def test_chunking_refuses_rows_when_they_are_out_of_bounds(rows: int) -> None:
+def test_row_limit_out_of_bounds_is_rejected(rows: int) -> None:
     with pytest.raises(SettingError, match=f"max_rows = {rows}") as caught:
         Chunking(max_rows=rows)
 
@@ -85,7 +83,7 @@ def test_chunking_refuses_rows_when_they_are_out_of_bounds(rows: int) -> None:
 
 
 @pytest.mark.parametrize("size", (0, 1 << 30))
-def test_chunking_refuses_bytes_when_they_are_out_of_bounds(size: int) -> None:
+def test_byte_limit_out_of_bounds_is_rejected(size: int) -> None:
     with pytest.raises(SettingError, match=f"max_bytes = {size}") as caught:
         Chunking(max_bytes=size)
 
@@ -95,7 +93,7 @@ def test_chunking_refuses_bytes_when_they_are_out_of_bounds(size: int) -> None:
     )
 
 
-def test_chunking_takes_both_ends_of_its_bounds() -> None:
+def test_chunking_accepts_both_ends_of_its_bounds() -> None:
     least = Chunking(max_rows=1, max_bytes=1)
     most = Chunking(max_rows=MOST_ROWS, max_bytes=(1 << 30) - 1)
 
@@ -104,14 +102,14 @@ def test_chunking_takes_both_ends_of_its_bounds() -> None:
 
 
 @pytest.mark.parametrize("number", ("5", 5.9, None))
-def test_selection_refuses_what_is_no_whole_number(number: int) -> None:
+def test_selection_rejects_a_number_that_is_not_an_integer(number: int) -> None:
     with pytest.raises(SettingError, match="choose a whole number") as caught:
         Selection(last_offset=number)
 
     assert caught.value.key == "last_offset"
 
 
-def test_request_asks_for_every_column_when_none_is_named() -> None:
+def test_request_has_all_columns_by_default() -> None:
     request = ReadRequest()
 
     assert request.columns == COLUMNS
@@ -119,7 +117,7 @@ def test_request_asks_for_every_column_when_none_is_named() -> None:
     assert (request.is_view, request.check_crc) == (False, True)
 
 
-def test_request_refuses_a_column_when_there_is_none_of_that_name() -> None:
+def test_request_rejects_an_unknown_column() -> None:
     with pytest.raises(SettingError, match="no column 'topic'") as caught:
         ReadRequest(columns=("offset", "topic"))
 
@@ -128,7 +126,7 @@ def test_request_refuses_a_column_when_there_is_none_of_that_name() -> None:
 
 
 @pytest.mark.parametrize("columns", ((), ("key", "offset", "key")))
-def test_request_refuses_columns_when_they_make_no_table(columns: tuple[str, ...]) -> None:
+def test_request_rejects_empty_or_repeated_columns(columns: tuple[str, ...]) -> None:
     with pytest.raises(SettingError, match="some, each once") as caught:
         ReadRequest(columns=columns)
 
@@ -158,7 +156,7 @@ def test_aborted_keeps_a_producer_when_its_marker_has_been_read() -> None:
     assert aborted.is_idle
 
 
-def test_aborted_takes_transactions_by_offset_when_they_are_listed_otherwise() -> None:
+def test_aborted_transactions_are_sorted_by_offset() -> None:
     aborted = AbortedProducers([AbortedTransaction(2, 20), AbortedTransaction(1, 10)])
 
     aborted.reach(15)
@@ -177,7 +175,7 @@ def test_aborted_drops_a_producer_again_when_its_second_transaction_was_aborted(
     assert (between, aborted.is_aborted(1)) == (False, True)
 
 
-def test_aborted_is_idle_when_nothing_was_aborted() -> None:
+def test_aborted_producers_are_idle_without_aborted_transactions() -> None:
     aborted = AbortedProducers([])
 
     aborted.end(5)
@@ -187,7 +185,7 @@ def test_aborted_is_idle_when_nothing_was_aborted() -> None:
 
 
 @pytest.mark.parametrize("columns", ((), ("offset", "offset"), ("offset", "colour")))
-def test_request_refuses_columns_that_make_no_table(columns: tuple[str, ...]) -> None:
+def test_request_rejects_invalid_columns(columns: tuple[str, ...]) -> None:
     with pytest.raises(SettingError, match="choose from offset, timestamp"):
         ReadRequest(columns=columns)
 
@@ -202,7 +200,7 @@ def test_request_refuses_columns_that_make_no_table(columns: tuple[str, ...]) ->
         ("max_timestamp", lambda number: Selection(max_timestamp=number)),
     ),
 )
-def test_selection_refuses_a_number_when_it_has_too_many_bits(
+def test_selection_rejects_a_number_of_more_than_64_bits(
     key: str, select: Callable[[int], Selection], number: int
 ) -> None:
     with pytest.raises(SettingError, match="of 64 bits") as caught:
@@ -212,7 +210,7 @@ def test_selection_refuses_a_number_when_it_has_too_many_bits(
 
 
 @pytest.mark.parametrize("number", (2.5, "9", None))
-def test_chunking_refuses_what_is_no_whole_number(number: int) -> None:
+def test_chunking_rejects_a_number_that_is_not_an_integer(number: int) -> None:
     for key in ("max_rows", "max_bytes"):
         with pytest.raises(SettingError, match=f"{key} = {number}") as caught:
             replace(Chunking(), **{key: number})
@@ -230,7 +228,7 @@ def test_chunking_refuses_what_is_no_whole_number(number: int) -> None:
         (True, True, Step.SKIP),
     ),
 )
-def test_step_follows_the_selection_when_nothing_is_dropped(
+def test_step_follows_the_selection_for_batches_that_are_not_aborted(
     aborted: list[AbortedTransaction] | None,
     expected: Step,
     *,
@@ -275,7 +273,7 @@ def test_step_follows_the_transaction_when_its_producer_is_dropped(
     assert step is expected
 
 
-def test_step_drops_nothing_when_no_producer_has_written() -> None:
+def test_step_drops_no_batch_without_a_producer() -> None:
     step = step_of(
         AbortedProducers([AbortedTransaction(-1, 0)]),
         producer_id=-1,

@@ -14,7 +14,7 @@ def _documented() -> bytes:
     return bytes.fromhex("".join(line.split("   ")[0] for line in example.splitlines()))
 
 
-def test_documented_example_is_what_the_builder_writes() -> None:
+def test_documented_example_equals_the_built_batch() -> None:
     builder = BatchBuilder(BatchFields(base_offset=10, partition_leader_epoch=3))
     builder.append(b"k1", b"v1", timestamp=1000)
     builder.append(b"k2", None, timestamp=1005)
@@ -22,7 +22,7 @@ def test_documented_example_is_what_the_builder_writes() -> None:
     assert bytes(builder.build()).hex() == _documented().hex()
 
 
-def test_documented_example_is_read_as_the_page_says() -> None:
+def test_documented_example_has_the_documented_records() -> None:
     batch = RecordBatch(_documented())
 
     batch.ensure_valid()

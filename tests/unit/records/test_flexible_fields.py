@@ -6,7 +6,7 @@ from cordwood.core.errors import BytesError
 from cordwood.records.flexible_fields import FlexibleReader, FlexibleWriter
 
 
-def test_flexible_fields_come_back_when_they_are_read_in_order() -> None:
+def test_flexible_fields_round_trip_in_order() -> None:
     out = FlexibleWriter()
     out.i16(-2)
     out.u16(65535)
@@ -40,24 +40,24 @@ def test_flexible_reader_skips_the_tags_of_newer_writers() -> None:
     ("text", "problem"),
     (("00", "null"), ("04 6162", "beyond the end"), ("02 ff", "not UTF-8"), ("", "varint")),
 )
-def test_flexible_string_is_refused_when_it_lies(text: str, problem: str) -> None:
+def test_flexible_string_with_a_wrong_length_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(BytesError, match=problem):
         FlexibleReader(bytes.fromhex(text)).string()
 
 
-def test_flexible_array_is_refused_before_anything_is_made_of_its_count() -> None:
+def test_flexible_array_with_too_large_a_count_is_rejected_before_allocation() -> None:
     reader = FlexibleReader(bytes.fromhex("ffffff7f 0000"))
 
     with pytest.raises(BytesError, match="expected at most 2, found 268435454"):
         reader.array(reader.i16)
 
 
-def test_flexible_writer_refuses_a_uuid_of_another_size() -> None:
+def test_flexible_writer_rejects_a_uuid_of_another_size() -> None:
     with pytest.raises(BytesError, match="expected 16 bytes, found 15"):
         FlexibleWriter().uuid(bytes(15))
 
 
-def test_flexible_writer_refuses_what_its_fields_cannot_say() -> None:
+def test_flexible_writer_rejects_values_out_of_range() -> None:
     out = FlexibleWriter()
 
     with pytest.raises(BytesError, match="expected an unsigned number of 16 bits, found 70000"):

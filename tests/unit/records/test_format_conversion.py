@@ -94,7 +94,7 @@ def test_up_conversion_keeps_the_time_that_the_log_has_set() -> None:
 
 
 @pytest.mark.parametrize("attributes", (GZIP, GZIP | LOG_APPEND_TIME_BIT))
-def test_up_conversion_gives_v0_messages_a_time_only_when_the_log_has_set_one(
+def test_up_conversion_timestamps_v0_messages_only_under_log_append_time(
     attributes: int,
 ) -> None:
     """Kafka's cleaner does the same: the time that the log has set is that of the whole batch."""
@@ -108,14 +108,14 @@ def test_up_conversion_gives_v0_messages_a_time_only_when_the_log_has_set_one(
 
 
 @pytest.mark.parametrize("offsets", ((1, 0, 2), (0, 0)))
-def test_up_conversion_refuses_offsets_that_do_not_increase(offsets: tuple[int, ...]) -> None:
+def test_conversion_rejects_offsets_that_do_not_increase(offsets: tuple[int, ...]) -> None:
     batch = wrapper(*(message(offset) for offset in offsets))
 
     with pytest.raises(InvalidRecordError, match="offset that does not fit"):
         up_convert(batch, list(batch.records()))
 
 
-def test_up_conversion_refuses_a_timestamp_below_none() -> None:
+def test_up_conversion_rejects_a_timestamp_below_minus_one() -> None:
     batch = wrapper(message(0, timestamp=-5))
 
     with pytest.raises(InvalidRecordError, match=r"timestamp .*found -5"):
@@ -131,7 +131,7 @@ def test_up_conversion_refuses_a_timestamp_below_none() -> None:
         (BatchFields(codec=Codec.ZSTD), UnsupportedCompressionTypeError),
     ),
 )
-def test_writing_into_an_older_format_is_refused_when_it_would_lose_something(
+def test_writing_into_an_older_format_is_rejected_when_data_would_be_lost(
     fields: BatchFields, error: type[Exception]
 ) -> None:
     batch = new(fields)
@@ -142,7 +142,7 @@ def test_writing_into_an_older_format_is_refused_when_it_would_lose_something(
         ensure_can_be_written(batch, 1)
 
 
-def test_writing_into_an_older_format_is_allowed_when_nothing_depends_on_the_new() -> None:
+def test_writing_into_an_older_format_is_allowed_when_no_data_is_lost() -> None:
     sources: list[AnyBatch] = [new(BatchFields()), *old(1)]
 
     for batch in sources:

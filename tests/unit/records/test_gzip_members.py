@@ -21,7 +21,7 @@ def test_decompress_into_reads_all_members_when_there_are_several() -> None:
     assert out == DATA * 3
 
 
-def test_decompress_into_gives_none_when_only_the_last_member_fits() -> None:
+def test_decompress_into_returns_none_when_only_the_last_member_fits() -> None:
     stream = memoryview(bytes(PACKED) * 3)
 
     assert gzip_members.decompress_into(stream, memoryview(bytearray(len(DATA)))) is None
@@ -35,12 +35,12 @@ def test_measure_counts_all_members_and_stops_past_the_limit() -> None:
     assert 100_000 < gzip_members.measure(stream, 100_000) < 600_000
 
 
-def test_measure_refuses_when_a_member_is_cut_short() -> None:
+def test_measure_rejects_a_truncated_member() -> None:
     with pytest.raises(CorruptMessageError, match="cut short"):
         gzip_members.measure(PACKED[:-9], 1 << 20)
 
 
-def test_decompress_into_refuses_when_the_checksum_is_wrong() -> None:
+def test_decompress_into_rejects_a_wrong_checksum() -> None:
     damaged = bytearray(PACKED)
     damaged[-8] ^= 1
 
@@ -48,7 +48,7 @@ def test_decompress_into_refuses_when_the_checksum_is_wrong() -> None:
         gzip_members.decompress_into(memoryview(damaged), memoryview(bytearray(len(DATA))))
 
 
-def test_decompress_into_refuses_when_the_vendor_alone_finds_fault(
+def test_decompress_into_rejects_damage_that_only_the_vendor_finds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gzip_members, "gzip_into", lambda _data, _out: None)
@@ -57,14 +57,14 @@ def test_decompress_into_refuses_when_the_vendor_alone_finds_fault(
         gzip_members.decompress_into(PACKED, memoryview(bytearray(len(DATA))))
 
 
-def test_bounds_refuses_when_the_trailer_names_an_impossible_size() -> None:
+def test_bounds_rejects_an_impossible_size_in_the_trailer() -> None:
     forged = bytes(PACKED[:-4]) + pack("<I", 0xFFFFFFFF)
 
     with pytest.raises(CorruptMessageError, match="cannot expand"):
         gzip_members.bounds(memoryview(forged))
 
 
-def test_bounds_refuses_when_there_is_no_room_for_a_member() -> None:
+def test_bounds_rejects_bytes_shorter_than_a_member() -> None:
     with pytest.raises(CorruptMessageError, match="expected 20, found 3"):
         gzip_members.bounds(memoryview(b"\x1f\x8b\x08"))
 

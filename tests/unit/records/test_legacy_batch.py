@@ -72,7 +72,7 @@ def test_legacy_reads_a_v1_message() -> None:
     assert list(batch.records()) == [Record(0, 1000, TimestampType.CREATE_TIME, b"k", b"v")]
 
 
-def test_legacy_says_of_what_it_cannot_have_that_there_is_none() -> None:
+def test_legacy_batch_has_no_producer_or_transaction() -> None:
     batch = LegacyBatch(V1)
 
     assert (batch.producer_id, batch.producer_epoch, batch.partition_leader_epoch) == (-1, -1, -1)
@@ -83,7 +83,7 @@ def test_legacy_says_of_what_it_cannot_have_that_there_is_none() -> None:
 
 @pytest.mark.parametrize("codec", OLD_CODECS)
 @pytest.mark.parametrize("magic", (0, 1))
-def test_legacy_reads_what_is_inside_a_wrapper(magic: LegacyMagic, codec: Codec) -> None:
+def test_legacy_batch_has_the_messages_of_a_wrapper(magic: LegacyMagic, codec: Codec) -> None:
     builder = LegacyBuilder(magic, base_offset=1025, codec=codec)
     for number in range(6):
         builder.append(b"k", b"%d" % number, timestamp=number)
@@ -96,7 +96,7 @@ def test_legacy_reads_what_is_inside_a_wrapper(magic: LegacyMagic, codec: Codec)
     assert [record.value for record in batch.records()] == [b"%d" % n for n in range(6)]
 
 
-def test_legacy_counts_back_from_the_wrapper_when_offsets_inside_are_relative() -> None:
+def test_relative_inner_offsets_count_back_from_that_of_the_wrapper() -> None:
     inner = b"".join(message(offset) for offset in range(6))
 
     assert offsets(wrapper(1030, inner)) == [1025, 1026, 1027, 1028, 1029, 1030]
@@ -106,14 +106,14 @@ def test_legacy_keeps_the_gaps_inside_a_wrapper() -> None:
     assert offsets(wrapper(1030, message(0) + message(2) + message(5))) == [1025, 1027, 1030]
 
 
-def test_legacy_says_its_count_and_first_offset_as_a_v2_batch_does() -> None:
+def test_legacy_batch_has_its_count_and_base_offset_like_a_v2_batch() -> None:
     messages = (message(5), bytes(wrapper(6, message(0) + message(1)).data))
     views = [*batches(b"".join(messages)), RecordBatch(v2(b"a", b"b", b"c"))]
 
     assert [(batch.base_offset, batch.count) for batch in views] == [(5, 1), (5, 2), (0, 3)]
 
 
-def test_legacy_takes_wrapper_offset_0_for_the_first_one() -> None:
+def test_wrapper_offset_0_is_that_of_the_first_message() -> None:
     assert offsets(wrapper(0, message(0) + message(1) + message(2))) == [0, 1, 2]
 
 
@@ -144,7 +144,7 @@ def test_legacy_reads_v0_messages_inside_v1_since_old_brokers_mixed_them() -> No
     assert found == [(5, TimestampType.NO_TIMESTAMP), (6, TimestampType.CREATE_TIME)]
 
 
-def test_legacy_dates_what_is_inside_by_the_wrapper_when_the_log_sets_timestamps() -> None:
+def test_messages_of_a_wrapper_have_its_log_append_time() -> None:
     batch = wrapper(1, message(0) + message(1))
     batch.set_log_append_time(99)
 
@@ -154,7 +154,7 @@ def test_legacy_dates_what_is_inside_by_the_wrapper_when_the_log_sets_timestamps
     assert batch.is_crc_valid()
 
 
-def test_legacy_takes_the_timestamp_type_of_the_wrapper_alone() -> None:
+def test_messages_of_a_wrapper_have_its_timestamp_type() -> None:
     batch = wrapper(0, message(0, attributes=8, timestamp=5))
 
     found = [(record.timestamp, record.timestamp_type) for record in batch.records()]
@@ -162,7 +162,7 @@ def test_legacy_takes_the_timestamp_type_of_the_wrapper_alone() -> None:
     assert found == [(5, TimestampType.CREATE_TIME)]
 
 
-def test_legacy_goes_back_to_its_own_bytes_when_the_timestamp_does() -> None:
+def test_restored_timestamp_restores_the_original_bytes() -> None:
     batch = LegacyBatch(bytearray(V1))
     batch.set_log_append_time(5)
     changed = bytes(batch.data)
@@ -172,7 +172,7 @@ def test_legacy_goes_back_to_its_own_bytes_when_the_timestamp_does() -> None:
     assert batch.data == V1
 
 
-def test_legacy_keeps_its_checksum_when_nothing_changes() -> None:
+def test_checksum_is_not_recomputed_without_changes() -> None:
     batch = LegacyBatch(bytearray(V1))
     batch.view[12:16] = bytes(4)
     batch.set_max_timestamp(1000)
@@ -197,12 +197,12 @@ def test_legacy_has_no_timestamp_to_set_in_v0() -> None:
         (V1[:8] + pack(">i", 21) + V1[12:], "22 to 24, found 21"),
     ),
 )
-def test_legacy_is_refused_when_it_does_not_fit_its_buffer(data: bytes, problem: str) -> None:
+def test_message_outside_its_buffer_is_rejected(data: bytes, problem: str) -> None:
     with pytest.raises(CorruptMessageError, match=problem):
         LegacyBatch(data)
 
 
-def test_legacy_is_refused_before_the_buffer_begins() -> None:
+def test_message_at_a_negative_position_is_rejected() -> None:
     with pytest.raises(CorruptMessageError, match="no room"):
         LegacyBatch(V0 + V0, -28)
 
@@ -242,7 +242,7 @@ def test_legacy_is_invalid_when_its_offset_is_negative() -> None:
         (message(0, attributes=1), "compression inside"),
     ),
 )
-def test_legacy_is_invalid_when_what_is_inside_cannot_be(inner: bytes | None, problem: str) -> None:
+def test_wrapper_with_invalid_messages_is_rejected(inner: bytes | None, problem: str) -> None:
     with pytest.raises(InvalidRecordError, match=problem) as caught:
         list(wrapper(9, inner).records())
 
@@ -264,14 +264,14 @@ def test_legacy_is_invalid_when_it_claims_zstd() -> None:
         list(wrapper(0, message(0), attributes=4).records())
 
 
-def test_legacy_is_corrupt_when_what_is_inside_is_larger_than_the_limit() -> None:
+def test_wrapper_above_the_decompression_limit_is_rejected() -> None:
     batch = wrapper(9, message(0) * 100)
 
     with pytest.raises(CorruptMessageError, match="at most 3499 bytes"):
         list(batch.records(limit=3499))
 
 
-def test_legacy_refuses_to_set_what_its_fields_cannot_take_and_stays_valid() -> None:
+def test_value_out_of_range_is_rejected_and_the_message_stays_valid() -> None:
     batch = LegacyBatch(bytearray(V1))
 
     for set_field, number in (

@@ -39,7 +39,7 @@ def test_builder_writes_v1_as_kafka_does() -> None:
     )
 
 
-def test_builder_writes_a_message_a_record_when_there_is_no_codec() -> None:
+def test_builder_writes_one_message_per_record_without_a_codec() -> None:
     builder = LegacyBuilder(1, base_offset=5)
     builder.append(None, b"a", timestamp=1)
     builder.append(b"k", None, timestamp=2, offset=8)
@@ -50,7 +50,7 @@ def test_builder_writes_a_message_a_record_when_there_is_no_codec() -> None:
 
 
 @pytest.mark.parametrize(("magic", "offsets"), ((0, [5, 6, 9]), (1, [0, 1, 4])))
-def test_builder_writes_offsets_inside_as_the_format_wants_them(
+def test_inner_offsets_are_relative_or_absolute_by_format(
     magic: LegacyMagic, offsets: list[int]
 ) -> None:
     builder = LegacyBuilder(magic, base_offset=5, codec=Codec.GZIP)
@@ -99,7 +99,7 @@ def test_builder_keeps_the_v0_attributes_free_of_a_timestamp_type() -> None:
     assert next(batches(builder.build())).attributes == 1
 
 
-def test_builder_compresses_at_the_level_that_it_is_given() -> None:
+def test_builder_compresses_at_the_given_level() -> None:
     value = bytes(range(256)) * 40
     sizes = []
     for level in (1, 9):
@@ -111,11 +111,11 @@ def test_builder_compresses_at_the_level_that_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.GZIP))
-def test_builder_builds_nothing_of_nothing(codec: Codec) -> None:
+def test_builder_without_records_returns_no_bytes(codec: Codec) -> None:
     assert LegacyBuilder(1, codec=codec).build() == b""
 
 
-def test_builder_refuses_zstd() -> None:
+def test_builder_rejects_zstd() -> None:
     with pytest.raises(UnsupportedCompressionTypeError, match="magic 2, not 1"):
         LegacyBuilder(1, codec=Codec.ZSTD)
 
@@ -124,7 +124,7 @@ def test_builder_refuses_zstd() -> None:
     ("base_offset", "offset"),
     ((5, 4), (5, 5), (0, INT32_MAX + 1), (INT64_MAX - 2, INT64_MAX + 1)),
 )
-def test_builder_refuses_an_offset_that_does_not_follow(base_offset: int, offset: int) -> None:
+def test_builder_rejects_an_offset_that_does_not_follow(base_offset: int, offset: int) -> None:
     builder = LegacyBuilder(1, base_offset=base_offset)
     builder.append(None, None)
 
@@ -133,7 +133,7 @@ def test_builder_refuses_an_offset_that_does_not_follow(base_offset: int, offset
 
 
 @pytest.mark.parametrize("timestamp", (-2, INT64_MAX + 1))
-def test_builder_refuses_a_timestamp_that_cannot_be(timestamp: int) -> None:
+def test_builder_rejects_an_invalid_timestamp(timestamp: int) -> None:
     with pytest.raises(InvalidRecordError, match="timestamp"):
         LegacyBuilder(1).append(None, None, timestamp=timestamp)
 

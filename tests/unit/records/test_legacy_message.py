@@ -51,7 +51,7 @@ def test_message_keeps_null_apart_from_empty() -> None:
         (V0_NULLS.replace(" 00 00 f", " 01 00 f"), "message size"),
     ),
 )
-def test_message_size_is_refused_when_it_cannot_be(text: str, problem: str) -> None:
+def test_invalid_message_size_is_rejected(text: str, problem: str) -> None:
     data = memoryview(bytes.fromhex(text))
 
     with pytest.raises(BytesError, match=problem):
@@ -66,7 +66,7 @@ def test_message_size_is_refused_when_it_cannot_be(text: str, problem: str) -> N
         (V0.replace("00000001 76", "00000000 76"), "longer than its fields"),
     ),
 )
-def test_message_is_refused_when_its_lengths_do_not_fill_it(text: str, problem: str) -> None:
+def test_message_whose_lengths_do_not_match_is_rejected(text: str, problem: str) -> None:
     data = memoryview(bytes.fromhex(text))
 
     with pytest.raises(BytesError, match=problem):

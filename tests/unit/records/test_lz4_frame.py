@@ -46,7 +46,7 @@ def test_compress_stores_a_block_when_it_does_not_shrink() -> None:
     assert lz4_frame.compress(memoryview(b"hello"), 12) == HELLO
 
 
-def test_compress_writes_header_and_end_mark_alone_when_there_is_no_data() -> None:
+def test_compress_writes_only_header_and_end_mark_without_data() -> None:
     assert lz4_frame.compress(memoryview(b""), 9) == KAFKA_HEADER + bytes(4)
     assert lz4_frame.compress(memoryview(b""), 12) == KAFKA_HEADER + bytes(4)
 
@@ -56,21 +56,21 @@ def test_compress_writes_the_old_wrong_checksum_when_magic_is_0() -> None:
 
 
 @pytest.mark.parametrize("header", (KAFKA_HEADER, BROKEN_HEADER))
-def test_decompress_into_does_not_look_at_the_header_checksum_when_magic_is_0(
+def test_decompress_into_ignores_the_header_checksum_under_magic_0(
     header: bytes,
 ) -> None:
     assert read(header + HELLO_BLOCK + bytes(4), magic=0) == b"hello"
 
 
 @pytest.mark.parametrize("magic", (1, 2))
-def test_decompress_into_refuses_the_wrong_header_checksum_when_magic_is_newer(magic: int) -> None:
+def test_decompress_into_rejects_a_wrong_header_checksum_under_newer_magics(magic: int) -> None:
     with pytest.raises(CorruptMessageError, match="expected 130, found 26"):
         read(BROKEN_HEADER + HELLO_BLOCK + bytes(4), magic=magic)
 
 
 @pytest.mark.parametrize("content_checksum", (True, False))
 @pytest.mark.parametrize("data", (b"hello", bytes(100_000), NOISE))
-def test_decompress_into_reads_checksums_when_a_writer_leaves_them(
+def test_decompress_into_accepts_block_and_content_checksums(
     data: bytes, *, content_checksum: bool
 ) -> None:
     assert read(vendor_frame(data, content_checksum=content_checksum, linked=False)) == data
@@ -93,7 +93,7 @@ def test_decompress_into_verifies_block_checksums_at_every_block_size(sizes: int
         read(with_descriptor(0x70, sizes) + blocks.replace(b"hello", b"jello"))
 
 
-def test_decompress_into_refuses_blocks_that_lean_on_each_other() -> None:
+def test_decompress_into_rejects_linked_blocks() -> None:
     with pytest.raises(CorruptMessageError, match="independent blocks"):
         read(vendor_frame(bytes(100_000), content_checksum=False, linked=True))
 
@@ -118,34 +118,34 @@ def test_decompress_into_refuses_blocks_that_lean_on_each_other() -> None:
         (KAFKA_HEADER + pack("<I", 5) + b"hello" + bytes(4), "damaged"),
     ),
 )
-def test_decompress_into_refuses_when_the_frame_is_broken(stream: bytes, problem: str) -> None:
+def test_decompress_into_rejects_an_invalid_frame(stream: bytes, problem: str) -> None:
     with pytest.raises(CorruptMessageError, match=problem):
         read(stream)
 
 
 @pytest.mark.parametrize("room", (0, 4, 65_536, 99_999))
-def test_decompress_into_gives_none_when_the_room_is_small(room: int) -> None:
+def test_decompress_into_returns_none_when_the_buffer_is_too_small(room: int) -> None:
     stored_last = lz4_frame.compress(memoryview(bytes(65_536)), 9)[:-4] + HELLO_BLOCK + bytes(4)
 
     assert read(stored_last, room=min(room, 65_540)) is None
     assert read(lz4_frame.compress(memoryview(bytes(100_000)), 9), room=room) is None
 
 
-def test_decompress_into_reads_a_block_of_no_bytes_when_no_room_is_left() -> None:
+def test_decompress_into_reads_an_empty_block_into_a_full_buffer() -> None:
     stream = KAFKA_HEADER + HELLO_BLOCK + pack("<I", 1) + b"\x00" + bytes(4)
 
     assert read(stream, room=5) == b"hello"
     assert lz4_frame.measure(memoryview(stream), 5) == 5
 
 
-def test_decompress_into_refuses_a_damaged_block_when_the_room_is_small() -> None:
+def test_decompress_into_rejects_a_damaged_block_even_when_the_buffer_is_too_small() -> None:
     stream = KAFKA_HEADER + pack("<I", 5) + b"hello" + bytes(4)
 
     with pytest.raises(CorruptMessageError, match="damaged"):
         read(stream, room=3)
 
 
-def test_bounds_counts_stored_blocks_exactly_and_others_at_the_most() -> None:
+def test_bounds_count_stored_blocks_exactly_and_compressed_ones_at_most() -> None:
     stream = KAFKA_HEADER + HELLO_BLOCK + pack("<I", 2) + b"\x10a" + bytes(4)
 
     assert lz4_frame.bounds(memoryview(stream)) == (5, 5 + 2 * 255)
@@ -168,5 +168,5 @@ def test_measure_counts_and_stops_past_the_limit() -> None:
         ("5440", 0xAE),
     ),
 )
-def test_header_checksum_matches_what_writers_write(covered: str, checksum: int) -> None:
+def test_header_checksum_equals_that_of_other_writers(covered: str, checksum: int) -> None:
     assert lz4_frame.header_checksum(bytes.fromhex(covered)) == checksum

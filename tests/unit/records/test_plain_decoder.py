@@ -45,25 +45,25 @@ def committed(data: bytes, *aborted: tuple[int, int]) -> segments.Values:
 # -- rows
 
 
-def test_plain_yields_nothing_when_there_are_no_bytes() -> None:
+def test_plain_yields_no_chunk_of_an_empty_buffer() -> None:
     assert list(PLAIN.decode(b"", ReadRequest())) == []
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_plain_reads_batches_whatever_their_codec(codec: Codec) -> None:
+def test_plain_reads_batches_of_every_codec(codec: Codec) -> None:
     data = segments.packed(codec, 0, b"a" * 50, b"b") + segments.packed(codec, 2, b"c")
 
     assert segments.values(PLAIN, data) == [b"a" * 50, b"b", b"c"]
 
 
 @pytest.mark.parametrize("cut", (1, 40, 61, 70))
-def test_plain_ends_in_silence_when_a_batch_is_cut_off(cut: int) -> None:
+def test_plain_ignores_an_incomplete_last_batch(cut: int) -> None:
     last = v2(b"c" * 30, fields=BatchFields(base_offset=2))
 
     assert segments.values(PLAIN, v2(b"a", b"b") + last[:cut]) == [b"a", b"b"]
 
 
-def test_plain_gives_a_batch_without_records_no_rows() -> None:
+def test_plain_returns_no_rows_of_an_empty_batch() -> None:
     data = bytes(empty_batch(BatchFields(), last_offset=5, max_timestamp=9)) + v2(
         b"a", fields=BatchFields(base_offset=6)
     )
@@ -89,7 +89,7 @@ def test_plain_reads_the_old_formats(magic: LegacyMagic, codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", OLD_CODECS)
-def test_plain_gives_the_brokers_time_when_a_message_was_stamped(codec: Codec) -> None:
+def test_plain_returns_the_log_append_time_of_a_message(codec: Codec) -> None:
     data = legacy(1, b"a", b"b", codec=codec, log_append_time_ms=5000)
 
     found = segments.rows(PLAIN, data, ReadRequest(columns=("timestamp", "timestamp_type")))
@@ -97,7 +97,7 @@ def test_plain_gives_the_brokers_time_when_a_message_was_stamped(codec: Codec) -
     assert found == [{"timestamp": 5000, "timestamp_type": 1}] * 2
 
 
-def test_plain_gives_the_brokers_time_when_a_batch_was_stamped() -> None:
+def test_plain_returns_the_log_append_time_of_a_batch() -> None:
     data = v2(b"a", b"b", fields=BatchFields(log_append_time_ms=5000))
 
     found = segments.rows(PLAIN, data, ReadRequest(columns=("timestamp", "timestamp_type")))
@@ -128,13 +128,13 @@ def test_plain_splits_a_batch_when_it_has_more_bytes_than_a_chunk() -> None:
     assert chunked(LENGTHS, Chunking(max_bytes=5)) == [[b"1", b"22"], [b"333"], [b"4444"]]
 
 
-def test_plain_gives_a_record_its_own_chunk_when_it_is_larger_than_one() -> None:
+def test_record_larger_than_a_chunk_has_its_own_chunk() -> None:
     data = v2(b"a", b"larger", b"b")
 
     assert chunked(data, Chunking(max_bytes=3)) == [[b"a"], [b"larger"], [b"b"]]
 
 
-def test_row_cost_counts_only_the_columns_that_are_wanted() -> None:
+def test_row_cost_counts_only_the_requested_columns() -> None:
     record = Record(0, 0, CREATE, b"12", b"345", (("é", b"6"), ("n", None)))
 
     costs = [row_cost(record, (name,)) for name in ("key", "value", "headers", "offset")]
@@ -142,7 +142,7 @@ def test_row_cost_counts_only_the_columns_that_are_wanted() -> None:
     assert costs == [2, 3, 2 * 16 + 2 + 1 + 1, 0]
 
 
-def test_row_cost_is_nothing_when_key_and_value_are_null() -> None:
+def test_row_cost_is_zero_when_key_and_value_are_null() -> None:
     assert row_cost(Record(0, 0, CREATE, None, None), COLUMNS) == 0
 
 
@@ -169,14 +169,14 @@ def test_plain_selects_by_time(earliest: int, latest: int, expected: list[bytes]
     assert found == expected
 
 
-def test_plain_does_not_read_a_batch_when_it_lies_before_the_selection() -> None:
+def test_plain_skips_a_batch_before_the_selection() -> None:
     bad = segments.broken(v2(b"a"))
     wanted = v2(b"b", fields=BatchFields(base_offset=1))
 
     assert selected(bad + wanted, Selection(first_offset=1)) == [b"b"]
 
 
-def test_plain_does_not_read_a_batch_when_it_lies_behind_the_selection() -> None:
+def test_plain_skips_a_batch_after_the_selection() -> None:
     # A gap before the bad batch: the last offset that is wanted is in no batch.
     bad = segments.broken(v2(b"b", fields=BatchFields(base_offset=9)))
 
@@ -190,7 +190,7 @@ def test_plain_stops_at_the_batch_that_has_the_last_offset() -> None:
 
 
 @pytest.mark.parametrize("magic", MAGICS)
-def test_plain_does_not_read_a_message_when_it_lies_before_the_selection(
+def test_plain_skips_a_message_before_the_selection(
     magic: LegacyMagic,
 ) -> None:
     data = segments.broken(legacy(magic, b"a")) + legacy(magic, b"b", base_offset=1)
@@ -230,7 +230,7 @@ def test_plain_keeps_a_producer_dropped_when_the_marker_commits() -> None:
     assert committed(data, (7, 0)) == []
 
 
-def test_plain_keeps_what_others_and_untransacted_batches_hold() -> None:
+def test_plain_returns_records_of_other_producers_and_without_transactions() -> None:
     data = (
         v2(b"nobody")
         + produced(1, 7, b"aborted", in_transaction=True)
@@ -241,7 +241,7 @@ def test_plain_keeps_what_others_and_untransacted_batches_hold() -> None:
     assert committed(data, (7, 1)) == [b"nobody", b"other", b"plain"]
 
 
-def test_plain_keeps_a_transaction_when_it_began_before_the_aborted_one() -> None:
+def test_plain_returns_a_transaction_that_began_before_the_aborted_one() -> None:
     data = produced(0, 7, b"early", in_transaction=True) + produced(
         1, 7, b"late", in_transaction=True
     )
@@ -249,20 +249,20 @@ def test_plain_keeps_a_transaction_when_it_began_before_the_aborted_one() -> Non
     assert committed(data, (7, 1)) == [b"early"]
 
 
-def test_plain_keeps_aborted_records_when_all_are_asked_for() -> None:
+def test_plain_returns_aborted_records_without_a_list_of_aborted_transactions() -> None:
     data = produced(0, 7, b"a", in_transaction=True) + marker(1, 7, is_commit=False)
 
     assert segments.values(PLAIN, data) == [b"a"]
 
 
-def test_plain_gives_control_batches_no_rows() -> None:
+def test_plain_returns_no_rows_of_control_batches() -> None:
     data = marker(0, 7, is_commit=True) + marker(1, 7, is_commit=False)
 
     assert segments.values(PLAIN, data) == []
     assert committed(data) == []
 
 
-def test_plain_reads_markers_when_they_lie_before_the_selection() -> None:
+def test_plain_reads_markers_before_the_selection() -> None:
     data = marker(0, 7, is_commit=False) + produced(1, 7, b"kept", in_transaction=True)
     aborted = (AbortedTransaction(7, 0),)
 
@@ -291,7 +291,9 @@ def test_plain_checks_aborted_batches() -> None:
 @pytest.mark.parametrize(
     ("key", "is_abort"), ((bytes(4), True), (b"\0\0\0\1", False), (b"\0\0\0", False), (None, False))
 )
-def test_abort_marker_is_told_by_the_type_in_its_key(key: bytes | None, *, is_abort: bool) -> None:
+def test_abort_marker_is_recognized_by_the_type_in_its_key(
+    key: bytes | None, *, is_abort: bool
+) -> None:
     assert is_abort_marker([Record(0, 0, CREATE, key, None)]) is is_abort
     assert not is_abort_marker([])
 
@@ -299,7 +301,7 @@ def test_abort_marker_is_told_by_the_type_in_its_key(key: bytes | None, *, is_ab
 # -- what is refused
 
 
-def test_plain_names_the_place_of_a_bad_batch() -> None:
+def test_plain_reports_the_position_of_an_invalid_batch() -> None:
     good = v2(b"a", b"b")
     bad = segments.broken(v2(b"c", fields=BatchFields(base_offset=20)))
 
@@ -310,7 +312,7 @@ def test_plain_names_the_place_of_a_bad_batch() -> None:
     assert (error.position, error.base_offset) == (len(good), 20)
 
 
-def test_plain_gives_no_row_of_a_batch_when_its_last_record_is_bad() -> None:
+def test_plain_returns_no_row_of_a_batch_with_an_invalid_last_record() -> None:
     good = v2(b"a")
     data = v2(b"b", b"c", fields=BatchFields(base_offset=1))
     bad = segments.changed(data, len(data) - 1, b"\x02")
@@ -322,7 +324,7 @@ def test_plain_gives_no_row_of_a_batch_when_its_last_record_is_bad() -> None:
     assert (error.position, error.base_offset) == (len(good), 1)
 
 
-def test_plain_refuses_a_header_when_its_key_is_not_utf8() -> None:
+def test_plain_rejects_a_header_key_that_is_not_utf8() -> None:
     builder = BatchBuilder()
     builder.append(None, b"v", headers=[("kk", b"h")])
     data = bytes(builder.build())
@@ -333,7 +335,7 @@ def test_plain_refuses_a_header_when_its_key_is_not_utf8() -> None:
     assert (before, error.position, error.base_offset) == ([], 0, 0)
 
 
-def test_plain_refuses_a_magic_that_there_is_not() -> None:
+def test_plain_rejects_an_unknown_magic() -> None:
     good = v2(b"a")
 
     before, error = segments.refused(PLAIN, good + good[:16] + b"\x03" + good[17:])
@@ -350,7 +352,7 @@ def test_plain_reads_a_wrong_checksum_when_none_is_checked() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD))
-def test_plain_refuses_a_batch_when_it_unpacks_to_more_than_the_limit(codec: Codec) -> None:
+def test_plain_rejects_a_batch_that_decompresses_to_more_than_the_limit(codec: Codec) -> None:
     good = v2(b"a")
     bomb = segments.packed(codec, 1, bytes(5000))
 

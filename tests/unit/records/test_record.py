@@ -14,7 +14,7 @@ def test_record_equals_another_when_every_field_is_the_same() -> None:
     assert record != Record(3, 1000, TimestampType.CREATE_TIME, b"k", b"v", (("h", None),), 8)
 
 
-def test_record_has_no_room_for_other_names_since_it_is_made_often() -> None:
+def test_record_has_slots_and_no_other_attributes() -> None:
     record = Record(0, -1, TimestampType.NO_TIMESTAMP, None, None)
 
     with pytest.raises(AttributeError):

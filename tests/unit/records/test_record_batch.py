@@ -42,7 +42,7 @@ def changed(data: bytes, at: int, field: bytes) -> RecordBatch:
 
 
 @pytest.mark.parametrize("data", (TWO, CAPTURED, TRANSACTIONAL, CLEANED, EMPTY))
-def test_batch_is_valid_when_nothing_was_changed(data: bytes) -> None:
+def test_unchanged_batch_is_valid(data: bytes) -> None:
     batch = RecordBatch(data)
 
     batch.ensure_valid()
@@ -77,7 +77,7 @@ def test_batch_yields_its_records_with_offsets_and_timestamps_of_their_own() -> 
     ]
 
 
-def test_batch_reads_what_a_broker_wrote_long_ago() -> None:
+def test_batch_of_an_old_broker_has_its_records() -> None:
     assert list(RecordBatch(CAPTURED).records()) == [Record(0, 1503229838908, CREATE, None, b"123")]
 
 
@@ -108,7 +108,7 @@ def test_batch_counts_sequences_on_from_0_when_they_pass_the_largest() -> None:
     assert batch.last_sequence == 0
 
 
-def test_batch_has_no_sequences_when_there_is_no_producer() -> None:
+def test_batch_without_a_producer_has_no_sequences() -> None:
     assert RecordBatch(TWO).last_sequence == -1
 
 
@@ -119,7 +119,7 @@ def test_batch_wraps_timestamps_at_64_bits_like_kafka() -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_batch_yields_the_same_records_whatever_the_codec(codec: Codec) -> None:
+def test_records_are_the_same_under_each_codec(codec: Codec) -> None:
     builder = BatchBuilder(BatchFields(base_offset=10, codec=codec))
     for record in RecordBatch(TWO).records():
         builder.append_record(record)
@@ -145,9 +145,7 @@ def test_batch_yields_the_same_records_whatever_the_codec(codec: Codec) -> None:
         (TWO[:16] + b"\1" + TWO[17:], 0, "not a v2 batch .*magic 2, found 1"),
     ),
 )
-def test_batch_is_refused_when_it_does_not_fit_its_buffer(
-    data: bytes, position: int, problem: str
-) -> None:
+def test_batch_outside_its_buffer_is_rejected(data: bytes, position: int, problem: str) -> None:
     with pytest.raises(CorruptMessageError, match=problem):
         RecordBatch(data, position)
 
@@ -250,7 +248,7 @@ def test_batch_is_dated_by_its_records_again_when_the_maximum_is_corrected() -> 
     assert batch.data == TWO
 
 
-def test_batch_keeps_its_checksum_when_nothing_changes() -> None:
+def test_checksum_is_not_recomputed_without_changes() -> None:
     batch = changed(TWO, 0, TWO[:8])
     batch.view[17:21] = b"\0\0\0\0"
     batch.set_max_timestamp(1005)
@@ -267,7 +265,7 @@ def test_batch_keeps_its_other_attributes_when_it_is_dated() -> None:
 
 
 @pytest.mark.parametrize("codec", tuple(Codec))
-def test_batch_is_read_alike_from_signed_bytes(codec: Codec) -> None:
+def test_signed_bytes_have_the_same_records(codec: Codec) -> None:
     builder = BatchBuilder(BatchFields(codec=codec))
     builder.append(b"k" * 200, b"\xff" * 200)
     data = builder.build()
@@ -277,7 +275,7 @@ def test_batch_is_read_alike_from_signed_bytes(codec: Codec) -> None:
     assert list(signed.records()) == list(RecordBatch(data).records())
 
 
-def test_batch_refuses_to_set_what_its_fields_cannot_take_and_stays_valid() -> None:
+def test_value_out_of_range_is_rejected_and_the_batch_stays_valid() -> None:
     batch = RecordBatch(bytearray(TWO))
 
     for set_field, number in (

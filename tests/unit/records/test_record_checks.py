@@ -17,7 +17,7 @@ def facts(data: bytes | bytearray) -> BatchFacts:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_facts_are_those_of_all_records(codec: Codec) -> None:
+def test_facts_cover_all_records(codec: Codec) -> None:
     assert facts(three(codec, base_offset=7)) == (3, 7, True, 1001, 1009, 1, 0)
 
 
@@ -27,7 +27,7 @@ def test_facts_have_the_stamp_when_the_log_dated_the_batch() -> None:
     assert (found.min_timestamp, found.max_timestamp) == (5000, 5000)
 
 
-def test_facts_have_no_timestamp_when_no_record_has_one() -> None:
+def test_facts_have_no_timestamp_without_record_timestamps() -> None:
     builder = BatchBuilder()
     builder.append(None, None)
 
@@ -70,7 +70,7 @@ def test_facts_of_no_records_have_neither_times_nor_order() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.GZIP))
-def test_facts_of_a_message_are_those_of_its_records(codec: Codec) -> None:
+def test_facts_of_a_message_cover_its_records(codec: Codec) -> None:
     values = (b"a",) if codec is Codec.NONE else (b"a", b"b")
     count = len(values)
 
@@ -99,7 +99,7 @@ def test_facts_count_messages_of_a_magic_that_is_not_the_wrappers(magic: int) ->
 
 
 @pytest.mark.parametrize("data", UNSOUND.values(), ids=UNSOUND.keys())
-def test_facts_are_not_had_of_an_unsound_batch(data: bytes) -> None:
+def test_invalid_batch_has_no_facts(data: bytes) -> None:
     with pytest.raises(BadRecordsError):
         facts(data)
 

@@ -15,20 +15,20 @@ ROWS = (
 )
 
 
-def test_encoder_writes_what_is_read_back() -> None:
+def test_encoded_rows_are_read_back() -> None:
     (batch,) = PLAIN.encode(columns_of(*ROWS), numbers(0, 1, 2), most_bytes=1_000)
 
     assert read_back(batch) == list(ROWS)
     assert (batch.record_count, batch.base_timestamp, batch.max_timestamp) == (3, 1_000, 1_001)
 
 
-def test_encoder_takes_the_rows_that_are_named_in_their_order() -> None:
+def test_rows_are_encoded_in_the_given_order() -> None:
     (batch,) = PLAIN.encode(columns_of(*ROWS), numbers(2, 0), most_bytes=1_000)
 
     assert read_back(batch) == [ROWS[2], ROWS[0]]
 
 
-def test_encoder_ends_a_batch_where_a_record_does_not_fit() -> None:
+def test_batch_ends_before_a_record_that_does_not_fit() -> None:
     rows = [Row(time, None, b"v" * 50) for time in (5, 3, 4)]
 
     first, second = PLAIN.encode(columns_of(*rows), numbers(0, 1, 2), most_bytes=120)
@@ -37,7 +37,7 @@ def test_encoder_ends_a_batch_where_a_record_does_not_fit() -> None:
     assert (first.max_timestamp, second.base_timestamp) == (5, 4)
 
 
-def test_encoder_gives_a_record_that_is_too_large_a_batch_of_its_own() -> None:
+def test_record_above_the_batch_size_has_its_own_batch() -> None:
     rows = [Row(1, None, b"v"), Row(1, None, b"v" * 200), Row(1, None, b"v")]
 
     batches = PLAIN.encode(columns_of(*rows), numbers(0, 1, 2), most_bytes=100)
@@ -45,11 +45,11 @@ def test_encoder_gives_a_record_that_is_too_large_a_batch_of_its_own() -> None:
     assert [read_back(batch) for batch in batches] == [[row] for row in rows]
 
 
-def test_encoder_makes_no_batch_of_no_rows() -> None:
+def test_no_batch_is_encoded_without_rows() -> None:
     assert list(PLAIN.encode(columns_of(*ROWS), numbers(), most_bytes=100)) == []
 
 
-def test_encoder_refuses_bytes_that_its_columns_do_not_have() -> None:
+def test_encoder_rejects_bytes_outside_its_columns() -> None:
     columns = columns_of(*ROWS)
     beyond = columns.keys._replace(data=b"")
 
@@ -57,7 +57,7 @@ def test_encoder_refuses_bytes_that_its_columns_do_not_have() -> None:
         list(PLAIN.encode(columns._replace(keys=beyond), numbers(0), most_bytes=100))
 
 
-def test_encoder_refuses_headers_that_its_columns_do_not_have() -> None:
+def test_encoder_rejects_headers_outside_its_columns() -> None:
     columns = columns_of(*ROWS)
     beyond = columns.headers._replace(counts=numbers(0, 9, 0))
 
@@ -65,7 +65,7 @@ def test_encoder_refuses_headers_that_its_columns_do_not_have() -> None:
         list(PLAIN.encode(columns._replace(headers=beyond), numbers(1), most_bytes=100))
 
 
-def test_partitions_are_those_of_kafkas_producer() -> None:
+def test_partitions_equal_those_of_kafkas_producer() -> None:
     keys = byte_column([b"21", None, b"foobar"])
 
     found = memoryview(PLAIN.partitions(keys, 10)).cast("B").cast("q")

@@ -39,7 +39,7 @@ def test_line_shows_sizes_sequence_and_header_keys() -> None:
     )
 
 
-def test_line_shows_data_when_asked() -> None:
+def test_line_shows_data_on_request() -> None:
     text = lines(batch_of(), LineStyle(has_data=True)).text
 
     assert [line.partition(b"]")[2] for line in text.splitlines()] == [b" key: k1 payload: v1", b""]
@@ -72,7 +72,7 @@ def test_gaps_are_where_offsets_do_not_follow() -> None:
     assert lines(batch_of()).last_offset == 11
 
 
-def test_lines_are_those_of_the_selection() -> None:
+def test_lines_are_limited_to_the_selection() -> None:
     found = lines(batch_of(), LineStyle(selection=Selection(first_offset=11)), previous=NOTHING)
 
     assert found.text.startswith(b"| offset: 11 ")
@@ -109,11 +109,11 @@ def test_compressed_batch_is_read_whole_before_a_line_is_written() -> None:
     assert lines(changed(packed, 57, b"\0\0\0\3")).text == b""
 
 
-def test_batch_of_no_records_has_no_lines_whatever_it_holds() -> None:
+def test_batch_with_a_record_count_of_zero_has_no_lines() -> None:
     assert lines(changed(batch_of(), 57, b"\0\0\0\0")) == RecordLines(b"", 9, [])
 
 
-def test_text_that_cannot_be_made_cuts_the_line_short() -> None:
+def test_line_ends_before_text_that_cannot_be_formatted() -> None:
     def refuse(_data: bytes) -> bytes:
         raise InvalidRecordError("no number")
 

@@ -11,6 +11,6 @@ INT_MAX = (1 << 31) - 1
     ("sequence", "by", "after"),
     ((0, 1, 1), (INT_MAX, 1, 0), (INT_MAX, 5, 4), (INT_MAX - 1, 3, 1), (7, 0, 7)),
 )
-def test_sequence_steps_over_the_edge_and_back(sequence: int, by: int, after: int) -> None:
+def test_sequence_wraps_around_in_both_directions(sequence: int, by: int, after: int) -> None:
     assert increment_sequence(sequence, by) == after
     assert decrement_sequence(after, by) == sequence

@@ -16,15 +16,15 @@ def read(stream: bytes) -> bytes | None:
     return None if size is None else bytes(out[:size])
 
 
-def test_compress_writes_the_header_and_one_chunk_when_data_is_small() -> None:
+def test_compress_writes_one_chunk_of_small_data() -> None:
     assert snappy_framing.compress(memoryview(b"hello")) == HELLO
 
 
-def test_compress_writes_the_header_alone_when_there_is_no_data() -> None:
+def test_compress_writes_only_the_header_without_data() -> None:
     assert snappy_framing.compress(memoryview(b"")) == HEADER
 
 
-def test_compress_cuts_chunks_of_32_kib() -> None:
+def test_compress_writes_chunks_of_32_kib() -> None:
     stream = memoryview(snappy_framing.compress(memoryview(bytes(70_000))))
 
     sizes = [snappy_framing.block_size(block) for block in snappy_framing.blocks(stream)]
@@ -32,11 +32,11 @@ def test_compress_cuts_chunks_of_32_kib() -> None:
     assert sizes == [32_768, 32_768, 70_000 - 65_536]
 
 
-def test_decompress_into_reads_one_raw_block_when_there_is_no_header() -> None:
+def test_decompress_into_reads_one_raw_block_without_a_header() -> None:
     assert read(HELLO_BLOCK) == b"hello"
 
 
-def test_decompress_into_reads_on_when_the_header_comes_again() -> None:
+def test_decompress_into_continues_after_a_repeated_header() -> None:
     assert read(HELLO + HELLO + HEADER) == b"hellohello"
 
 
@@ -57,12 +57,12 @@ def test_decompress_into_reads_on_when_the_header_comes_again() -> None:
         (b"\x05\x10hell", "damaged"),
     ),
 )
-def test_decompress_into_refuses_when_the_framing_is_broken(stream: bytes, problem: str) -> None:
+def test_decompress_into_rejects_an_invalid_framing(stream: bytes, problem: str) -> None:
     with pytest.raises(CorruptMessageError, match=problem):
         read(stream)
 
 
-def test_decompress_into_gives_none_when_the_second_chunk_does_not_fit() -> None:
+def test_decompress_into_returns_none_when_the_second_chunk_does_not_fit() -> None:
     room = memoryview(bytearray(9))
 
     assert snappy_framing.decompress_into(memoryview(HELLO + HELLO), room) is None

@@ -43,7 +43,7 @@ def strides(request: pytest.FixtureRequest) -> Strides:
     return go
 
 
-def test_stride_goes_over_all_runs_of_ordinary_batches(strides: Strides) -> None:
+def test_scan_covers_all_runs_of_ordinary_batches(strides: Strides) -> None:
     codecs = (Codec.NONE, Codec.NONE, Codec.GZIP, Codec.NONE)
     runs = [batch(at, NOBODY._replace(codec=codec)) for at, codec in enumerate(codecs)]
     more = [batch(at) for at in range(4, 2 * ROWS)]
@@ -69,27 +69,27 @@ def test_stride_goes_over_all_runs_of_ordinary_batches(strides: Strides) -> None
     ),
     ids=("transaction", "control", "offset", "far", "far_end", "bit", "torn", "zeros"),
 )
-def test_stride_ends_before_what_is_not_ordinary(strides: Strides, other: bytes) -> None:
+def test_scan_ends_before_a_batch_that_is_not_ordinary(strides: Strides, other: bytes) -> None:
     found = strides(batch(0), other, batch(2))
 
     assert (found.end, found.batches) == (SIZE, 1)
 
 
 @pytest.mark.parametrize("left", (0, 1, 16, 17, 60, SIZE - 1))
-def test_stride_ends_where_the_bytes_do(strides: Strides, left: int) -> None:
+def test_scan_ends_at_the_last_whole_batch(strides: Strides, left: int) -> None:
     found = strides(batch(0), batch(1), batch(2)[:left])
 
     assert (found.end, found.batches) == (2 * SIZE, 2)
 
 
-def test_stride_ends_before_an_old_message(strides: Strides) -> None:
+def test_scan_ends_before_an_old_message(strides: Strides) -> None:
     old = LegacyBuilder(1, base_offset=1)
     old.append(b"key", b"value", timestamp=5)
 
     assert strides(batch(0), bytes(old.build())).end == SIZE
 
 
-def test_stride_ends_before_an_offset_that_nothing_can_follow(strides: Strides) -> None:
+def test_scan_ends_before_the_largest_offset(strides: Strides) -> None:
     footing = FOOTING._replace(next_offset=INT64_MAX - 1, highest_offset=INT64_MAX + 5)
 
     found = strides(batch(INT64_MAX - 1), batch(INT64_MAX), footing=footing)
@@ -97,20 +97,20 @@ def test_stride_ends_before_an_offset_that_nothing_can_follow(strides: Strides) 
     assert (found.batches, found.footing.next_offset) == (1, INT64_MAX)
 
 
-def test_stride_hears_of_the_first_of_a_later_epoch(strides: Strides) -> None:
+def test_scan_reports_the_first_batch_of_a_later_epoch(strides: Strides) -> None:
     epochs = (3, 3, 2, 4, 4)
     batches = (batch(at, BatchFields(0, epoch)) for at, epoch in enumerate(epochs))
 
     assert strides(*batches).heard == [0, 3 * SIZE]
 
 
-def test_stride_hears_of_a_producers_first_and_last_five(strides: Strides) -> None:
+def test_scan_reports_the_first_and_the_last_five_batches_of_a_producer(strides: Strides) -> None:
     batches = (batch(at, PRODUCER) for at in range(9))
 
     assert strides(*batches).heard == [at * SIZE for at in (0, 4, 5, 6, 7, 8)]
 
 
-def test_stride_hears_of_each_epoch_of_a_producer(strides: Strides) -> None:
+def test_scan_reports_the_batches_of_each_producer_epoch(strides: Strides) -> None:
     epochs = (0,) * 7 + (1,) * 7
     batches = (batch(at, PRODUCER._replace(producer_epoch=e)) for at, e in enumerate(epochs))
 
@@ -119,7 +119,7 @@ def test_stride_hears_of_each_epoch_of_a_producer(strides: Strides) -> None:
     assert found.heard == [at * SIZE for at in (0, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13)]
 
 
-def test_stride_tells_what_goes_into_the_indexes(strides: Strides) -> None:
+def test_scan_returns_the_index_entries(strides: Strides) -> None:
     footing = FOOTING._replace(interval_bytes=SIZE, bytes_since_entry=SIZE)
     times = (5, 9, 7, 7)
 
@@ -132,7 +132,7 @@ def test_stride_tells_what_goes_into_the_indexes(strides: Strides) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_strider_begins_afresh_with_each_stride(kind: Kind) -> None:
+def test_scanner_has_no_state_between_scans(kind: Kind) -> None:
     strider = kind()
     data = batch(0, PRODUCER) + batch(1, PRODUCER)
 
@@ -140,11 +140,11 @@ def test_strider_begins_afresh_with_each_stride(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("batches", (0, 1, 10**9))
-def test_no_strider_pays_for_any_number_of_batches(batches: int) -> None:
+def test_no_scanner_is_created_for_any_number_of_batches(batches: int) -> None:
     assert no_tail_scanner(batches) is None  # type: ignore[func-returns-value]  # it is a `Striders`
 
 
-def test_pace_lets_stride_at_once_after_a_long_stride() -> None:
+def test_pacing_allows_a_scan_immediately_after_a_long_scan() -> None:
     pace = ScanPacing()
     pace.went(SHORT_STRIDE - 1)
     pace.went(SHORT_STRIDE)
@@ -152,7 +152,7 @@ def test_pace_lets_stride_at_once_after_a_long_stride() -> None:
     assert pace.is_due()
 
 
-def test_pace_waits_longer_after_each_short_stride() -> None:
+def test_pacing_waits_longer_after_each_short_scan() -> None:
     pace, waits = ScanPacing(), []
     for _ in range(10):
         pace.went(SHORT_STRIDE - 1)

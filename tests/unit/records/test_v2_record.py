@@ -56,7 +56,7 @@ def test_record_is_the_same_bytes_both_ways(text: str, fields: tuple[object, ...
         ("0e 00 00 00 01 01 04 00", "header count"),
     ),
 )
-def test_record_is_refused_when_a_length_lies(text: str, problem: str) -> None:
+def test_record_with_a_wrong_length_is_rejected(text: str, problem: str) -> None:
     data = bytes.fromhex(text)
 
     with pytest.raises(BytesError, match=problem):
@@ -90,7 +90,7 @@ def test_record_names_the_first_byte_that_is_not_utf8() -> None:
 @pytest.mark.parametrize(
     ("key", "problem"), (("a\ud800", "UTF-8 cannot encode"), (b"a", "is not text"))
 )
-def test_record_refuses_a_header_key_when_it_has_no_utf8(key: str, problem: str) -> None:
+def test_header_key_that_is_not_utf8_is_rejected(key: str, problem: str) -> None:
     out = bytearray()
 
     with pytest.raises(BytesError, match=problem):
@@ -105,5 +105,5 @@ def test_record_refuses_a_header_key_when_it_has_no_utf8(key: str, problem: str)
     ("number", "wrapped"),
     ((5, 5), (1 << 63, -1 << 63), (-(1 << 63) - 1, (1 << 63) - 1), (-1, -1)),
 )
-def test_wrap_keeps_what_64_bits_hold(number: int, wrapped: int) -> None:
+def test_wrap_int64_wraps_around(number: int, wrapped: int) -> None:
     assert wrap_int64(number) == wrapped

@@ -33,7 +33,7 @@ def test_compress_names_the_content_size() -> None:
     assert zstd_frames.bounds(memoryview(frame)) == (len(DATA), len(DATA))
 
 
-def test_decompress_into_reads_a_frame_when_its_writer_knew_no_size() -> None:
+def test_decompress_into_reads_a_frame_without_a_content_size() -> None:
     stream = streamed(DATA)
 
     least, most = zstd_frames.bounds(memoryview(stream))
@@ -51,12 +51,12 @@ def test_decompress_into_reads_all_frames_and_skips_the_skippable() -> None:
 
 
 @pytest.mark.parametrize("room", (0, 1, 131_072, len(DATA) - 1))
-def test_decompress_into_gives_none_when_the_room_is_small(room: int) -> None:
+def test_decompress_into_returns_none_when_the_buffer_is_too_small(room: int) -> None:
     assert read(streamed(DATA), room=room) is None
     assert read(zstd_frames.compress(memoryview(DATA), 3), room=room) is None
 
 
-def test_decompress_into_refuses_a_damaged_stream_when_the_room_is_small() -> None:
+def test_decompress_into_rejects_a_damaged_stream_even_when_the_buffer_is_too_small() -> None:
     damaged = MAGIC + b"\x00\x58" + block(2, 4, b"\xff\xff\xff\xff")
 
     with pytest.raises(CorruptMessageError, match="damaged"):
@@ -65,7 +65,7 @@ def test_decompress_into_refuses_a_damaged_stream_when_the_room_is_small() -> No
         read(damaged)
 
 
-def test_decompress_into_refuses_a_size_that_the_blocks_cannot_hold() -> None:
+def test_decompress_into_rejects_a_size_that_the_blocks_cannot_hold() -> None:
     """The vendor overlooks it, since the last block is empty."""
     forged = bytes.fromhex("28b52ffd8027200001b9050000")
 
@@ -75,7 +75,7 @@ def test_decompress_into_refuses_a_size_that_the_blocks_cannot_hold() -> None:
             read(stream)
 
 
-def test_decompress_into_refuses_a_frame_that_holds_less_than_it_names() -> None:
+def test_decompress_into_rejects_a_frame_smaller_than_its_size() -> None:
     """Headers do not bound the content of a compressed block, and the vendor does not check it."""
     packed = zstd_frames.compress(memoryview(b"a line\n" * 100), 3)[10:]
     size = zstd_frames.BLOCK_MAX + 700
@@ -135,6 +135,6 @@ def test_bounds_counts_raw_and_repeated_blocks_exactly() -> None:
         (b"\x50\x2a\x4d\x18\x09\x00\x00\x00", "cut short"),
     ),
 )
-def test_bounds_refuses_when_the_framing_is_broken(stream: bytes, problem: str) -> None:
+def test_bounds_rejects_an_invalid_framing(stream: bytes, problem: str) -> None:
     with pytest.raises(CorruptMessageError, match=problem):
         zstd_frames.bounds(memoryview(stream))

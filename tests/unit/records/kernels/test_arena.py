@@ -34,11 +34,11 @@ def unpacked(arena: Arena, data: bytes) -> bytes | None:
     return None if span is None else arena.source[span[0] : span[1]].tobytes()
 
 
-def test_arena_has_no_room_when_it_was_not_begun() -> None:
+def test_arena_rejects_bytes_before_its_first_renewal() -> None:
     assert unpacked(Arena(SlabPool(), LIMIT), b"a") is None
 
 
-def test_arena_unpacks_behind_what_is_there() -> None:
+def test_arena_decompresses_behind_earlier_bytes() -> None:
     arena = began()
 
     spans = [arena.unpack(Codec.GZIP, zipped(data), magic=2) for data in (b"abc", b"de")]
@@ -48,7 +48,7 @@ def test_arena_unpacks_behind_what_is_there() -> None:
     assert not arena.source.flags.writeable
 
 
-def test_arena_has_no_room_when_it_is_full() -> None:
+def test_arena_rejects_bytes_when_it_is_full() -> None:
     arena = began()
     half = bytes(ARENA_BYTES // 2)
 
@@ -67,7 +67,7 @@ def test_arena_begins_again_in_the_same_bytes_when_it_is_rewound() -> None:
     assert source[:5].tobytes() == b"other"
 
 
-def test_arena_leaves_bytes_alone_when_somebody_refers_to_them() -> None:
+def test_arena_does_not_overwrite_referenced_bytes() -> None:
     arena = began()
     unpacked(arena, b"first")
     held = arena.source[:5]
@@ -78,7 +78,7 @@ def test_arena_leaves_bytes_alone_when_somebody_refers_to_them() -> None:
     assert held.tobytes() == b"first"
 
 
-def test_arena_gives_its_bytes_back_when_it_is_closed() -> None:
+def test_closed_arena_returns_its_bytes_to_the_pool() -> None:
     pool = SlabPool()
     arena = Arena(pool, LIMIT)
     arena.renew()
@@ -90,7 +90,7 @@ def test_arena_gives_its_bytes_back_when_it_is_closed() -> None:
     assert pool.take(ARENA_BYTES).ctypes.data == address
 
 
-def test_arena_refuses_more_than_the_limit() -> None:
+def test_arena_rejects_more_than_the_limit() -> None:
     arena = began(limit=10)
 
     with pytest.raises(CorruptMessageError, match="at most 10 bytes") as caught:
@@ -98,7 +98,7 @@ def test_arena_refuses_more_than_the_limit() -> None:
     assert caught.value.found == 11
 
 
-def test_arena_grows_for_one_batch_when_that_is_larger() -> None:
+def test_arena_grows_for_one_larger_batch() -> None:
     arena = began()
     large = b"x" * (ARENA_BYTES + 1)
 
@@ -108,7 +108,7 @@ def test_arena_grows_for_one_batch_when_that_is_larger() -> None:
     assert arena.source.tobytes() == large
 
 
-def test_arena_stays_small_for_one_batch_when_that_fits() -> None:
+def test_arena_does_not_grow_for_one_batch_that_fits() -> None:
     arena = began()
     unpacked(arena, b"before")
 
@@ -116,14 +116,14 @@ def test_arena_stays_small_for_one_batch_when_that_fits() -> None:
     assert unpacked(arena, b"after") == b"after"
 
 
-def test_arena_refuses_more_than_the_limit_when_it_would_have_to_grow() -> None:
+def test_arena_rejects_growth_beyond_the_limit() -> None:
     arena = began(limit=ARENA_BYTES + 10)
 
     with pytest.raises(CorruptMessageError, match=str(ARENA_BYTES + 10)):
         arena.unpack_alone(Codec.GZIP, zipped(bytes(ARENA_BYTES + 11)), magic=2)
 
 
-def test_room_unpacks_over_what_was_there() -> None:
+def test_buffer_is_reused_by_the_next_decompression() -> None:
     room = Room()
 
     first, second = (room.unpack(Codec.GZIP, zipped(data)) for data in (b"first", b"other"))
@@ -135,19 +135,19 @@ def test_room_unpacks_over_what_was_there() -> None:
 
 
 @pytest.mark.parametrize("size", (5, ARENA_BYTES + 1), ids=("in it", "beside it"))
-def test_room_has_none_of_what_is_over_the_limit(size: int) -> None:
+def test_batch_above_the_limit_is_not_decompressed(size: int) -> None:
     packed = zipped(bytes(size))
 
     assert Room().unpack(Codec.GZIP, packed, limit=size - 1) is None
     assert Room().unpack(Codec.GZIP, packed, limit=size) is not None
 
 
-def test_room_has_none_of_what_is_damaged() -> None:
+def test_damaged_batch_is_not_decompressed() -> None:
     assert Room().unpack(Codec.GZIP, memoryview(b"not packed")) is None
 
 
 @pytest.mark.parametrize("size", (5, ARENA_BYTES + 1), ids=("in it", "beside it"))
-def test_row_says_where_its_records_lie_when_they_are_unpacked(size: int) -> None:
+def test_row_has_the_position_of_its_decompressed_records(size: int) -> None:
     packed = bytes(zipped(b"x" * size))
     row = row_of(Codec.GZIP, len(packed))
 

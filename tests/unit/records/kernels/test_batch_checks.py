@@ -68,14 +68,16 @@ def test_kernel_surveys_as_the_plain_sweeper_does(data: bytes, *, is_deep: bool)
     assert found == expected
 
 
-def test_kernel_tells_more_batches_than_its_table_has_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_checks_more_batches_than_its_table_has_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(batch_checks, "ROWS", 3)
     data = b"".join(keyed(2 * number, codec=Codec(number % 2)) for number in range(8))
 
     assert KernelBatchChecker().check(data) == PLAIN.check(data)
 
 
-def test_kernel_survey_goes_on_with_what_it_added_before() -> None:
+def test_kernel_survey_adds_to_an_earlier_survey() -> None:
     expected, found, kernel = BatchSurvey(), BatchSurvey(), KernelBatchChecker()
 
     for data in (keyed(0), keyed(2, producer_id=3), keyed(4, producer_id=3)):
@@ -84,7 +86,7 @@ def test_kernel_survey_goes_on_with_what_it_added_before() -> None:
     assert found == expected
 
 
-def test_kernel_that_refuses_what_is_sound_is_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_that_only_the_kernel_rejects_is_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_checks, "first_wrong", lambda *_: 0)
 
     fault = KernelBatchChecker().check(keyed(0)).fault

@@ -25,7 +25,7 @@ def test_block_holds_every_word_of_every_record() -> None:
     assert [noted(block, word, row) for word, row in places] == [-n for n in range(len(places))]
 
 
-def test_block_has_a_stretch_for_each_of_its_words() -> None:
+def test_block_has_a_range_for_each_of_its_words() -> None:
     begins = (
         in_block.B_TIMESTAMP, in_block.B_OFFSET, in_block.B_KEY, in_block.B_KEY + 1,
         in_block.B_VALUE, in_block.B_VALUE + 1, in_block.B_HEADER_COST,

@@ -91,16 +91,16 @@ def read(records: Sequence[bytes], *, last: int = 1 << 20) -> tuple[tuple[int, i
     ("data", "raw"),
     ((b"\x7f...", 0x7F), (b"\x80\x01..", 0x80), (b"\xff\xff\x7f.", SHORT - 1)),
 )
-def test_short_number_is_what_was_written(data: bytes, raw: int) -> None:
+def test_short_varint_is_decoded(data: bytes, raw: int) -> None:
     assert short(source_of(data), 0) == (raw, 1 + (raw > 0x7F) + (raw > 0x3FFF))
 
 
-def test_short_number_says_when_it_is_longer() -> None:
+def test_longer_varint_is_reported() -> None:
     assert short(source_of(b"\x80\x80\x80\x01"), 0)[0] >= SHORT
 
 
 @pytest.mark.parametrize("data", COMMON)
-def test_quick_reading_finds_what_slow_reading_finds(data: bytes) -> None:
+def test_fast_reading_finds_the_same_as_slow_reading(data: bytes) -> None:
     source, batch = source_of(data + ROOM), batch_of(data + ROOM)
     quick, slow = new_block(), new_block()
 
@@ -112,23 +112,23 @@ def test_quick_reading_finds_what_slow_reading_finds(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", (*RARE, *UNSOUND))
-def test_quick_reading_stops_before_what_is_not_common(data: bytes) -> None:
+def test_fast_reading_stops_before_an_uncommon_record(data: bytes) -> None:
     assert quickly(data) == (0, 0, -2)
 
 
 @pytest.mark.parametrize(("previous", "last"), ((7, 10), (8, 10), (-1, 6)))
-def test_quick_reading_stops_before_a_delta_that_is_out_of_place(previous: int, last: int) -> None:
+def test_fast_reading_stops_before_an_offset_delta_out_of_order(previous: int, last: int) -> None:
     assert quickly(record(7), previous=previous, last=last) == (0, 0, 2 * previous)
 
 
 @pytest.mark.parametrize("data", (*COMMON, *RARE))
-def test_records_of_any_kind_are_read_wherever_their_batch_ends(data: bytes) -> None:
+def test_records_of_every_kind_are_read_at_every_end_of_a_batch(data: bytes) -> None:
     (row, position, _), _ = read([data])
 
     assert (row, position) == (1, len(data))
 
 
-def test_records_are_noted_with_their_places() -> None:
+def test_block_has_the_positions_of_each_record() -> None:
     records = [
         record(0), record(1, key=None, timestamp=-1), record(2, headers=(("h", b"1"),)), record(9)
     ]  # fmt: skip
@@ -148,10 +148,10 @@ def test_records_are_noted_with_their_places() -> None:
 
 @pytest.mark.parametrize("data", UNSOUND)
 @pytest.mark.parametrize("after", (b"", ROOM))
-def test_unsound_record_ends_the_block(data: bytes, after: bytes) -> None:
+def test_invalid_record_ends_the_block(data: bytes, after: bytes) -> None:
     assert read([data + after])[0][1] == -1
 
 
 @pytest.mark.parametrize("deltas", ((0, 0), (1, 0), (0, 21)))
-def test_deltas_rise_up_to_the_last_one(deltas: tuple[int, int]) -> None:
+def test_offset_deltas_must_increase_up_to_the_last_one(deltas: tuple[int, int]) -> None:
     assert read([record(delta) for delta in deltas], last=20)[0][1] == -1

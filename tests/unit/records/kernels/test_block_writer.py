@@ -73,13 +73,13 @@ def column(canvas: ChunkBuilder, word: int, dtype: type[np.generic], rows: int) 
         (Selection(last_offset=99), []),
     ),
 )
-def test_records_are_wanted_when_both_ranges_have_them(
+def test_records_are_selected_when_both_ranges_contain_them(
     selection: Selection, expected: list[tuple[int, int]]
 ) -> None:
     assert spans(selection) == expected
 
 
-def test_records_are_wanted_in_stretches() -> None:
+def test_records_are_selected_in_ranges() -> None:
     plan, block = (
         canvas_of(ReadRequest(selection=Selection(min_timestamp=1005))).plan,
         block_of_four(),
@@ -102,7 +102,7 @@ def test_time_is_the_brokers_when_it_stamped_the_batch(
     ("columns", "cost"),
     ((("key",), 8), (("value",), 9), (("headers",), 18), (("key", "value"), 17), (("offset",), 0)),
 )
-def test_records_cost_what_is_wanted_of_them(columns: tuple[str, ...], cost: int) -> None:
+def test_cost_of_records_covers_the_selected_columns(columns: tuple[str, ...], cost: int) -> None:
     canvas = canvas_of(ReadRequest(columns=columns))
     assert len(canvas.slab) > 0
 
@@ -150,7 +150,7 @@ def test_records_fit_when_there_is_no_bound_to_rows() -> None:
         ((1 << 31) - 2, 0, [(1 << 31) - 1, 0], [1010, 1020]),
     ),
 )
-def test_numbers_are_written_where_the_chunk_stands(
+def test_numbers_are_written_at_the_current_row_of_the_chunk(
     sequence: int, attributes: int, sequences: list[int], timestamps: list[int]
 ) -> None:
     canvas = canvas_of(ReadRequest())
@@ -165,7 +165,7 @@ def test_numbers_are_written_where_the_chunk_stands(
     assert column(canvas, at.P_SEQUENCE, np.int32, 5) == [0, 0, *sequences, 0]
 
 
-def test_nothing_is_written_when_no_column_is_wanted() -> None:
+def test_no_data_is_written_without_selected_columns() -> None:
     plan, state = np.full(at.PLAN_WORDS, -1, np.int64), np.zeros(at.STATE_WORDS, np.int64)
     slab = np.zeros(0, np.uint8)
 
@@ -193,7 +193,7 @@ def test_contents_are_copied_behind_each_other() -> None:
     assert int(canvas.slab[canvas.plan[at.P_VALUE_BITS]]) == 0b11111011
 
 
-def test_contents_are_views_when_the_plan_says_so() -> None:
+def test_contents_are_views_under_a_view_plan() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), is_view=True))
     assert len(canvas.slab) > 0
 

@@ -41,7 +41,7 @@ def selected(decoder: Decoder, data: bytes, selection: Selection) -> segments.Va
 @both
 @pytest.mark.parametrize("first", (0, INT64_MIN))
 @pytest.mark.parametrize("codec", CODECS)
-def test_decoder_refuses_a_batch_when_its_last_offset_has_too_many_bits(
+def test_decoder_rejects_a_batch_whose_last_offset_exceeds_64_bits(
     decoder: Decoder, codec: Codec, first: int
 ) -> None:
     data = v2(b"a", b"b", b"c", fields=BatchFields(codec=codec))
@@ -79,7 +79,7 @@ def test_decoder_selects_a_time_that_has_wrapped(decoder: Decoder) -> None:
 
 @both
 @pytest.mark.parametrize("aborted", (None, (), (AbortedTransaction(8, 0),)))
-def test_decoder_does_not_read_a_marker_when_it_is_outside_and_ends_nothing(
+def test_decoder_skips_a_marker_outside_the_selection_that_ends_no_transaction(
     decoder: Decoder, aborted: tuple[AbortedTransaction, ...] | None
 ) -> None:
     data = segments.broken(marker(0, 7, is_commit=False)) + v2(b"a", fields=BatchFields(1))
@@ -88,7 +88,7 @@ def test_decoder_does_not_read_a_marker_when_it_is_outside_and_ends_nothing(
 
 
 @both
-def test_decoder_reads_a_marker_when_it_is_outside_and_ends_what_is_dropped(
+def test_decoder_reads_a_marker_outside_the_selection_that_ends_an_aborted_transaction(
     decoder: Decoder,
 ) -> None:
     end, kept = marker(0, 7, is_commit=False), produced(1, 7, b"kept", in_transaction=True)
@@ -113,7 +113,9 @@ def test_decoder_does_not_read_a_dropped_batch_when_it_is_outside(decoder: Decod
 
 
 @both
-def test_decoder_names_the_first_bad_batch_when_a_later_marker_is_bad(decoder: Decoder) -> None:
+def test_decoder_reports_the_first_invalid_batch_when_a_later_marker_is_invalid(
+    decoder: Decoder,
+) -> None:
     wrong = segments.broken(v2(b"b", fields=BatchFields(base_offset=1)))
     bad_marker = segments.broken(marker(2, 7, is_commit=False))
     request = ReadRequest(selection=Selection(aborted=ABORTED))
@@ -149,7 +151,7 @@ def test_decoder_names_the_first_bad_batch_when_a_later_marker_is_bad(decoder: D
     ),
     ids=("checksum", "codec", "offsets"),
 )
-def test_decoder_names_the_first_bad_batch_of_those_that_are_packed(
+def test_decoder_reports_the_first_invalid_compressed_batch(
     decoder: Decoder, first: bytes, later: bytes
 ) -> None:
     before, error = segments.refused(decoder, packed(Codec.LZ4, 0, b"a") + first + later)
@@ -190,7 +192,7 @@ def test_decoder_begins_a_chunk_again_when_a_batch_has_been_split(
     ),
     ids=("v1 at 0", "v0", "none"),
 )
-def test_decoder_reads_a_wrapper_when_it_does_not_tell_its_last_offset(
+def test_decoder_reads_a_wrapper_without_its_last_offset(
     decoder: Decoder, data: bytes, first: int, expected: segments.Values
 ) -> None:
     assert selected(decoder, data, Selection(first_offset=first)) == expected
@@ -198,14 +200,14 @@ def test_decoder_reads_a_wrapper_when_it_does_not_tell_its_last_offset(
 
 @both
 @pytest.mark.parametrize("first", (wrapper(1, 0, 0), wrapper(0, 9, 0)), ids=("v1 at 0", "v0"))
-def test_decoder_reads_on_behind_a_wrapper_that_does_not_tell_its_last_offset(
+def test_decoder_continues_after_a_wrapper_without_its_last_offset(
     decoder: Decoder, first: bytes
 ) -> None:
     assert selected(decoder, first + wrapper(0, 0, 0), Selection(last_offset=0)) == [b"0", b"0"]
 
 
 @both
-def test_decoder_does_not_read_a_wrapper_when_it_tells_that_it_is_outside(
+def test_decoder_skips_a_wrapper_outside_the_selection(
     decoder: Decoder,
 ) -> None:
     before = segments.broken(wrapper(1, 4, 3, 4))
@@ -225,7 +227,7 @@ def test_decoder_does_not_read_a_wrapper_when_it_is_too_old(decoder: Decoder) ->
 
 
 @both
-def test_decoder_refuses_a_wrapper_when_an_offset_inside_is_above_the_last(
+def test_decoder_rejects_a_wrapper_with_an_inner_offset_above_its_last_offset(
     decoder: Decoder,
 ) -> None:
     before, error = segments.refused(decoder, v2(b"a") + wrapper(1, 7, 3, 1))
@@ -239,7 +241,7 @@ def test_decoder_refuses_a_wrapper_when_an_offset_inside_is_above_the_last(
 @both
 @pytest.mark.parametrize("left", (1, 7, 8, 11, 12, 16, 17, 68))
 @pytest.mark.parametrize("codec", CODECS)
-def test_decoder_refuses_what_is_left_when_the_buffer_is_to_be_whole(
+def test_decoder_rejects_trailing_bytes_when_the_buffer_must_be_whole(
     decoder: Decoder, codec: Codec, left: int
 ) -> None:
     whole = v2(b"a", fields=BatchFields(codec=codec))
@@ -255,19 +257,19 @@ def test_decoder_refuses_what_is_left_when_the_buffer_is_to_be_whole(
 
 @both
 @pytest.mark.parametrize("data", (b"", v2(b"a"), legacy(1, b"a"), wrapper(1, 0, 0)))
-def test_decoder_takes_a_buffer_when_it_is_whole(decoder: Decoder, data: bytes) -> None:
+def test_decoder_accepts_a_whole_buffer(decoder: Decoder, data: bytes) -> None:
     assert len(values(decoder, data, ReadRequest(is_whole=True))) == (1 if data else 0)
 
 
 @both
-def test_decoder_does_not_look_at_the_end_when_the_selection_ends_before(decoder: Decoder) -> None:
+def test_decoder_ignores_trailing_bytes_when_the_selection_ends_before(decoder: Decoder) -> None:
     request = ReadRequest(is_whole=True, selection=Selection(last_offset=0))
 
     assert values(decoder, v2(b"a") + b"cut", request) == [b"a"]
 
 
 @both
-def test_decoder_names_the_bad_batch_when_the_end_is_cut_off_too(decoder: Decoder) -> None:
+def test_decoder_reports_an_invalid_batch_before_an_incomplete_one(decoder: Decoder) -> None:
     data = segments.broken(v2(b"a")) + b"cut"
 
     assert segments.refused(decoder, data, ReadRequest(is_whole=True))[1].position == 0
@@ -279,7 +281,7 @@ def test_decoder_names_the_bad_batch_when_the_end_is_cut_off_too(decoder: Decode
 @both
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("is_old", (True, False))
-def test_decoder_reads_a_buffer_whatever_its_shape(
+def test_decoder_reads_a_buffer_of_any_shape(
     decoder: Decoder, codec: Codec, *, is_old: bool
 ) -> None:
     data = legacy(1, b"..", codec=codec) if is_old else v2(b"..", fields=BatchFields(codec=codec))
@@ -292,14 +294,12 @@ def test_decoder_reads_a_buffer_whatever_its_shape(
 
 @both
 @pytest.mark.parametrize("empty", (bytearray(), memoryview(b"").cast("i")))
-def test_decoder_reads_a_buffer_of_nothing_whatever_its_shape(
-    decoder: Decoder, empty: Buffer
-) -> None:
+def test_decoder_reads_an_empty_buffer_of_any_shape(decoder: Decoder, empty: Buffer) -> None:
     assert list(decoder.decode(empty, ReadRequest())) == []
 
 
 @both
-def test_decoder_refuses_a_buffer_when_its_bytes_are_apart(decoder: Decoder) -> None:
+def test_decoder_rejects_a_buffer_that_is_not_contiguous(decoder: Decoder) -> None:
     with pytest.raises(SettingError, match="one behind the other") as caught:
         read_columns(memoryview(v2(b"a"))[::2], decoder)
 

@@ -39,7 +39,7 @@ def arrays_of(chunk: ColumnChunk) -> list[Bytes]:
     return found
 
 
-def test_canvas_begins_a_chunk_that_is_empty() -> None:
+def test_new_chunk_is_empty() -> None:
     canvas = canvas_of(ReadRequest(chunking=SMALL))
 
     chunk = canvas.take()
@@ -48,7 +48,7 @@ def test_canvas_begins_a_chunk_that_is_empty() -> None:
     assert list(chunk.columns) == list(COLUMNS)
 
 
-def test_canvas_fills_one_slab_until_it_is_taken() -> None:
+def test_builder_fills_one_slab_until_it_is_released() -> None:
     canvas = canvas_of(ReadRequest(chunking=SMALL))
     first = canvas.slab
 
@@ -58,7 +58,7 @@ def test_canvas_fills_one_slab_until_it_is_taken() -> None:
     assert held.rows == 0
 
 
-def test_canvas_takes_memory_that_was_given_back() -> None:
+def test_builder_reuses_a_returned_slab() -> None:
     canvas = ChunkBuilder(ReadRequest(columns=("offset",), chunking=SMALL), SlabPool())
     address = canvas.slab.ctypes.data
 
@@ -67,7 +67,7 @@ def test_canvas_takes_memory_that_was_given_back() -> None:
     assert canvas.slab.ctypes.data == address
 
 
-def test_canvas_marks_nothing_null_when_it_begins() -> None:
+def test_new_chunk_has_no_null_values() -> None:
     canvas = canvas_of(ReadRequest(columns=("key", "value"), chunking=SMALL))
 
     slab = canvas.slab
@@ -75,7 +75,7 @@ def test_canvas_marks_nothing_null_when_it_begins() -> None:
     assert [int(slab[canvas.plan[word]]) for word in (at.P_KEY_BITS, at.P_VALUE_BITS)] == [255, 255]
 
 
-def test_canvas_grows_for_one_record() -> None:
+def test_builder_grows_for_one_record() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), chunking=SMALL))
     canvas.state[at.F_NEEDED] = 5000
 
@@ -85,7 +85,7 @@ def test_canvas_grows_for_one_record() -> None:
     assert len(canvas.slab) >= 5000
 
 
-def test_canvas_refuses_to_grow_when_it_has_rows() -> None:
+def test_builder_with_rows_does_not_grow() -> None:
     canvas = canvas_of(ReadRequest(chunking=SMALL))
     canvas.state[at.F_ROWS] = 1
 
@@ -93,7 +93,7 @@ def test_canvas_refuses_to_grow_when_it_has_rows() -> None:
         canvas.grow()
 
 
-def test_canvas_names_a_source_once_when_it_is_bound_again() -> None:
+def test_repeated_source_has_one_view_buffer() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), is_view=True))
     first, second = source_of(b"first"), source_of(b"second")
 
@@ -106,7 +106,7 @@ def test_canvas_names_a_source_once_when_it_is_bound_again() -> None:
     assert [buffer.tobytes() for buffer in column.buffers] == [b"irst", b"second"]
 
 
-def test_canvas_names_a_source_again_when_it_is_bound_before_its_origin() -> None:
+def test_source_bound_before_its_origin_has_a_new_view_buffer() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), is_view=True))
     source = source_of(b"source")
 
@@ -116,7 +116,7 @@ def test_canvas_names_a_source_again_when_it_is_bound_before_its_origin() -> Non
     assert (int(canvas.plan[at.P_VIEW_BUFFER]), int(canvas.plan[at.P_VIEW_ORIGIN])) == (1, 0)
 
 
-def test_canvas_names_no_source_when_there_are_no_views() -> None:
+def test_sources_are_not_bound_without_views() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",)))
     before = canvas.plan.tolist()
 
@@ -125,7 +125,7 @@ def test_canvas_names_no_source_when_there_are_no_views() -> None:
     assert canvas.plan.tolist() == before
 
 
-def test_canvas_forgets_what_no_view_points_into() -> None:
+def test_builder_drops_buffers_without_views() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), chunking=SMALL, is_view=True))
     canvas.bind(source_of(b"abc"), 0, 3)
 
@@ -136,7 +136,7 @@ def test_canvas_forgets_what_no_view_points_into() -> None:
     assert values.buffers == ()
 
 
-def test_canvas_names_a_source_again_when_views_would_reach_too_far() -> None:
+def test_source_has_a_new_view_buffer_when_views_exceed_its_range() -> None:
     canvas = canvas_of(ReadRequest(columns=("value",), is_view=True))
     source = source_of(b"source")
 
@@ -149,7 +149,7 @@ def test_canvas_names_a_source_again_when_views_would_reach_too_far() -> None:
 
 @pytest.mark.parametrize(("rows", "is_copied"), ((1, True), (4096, False)))
 @pytest.mark.parametrize("is_view", (True, False))
-def test_canvas_copies_a_chunk_out_when_it_is_a_small_part_of_its_slab(
+def test_small_part_of_a_slab_is_copied_into_its_own_chunk(
     rows: int, *, is_copied: bool, is_view: bool
 ) -> None:
     canvas = canvas_of(
@@ -164,7 +164,7 @@ def test_canvas_copies_a_chunk_out_when_it_is_a_small_part_of_its_slab(
     assert (all(shared), any(shared)) == (not is_copied, not is_copied)
 
 
-def test_canvas_gives_its_slab_back_when_it_is_closed() -> None:
+def test_closed_builder_returns_its_slab_to_the_pool() -> None:
     pool = SlabPool()
     canvas = ChunkBuilder(ReadRequest(chunking=SMALL), pool)
     address, size = canvas.slab.ctypes.data, len(canvas.slab)
@@ -176,7 +176,7 @@ def test_canvas_gives_its_slab_back_when_it_is_closed() -> None:
     assert [slab.ctypes.data == address for slab in taken] == [True, False]
 
 
-def test_canvas_gives_its_slab_back_when_it_grows() -> None:
+def test_builder_returns_its_slab_to_the_pool_when_it_grows() -> None:
     pool = SlabPool()
     canvas = ChunkBuilder(ReadRequest(columns=("value",), chunking=SMALL), pool)
     address, size = canvas.slab.ctypes.data, len(canvas.slab)

@@ -30,7 +30,7 @@ def test_fill_is_done_when_all_batches_are_read() -> None:
     assert filled(canvas_of(ReadRequest()), TWO) == (at.DONE, 4, 2)
 
 
-def test_fill_writes_what_the_batch_says_in_every_row() -> None:
+def test_fill_writes_the_batch_fields_in_each_row() -> None:
     canvas = canvas_of(ReadRequest(columns=("partition_leader_epoch",)))
 
     filled(canvas, v2(b"a", b"b", fields=BatchFields(partition_leader_epoch=9)))
@@ -39,13 +39,13 @@ def test_fill_writes_what_the_batch_says_in_every_row() -> None:
     assert canvas.slab[begin : begin + 8].view(np.int32).tolist() == [9, 9]
 
 
-def test_fill_takes_back_the_rows_of_a_batch_when_it_does_not_fit() -> None:
+def test_fill_removes_the_rows_of_a_batch_that_does_not_fit() -> None:
     canvas = canvas_of(ReadRequest(chunking=Chunking(max_rows=3)))
 
     assert filled(canvas, TWO) == (at.FULL, 2, 1)
 
 
-def test_fill_asks_before_it_splits_a_batch() -> None:
+def test_fill_reports_a_batch_larger_than_a_chunk() -> None:
     canvas = canvas_of(ReadRequest(chunking=Chunking(max_rows=1)))
 
     assert filled(canvas, TWO) == (at.OVERSIZE, 0, 0)
@@ -69,16 +69,14 @@ def test_fill_splits_a_batch_when_it_may(
     ((0, b"\xff"), (23, b"\xff"), (26, b"\0"), (60, b"\1"), (60, b"\3"), (64, b"\2")),
     ids=("base", "delta", "last delta", "fewer", "more", "offset"),
 )
-def test_fill_takes_back_the_rows_of_a_batch_when_it_is_bad(at_byte: int, field: bytes) -> None:
+def test_fill_removes_the_rows_of_an_invalid_batch(at_byte: int, field: bytes) -> None:
     bad = segments.changed(v2(b"b", b"c"), at_byte, field)
 
     assert filled(canvas_of(ReadRequest()), v2(b"a") + bad) == (at.BAD, 1, 1)
 
 
 @pytest.mark.parametrize(("base", "status"), ((1 << 62, at.DONE), (INT64_MAX - 1, at.BAD)))
-def test_fill_refuses_a_batch_when_its_last_offset_has_too_many_bits(
-    base: int, status: int
-) -> None:
+def test_fill_rejects_a_batch_whose_last_offset_exceeds_64_bits(base: int, status: int) -> None:
     canvas = canvas_of(ReadRequest(selection=Selection(first_offset=INT64_MIN)))
 
     assert filled(canvas, base.to_bytes(8) + v2(b"a", b"b", b"c")[8:])[0] == status

@@ -27,7 +27,7 @@ def record(
     ("key", "value", "sizes"),
     ((b"key", b"value", (3, 5)), (None, b"v" * 300, (-1, 300)), (b"", None, (0, -1))),
 )
-def test_usual_record_is_told_by_its_numbers(
+def test_common_record_is_recognized_by_its_numbers(
     key: bytes | None, value: bytes | None, sizes: tuple[int, int]
 ) -> None:
     data = record(key, value)
@@ -82,7 +82,7 @@ def test_any_record_is_read_when_its_numbers_are_short_and_when_they_are_long(of
     assert value_size == len(b"value")
 
 
-def test_any_record_is_none_when_it_is_not_sound() -> None:
+def test_invalid_record_is_not_read() -> None:
     source = source_of(b"\x16" + record()[1:] + BEHIND)
 
     assert read_any(source, 0, len(source))[0] == -1

@@ -12,7 +12,7 @@ SOURCE = np.frombuffer(DATA, np.uint8)
 
 
 @pytest.mark.parametrize("size", (0, 1, 7, 8, 9, 15, 16, 17, 250))
-def test_crc_is_the_standard_one_whatever_the_length(size: int) -> None:
+def test_crc_equals_zlib_at_every_length(size: int) -> None:
     assert crc32(SOURCE, 0, size) == zlib.crc32(DATA[:size])
 
 
@@ -23,5 +23,5 @@ def test_crc_is_that_of_the_check_value() -> None:
 
 
 @pytest.mark.parametrize("start", (1, 13, 255))
-def test_crc_begins_anywhere(start: int) -> None:
+def test_crc_may_start_at_any_position(start: int) -> None:
     assert crc32(SOURCE, start, len(DATA)) == zlib.crc32(DATA[start:])

@@ -37,7 +37,7 @@ def run_of(*sizes: int) -> tuple[Bytes, Words]:
     return source, table
 
 
-def test_first_wrong_finds_none_whatever_the_sizes() -> None:
+def test_first_wrong_finds_no_wrong_checksum_at_any_size() -> None:
     source, table = run_of(*SIZES)
 
     assert first_wrong(source, table, len(SIZES)) == len(SIZES)
@@ -55,7 +55,7 @@ def test_first_wrong_names_the_row_of_a_changed_byte(row: int) -> None:
     assert first_wrong_by_wheel(changed, table, len(SIZES)) == row
 
 
-def test_first_wrong_passes_over_what_is_skipped() -> None:
+def test_first_wrong_ignores_skipped_rows() -> None:
     source, table = run_of(10, 10)
     table[0, at.T_CRC] ^= 1
     table[0, at.T_ACTION] = at.SKIP
@@ -66,7 +66,7 @@ def test_first_wrong_passes_over_what_is_skipped() -> None:
 
 
 @pytest.mark.parametrize("write", (seal, seal_by_wheel))
-def test_seal_writes_what_is_found_right(write: Callable[[Bytes, Words, int], None]) -> None:
+def test_write_computes_the_checksums(write: Callable[[Bytes, Words, int], None]) -> None:
     source, table = run_of(*SIZES)
     slab = source.copy()
     for position in table[:, at.T_POSITION]:
@@ -78,7 +78,7 @@ def test_seal_writes_what_is_found_right(write: Callable[[Bytes, Words, int], No
 
 
 @pytest.mark.parametrize("write", (seal, seal_by_wheel))
-def test_seal_passes_over_what_is_skipped(write: Callable[[Bytes, Words, int], None]) -> None:
+def test_write_ignores_skipped_rows(write: Callable[[Bytes, Words, int], None]) -> None:
     source, table = run_of(10, 10)
     table[0, at.T_ACTION] = at.SKIP
     slab = np.zeros(len(source), np.uint8)

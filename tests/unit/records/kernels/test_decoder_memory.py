@@ -50,7 +50,7 @@ def test_memory_is_used_again_for_the_next_buffer() -> None:
     assert (len(places), len(set(places)) <= 2) == (6, True)
 
 
-def test_memory_is_used_again_when_views_of_it_are_not_wanted() -> None:
+def test_memory_is_reused_when_no_views_refer_to_it() -> None:
     half = bytes(ARENA_BYTES // 2)
     data = b"".join(packed(Codec.ZSTD, offset, half) for offset in range(60))
     request = ReadRequest(is_view=True, selection=Selection(max_timestamp=0))
@@ -78,7 +78,7 @@ def test_memory_is_little_when_small_chunks_are_held() -> None:
     assert kept < 1 << 20
 
 
-def test_memory_is_little_again_when_large_chunks_are_not_asked_for_any_more() -> None:
+def test_memory_shrinks_after_large_chunks() -> None:
     decoder, data = KernelDecoder(), v2(b"x" * 100)
     huge = ReadRequest(chunking=Chunking(max_rows=1 << 18, max_bytes=1 << 26))
 
@@ -91,7 +91,7 @@ def test_memory_is_little_again_when_large_chunks_are_not_asked_for_any_more() -
     assert kept < 1 << 26
 
 
-def test_memory_is_given_back_when_reading_ends_half_way() -> None:
+def test_memory_is_released_when_reading_stops_early() -> None:
     decoder, taking_its_place = KernelDecoder(), []
     request = ReadRequest(columns=("value",), chunking=Chunking(max_rows=1), is_view=True)
     data = packed(Codec.LZ4, 0, b"a" * 20, b"b" * 20)

@@ -34,7 +34,7 @@ def actions(data: bytes, state: Words) -> list[int]:
     return [int(action) for action in table[:rows, at.T_ACTION]]
 
 
-def test_scan_takes_every_field_of_a_header() -> None:
+def test_scan_reads_each_field_of_a_header() -> None:
     data = produced(50, 9, b"a", b"b", in_transaction=True)
     table, batch = empty_table(), RecordBatch(data)
 
@@ -53,7 +53,7 @@ def test_scan_ends_when_all_bytes_are_seen() -> None:
 
 
 @pytest.mark.parametrize("cut", (1, 16, 17, 60, 61))
-def test_scan_ends_when_a_batch_is_cut_off(cut: int) -> None:
+def test_scan_ends_at_an_incomplete_batch(cut: int) -> None:
     data = PLAIN + NEXT[:cut]
 
     assert scanned(data, scan_words()) == (at.PLAIN_RUN, 1, at.CUT, len(PLAIN))
@@ -76,7 +76,7 @@ def test_scan_ends_a_run_when_another_kind_follows(data: bytes, kind: int, count
     assert found[3] < len(data)
 
 
-def test_scan_goes_on_where_it_ended() -> None:
+def test_scan_continues_where_it_ended() -> None:
     data, state = PLAIN + packed(Codec.GZIP, 2, b"a"), scan_words()
     scanned(data, state)
 
@@ -95,7 +95,7 @@ def test_scan_ends_a_run_when_the_table_is_full() -> None:
     assert found == (at.PLAIN_RUN, 8, at.MORE, 8 * len(PLAIN))
 
 
-def test_scan_stretches_one_row_over_messages() -> None:
+def test_scan_covers_consecutive_messages_with_one_row() -> None:
     data, table = legacy(1, b"a", b"b", b"c"), empty_table()
 
     rows = scan(source_of(data), table, scan_words())
@@ -115,7 +115,7 @@ def test_scan_stretches_one_row_over_messages() -> None:
     ),
     ids=("size < 14", "size < header", "magic 3", "magic -1"),
 )
-def test_scan_stops_before_what_cannot_be_a_batch(bad: bytes) -> None:
+def test_scan_stops_before_an_invalid_batch(bad: bytes) -> None:
     assert scanned(PLAIN + bad, scan_words()) == (at.PLAIN_RUN, 1, at.MALFORMED, len(PLAIN))
 
 
@@ -129,7 +129,7 @@ def test_scan_skips_batches_that_are_too_old() -> None:
     assert actions(PLAIN + NEXT, scan_words(earliest=1001)) == [at.ROWS, at.ROWS]
 
 
-def test_scan_wants_no_rows_of_control_batches() -> None:
+def test_scan_selects_no_rows_of_control_batches() -> None:
     assert actions(marker(0, 5, is_commit=True), scan_words()) == [at.CHECK]
 
 
@@ -154,7 +154,7 @@ def test_scan_reads_a_batch_when_its_last_offset_has_too_many_bits(base: int) ->
     ),
     ids=("v0 wrapper", "v1 wrapper at 0", "v1 wrapper", "message"),
 )
-def test_scan_goes_on_when_a_wrapper_does_not_tell_its_last_offset(
+def test_scan_continues_after_a_wrapper_without_its_last_offset(
     wrapper: bytes, status: int
 ) -> None:
     assert scanned(wrapper + PLAIN, scan_words(last=0))[2] == status
@@ -167,7 +167,7 @@ def test_scan_finishes_when_the_last_offset_is_reached(last: int, count: int) ->
     assert found[1:3] == (count, at.FINISHED)
 
 
-def test_scan_finishes_when_a_batch_lies_behind_the_selection() -> None:
+def test_scan_finishes_at_a_batch_after_the_selection() -> None:
     gap = v2(b"c", fields=BatchFields(base_offset=9))
 
     assert scanned(PLAIN + gap, scan_words(last=5)) == (0, 1, at.FINISHED, len(PLAIN))

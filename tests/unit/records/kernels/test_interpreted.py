@@ -33,7 +33,7 @@ def test_load_is_big_endian_and_signed(load: Callable[[Bytes, int], int], expect
 
 
 @pytest.mark.parametrize(("load", "size"), [(load, size) for load, size, _ in LOADS])
-def test_load_refuses_to_leave_the_source(load: Callable[[Bytes, int], int], size: int) -> None:
+def test_load_outside_the_source_is_rejected(load: Callable[[Bytes, int], int], size: int) -> None:
     with pytest.raises(AssertionError, match="outside the source"):
         load(SOURCE, 9 - size)
     with pytest.raises(AssertionError, match="outside the source"):
@@ -54,9 +54,7 @@ def test_store_keeps_the_low_bits(store: Callable[[Bytes, int, int], None], size
     ("store", "size"),
     ((interpreted.store_big_16, 2), (interpreted.store_big_32, 4), (interpreted.store_big_64, 8)),
 )
-def test_big_endian_store_is_what_a_load_reads(
-    store: Callable[[Bytes, int, int], None], size: int
-) -> None:
+def test_store_is_big_endian(store: Callable[[Bytes, int, int], None], size: int) -> None:
     slab = np.zeros(10, np.uint8)
 
     store(slab, 1, -2)
@@ -66,7 +64,7 @@ def test_big_endian_store_is_what_a_load_reads(
 
 
 @pytest.mark.parametrize(("store", "size"), STORES)
-def test_store_refuses_to_leave_the_slab(
+def test_store_outside_the_slab_is_rejected(
     store: Callable[[Bytes, int, int], None], size: int
 ) -> None:
     slab = np.zeros(10, np.uint8)
@@ -91,7 +89,7 @@ def test_copy_moves_so_many_bytes() -> None:
 
 
 @pytest.mark.parametrize(("to", "begin", "size"), ((0, 6, 3), (4, 0, 3), (-1, 0, 1), (0, -1, 1)))
-def test_copy_refuses_to_leave_either_side(to: int, begin: int, size: int) -> None:
+def test_copy_outside_the_source_or_the_slab_is_rejected(to: int, begin: int, size: int) -> None:
     slab = np.zeros(6, np.uint8)
 
     with pytest.raises(AssertionError, match="outside"):
@@ -131,7 +129,7 @@ def test_product_without_sign_is_folded(left: int, right: int, expected: int) ->
     assert interpreted.folded_product(left, right) == expected
 
 
-def test_crc_is_that_of_a_stretch() -> None:
+def test_crc_covers_a_byte_range() -> None:
     assert interpreted.crc32(SOURCE, 2, 5) == zlib.crc32(b"\x01\x02\x03")
 
 
@@ -145,6 +143,6 @@ def test_word_is_read_in_the_machines_order() -> None:
 
 
 @pytest.mark.parametrize("at", (-1, 1))
-def test_word_refuses_to_leave_the_source(at: int) -> None:
+def test_word_outside_the_source_is_rejected(at: int) -> None:
     with pytest.raises(AssertionError, match="outside the source"):
         interpreted.word_at(SOURCE, at)

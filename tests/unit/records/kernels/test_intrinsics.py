@@ -90,7 +90,7 @@ def is_larger_with(left: int, right: int) -> bool:
 
 
 @pytest.mark.parametrize("at", (0, 1, 3))
-def test_loads_are_big_endian_wherever_they_begin(at: int) -> None:
+def test_loads_are_big_endian_at_any_position(at: int) -> None:
     source = np.frombuffer(bytes(at) + bytes(range(1, 9)), np.uint8)
 
     assert load_all(source, at) == (1, 1, 0x0102, 0x01020304, 0x0102030405060708)
@@ -125,13 +125,13 @@ def test_big_endian_stores_keep_the_low_bits(value: int) -> None:
 @pytest.mark.parametrize(
     ("left", "right"), ((3, 5), (-3, 5), (INT64_MIN, 3), (0x123456789ABCDEF, -0xFEDCBA987654321))
 )
-def test_products_are_those_of_their_twins(left: int, right: int) -> None:
+def test_products_equal_the_interpreted_ones(left: int, right: int) -> None:
     expected = interpreted.wrapping_product(left, right), interpreted.folded_product(left, right)
 
     assert products(left, right) == expected
 
 
-def test_copies_move_what_they_say() -> None:
+def test_copies_copy_the_given_number_of_bytes() -> None:
     source = np.frombuffer(bytes(range(100)), np.uint8)
     slab = np.full(WIDE + 7, 0xAA, np.uint8)
 
@@ -155,5 +155,5 @@ def test_sum_is_compared_as_it_is_when_it_has_wrapped(left: int, *, is_larger: b
 
 
 @pytest.mark.parametrize("value", (0, -1, INT64_MIN, INT64_MAX))
-def test_word_is_what_was_stored(value: int) -> None:
+def test_stored_word_is_loaded(value: int) -> None:
     assert word_again(np.zeros(16, np.uint8), 3, value) == value

@@ -55,14 +55,16 @@ def test_base_folder_is_the_first_that_is_named(
 
 
 @pytest.mark.usefixtures("nameless")
-def test_base_folder_is_the_systems_own_when_that_is_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base_folder_on_a_mac_is_the_cache_folder_of_the_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
 
     assert cache.base_folder() == Path("/somebody/Library/Caches")
 
 
 @pytest.mark.usefixtures("nameless")
-def test_base_folder_is_the_spare_one_when_the_user_has_no_home(
+def test_base_folder_is_the_spare_one_without_a_home_directory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("HOME")
@@ -85,9 +87,7 @@ def test_folder_is_the_first_that_can_be_written(places: tuple[Path, Path]) -> N
     assert cache.folder() == own
 
 
-def test_cache_leaves_nothing_behind_when_it_is_asked(
-    places: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_queries_of_the_cache_create_no_files(places: tuple[Path, Path], tmp_path: Path) -> None:
     own, spare = places
 
     cache.folder()
@@ -109,7 +109,7 @@ def test_folder_is_the_spare_one_when_the_first_cannot_be_written(
     assert not cache.is_writable(own)
 
 
-def test_folder_is_the_users_own_when_only_the_spare_one_is_warm(
+def test_own_folder_is_used_when_only_the_spare_folder_is_warm(
     places: tuple[Path, Path],
 ) -> None:
     own, spare = places
@@ -188,7 +188,7 @@ def test_cache_is_cold_when_the_marker_is_none(places: tuple[Path, Path], marker
     assert not cache.is_sound(own)
 
 
-def test_cache_is_cold_when_nothing_was_compiled(places: tuple[Path, Path]) -> None:
+def test_cache_is_cold_before_compilation(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     with cache.generation(own):
@@ -197,7 +197,7 @@ def test_cache_is_cold_when_nothing_was_compiled(places: tuple[Path, Path]) -> N
     assert not cache.is_ready(own)
 
 
-def test_cache_is_cold_when_a_file_is_gone(places: tuple[Path, Path]) -> None:
+def test_cache_is_cold_when_a_file_is_missing(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     compile_into(own).unlink()
@@ -214,7 +214,7 @@ def test_cache_is_cold_when_a_file_is_shorter(places: tuple[Path, Path]) -> None
     assert not cache.is_ready(own)
 
 
-def test_cache_is_not_sound_when_a_file_holds_something_else(places: tuple[Path, Path]) -> None:
+def test_cache_is_invalid_when_a_file_has_changed(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     compile_into(own).write_bytes(bytes(12))
@@ -235,7 +235,7 @@ def test_cache_is_cold_when_it_is_distrusted(places: tuple[Path, Path]) -> None:
     assert not cache.is_ready(own)
 
 
-def test_cache_is_cold_when_what_is_distrusted_cannot_be_removed(
+def test_cache_is_cold_when_a_distrusted_generation_cannot_be_removed(
     monkeypatch: pytest.MonkeyPatch, places: tuple[Path, Path]
 ) -> None:
     own, _ = places
@@ -279,7 +279,7 @@ def test_generation_is_removed_when_another_process_was_first(places: tuple[Path
     assert cache.is_sound(own)
 
 
-def test_shelf_is_the_generation_in_use(places: tuple[Path, Path]) -> None:
+def test_kernel_folder_is_the_generation_in_use(places: tuple[Path, Path]) -> None:
     own, _ = places
 
     assert cache.shelf() == cache.KernelFolder(own)
@@ -291,7 +291,7 @@ def test_shelf_is_the_generation_in_use(places: tuple[Path, Path]) -> None:
         assert cache.shelf() == cache.KernelFolder(made, compiles=False)
 
 
-def test_shelf_is_none_when_no_folder_can_be_written(places: tuple[Path, Path]) -> None:
+def test_kernel_folder_is_none_when_no_folder_is_writable(places: tuple[Path, Path]) -> None:
     own, _ = places
     own.parent.parent.write_bytes(b"a file")
     cache.spare_folder().write_bytes(b"a file")
@@ -299,7 +299,7 @@ def test_shelf_is_none_when_no_folder_can_be_written(places: tuple[Path, Path]) 
     assert cache.shelf() == cache.KernelFolder(None)
 
 
-def test_spare_folder_is_closed_to_others_when_it_is_made(places: tuple[Path, Path]) -> None:
+def test_spare_folder_is_created_private(places: tuple[Path, Path]) -> None:
     _, spare = places
 
     cache.make(spare)
@@ -315,7 +315,7 @@ def refuses(place: Path) -> bool:
 
 
 @pytest.mark.parametrize("mode", (0o777, 0o720, 0o1777))
-def test_spare_folder_is_refused_when_others_could_write_there(
+def test_spare_folder_is_rejected_when_others_can_write_to_it(
     places: tuple[Path, Path], mode: int
 ) -> None:
     _, spare = places
@@ -327,7 +327,7 @@ def test_spare_folder_is_refused_when_others_could_write_there(
     assert not cache.is_ready(spare)
 
 
-def test_spare_folder_is_refused_when_it_is_a_link(
+def test_spare_folder_is_rejected_when_it_is_a_link(
     places: tuple[Path, Path], tmp_path: Path
 ) -> None:
     _, spare = places
@@ -339,7 +339,7 @@ def test_spare_folder_is_refused_when_it_is_a_link(
 
 
 @pytest.mark.parametrize(("mode", "is_refused"), ((0o777, True), (0o1777, False), (0o755, False)))
-def test_spare_folder_is_refused_when_others_could_put_another_in_its_place(
+def test_spare_folder_is_rejected_when_others_could_replace_it(
     places: tuple[Path, Path], mode: int, *, is_refused: bool
 ) -> None:
     _, spare = places
@@ -351,7 +351,7 @@ def test_spare_folder_is_refused_when_others_could_put_another_in_its_place(
 
 @pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root gives folders away")
 @pytest.mark.parametrize("level", (0, 1, 2))
-def test_spare_folder_is_refused_when_a_folder_above_is_another_users(
+def test_spare_folder_is_rejected_when_another_user_owns_a_parent(
     places: tuple[Path, Path], level: int
 ) -> None:
     _, spare = places
@@ -363,7 +363,7 @@ def test_spare_folder_is_refused_when_a_folder_above_is_another_users(
     assert not cache.is_ready(spare)
 
 
-def test_folder_is_refused_when_others_could_write_there(places: tuple[Path, Path]) -> None:
+def test_folder_is_rejected_when_others_can_write_to_it(places: tuple[Path, Path]) -> None:
     own, _ = places
     compile_into(own)
 
@@ -395,14 +395,14 @@ def test_spare_folder_is_this_users_own(
     assert cache.spare_folder().name == "cordwood-4321"
 
 
-def test_cache_is_cold_when_the_folder_cannot_be_looked_at(tmp_path: Path) -> None:
+def test_cache_is_cold_when_the_folder_cannot_be_read(tmp_path: Path) -> None:
     too_long = tmp_path / ("x" * 300)
 
     assert not cache.is_ready(too_long)
     assert not cache.is_writable(too_long)
 
 
-def test_cache_tells_those_who_compile_for_others(tmp_path: Path) -> None:
+def test_cache_reports_compilation_for_other_processes(tmp_path: Path) -> None:
     assert not cache.is_for_others()
     with cache.compiling(tmp_path):
         assert cache.is_for_others()

@@ -34,7 +34,7 @@ def committed(data: bytes, *aborted: tuple[int, int]) -> segments.Values:
 # -- rows
 
 
-def test_decoder_yields_nothing_when_there_are_no_bytes() -> None:
+def test_decoder_yields_no_chunk_of_an_empty_buffer() -> None:
     assert list(KernelDecoder().decode(b"", ReadRequest())) == []
 
 
@@ -56,7 +56,7 @@ def test_decoder_reads_every_column(codec: Codec) -> None:
     assert list(second.values()) == [42, 900, 0, None, b"v", [], 5, 9, 2, 1]
 
 
-def test_decoder_gives_the_columns_that_are_asked_for() -> None:
+def test_decoder_returns_the_requested_columns() -> None:
     request = ReadRequest(columns=("value", "offset"))
 
     (batch,) = read_columns(TWO_BATCHES, KernelDecoder(), request=request)
@@ -81,7 +81,7 @@ def test_decoder_reads_the_old_formats(magic: LegacyMagic, codec: Codec) -> None
 
 
 @pytest.mark.parametrize("codec", OLD_CODECS)
-def test_decoder_gives_the_brokers_time_when_messages_were_stamped(codec: Codec) -> None:
+def test_decoder_returns_the_log_append_time_of_messages(codec: Codec) -> None:
     data = legacy(1, b"a", b"b", codec=codec, log_append_time_ms=5000)
     request = ReadRequest(columns=("timestamp", "timestamp_type"))
 
@@ -91,13 +91,13 @@ def test_decoder_gives_the_brokers_time_when_messages_were_stamped(codec: Codec)
 
 
 @pytest.mark.parametrize("check_crc", (True, False))
-def test_decoder_reads_one_wrapper_after_the_other(*, check_crc: bool) -> None:
+def test_decoder_reads_consecutive_wrappers(*, check_crc: bool) -> None:
     data = legacy(1, b"a", codec=Codec.LZ4) + legacy(1, b"b", base_offset=1, codec=Codec.GZIP)
 
     assert values(KernelDecoder(), data, ReadRequest(check_crc=check_crc)) == [b"a", b"b"]
 
 
-def test_decoder_gives_the_brokers_time_when_a_batch_was_stamped() -> None:
+def test_decoder_returns_the_log_append_time_of_a_batch() -> None:
     data = v2(b"a", b"b", fields=BatchFields(log_append_time_ms=5000))
     request = ReadRequest(columns=("timestamp", "timestamp_type"))
 
@@ -116,18 +116,18 @@ def test_decoder_keeps_the_order_of_batches_of_all_kinds() -> None:
     assert values(KernelDecoder(), data) == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
-def test_decoder_goes_on_when_there_are_more_batches_than_a_run_has() -> None:
+def test_decoder_reads_more_batches_than_a_run_has() -> None:
     data = v2(b"a") * (GROUP_ROWS + 5)
 
     assert len(values(KernelDecoder(), data)) == GROUP_ROWS + 5
 
 
 @pytest.mark.parametrize("cut", (1, 40, 61, 70))
-def test_decoder_ends_in_silence_when_a_batch_is_cut_off(cut: int) -> None:
+def test_decoder_ignores_an_incomplete_last_batch(cut: int) -> None:
     assert values(KernelDecoder(), TWO_BATCHES + v2(b"e" * 30)[:cut]) == [b"a", b"b", b"c", b"d"]
 
 
-def test_decoder_gives_a_batch_without_records_no_rows() -> None:
+def test_decoder_returns_no_rows_of_an_empty_batch() -> None:
     empty = bytes(empty_batch(BatchFields(), last_offset=5, max_timestamp=9))
 
     assert values(KernelDecoder(), empty) == []
@@ -146,7 +146,7 @@ def test_decoder_gives_a_batch_without_records_no_rows() -> None:
         (Chunking(max_rows=1), [[b"a"], [b"b"], [b"c"], [b"d"]]),
     ),
 )
-def test_decoder_begins_a_chunk_when_a_batch_does_not_fit(
+def test_decoder_starts_a_chunk_when_a_batch_does_not_fit(
     chunking: Chunking, expected: list[segments.Values], *, is_view: bool
 ) -> None:
     request = ReadRequest(chunking=chunking, is_view=is_view)
@@ -175,7 +175,7 @@ def test_decoder_splits_between_any_two_records(*, is_view: bool) -> None:
     ),
     ids=("plain", "packed", "messages", "wrapper"),
 )
-def test_decoder_splits_what_is_larger_than_a_chunk(data: bytes) -> None:
+def test_decoder_splits_a_batch_larger_than_a_chunk(data: bytes) -> None:
     by_bytes, by_rows = Chunking(max_bytes=5), Chunking(max_rows=3)
     larger = Chunking(max_bytes=2)
 
@@ -222,7 +222,7 @@ def test_decoder_selects_messages_by_offset(magic: LegacyMagic, codec: Codec) ->
     ),
     ids=("plain", "packed", "message", "wrapper"),
 )
-def test_decoder_does_not_read_a_batch_when_it_lies_before_the_selection(before: bytes) -> None:
+def test_decoder_skips_a_batch_before_the_selection(before: bytes) -> None:
     data = segments.broken(before) + v2(b"b", fields=BatchFields(base_offset=2), timestamp=2000)
 
     assert selected(data, Selection(first_offset=2)) == [b"b"]
@@ -277,7 +277,7 @@ def test_decoder_checks_control_batches(aborted: tuple[AbortedTransaction, ...] 
     ),
     ids=("plain", "packed", "message", "wrapper"),
 )
-def test_decoder_names_the_place_of_a_bad_batch(bad: bytes) -> None:
+def test_decoder_reports_the_position_of_an_invalid_batch(bad: bytes) -> None:
     good = v2(b"a", b"b")
 
     before, error = segments.refused(KernelDecoder(), good + segments.broken(bad) + v2(b"e"))
@@ -288,7 +288,7 @@ def test_decoder_names_the_place_of_a_bad_batch(bad: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_decoder_gives_all_rows_before_a_wrong_checksum(codec: Codec) -> None:
+def test_decoder_returns_all_rows_before_a_wrong_checksum(codec: Codec) -> None:
     good = [v2(b"a", fields=BatchFields(base_offset=row, codec=codec)) for row in range(3)]
     bad = segments.broken(v2(b"b", fields=BatchFields(base_offset=3, codec=codec)))
 
@@ -297,7 +297,7 @@ def test_decoder_gives_all_rows_before_a_wrong_checksum(codec: Codec) -> None:
     assert (before, error.base_offset) == ([[b"a"] * 3], 3)
 
 
-def test_decoder_names_the_first_bad_batch_when_a_later_checksum_is_wrong() -> None:
+def test_decoder_reports_the_first_invalid_batch_when_a_later_checksum_is_wrong() -> None:
     data = packed(Codec.ZSTD, 1, b"b" * 100)
     damaged = segments.changed(data, 61, b"\0")
     wrong = segments.broken(packed(Codec.ZSTD, 2, b"c"))
@@ -308,7 +308,7 @@ def test_decoder_names_the_first_bad_batch_when_a_later_checksum_is_wrong() -> N
 
 
 @pytest.mark.parametrize("max_rows", (1, 100))
-def test_decoder_gives_no_row_of_a_batch_when_its_last_record_is_bad(max_rows: int) -> None:
+def test_decoder_returns_no_row_of_a_batch_with_an_invalid_last_record(max_rows: int) -> None:
     data = v2(b"b", b"c", fields=BatchFields(base_offset=1))
     bad = segments.changed(data, len(data) - 1, b"\x02")
     request = ReadRequest(chunking=Chunking(max_rows=max_rows))
@@ -319,7 +319,7 @@ def test_decoder_gives_no_row_of_a_batch_when_its_last_record_is_bad(max_rows: i
     assert error.base_offset == 1
 
 
-def test_decoder_refuses_a_header_when_its_key_is_not_utf8() -> None:
+def test_decoder_rejects_a_header_key_that_is_not_utf8() -> None:
     builder = BatchBuilder()
     builder.append(None, b"v", headers=[("kk", b"h")])
     data = bytes(builder.build())
@@ -331,7 +331,7 @@ def test_decoder_refuses_a_header_when_its_key_is_not_utf8() -> None:
 
 
 @pytest.mark.parametrize("at", (8, 16))
-def test_decoder_refuses_what_cannot_be_a_batch(at: int) -> None:
+def test_decoder_rejects_an_invalid_batch(at: int) -> None:
     good = v2(b"a")
     bad = good[:at] + b"\x80" + good[at + 1 :]
 
@@ -340,7 +340,7 @@ def test_decoder_refuses_what_cannot_be_a_batch(at: int) -> None:
     assert (before, error.position) == ([[b"a"]], len(good))
 
 
-def test_decoder_refuses_a_codec_that_there_is_not() -> None:
+def test_decoder_rejects_an_unknown_codec() -> None:
     bad = segments.changed(v2(b"b", fields=BatchFields(base_offset=1)), 21, b"\0\7")
 
     before, error = segments.refused(KernelDecoder(), v2(b"a") + bad)
@@ -359,7 +359,7 @@ def test_decoder_reads_a_wrong_checksum_when_none_is_checked(data: bytes) -> Non
 
 @pytest.mark.parametrize("limit", (4000, ARENA_BYTES + 4000))
 @pytest.mark.parametrize("is_wrapper", (True, False))
-def test_decoder_refuses_what_unpacks_to_more_than_the_limit(
+def test_decoder_rejects_a_batch_that_decompresses_to_more_than_the_limit(
     limit: int, *, is_wrapper: bool
 ) -> None:
     huge = bytes(limit + 1000)
@@ -394,7 +394,7 @@ def test_views_hold_the_values_of_messages(codec: Codec) -> None:
     assert values(KernelDecoder(), data, ReadRequest(is_view=True)) == list(VIEWED)
 
 
-def test_views_lie_in_the_bytes_that_are_read() -> None:
+def test_views_refer_to_the_buffer() -> None:
     data = bytearray(v2(b"." * 20))
     request = ReadRequest(columns=("value",), is_view=True)
     (batch,) = read_columns(data, KernelDecoder(), request=request)
@@ -416,14 +416,14 @@ def test_views_keep_their_bytes_when_the_arena_is_left() -> None:
 
 
 @pytest.mark.parametrize("is_view", (True, False))
-def test_decoder_goes_on_when_what_was_unpacked_has_been_filled(*, is_view: bool) -> None:
+def test_decoder_continues_after_the_decompressed_bytes_are_full(*, is_view: bool) -> None:
     large = [bytes([letter]) * (FILL_BYTES - 100) for letter in b"abcdef"]
     data = b"".join(packed(Codec.ZSTD, offset, value) for offset, value in enumerate(large))
 
     assert values(KernelDecoder(), data, ReadRequest(is_view=is_view)) == large
 
 
-def test_decoder_ends_at_a_bad_batch_when_it_fills_in_the_middle_of_a_run() -> None:
+def test_decoder_stops_at_an_invalid_batch_after_a_chunk_filled_within_a_run() -> None:
     large = packed(Codec.ZSTD, 1, b"x" * FILL_BYTES)
     data = packed(Codec.ZSTD, 0, b"a") + segments.changed(large, 23, b"\xff") + large
 
@@ -442,7 +442,7 @@ def test_decoder_unpacks_a_batch_when_it_is_larger_than_the_arena() -> None:
 
 @pytest.mark.parametrize("is_view", (True, False))
 @pytest.mark.parametrize("codec", (Codec.NONE, Codec.LZ4))
-def test_held_record_batches_keep_their_rows_while_reading_goes_on(
+def test_held_record_batches_keep_their_rows_while_reading_continues(
     codec: Codec, *, is_view: bool
 ) -> None:
     data = v2(*(bytes([letter]) * 40 for letter in b"abcdefgh"), fields=BatchFields(codec=codec))

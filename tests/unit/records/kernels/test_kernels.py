@@ -106,7 +106,7 @@ def break_numba(monkeypatch: pytest.MonkeyPatch, folder: Path, *, does: str) -> 
     monkeypatch.syspath_prepend(folder)
 
 
-def test_decoder_is_plain_when_nothing_is_compiled(cold: Path) -> None:
+def test_decoder_is_plain_when_kernels_are_not_compiled(cold: Path) -> None:
     assert not kernels.is_warm()
     assert isinstance(kernels.decoder(), PlainDecoder)
     assert isinstance(kernels.inspector(), PlainInspector)
@@ -128,7 +128,7 @@ def test_everything_is_fast_when_all_is_compiled(warm: Path) -> None:
     assert said == "KernelInspector KernelLineWriter KernelBatchChecker\n"
 
 
-def test_decoder_writes_nothing_when_all_is_compiled(warm: Path) -> None:
+def test_choice_of_the_decoder_writes_no_files_when_kernels_are_compiled(warm: Path) -> None:
     assert ask(READ_ONLY + ASK) == "KernelDecoder 0\n"
 
 
@@ -181,13 +181,13 @@ def test_decoder_is_plain_when_the_jit_is_off(
     assert is_warm or isinstance(kernels.decoder(), PlainDecoder)
 
 
-def test_kernels_are_asked_without_numba(warm: Path) -> None:
+def test_choice_of_the_decoder_does_not_import_numba(warm: Path) -> None:
     code = "import sys; from cordwood.records import kernels; print(kernels.is_warm(), end=' ')"
 
     assert ask(f"{code}; print('numba' in sys.modules)") == "True False\n"
 
 
-def test_warm_says_nothing_when_all_is_compiled(cold: Path) -> None:
+def test_warm_reports_no_progress_when_kernels_are_compiled(cold: Path) -> None:
     said: list[str] = []
     pretend_ready(kernel_cache.folder())
 
@@ -196,7 +196,7 @@ def test_warm_says_nothing_when_all_is_compiled(cold: Path) -> None:
     assert said == []
 
 
-def test_warm_compiles_nothing_when_the_jit_is_off(
+def test_warm_compiles_no_kernels_when_the_jit_is_off(
     monkeypatch: pytest.MonkeyPatch, cold: Path
 ) -> None:
     said: list[str] = []
@@ -208,7 +208,7 @@ def test_warm_compiles_nothing_when_the_jit_is_off(
     assert not cold.exists()
 
 
-def test_warm_compiles_again_when_what_was_compiled_is_damaged(
+def test_warm_recompiles_damaged_kernels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cold: Path
 ) -> None:
     said: list[str] = []
@@ -230,7 +230,7 @@ def test_warm_compiles_again_when_what_was_compiled_is_damaged(
         ("raise SystemExit(0)", "is not there"),
     ),
 )
-def test_warm_says_how_the_compiler_failed(
+def test_warm_reports_the_failure_of_the_compiler(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cold: Path, *, does: str, reason: str
 ) -> None:
     break_numba(monkeypatch, tmp_path / "modules", does=does)
@@ -241,7 +241,7 @@ def test_warm_says_how_the_compiler_failed(
     assert not kernels.is_warm()
 
 
-def test_warm_says_so_when_there_is_no_interpreter_to_start(
+def test_warm_fails_when_the_interpreter_cannot_be_started(
     monkeypatch: pytest.MonkeyPatch, cold: Path
 ) -> None:
     monkeypatch.setattr("sys.executable", str(cold / "python"))
@@ -267,7 +267,7 @@ def test_warm_warns_when_the_folder_cannot_be_written(
     assert str(tmp_path / "spare") in progress
 
 
-def test_kernels_give_the_fast_decoder_by_its_name() -> None:
+def test_kernels_export_the_fast_decoder() -> None:
     assert kernels.KernelDecoder is KernelDecoder
 
 
@@ -296,11 +296,11 @@ def test_modules_of_kernels_have_names_that_their_files_in_the_cache_can_share()
     assert len(set(names)) == len(names)
 
 
-def test_strider_is_plain_when_there_are_few_batches(warm: Path) -> None:
+def test_scanner_is_plain_for_few_batches(warm: Path) -> None:
     assert isinstance(kernels.tail_scanner(10), PlainTailScanner)
 
 
-def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
+def test_scanner_uses_kernels_for_fewer_batches_once_they_are_loaded(warm: Path) -> None:
     said = ask(
         "from cordwood.records import kernels\n"
         "print(*(type(kernels.tail_scanner(count)).__name__ for count in (50_000, 10**6, 50_000)))"
@@ -309,11 +309,11 @@ def test_strider_pays_for_fewer_batches_once_it_is_loaded(warm: Path) -> None:
     assert said == "PlainTailScanner KernelTailScanner KernelTailScanner\n"
 
 
-def test_strider_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
+def test_scanner_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
     assert isinstance(kernels.tail_scanner(1_000_000), PlainTailScanner)
 
 
-def test_little_to_read_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_reads_do_not_wait_for_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     def warm(_: Callable[[str], object]) -> None:
         raise AssertionError("nobody should wait")
 
@@ -322,7 +322,7 @@ def test_little_to_read_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     kernels.warm_for(kernels.WORTH_BYTES - 1)
 
 
-def test_user_hears_when_nothing_can_be_compiled(
+def test_failure_to_compile_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def warm(_: Callable[[str], object]) -> None:

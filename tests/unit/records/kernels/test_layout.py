@@ -8,7 +8,7 @@ def words(prefix: str) -> list[int]:
     return [value for name, value in vars(layout).items() if name.startswith(prefix)]
 
 
-def test_layout_gives_every_word_its_own_place() -> None:
+def test_each_word_of_the_layout_has_its_own_index() -> None:
     sizes = {
         "T_": layout.TABLE_WIDTH,
         "S_": layout.SCAN_WORDS,
@@ -20,7 +20,7 @@ def test_layout_gives_every_word_its_own_place() -> None:
         assert sorted(words(prefix)) == list(range(size))
 
 
-def test_layout_saves_the_state_beside_itself() -> None:
+def test_saved_state_follows_the_state() -> None:
     assert layout.STATE_WORDS >= layout.SAVED + layout.F_NEEDED
     assert layout.COUNTERS_END <= layout.SAVED
 

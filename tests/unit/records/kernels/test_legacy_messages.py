@@ -31,19 +31,19 @@ def test_messages_are_done_when_all_are_read(*, is_wrapped: bool) -> None:
     assert found == (at.DONE, 3, len(THREE))
 
 
-def test_messages_stop_at_the_bad_one() -> None:
+def test_messages_stop_at_an_invalid_one() -> None:
     data = THREE[:MESSAGE] + segments.broken(THREE[MESSAGE:])
 
     assert filled(canvas_of(ReadRequest()), data)[:2] == (at.BAD, 2)
 
 
 @pytest.mark.parametrize("cut", (1, MESSAGE - 5))
-def test_messages_stop_at_one_that_is_cut(cut: int) -> None:
+def test_messages_stop_at_a_truncated_one(cut: int) -> None:
     assert filled(canvas_of(ReadRequest()), THREE[:-cut])[:2] == (at.BAD, 2)
 
 
 @pytest.mark.parametrize(("key_size", "size"), ((7, 0), (-1, -4), (-1, 99)))
-def test_messages_stop_at_one_that_its_fields_do_not_fill(key_size: int, size: int) -> None:
+def test_messages_stop_at_one_whose_lengths_do_not_match(key_size: int, size: int) -> None:
     message = bytearray(legacy(1, b"a"))
     message[26:34] = key_size.to_bytes(4, "big", signed=True) + size.to_bytes(4, "big", signed=True)
     canvas = canvas_of(ReadRequest(check_crc=False))
@@ -52,9 +52,7 @@ def test_messages_stop_at_one_that_its_fields_do_not_fill(key_size: int, size: i
 
 
 @pytest.mark.parametrize(("position", "byte"), ((17, 1), (7, 11), (0, 0x80)))
-def test_messages_of_a_wrapper_are_refused_when_one_cannot_be_right(
-    position: int, byte: int
-) -> None:
+def test_invalid_messages_of_a_wrapper_are_rejected(position: int, byte: int) -> None:
     message = bytearray(THREE)
     message[position] = byte
 
@@ -83,5 +81,5 @@ def test_last_message_counts_and_has_the_last_offset(
     assert last_message(source_of(data), 0, len(data)) == expected
 
 
-def test_last_message_is_refused_when_it_is_cut() -> None:
+def test_truncated_last_message_is_rejected() -> None:
     assert last_message(source_of(THREE[:-1]), 0, len(THREE) - 1) == (-1, 0)

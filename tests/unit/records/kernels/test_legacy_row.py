@@ -17,7 +17,7 @@ RECORD: Record = (0, 0, 0, 60, 0, -1, 0, 0, 0, 0, 0)
     ("offset", "timestamp", "expected"),
     ((3, 30, True), (5, 50, True), (2, 40, False), (6, 40, False), (4, 29, False), (4, 51, False)),
 )
-def test_row_is_selected_when_it_lies_in_both_ranges(
+def test_row_is_selected_when_both_ranges_contain_it(
     offset: int, timestamp: int, *, expected: bool
 ) -> None:
     ranges = Selection(first_offset=3, last_offset=5, min_timestamp=30, max_timestamp=50)
@@ -30,7 +30,7 @@ def test_row_is_selected_when_it_lies_in_both_ranges(
     ("columns", "cost"),
     ((("key",), 60), (("value",), 0), (("headers",), 0), (("key", "value"), 60), (("offset",), 0)),
 )
-def test_row_costs_what_is_wanted_of_it(columns: tuple[str, ...], cost: int) -> None:
+def test_cost_of_a_row_covers_the_selected_columns(columns: tuple[str, ...], cost: int) -> None:
     canvas = canvas_of(ReadRequest(columns=columns))
     assert len(canvas.slab) > 0
 

@@ -54,19 +54,19 @@ def test_door_compiles_unless_the_jit_is_off() -> None:
     assert IS_COMPILED is not bool(numba.config.DISABLE_JIT)
 
 
-def test_kernel_does_what_its_function_does(place: Path) -> None:
+def test_kernel_returns_the_same_as_its_function(place: Path) -> None:
     compiled = kernel(several(2), WORDS, INT)(sum_and_double)
 
     assert compiled(np.array([1, 2, 3], np.int64), 4) == (10, 20)
 
 
-def test_kernel_is_kept_in_the_cache_when_it_is_compiled(place: Path) -> None:
+def test_compiled_kernel_is_cached(place: Path) -> None:
     kernel(several(2), WORDS, INT)(sum_and_double)
 
     assert any(place.rglob("*.nbc")) is IS_COMPILED
 
 
-def test_kernel_leaves_other_peoples_cache_where_it_is(place: Path) -> None:
+def test_kernel_does_not_change_the_cache_folder_of_numba(place: Path) -> None:
     before = numba.config.CACHE_DIR
 
     kernel(several(2), WORDS, INT)(sum_and_double)
@@ -76,7 +76,7 @@ def test_kernel_leaves_other_peoples_cache_where_it_is(place: Path) -> None:
 
 
 @compiled_only
-def test_kernel_is_kept_in_one_folder_whatever_numba_is_told(
+def test_kernel_is_cached_in_one_folder_under_any_numba_setting(
     monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "InTreeCacheLocator", raising=False)
@@ -125,7 +125,7 @@ def test_kernel_is_compiled_again_when_its_files_are_torn(
 
 
 @compiled_only
-def test_kernel_is_kept_from_others_when_it_lies_in_the_spare_folder(
+def test_kernel_in_the_spare_folder_is_private(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
@@ -139,7 +139,7 @@ def test_kernel_is_kept_from_others_when_it_lies_in_the_spare_folder(
 
 
 @compiled_only
-def test_kernel_serves_one_process_when_no_folder_can_be_written(
+def test_kernel_is_compiled_for_one_process_when_no_folder_is_writable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
@@ -155,7 +155,7 @@ def test_function_stays_as_it_was_written_when_the_jit_is_off() -> None:
     assert [one is sum_and_double for one in made] == [not IS_COMPILED] * 2
 
 
-def test_inlined_does_what_its_function_does() -> None:
+def test_inlined_returns_the_same_as_its_function() -> None:
     assert doubled(21) == 42
     assert tripled(14) == 42
 

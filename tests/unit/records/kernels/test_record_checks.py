@@ -45,14 +45,14 @@ SOUND = {
 
 
 @pytest.mark.parametrize("data", SOUND.values(), ids=SOUND.keys())
-def test_kernel_finds_what_the_plain_reader_finds(data: bytes) -> None:
+def test_kernel_finds_the_same_as_the_plain_inspector(data: bytes) -> None:
     batch = at_start(data)
 
     assert KernelInspector().inspect(batch) == PLAIN.inspect(batch)
 
 
 @pytest.mark.parametrize("data", UNSOUND.values(), ids=UNSOUND.keys())
-def test_kernel_refuses_in_the_words_of_the_plain_reader(data: bytes) -> None:
+def test_kernel_raises_the_same_error_as_the_plain_inspector(data: bytes) -> None:
     batch = at_start(data)
 
     with pytest.raises(BadRecordsError) as expected:
@@ -64,18 +64,18 @@ def test_kernel_refuses_in_the_words_of_the_plain_reader(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", (three(Codec.ZSTD), large(2 * ARENA_BYTES)))
-def test_kernel_refuses_what_is_beyond_the_limit(data: bytes) -> None:
+def test_kernel_rejects_a_batch_above_the_limit(data: bytes) -> None:
     with pytest.raises(BadRecordsError, match="larger than the limit"):
         KernelInspector().inspect(at_start(data), limit=10)
 
 
-def test_kernel_reads_a_batch_where_it_lies_among_others() -> None:
+def test_kernel_reads_a_batch_between_others() -> None:
     batch = RecordBatch(keyed() + three() + keyed(), len(keyed()))
 
     assert KernelInspector().inspect(batch)[:3] == (3, 0, True)
 
 
-def test_kernel_forgets_a_batch_when_it_reads_the_next() -> None:
+def test_kernel_keeps_no_state_between_batches() -> None:
     inspector = KernelInspector()
     inspector.inspect(at_start(three(Codec.LZ4)))
 
@@ -90,7 +90,7 @@ def packed_keyed() -> bytes:
     return bytes(builder.build())
 
 
-def test_kernel_says_so_when_only_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_that_only_the_kernel_rejects_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_checks, "read_through", lambda *_: (-1, 0, 0, 0))
 
     with pytest.raises(InvalidRecordError, match="that the plain reader accepts"):
@@ -98,9 +98,7 @@ def test_kernel_says_so_when_only_it_refuses(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(("cut", "count"), ((1, 2), (0, 1), (0, 3)))
-def test_read_through_ends_at_minus_one_when_records_and_bytes_do_not_agree(
-    cut: int, count: int
-) -> None:
+def test_read_through_fails_when_record_count_and_bytes_differ(cut: int, count: int) -> None:
     data = keyed()
 
     found = read_through(source_of(data), HEADER_SIZE, len(data) - cut, count, 9, 0)

@@ -18,7 +18,7 @@ ROWS = st.builds(Row, st.integers(0, INT64_MAX), BYTES, BYTES, HEADERS)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=12), st.data())
-def test_kernel_writes_what_the_plain_encoder_writes(rows: list[Row], data: st.DataObject) -> None:
+def test_kernel_writes_the_same_as_the_plain_encoder(rows: list[Row], data: st.DataObject) -> None:
     columns = columns_of(*rows)
     chosen = numbers(*data.draw(st.lists(st.integers(0, len(rows) - 1))))
     most = data.draw(st.integers(1, 600))
@@ -53,18 +53,18 @@ def broken() -> dict[str, RecordColumns]:
 
 
 @pytest.mark.parametrize("columns", broken().values(), ids=broken().keys())
-def test_kernel_refuses_columns_that_name_what_is_not_there(columns: RecordColumns) -> None:
+def test_kernel_rejects_columns_that_refer_outside_their_data(columns: RecordColumns) -> None:
     with pytest.raises(InvalidRecordError, match="lies outside its columns"):
         list(KERNEL.encode(columns, numbers(0), most_bytes=100))
 
 
 @pytest.mark.parametrize("row", (-1, 1))
-def test_kernel_refuses_a_row_that_columns_do_not_have(row: int) -> None:
+def test_kernel_rejects_a_row_outside_the_columns(row: int) -> None:
     with pytest.raises(InvalidRecordError, match="lies outside its columns"):
         list(KERNEL.encode(columns_of(Row()), numbers(row), most_bytes=100))
 
 
-def test_kernel_yields_what_lies_before_a_row_that_is_not_there() -> None:
+def test_kernel_yields_the_batches_before_a_rejected_row() -> None:
     batches = KERNEL.encode(columns_of(Row()), numbers(0, 1), most_bytes=100)
 
     assert next(batches).record_count == 1
@@ -72,7 +72,7 @@ def test_kernel_yields_what_lies_before_a_row_that_is_not_there() -> None:
         next(batches)
 
 
-def test_kernel_refuses_a_key_outside_when_it_chooses_partitions() -> None:
+def test_kernel_rejects_a_key_outside_its_data_when_it_computes_partitions() -> None:
     keys = byte_column([b"key"])._replace(data=b"")
 
     with pytest.raises(InvalidRecordError, match="lies outside its columns"):

@@ -61,7 +61,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("data", SAMPLES.values(), ids=SAMPLES.keys())
 @pytest.mark.parametrize("style", STYLES)
-def test_kernel_writes_what_the_plain_writer_writes(data: bytes, style: LineStyle) -> None:
+def test_kernel_writes_the_same_as_the_plain_writer(data: bytes, style: LineStyle) -> None:
     batch = RecordBatch(data)
 
     mine, plain = (writer.write(batch, style, previous=-1) for writer in (KERNEL, PLAIN))
@@ -71,7 +71,7 @@ def test_kernel_writes_what_the_plain_writer_writes(data: bytes, style: LineStyl
     assert str(mine.error) == str(plain.error)
 
 
-def test_kernel_leaves_text_of_another_kind_to_the_plain_writer() -> None:
+def test_kernel_leaves_custom_value_formats_to_the_plain_writer() -> None:
     style = LineStyle(has_data=True, value_text=lambda data: b"%d" % len(data))
 
     found = KERNEL.write(RecordBatch(text(value=b"four")), style, previous=-1)
@@ -79,7 +79,7 @@ def test_kernel_leaves_text_of_another_kind_to_the_plain_writer() -> None:
     assert found.text.endswith(b" payload: 4\n")
 
 
-def test_kernel_finds_room_for_what_is_larger_than_its_own() -> None:
+def test_kernel_writes_a_record_larger_than_its_buffer() -> None:
     builder = BatchBuilder(BatchFields(codec=Codec.ZSTD))
     builder.append(None, b"v" * (ARENA_BYTES + 1), timestamp=1)
 
@@ -89,7 +89,7 @@ def test_kernel_finds_room_for_what_is_larger_than_its_own() -> None:
 
 
 @pytest.mark.parametrize("codec", (Codec.LZ4, Codec.ZSTD))
-def test_kernel_refuses_what_is_beyond_the_limit(codec: Codec) -> None:
+def test_kernel_rejects_a_batch_above_the_limit(codec: Codec) -> None:
     batch = RecordBatch(shapes(codec=codec))
 
     assert "limit" in str(KERNEL.write(batch, LineStyle(limit=10), previous=-1).error)

@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 @pytest.mark.parametrize("size", (0, 1, LINE, LINE + 1, 4 * LINE, SMALL, SMALL + 1))
-def test_put_copies_bytes_whatever_their_size(size: int) -> None:
+def test_put_copies_bytes_of_any_size(size: int) -> None:
     slab = np.full(5000, 0xAA, np.uint8)
 
     put(slab, 7, source_of(TEXT), 3, size)
@@ -37,7 +37,7 @@ def test_put_copies_bytes_whatever_their_size(size: int) -> None:
     assert slab[7 + size + LINE :].tobytes() == b"\xaa" * (5000 - 7 - size - LINE)
 
 
-def test_put_reads_nothing_behind_the_source_when_the_value_ends_it() -> None:
+def test_put_reads_no_bytes_after_the_source() -> None:
     slab = np.zeros(64, np.uint8)
 
     put(slab, 0, source_of(b"..end"), 2, 3)
@@ -96,7 +96,7 @@ def test_bytes_end_where_the_next_begin(column: int, counter: int, nulls: int) -
 
 
 @pytest.mark.parametrize(("column", "counter", "nulls"), COLUMNS)
-def test_bytes_are_views_when_the_plan_says_so(column: int, counter: int, nulls: int) -> None:
+def test_bytes_are_views_under_a_view_plan(column: int, counter: int, nulls: int) -> None:
     plan, state = np.zeros(at.PLAN_WORDS, np.int64), empty_state()
     plan[column : column + 3] = (0, 64, -1)
     plan[at.P_IS_VIEW] = 1
@@ -109,7 +109,7 @@ def test_bytes_are_views_when_the_plan_says_so(column: int, counter: int, nulls:
     assert int(state[counter]) == 0
 
 
-def test_headers_are_copied_one_behind_the_other() -> None:
+def test_headers_are_copied_consecutively() -> None:
     plan, state = np.zeros(at.PLAN_WORDS, np.int64), empty_state()
     plan[at.P_HEADER_KEY : at.P_HEADER_VALUE_DATA + 1] = (0, 64, 128, 192, 256)
     slab = np.full(400, 0xFF, np.uint8)
@@ -124,7 +124,7 @@ def test_headers_are_copied_one_behind_the_other() -> None:
 
 
 @pytest.mark.parametrize(("begin", "expected"), ((0, [0, 7, 7, 0]), (-1, [0, 0, 0, 0])))
-def test_fill_writes_one_number_for_every_row(begin: int, expected: list[int]) -> None:
+def test_fill_writes_one_number_in_each_row(begin: int, expected: list[int]) -> None:
     bytes_, words = np.zeros(4, np.uint8), np.zeros(16, np.uint8)
 
     fill_8(bytes_, begin, 1, 3, 7)

@@ -24,7 +24,7 @@ def carved(*columns: str, is_view: bool = False) -> tuple[dict[int, int], int]:
     return {word: int(plan[word]) for word in PLACES if plan[word] >= 0}, size
 
 
-def test_pool_gives_a_slab_again_when_nobody_refers_to_it() -> None:
+def test_pool_reuses_a_slab_without_references() -> None:
     pool = SlabPool()
     slab = pool.take(100)
     address = slab.ctypes.data
@@ -47,7 +47,7 @@ def test_pool_keeps_a_slab_when_a_view_of_it_is_held() -> None:
     assert held.tolist() == [7] * 10
 
 
-def test_pool_gives_a_slab_again_when_its_last_view_is_gone() -> None:
+def test_pool_reuses_a_slab_after_its_last_view_is_released() -> None:
     pool = SlabPool()
     slab = pool.take(100)
     address = slab.ctypes.data
@@ -62,7 +62,7 @@ def test_pool_gives_a_slab_again_when_its_last_view_is_gone() -> None:
     assert pool.take(100).ctypes.data == address
 
 
-def test_pool_forgets_its_slabs_when_larger_ones_are_asked_for() -> None:
+def test_pool_drops_its_slabs_when_larger_ones_are_requested() -> None:
     pool = SlabPool()
     small = pool.take(100)
 
@@ -72,7 +72,7 @@ def test_pool_forgets_its_slabs_when_larger_ones_are_asked_for() -> None:
     assert (len(small), len(large), len(pool.take(150))) == (100, 200, 200)
 
 
-def test_pool_gives_back_what_is_too_much() -> None:
+def test_pool_keeps_a_limited_number_of_slabs() -> None:
     pool = SlabPool()
     slabs = [pool.take(64) for _ in range(KEPT + 2)]
     addresses = [slab.ctypes.data for slab in slabs]
@@ -85,17 +85,17 @@ def test_pool_gives_back_what_is_too_much() -> None:
     assert {slab.ctypes.data for slab in taken} == set(addresses[-KEPT:])
 
 
-def test_carving_places_nothing_when_no_column_is_wanted() -> None:
+def test_layout_without_columns_is_empty() -> None:
     assert carved() == ({}, 0)
 
 
-def test_carving_leaves_out_what_is_not_wanted() -> None:
+def test_layout_has_only_selected_columns() -> None:
     places, _ = carved("offset", "value")
 
     assert set(places) == {at.P_OFFSET, at.P_VALUE, at.P_VALUE_BITS, at.P_VALUE_DATA}
 
 
-def test_carving_needs_no_room_for_bytes_when_they_are_views() -> None:
+def test_layout_of_views_has_no_data_bytes() -> None:
     places, _ = carved("key", "value", "headers", is_view=True)
 
     assert {at.P_KEY, at.P_KEY_BITS, at.P_HEADER_VALUE_DATA} <= set(places)
@@ -103,7 +103,7 @@ def test_carving_needs_no_room_for_bytes_when_they_are_views() -> None:
 
 
 @pytest.mark.parametrize("is_view", (True, False))
-def test_carving_aligns_every_stretch_and_overlaps_none(*, is_view: bool) -> None:
+def test_layout_aligns_all_columns_without_overlap(*, is_view: bool) -> None:
     places, size = carved(*COLUMNS, is_view=is_view)
     begins = sorted(places.values())
 
@@ -116,14 +116,14 @@ def test_carving_aligns_every_stretch_and_overlaps_none(*, is_view: bool) -> Non
     ("column", "word", "width"),
     (("offset", at.P_OFFSET, 8), ("sequence", at.P_SEQUENCE, 4), ("key", at.P_KEY_DATA, 10)),
 )
-def test_carving_gives_every_row_its_room(column: str, word: int, width: int) -> None:
+def test_layout_has_enough_bytes_for_each_row(column: str, word: int, width: int) -> None:
     places, size = carved(column)
     ends = [place for place in [*places.values(), size] if place > places[word]]
 
     assert min(ends) - places[word] >= 100 * width + at.SLACK
 
 
-def test_pool_forgets_its_slabs_when_they_are_far_larger_than_what_is_asked_for() -> None:
+def test_pool_drops_slabs_far_larger_than_requested() -> None:
     pool = SlabPool()
     pool.give_back(pool.take(ROOMIEST * 100))
 

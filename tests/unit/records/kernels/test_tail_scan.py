@@ -15,7 +15,7 @@ def strides(*batches: bytes) -> TailScan:
     return KernelTailScanner().stride(b"".join(batches), FOOTING)
 
 
-def test_stride_hears_of_producers_that_share_a_slot() -> None:
+def test_scan_reports_producers_that_share_a_slot() -> None:
     other = PRODUCER._replace(producer_id=7 + SLOTS)
     owners = (PRODUCER,) * 8 + (other,) * 2 + (PRODUCER,)
 
@@ -24,7 +24,9 @@ def test_stride_hears_of_producers_that_share_a_slot() -> None:
     assert found.heard == [at * SIZE for at in (0, 3, 4, 5, 6, 7, 8, 9, 10)]
 
 
-def test_stride_ends_where_too_much_is_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_ends_when_the_table_of_reported_batches_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(tail_scan, "MOST_TOLD", 10)
     producers = (PRODUCER._replace(producer_id=number) for number in range(20))
 

@@ -43,7 +43,7 @@ def record(headers: tuple[tuple[str, bytes | None], ...] = (("h", b"12"), ("n", 
 
 
 @pytest.mark.parametrize("number", INT32S)
-def test_varint_is_what_was_written(number: int) -> None:
+def test_varint_is_decoded(number: int) -> None:
     out = bytearray(b"..")
     append_varint(out, number)
 
@@ -51,7 +51,7 @@ def test_varint_is_what_was_written(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", INT64S)
-def test_varlong_is_what_was_written(number: int) -> None:
+def test_varlong_is_decoded(number: int) -> None:
     out = bytearray(b"..")
     append_varlong(out, number)
 
@@ -59,16 +59,16 @@ def test_varlong_is_what_was_written(number: int) -> None:
 
 
 @pytest.mark.parametrize("data", (b"", b"\x80", b"\x80\x80", b"\xff" * 10))
-def test_varint_ends_at_minus_one_when_it_is_cut_or_too_long(data: bytes) -> None:
+def test_varint_that_is_truncated_or_too_long_is_invalid(data: bytes) -> None:
     assert varint(source_of(data), 0, len(data))[1] == -1
 
 
 @pytest.mark.parametrize("data", (b"", b"\x80", b"\xff" * 11))
-def test_varlong_ends_at_minus_one_when_it_is_cut_or_too_long(data: bytes) -> None:
+def test_varlong_that_is_truncated_or_too_long_is_invalid(data: bytes) -> None:
     assert varlong(source_of(data), 0, len(data))[1] == -1
 
 
-def test_numbers_end_at_minus_one_when_what_came_before_did() -> None:
+def test_number_after_an_invalid_one_is_invalid() -> None:
     source = source_of(b"\x02\x02")
 
     assert varint(source, -1, 2) == (0, -1)
@@ -77,14 +77,14 @@ def test_numbers_end_at_minus_one_when_what_came_before_did() -> None:
 
 
 @pytest.mark.parametrize(("size", "after"), ((0, 3), (7, 10), (8, -1), (1 << 31, -1), (-1, 3)))
-def test_skip_goes_as_far_as_there_are_bytes(size: int, after: int) -> None:
+def test_skip_ends_within_the_available_bytes(size: int, after: int) -> None:
     assert skip(3, size, 10) == after
 
 
 @pytest.mark.parametrize(
     "text", ("", "plain", "é", "\u07ff\u0800", "\ud7ff\ue000\uffff", "\U00010000\U0010ffff")
 )
-def test_utf8_is_taken_when_python_takes_it(text: str) -> None:
+def test_utf8_accepted_by_python_is_valid(text: str) -> None:
     data = text.encode()
 
     assert utf8(source_of(data), 0, len(data)) == len(data)
@@ -107,7 +107,7 @@ def test_utf8_is_taken_when_python_takes_it(text: str) -> None:
         b"\xff",
     ),
 )
-def test_utf8_is_refused_when_python_refuses_it(data: bytes) -> None:
+def test_utf8_rejected_by_python_is_invalid(data: bytes) -> None:
     with pytest.raises(UnicodeDecodeError):
         data.decode()
 
@@ -128,11 +128,11 @@ def test_headers_are_counted_with_their_bytes() -> None:
     (b"", b"\x01", b"\x02", b"\x02\x01\x00", b"\x02\x04a", b"\x02\x02a", b"\x02\x02a\x04b"),
     ids=("none", "count < 0", "no key", "null key", "short key", "no value", "short value"),
 )
-def test_headers_end_at_minus_one_when_they_are_unsound(data: bytes) -> None:
+def test_invalid_headers_are_rejected(data: bytes) -> None:
     assert walk_headers(source_of(data), 0, len(data)) == (-1, 0, 0)
 
 
-def test_record_says_where_everything_lies() -> None:
+def test_record_has_the_positions_of_its_fields() -> None:
     data = b".." + record()
 
     found = read_record(source_of(data + b"...."), 2, len(data) + 4)
@@ -144,19 +144,19 @@ def test_record_says_where_everything_lies() -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 10))
-def test_record_is_unsound_when_it_is_cut(cut: int) -> None:
+def test_truncated_record_is_invalid(cut: int) -> None:
     data = record()[:-cut]
 
     assert read_record(source_of(data), 0, len(data))[R_STOP] == -1
 
 
 @pytest.mark.parametrize("by", (-1, 1))
-def test_record_is_unsound_when_its_length_is_not_that_of_its_parts(by: int) -> None:
+def test_record_whose_length_differs_from_its_fields_is_invalid(by: int) -> None:
     data = bytearray(record() + b"\0\0")
     data[0] += 2 * by
 
     assert read_record(source_of(data), 0, len(data))[R_STOP] == -1
 
 
-def test_record_is_unsound_when_it_is_too_short_to_be_one() -> None:
+def test_record_that_is_too_short_is_invalid() -> None:
     assert read_record(source_of(b"\x0a\0\0\0\0\0"), 0, 6)[R_STOP] == -1

@@ -30,7 +30,7 @@ def test_wrapper_adds_its_base_when_offsets_inside_are_relative() -> None:
     assert (wrapper.base, wrapper.highest, wrapper.stamp) == (50, 1, None)
 
 
-def test_wrapper_adds_nothing_when_offsets_inside_are_absolute() -> None:
+def test_absolute_inner_offsets_are_not_changed() -> None:
     wrapper = opened(0, 50)
 
     assert (wrapper.base, wrapper.highest, wrapper.stamp) == (0, INT64_MAX, None)
@@ -41,14 +41,14 @@ def test_wrapper_has_the_time_when_the_broker_set_it() -> None:
 
 
 @pytest.mark.parametrize("inside", (b"", b"no message"))
-def test_wrapper_is_refused_when_no_messages_are_inside(inside: bytes) -> None:
+def test_wrapper_without_messages_is_rejected(inside: bytes) -> None:
     batch = LegacyBatch(legacy(1, b"a", codec=Codec.GZIP, base_offset=5))
 
     with pytest.raises(InvalidRecordError, match="inside cannot be right"):
         open_wrapper(batch, source_of(inside), 0, len(inside))
 
 
-def test_wrapper_is_refused_when_it_is_null() -> None:
+def test_null_wrapper_is_rejected() -> None:
     out = bytearray()
     append_message(out, LegacyMessage(5, 0, 1, int(Codec.GZIP), 10, None, None))
 
@@ -64,7 +64,7 @@ def test_wrapper_is_refused_when_it_is_null() -> None:
         (Wrapper(0, 0, 90, 50, 1, 70), [90, 1, 50, 1, 1, 70]),
     ),
 )
-def test_plan_says_what_holds_for_messages(wrapper: Wrapper | None, expected: list[int]) -> None:
+def test_plan_has_the_values_of_the_wrapper(wrapper: Wrapper | None, expected: list[int]) -> None:
     plan = np.full(at.PLAN_WORDS, -7, np.int64)
 
     prepare(plan, wrapper, 90)
