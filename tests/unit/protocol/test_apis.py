@@ -23,15 +23,15 @@ def test_api_has_messages_of_its_key_and_versions(api: Api) -> None:
         assert schema.flexible_since == api.flexible_since
 
 
-def test_apis_stand_in_the_order_of_their_keys() -> None:
+def test_apis_are_in_the_order_of_their_keys() -> None:
     assert list(APIS) == sorted(APIS)
 
 
-def test_apis_between_brokers_are_those_that_kafka_4_dropped() -> None:
+def test_apis_between_brokers_are_those_removed_in_kafka_4() -> None:
     assert [key for key, api in APIS.items() if api.is_between_brokers] == [4, 5, 6, 7, 56]
 
 
-def test_named_apis_are_what_they_say() -> None:
+def test_named_apis_are_those_of_their_names() -> None:
     assert API_VERSIONS.name == "ApiVersions"
     assert CONTROLLED_SHUTDOWN.name == "ControlledShutdown"
 
@@ -50,11 +50,11 @@ def imported_by_clients() -> set[str]:
     }
 
 
-def test_served_apis_are_those_that_the_broker_routes() -> None:
+def test_served_apis_are_those_routed_by_the_broker() -> None:
     assert {key for key, api in APIS.items() if ApiUse.SERVED in api.use} == set(ROUTES)
 
 
-def test_client_apis_are_those_that_our_clients_send() -> None:
+def test_client_apis_are_those_sent_by_our_clients() -> None:
     sent = {f"{api.name}Request" for api in APIS.values() if ApiUse.CLIENT in api.use}
 
     assert sent == imported_by_clients()
@@ -70,6 +70,6 @@ def test_module_is_the_name_in_lower_case_with_underscores() -> None:
     assert api_of(27).module == "cordwood.protocol.messages.write_txn_markers"
 
 
-def test_unknown_key_is_refused() -> None:
+def test_unknown_key_is_rejected() -> None:
     with pytest.raises(UnsupportedVersionError, match="no API 71"):
         api_of(71)

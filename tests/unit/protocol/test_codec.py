@@ -8,20 +8,20 @@ from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.protocol.messages_of_tests import Later, Produced
 
 
-def test_codec_of_a_version_is_made_once() -> None:
+def test_codec_of_a_version_is_created_once() -> None:
     assert reader(Later, 1) is reader(Later, 1)
     assert writer(Later, 1) is not writer(Later, 2)
 
 
 @pytest.mark.parametrize("version", (-1, 3))
-def test_codec_is_refused_for_a_version_that_is_not_declared(version: int) -> None:
+def test_codec_for_an_undeclared_version_is_rejected(version: int) -> None:
     with pytest.raises(UnsupportedVersionError, match=f"versions 0 to 2, not {version}"):
         decode(Later, b"", version)
     with pytest.raises(UnsupportedVersionError, match=f"versions 0 to 2, not {version}"):
         encode(Later(kept=1), version)
 
 
-def test_decode_overlooks_what_follows_the_message() -> None:
+def test_decode_ignores_trailing_bytes() -> None:
     assert decode(Later, bytes.fromhex("00000001 0000 ffff"), 1) == Later(kept=1)
 
 

@@ -10,7 +10,7 @@ def call(source: GeneratedSource, name: str) -> object:
     return made()
 
 
-def test_source_indents_what_stands_inside_a_block() -> None:
+def test_source_indents_the_body_of_a_block() -> None:
     source = GeneratedSource({})
 
     with source.block("def double(x):"):
@@ -19,7 +19,7 @@ def test_source_indents_what_stands_inside_a_block() -> None:
     assert source.text == "def double(x):\n    return x * 2"
 
 
-def test_source_gives_every_constant_a_name_of_its_own() -> None:
+def test_source_gives_each_constant_its_own_name() -> None:
     source = GeneratedSource({})
     one, two = source.constant("c", 1), source.constant("c", 2)
 
@@ -29,7 +29,7 @@ def test_source_gives_every_constant_a_name_of_its_own() -> None:
     assert call(source, "both") == (1, 2)
 
 
-def test_source_may_call_what_it_was_given() -> None:
+def test_source_may_call_the_given_functions() -> None:
     source = GeneratedSource({"negate": lambda number: -number})
 
     source.line("def minus(): return negate(3)")

@@ -21,7 +21,9 @@ def framing(*bodies: bytes) -> bytes:
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1))
-def test_frames_come_out_however_the_bytes_are_cut(bodies: list[bytes], cuts: list[int]) -> None:
+def test_frames_are_complete_at_any_division_of_the_bytes(
+    bodies: list[bytes], cuts: list[int]
+) -> None:
     stream, frames, at = framing(*bodies), reader(), 0
 
     while at < len(stream):
@@ -45,12 +47,12 @@ def test_frame_can_be_received_in_place() -> None:
 
 
 @pytest.mark.parametrize("size", (-1, 11, -(1 << 31), (1 << 31) - 1))
-def test_size_is_refused_when_it_is_negative_or_above_the_limit(size: int) -> None:
+def test_negative_size_or_one_above_the_limit_is_rejected(size: int) -> None:
     with pytest.raises(BytesError, match="expected 0 to 10"):
         reader(10).feed(size.to_bytes(4, "big", signed=True))
 
 
-def test_refused_size_allocates_nothing() -> None:
+def test_rejected_size_allocates_no_memory() -> None:
     tracemalloc.start()
 
     with pytest.raises(BytesError):
@@ -61,7 +63,7 @@ def test_refused_size_allocates_nothing() -> None:
     assert peak < 1 << 16
 
 
-def test_frames_before_a_refused_size_are_whole() -> None:
+def test_frames_before_a_rejected_size_are_returned() -> None:
     frames = reader(10)
 
     with pytest.raises(BytesError):
@@ -81,7 +83,7 @@ def test_limit_may_change_between_frames() -> None:
     assert list(frames.frames) == [b"ab", b"abc"]
 
 
-def test_held_frame_goes_on_with_what_had_come() -> None:
+def test_held_frame_continues_with_the_received_bytes() -> None:
     asked: list[int] = []
 
     def hold(size: int) -> bool:
@@ -124,7 +126,7 @@ def test_large_frame_costs_as_much_as_its_bytes() -> None:
     assert peak < 4 * len(piece)
 
 
-def test_framed_has_the_size_of_what_follows_in_front() -> None:
+def test_framed_message_starts_with_its_size() -> None:
     body = memoryview(b"body")
 
     chunks = framed(b"head", [b"", body])

@@ -63,7 +63,7 @@ def test_request_header_of_an_unknown_api_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("cut", range(11))
-def test_request_header_is_refused_when_it_ends_too_early(cut: int) -> None:
+def test_truncated_request_header_is_rejected(cut: int) -> None:
     with pytest.raises(BytesError):
         read_request_header(memoryview(bytes.fromhex("0003 0009 00000007 ffff 00"))[:cut])
 

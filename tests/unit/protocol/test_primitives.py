@@ -6,7 +6,7 @@ from cordwood.core.errors import BytesError, UnsupportedVersionError
 from cordwood.protocol import primitives
 
 
-def test_arrays_keep_the_layouts_of_short_ones() -> None:
+def test_layouts_are_cached_only_for_short_arrays() -> None:
     arrays = primitives.ArrayLayouts("i")
 
     assert arrays[2].pack(1, 2) == bytes.fromhex("0000000100000002")
@@ -14,7 +14,7 @@ def test_arrays_keep_the_layouts_of_short_ones() -> None:
     assert list(arrays) == [2]
 
 
-def test_string_length_is_refused_beyond_kafkas_limit() -> None:
+def test_string_length_above_kafkas_limit_is_rejected() -> None:
     data = memoryview(bytes.fromhex("808002 818002"))
 
     assert primitives.read_string_length(data, 0, 6) == (0x8000, 3)
@@ -30,7 +30,7 @@ def test_unknown_tags_are_read_with_their_count() -> None:
     assert primitives.read_unknown_tags(data, 0, 9) == (((5, b"ab"), (128, b"")), 8)
 
 
-def test_tag_is_refused_when_it_ends_beyond_the_bytes() -> None:
+def test_tag_that_ends_beyond_the_bytes_is_rejected() -> None:
     with pytest.raises(BytesError, match="beyond its limit at position 2"):
         primitives.read_tag(memoryview(b"\x01\x05ab"), 0, 4)
 
@@ -64,7 +64,7 @@ def test_records_stay_untouched_when_they_are_many() -> None:
     assert chunks[2] is after
 
 
-def test_refusals_say_what_is_wrong() -> None:
+def test_errors_describe_the_problem() -> None:
     with pytest.raises(BytesError, match="unexpected null"):
         primitives.refuse_length(3, -1, most=10)
     with pytest.raises(BytesError, match="uuid of another size"):

@@ -80,7 +80,7 @@ def test_reader_reads_a_struct_behind_its_marker() -> None:
     assert decode(Tagged, bytes.fromhex("00000001 01 00000007 ffff"), 0).node == Node(node_id=7)
 
 
-def test_reader_reads_tagged_fields_whatever_their_order() -> None:
+def test_reader_reads_tagged_fields_in_any_order() -> None:
     data = bytes.fromhex("00000001 ff 02 01 06 00000007 00 00 00 02 02 61")
 
     assert decode(Tagged, data, 1) == Tagged(
@@ -88,14 +88,14 @@ def test_reader_reads_tagged_fields_whatever_their_order() -> None:
     )
 
 
-def test_reader_tells_a_null_tagged_struct_from_one_that_is_not_there() -> None:
+def test_reader_distinguishes_a_null_tagged_struct_from_a_missing_one() -> None:
     absent, null = bytes.fromhex("00000001 ff 00"), bytes.fromhex("00000001 ff 01 02 01 00")
 
     assert decode(Tagged, absent, 1).state == Node()
     assert decode(Tagged, null, 1).state is None
 
 
-def test_reader_keeps_tagged_fields_that_it_does_not_know() -> None:
+def test_reader_keeps_unknown_tagged_fields() -> None:
     data = bytes.fromhex("00000001 ff 02 00 02 02 61 63 01 ee")
 
     assert decode(Tagged, data, 1).unknown_tags == ((99, b"\xee"),)
@@ -108,12 +108,12 @@ def test_reader_keeps_a_tag_that_its_version_does_not_have_yet() -> None:
     assert decode(Tagged, data, 2).unknown_tags == ()
 
 
-def test_reader_refuses_a_tagged_field_that_is_longer_than_its_value() -> None:
+def test_reader_rejects_a_tagged_field_longer_than_its_value() -> None:
     with pytest.raises(BytesError, match="tagged field of another size"):
         decode(Tagged, bytes.fromhex("00000001 ff 01 00 03 02 61 00"), 1)
 
 
-def test_reader_gives_defaults_to_what_the_version_lacks() -> None:
+def test_reader_uses_defaults_for_fields_that_the_version_lacks() -> None:
     assert decode(Later, bytes.fromhex("00000001 0000"), 1) == Later(kept=1)
 
 
@@ -137,7 +137,7 @@ def test_reader_starts_at_the_position_and_returns_its_end() -> None:
 
 
 @pytest.mark.parametrize("cut", range(len(bytes.fromhex(NUMBERS))))
-def test_reader_refuses_a_message_that_ends_too_early(cut: int) -> None:
+def test_reader_rejects_a_truncated_message(cut: int) -> None:
     with pytest.raises(BytesError, match="ends too early"):
         decode(Numbers, bytes.fromhex(NUMBERS)[:cut], 0)
 
@@ -155,9 +155,7 @@ def test_reader_refuses_a_message_that_ends_too_early(cut: int) -> None:
         ("00000000 00000000 00000000 10000000", 0),
     ),
 )
-def test_reader_refuses_a_count_of_more_elements_than_there_are_bytes(
-    data: str, version: int
-) -> None:
+def test_reader_rejects_a_count_above_the_number_of_bytes(data: str, version: int) -> None:
     with pytest.raises(BytesError):
         decode(Lists, bytes.fromhex(data), version)
 
@@ -174,11 +172,11 @@ def test_reader_refuses_a_count_of_more_elements_than_there_are_bytes(
         ("8180808008 61", 1),
     ),
 )
-def test_reader_refuses_a_length_that_is_not_there(data: str, version: int) -> None:
+def test_reader_rejects_a_length_above_the_number_of_bytes(data: str, version: int) -> None:
     with pytest.raises(BytesError):
         decode(Texts, bytes.fromhex(data), version)
 
 
-def test_reader_refuses_text_that_is_not_utf_8() -> None:
+def test_reader_rejects_text_that_is_not_utf_8() -> None:
     with pytest.raises(BytesError, match="not UTF-8 at position 2"):
         decode(Texts, bytes.fromhex("0001 ff ffff 00000000 ffffffff ffff"), 0)

@@ -8,7 +8,7 @@ from cordwood.protocol.wire_types import Int32
 from tests.unit.protocol.messages_of_tests import Later, Lists, Node, Part, Tagged, Texts
 
 
-def test_message_takes_its_fields_by_keyword() -> None:
+def test_message_has_its_fields_as_keywords() -> None:
     made = Tagged(index=7, label="a", state=Node())
 
     assert made.index == 7
@@ -30,7 +30,7 @@ def test_message_has_lists_of_its_own() -> None:
     assert two.numbers == []
 
 
-def test_message_takes_its_fields_whatever_was_made_before() -> None:
+def test_message_fields_do_not_depend_on_earlier_classes() -> None:
     class Early(Struct):
         number: Int32
 
@@ -39,7 +39,7 @@ def test_message_takes_its_fields_whatever_was_made_before() -> None:
     assert Early(number=3).number == 3
 
 
-def test_message_has_no_room_for_other_names() -> None:
+def test_message_has_slots_and_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
         Node().port = 1  # type: ignore[attr-defined]  # the error is under test
 
@@ -50,14 +50,14 @@ def test_struct_equals_another_of_the_same_fields() -> None:
     assert Node() != Part(index=-1)
 
 
-def test_struct_differs_by_what_it_was_given_unknown() -> None:
+def test_struct_equality_includes_unknown_tags() -> None:
     one = Node()
     one.unknown_tags = ((3, b"x"),)
 
     assert one != Node()
 
 
-def test_repr_shows_what_is_not_the_default_and_how_large_it_is() -> None:
+def test_repr_shows_values_other_than_defaults_and_their_sizes() -> None:
     made = Texts(name="a", blob=memoryview(b"xyz"), extra=bytes(100))
     made.unknown_tags = ((9, b"z"),)
 
@@ -66,7 +66,7 @@ def test_repr_shows_what_is_not_the_default_and_how_large_it_is() -> None:
     )
 
 
-def test_repr_shows_what_had_to_be_given() -> None:
+def test_repr_shows_required_fields() -> None:
     assert repr(Part(index=0)) == "Part(index=0)"
 
 
@@ -97,7 +97,7 @@ def test_tagged_struct_has_a_null_marker_only_when_null_is_declared() -> None:
     assert fields["state"].has_null_marker_in(1)
 
 
-def test_field_has_kafkas_name_in_camel_case_unless_it_is_said() -> None:
+def test_field_has_kafkas_name_in_camel_case_by_default() -> None:
     class Named(Struct):
         leader_id: Int32
         epoch: Int32 = field(name="LeaderEpoch")
@@ -112,17 +112,17 @@ def test_default_struct_has_new_structs_inside() -> None:
     assert one.state is not two.state
 
 
-def test_declaration_is_refused_when_its_type_is_none_of_the_wire() -> None:
+def test_declaration_with_a_type_that_is_not_a_wire_type_is_rejected() -> None:
     with pytest.raises(TypeError, match="not a wire type"):
         StructType("Wrong", (Struct,), {"__annotations__": {"number": int}})
 
 
-def test_declaration_is_refused_when_a_default_stands_alone() -> None:
+def test_declaration_with_a_bare_default_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"field\(default"):
         StructType("Wrong", (Struct,), {"__annotations__": {"number": Int32}, "number": 3})
 
 
-def test_defaults_are_kafkas_where_none_is_given() -> None:
+def test_default_values_are_those_of_kafka() -> None:
     class Zeroes(Message):
         number: Int32
         node: Node

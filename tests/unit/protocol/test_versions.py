@@ -15,11 +15,11 @@ def test_choice_is_the_newest_of_both(theirs: tuple[int, int], chosen: int) -> N
 
 
 @pytest.mark.parametrize("theirs", ((0, 3), (19, 20)))
-def test_choice_is_refused_when_ranges_do_not_meet(theirs: tuple[int, int]) -> None:
+def test_version_choice_fails_when_ranges_do_not_overlap(theirs: tuple[int, int]) -> None:
     with pytest.raises(UnsupportedVersionError, match=f"versions {theirs[0]} to {theirs[1]}"):
         choose_version(FETCH, ours=(4, 18), theirs=theirs)
 
 
-def test_choice_is_refused_when_the_peer_does_not_have_the_api() -> None:
+def test_version_choice_fails_when_the_peer_lacks_the_api() -> None:
     with pytest.raises(UnsupportedVersionError, match="does not support Fetch"):
         choose_version(FETCH, ours=(4, 18), theirs=None)

@@ -24,7 +24,7 @@ def test_fixed_type_has_the_size_of_its_format(name: str) -> None:
     assert kind.name == name.lower()
 
 
-def test_records_default_to_null_and_other_sized_types_to_nothing() -> None:
+def test_records_default_to_null_and_other_sized_types_to_empty() -> None:
     assert [kind.default for kind in (wire_types.STRING, wire_types.BYTES, wire_types.RECORDS)] == [
         "",
         b"",

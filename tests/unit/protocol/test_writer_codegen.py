@@ -25,7 +25,7 @@ def written(message: Message, version: int) -> str:
     return chunk.hex()
 
 
-def test_writer_writes_nothing_of_a_message_without_fields() -> None:
+def test_message_without_fields_is_written_as_no_bytes() -> None:
     class Empty(Message, versions=(0, 0)):
         """A message without fields."""
 
@@ -87,7 +87,7 @@ def test_writer_marks_a_tagged_struct_that_declares_null() -> None:
     assert written(Tagged(state=Node(node_id=1)), 1) == ("00000000ff01020701000000010000")
 
 
-def test_writer_writes_unknown_tags_again_among_the_known() -> None:
+def test_unknown_tags_are_written_in_tag_order() -> None:
     message = Tagged(label="a", state=Node(), numbers=[])
     message.unknown_tags = ((99, b"\xee"),)
 
@@ -112,14 +112,14 @@ def test_writer_joins_small_record_sets_with_the_rest() -> None:
     assert written(Produced(records=None), 1) == "00000000000000000000"
 
 
-def test_writer_refuses_a_value_that_its_version_has_no_place_for() -> None:
+def test_writer_rejects_a_field_that_its_version_lacks() -> None:
     with pytest.raises(UnsupportedVersionError, match="Later v0 has no field for come"):
         encode(Later(kept=1, come="x"), 0)
     with pytest.raises(UnsupportedVersionError, match="Later v1 has no field for gone"):
         encode(Later(kept=1, gone=3), 1)
 
 
-def test_writer_refuses_tagged_fields_that_its_version_has_no_place_for() -> None:
+def test_writer_rejects_tagged_fields_in_a_version_without_them() -> None:
     message = Tagged(state=Node())
     message.unknown_tags = ((99, b"x"),)
 
@@ -131,7 +131,7 @@ def test_writer_drops_ignorable_fields() -> None:
     assert written(Later(kept=1, hint=3), 1) == "000000010000"
 
 
-def test_writer_refuses_what_does_not_fit() -> None:
+def test_writer_rejects_values_out_of_range() -> None:
     for message in (
         Numbers(tiny=200),
         Numbers(uuid=Uuid(b"short")),
