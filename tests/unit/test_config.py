@@ -25,7 +25,7 @@ def test_command_line_wins_over_environment_and_that_over_the_file() -> None:
     assert configs.integer("log.segment.bytes") == 2_000_000
 
 
-def test_broker_may_be_given_nothing() -> None:
+def test_configuration_may_be_empty() -> None:
     given = read_settings(None, environment={}, overrides=())
 
     assert [dict(source.texts) for source in given.sources] == [{}, {}]
@@ -52,13 +52,13 @@ def test_invalid_settings_are_rejected_with_their_source(
         read(file, *overrides)
 
 
-def test_line_that_a_later_one_takes_the_place_of_is_not_looked_at() -> None:
+def test_overridden_line_is_not_parsed() -> None:
     given = read(b"num.partitions=x\nnum.partitions=3\n")
 
     assert BrokerConfigs(1, given.sources).integer("num.partitions") == 3
 
 
-def test_damaged_file_is_refused_with_its_line() -> None:
+def test_error_for_a_damaged_file_names_its_line() -> None:
     with pytest.raises(DamagedFileError, match=rf"{PATH}: a damaged escape .*position 2"):
         read(b"num.partitions=1\nbroker.rack=\\u12\n")
 
@@ -73,7 +73,7 @@ def test_setting_without_effect_is_a_warning_with_its_reason() -> None:
     )
 
 
-def test_stranger_in_the_environment_is_warned_of() -> None:
+def test_unknown_environment_variable_is_a_warning() -> None:
     given = read(b"", CORDWOOD_PORT_9092_TCP="tcp://10.0.0.1", CORDWOOD_CACHE_DIR="/x", HOME="/")
 
     assert given.warnings == (
@@ -81,14 +81,14 @@ def test_stranger_in_the_environment_is_warned_of() -> None:
     )
 
 
-def test_every_setting_has_a_name_of_its_own_in_the_environment() -> None:
+def test_each_setting_has_a_unique_name_in_the_environment() -> None:
     names = {environment_name(each.name) for each in BROKER_SETTINGS}
 
     assert len(names) == len(BROKER_SETTINGS)
     assert environment_name("cordwood.log.format") == "CORDWOOD_LOG_FORMAT"
 
 
-def test_setting_of_ours_is_given_in_the_environment_without_saying_so_twice() -> None:
+def test_cordwood_setting_has_a_single_prefix_in_the_environment() -> None:
     given = read(b"", CORDWOOD_LOG_FORMAT="json")
 
     assert BrokerConfigs(1, given.sources).text("cordwood.log.format") == "json"

@@ -23,13 +23,13 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_facade_imports_nothing_else_when_imported() -> None:
+def test_facade_imports_no_other_module() -> None:
     loaded = modules_after("import cordwood") - modules_after("import typing")
 
     assert loaded == {"cordwood"}
 
 
-def test_facade_stays_light_when_a_batch_is_asked_for() -> None:
+def test_facade_imports_no_heavy_modules_for_a_batch() -> None:
     loaded = modules_after("import cordwood; cordwood.RecordBatch, cordwood.BatchBuilder")
 
     assert not loaded & {"asyncio", "numpy", "numba", "pyarrow"}
@@ -44,14 +44,14 @@ def test_facade_stays_light_when_a_batch_is_asked_for() -> None:
         "records.kernels",
     ),
 )
-def test_what_a_broker_starts_with_needs_no_arrays(module: str) -> None:
+def test_startup_of_a_broker_imports_no_array_libraries(module: str) -> None:
     loaded = modules_after(f"import cordwood.{module}")
 
     assert not loaded & {"numpy", "numba", "pyarrow"}
 
 
 @pytest.mark.parametrize("name", cordwood.__all__)
-def test_facade_resolves_the_name_when_asked(name: str) -> None:
+def test_facade_resolves_names_lazily(name: str) -> None:
     value = getattr(cordwood, name)
 
     assert value is getattr(cordwood, name)
@@ -81,7 +81,7 @@ def test_facade_opens_a_partition_and_a_log_directory(tmp_path: Path) -> None:
     assert [log.path for log in logs] == [str(partition)] * 2
 
 
-def test_facade_tells_all_of_a_log_of_ours_while_it_is_written(tmp_path: Path) -> None:
+def test_facade_returns_all_results_for_a_log_that_is_being_written(tmp_path: Path) -> None:
     with managed(tmp_path) as manager:
         log = made(manager, "orders", Uuid(b"orders" + bytes(10)))
         lead(log, produced(0, 3, is_transactional=True))

@@ -26,7 +26,7 @@ def test_broker_keeps_records_for_the_next_one_on_the_same_data(tmp_path: Path) 
         assert admin.list_topics() == ["orders"]
 
 
-def test_embedded_broker_takes_settings_by_kafka_s_names(tmp_path: Path) -> None:
+def test_embedded_broker_accepts_settings_by_kafka_s_names(tmp_path: Path) -> None:
     config = {"num.partitions": 3, "auto.create.topics.enable": False}
 
     with (
@@ -44,7 +44,7 @@ def test_broker_rejects_an_unknown_setting(tmp_path: Path) -> None:
         cordwood.Broker(tmp_path, config={"log.retenton.ms": "1"}).start()
 
 
-def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
+def test_broker_that_cannot_start_releases_its_resources(tmp_path: Path) -> None:
     threads = threading.active_count()
     with cordwood.Broker(tmp_path), pytest.raises(LogDirectoryError, match="in use"):
         cordwood.Broker(tmp_path).start()
@@ -52,7 +52,7 @@ def test_broker_that_cannot_start_gives_everything_back(tmp_path: Path) -> None:
     assert threading.active_count() <= threads
 
 
-def test_second_start_is_rejected_and_the_broker_goes_on(tmp_path: Path) -> None:
+def test_second_start_is_rejected_and_the_broker_continues(tmp_path: Path) -> None:
     with cordwood.Broker(tmp_path) as broker:
         address = broker.address
         with pytest.raises(InvalidRequestError, match="started already"):

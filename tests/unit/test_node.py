@@ -61,7 +61,7 @@ async def page(node: Node, path: str) -> bytes:
     return shown
 
 
-def test_node_compacts_what_is_due() -> None:
+def test_node_compacts_due_logs() -> None:
     async def scene() -> list[int]:
         async with started(MemoryFiles(), log_cleanup_policy="compact") as (_, broker):
             await broker.topics.create([NewTopic(name="stock", partitions=1)])
@@ -89,7 +89,7 @@ def test_first_start_creates_kafka_s_files_and_the_metadata() -> None:
     assert set(files.list("/logs")) == made | {".kafka_cleanshutdown"}
 
 
-def test_topics_are_there_again_after_a_restart() -> None:
+def test_topics_are_restored_after_a_restart() -> None:
     files = MemoryFiles()
 
     async def first() -> object:
@@ -104,7 +104,7 @@ def test_topics_are_there_again_after_a_restart() -> None:
     assert run(first()) == run(second())
 
 
-def test_logs_without_room_are_created_by_a_retry() -> None:
+def test_logs_without_space_are_created_by_a_retry() -> None:
     files = MemoryFiles()
 
     async def scene() -> list[list[TopicPartition]]:
@@ -132,7 +132,7 @@ def test_bound_address_is_published_in_the_metadata() -> None:
     run(scene())
 
 
-def test_second_node_on_the_same_directory_is_refused() -> None:
+def test_second_node_on_the_same_directory_is_rejected() -> None:
     files = MemoryFiles()
 
     async def scene() -> None:
@@ -209,7 +209,7 @@ def test_topic_that_contradicts_the_broker_does_not_prevent_a_start() -> None:
     assert run(kept()) == {lag: "9"}
 
 
-def test_node_without_a_directory_is_refused_with_a_remedy() -> None:
+def test_node_without_a_directory_is_rejected_with_a_remedy() -> None:
     async def scene() -> None:
         await Node([SettingSource("test", {})], runtime_over(MemoryFiles())).start()
 

@@ -12,10 +12,10 @@ def test_address_is_written_as_it_was_read(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ("", "host", "host:", ":9092", "host:0", "host:65536", "host:x"))
-def test_address_without_host_or_port_is_refused(text: str) -> None:
+def test_address_without_host_or_port_is_rejected(text: str) -> None:
     with pytest.raises(SettingError, match=r"k: invalid address .* give host:port"):
         Address.parse(text, key="k")
 
 
-def test_port_0_is_an_address_to_who_listens_alone() -> None:
+def test_port_0_is_valid_only_for_a_listener() -> None:
     assert Address.parse("host:0", key="k", lowest_port=0) == Address("host", 0)

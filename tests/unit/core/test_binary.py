@@ -58,7 +58,7 @@ def test_varlong_matches_the_vector(value: int, encoded: str) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_unsigned_varint_comes_back(value: int) -> None:
+def test_unsigned_varint_round_trips(value: int) -> None:
     out = bytearray(b"before")
 
     binary.append_unsigned_varint(out, value)
@@ -68,7 +68,7 @@ def test_unsigned_varint_comes_back(value: int) -> None:
 
 @pytest.mark.parametrize(("read", "longest"), READERS)
 @pytest.mark.parametrize("end", (0, 1, 3))
-def test_reader_refuses_when_bytes_run_out(
+def test_reader_rejects_truncated_bytes(
     read: Callable[[Buffer, int, int], tuple[int, int]], longest: int, end: int
 ) -> None:
     with pytest.raises(BytesError, match=f"position 0.*{longest}.*found {end} bytes"):
@@ -76,7 +76,7 @@ def test_reader_refuses_when_bytes_run_out(
 
 
 @pytest.mark.parametrize(("read", "longest"), READERS)
-def test_reader_refuses_when_the_varint_is_too_long(
+def test_reader_rejects_a_varint_that_is_too_long(
     read: Callable[[Buffer, int, int], tuple[int, int]], longest: int
 ) -> None:
     with pytest.raises(BytesError, match=f"found {longest} bytes"):
@@ -99,7 +99,7 @@ def test_reader_drops_bits_that_do_not_fit() -> None:
         (binary.append_unsigned_varint, 2**32),
     ),
 )
-def test_writer_refuses_and_writes_nothing_when_the_value_does_not_fit(
+def test_writer_rejects_a_value_out_of_range_and_writes_no_bytes(
     append: Callable[[bytearray, int], None], value: int
 ) -> None:
     out = bytearray(b"ab")
@@ -110,7 +110,7 @@ def test_writer_refuses_and_writes_nothing_when_the_value_does_not_fit(
     assert out == b"ab"
 
 
-def test_checksums_match_the_check_values_in_one_go_and_continued() -> None:
+def test_checksums_match_the_check_values_whole_and_in_parts() -> None:
     data = memoryview(bytearray(b"123456789"))
 
     assert binary.crc32c(data) == binary.crc32c(data[4:], binary.crc32c(data[:4])) == 0xE3069283
@@ -135,7 +135,7 @@ def test_crc32c_is_the_same_when_one_wheel_is_missing(
     assert fresh.crc32c(memoryview(b"56789"), fresh.crc32c(b"1234")) == 0xE3069283
 
 
-def test_bytes_view_is_of_unsigned_bytes_whatever_the_elements() -> None:
+def test_bytes_view_has_unsigned_bytes_for_any_element_type() -> None:
     signed, wide = memoryview(b"\xff").cast("b"), memoryview(array("i", [1, 2]))
 
     assert bytes_view(signed)[0] == 255
@@ -143,7 +143,7 @@ def test_bytes_view_is_of_unsigned_bytes_whatever_the_elements() -> None:
     assert bytes(bytes_view(b"ab")) == b"ab"
 
 
-def test_ready_varints_are_those_that_are_appended() -> None:
+def test_cached_varints_equal_appended_ones() -> None:
     ready = binary.CachedVarints(binary.append_varint)
 
     for number in (-1, 0, 63, 64, 8191, 8192, -2, binary.INT32_MAX):
@@ -152,6 +152,6 @@ def test_ready_varints_are_those_that_are_appended() -> None:
         assert ready[number] == ready[number] == bytes(out)
 
 
-def test_ready_varints_refuse_what_does_not_fit() -> None:
+def test_cached_varints_reject_a_value_out_of_range() -> None:
     with pytest.raises(BytesError):
         binary.CachedVarints(binary.append_varint)[binary.INT32_MAX + 1]

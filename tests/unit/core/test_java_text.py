@@ -48,14 +48,14 @@ def test_bytes_that_begin_no_character_become_as_many_marks_as_in_java(
         (b"\xf0\x9f\x80A", MARK + b"A"),
     ),
 )
-def test_text_goes_on_behind_what_is_cut_off(data: bytes, shown: bytes) -> None:
+def test_text_continues_after_a_truncated_character(data: bytes, shown: bytes) -> None:
     assert utf8_as_java(data) == shown
 
 
 @pytest.mark.parametrize(
     ("text", "spelled"), (("a//b/", "a/b"), ("/", "/"), ("", ""), ("//a", "/a"), ("./a", "./a"))
 )
-def test_path_loses_slashes_that_say_nothing(text: str, spelled: str) -> None:
+def test_path_loses_redundant_slashes(text: str, spelled: str) -> None:
     assert file_path(text) == spelled
 
 

@@ -14,14 +14,14 @@ from cordwood.core.metadata_paths import (
 )
 
 
-def test_nodes_are_where_kafka_kept_them() -> None:
+def test_nodes_have_the_paths_of_kafka() -> None:
     assert topic_path("orders") == "/brokers/topics/orders"
     assert config_path(TOPIC, "orders") == "/config/topics/orders"
     assert config_path(BROKER, "1") == "/config/brokers/1"
     assert config_path(BROKER, ALL_BROKERS) == "/config/brokers/<default>"
 
 
-def test_texts_come_back_as_they_were_kept() -> None:
+def test_texts_round_trip() -> None:
     kept = encode_texts({"retention.ms": "5"})
 
     assert kept == b'{"version":1,"config":{"retention.ms":"5"}}'

@@ -54,7 +54,7 @@ def test_blank_lines_and_comments_are_skipped(comment: bytes) -> None:
         (b"\\\n\n", {}),
     ),
 )
-def test_line_goes_on_after_an_odd_number_of_backslashes(
+def test_line_continues_after_an_odd_number_of_backslashes(
     text: bytes, entries: dict[str, str]
 ) -> None:
     assert parse_properties(text) == entries
@@ -71,12 +71,12 @@ def test_line_goes_on_after_an_odd_number_of_backslashes(
         (rb"\#a=b", {"#a": "b"}),
     ),
 )
-def test_escape_stands_for_a_character(text: bytes, entries: dict[str, str]) -> None:
+def test_escape_is_decoded(text: bytes, entries: dict[str, str]) -> None:
     assert parse_properties(text) == entries
 
 
 @pytest.mark.parametrize("escape", (rb"\u", rb"\u12", rb"\u12g4", rb"\uuABCD"))
-def test_escape_is_refused_with_its_line_when_digits_are_missing(escape: bytes) -> None:
+def test_error_for_an_incomplete_escape_names_its_line(escape: bytes) -> None:
     with pytest.raises(BytesError, match="four hexadecimal digits") as caught:
         parse_properties(b"a=1\n# c\nb=\\\n" + escape + b"\n")
 

@@ -79,14 +79,12 @@ def test_setting_parses_text_of_its_type(kind: SettingType, text: str, value: Se
         (SettingType.LONG, "99999999999999999999", "does not fit type long"),
     ),
 )
-def test_setting_refuses_text_that_is_not_of_its_type(
-    kind: SettingType, text: str, problem: str
-) -> None:
+def test_setting_rejects_text_of_another_type(kind: SettingType, text: str, problem: str) -> None:
     with pytest.raises(SettingError, match=f"setting x has the value '{text}', which.*{problem}"):
         _setting(kind).parse(text)
 
 
-def test_refusal_names_range_and_given_key_when_a_synonym_is_too_low() -> None:
+def test_error_names_range_and_given_key_when_a_synonym_is_too_low() -> None:
     with pytest.raises(SettingError) as caught:
         RETENTION.parse("-2", given_as="log.retention.hours")
 
@@ -96,12 +94,12 @@ def test_refusal_names_range_and_given_key_when_a_synonym_is_too_low() -> None:
     )
 
 
-def test_refusal_names_the_limit_when_the_value_is_too_high() -> None:
+def test_error_names_the_limit_when_the_value_is_too_high() -> None:
     with pytest.raises(SettingError, match=r"is above 1; x takes: double at most 1"):
         _setting(SettingType.DOUBLE, at_most=1).parse("1.1")
 
 
-def test_refusal_names_the_choices_when_one_is_unknown() -> None:
+def test_error_names_the_choices_when_the_value_is_unknown() -> None:
     with pytest.raises(SettingError, match=r"contains keep,.*list of delete, compact"):
         POLICY.parse("delete,keep")
 
@@ -163,7 +161,7 @@ def test_table_prefers_the_first_source_and_names_it() -> None:
     assert TABLE.resolve(sources)["cleanup.policy"].source == "default"
 
 
-def test_table_names_the_nearest_key_when_one_is_unknown() -> None:
+def test_error_for_an_unknown_key_names_the_nearest_key() -> None:
     TABLE.refuse_unknown(["log.retention.ms"])
 
     with pytest.raises(SettingError, match=r"log.retention.min is unknown; did you mean log"):
@@ -172,7 +170,7 @@ def test_table_names_the_nearest_key_when_one_is_unknown() -> None:
         TABLE.refuse_unknown(["zzz"])
 
 
-def test_table_refuses_a_name_declared_twice() -> None:
+def test_table_rejects_a_name_declared_twice() -> None:
     with pytest.raises(SettingError, match=r"retention.ms is declared twice"):
         SettingTable([RETENTION, RETENTION])
 
@@ -184,7 +182,7 @@ def test_table_is_a_collection_of_settings() -> None:
     assert "log.retention.hours" in TABLE
 
 
-def test_setting_keeps_minus_one_when_a_synonym_counts_in_other_units() -> None:
+def test_minus_one_is_not_converted_from_the_unit_of_a_synonym() -> None:
     assert RETENTION.parse("-1", given_as="log.retention.hours") == -1
 
 
@@ -217,9 +215,7 @@ def test_value_is_written_as_java_writes_it(value: SettingValue, text: str | Non
         ),
     ),
 )
-def test_refusal_has_the_words_that_kafka_s_clients_know(
-    setting: Setting, text: str, kafka_message: str
-) -> None:
+def test_error_has_the_message_of_kafka(setting: Setting, text: str, kafka_message: str) -> None:
     with pytest.raises(SettingError) as caught:
         setting.parse(text)
 
@@ -232,7 +228,7 @@ def test_table_finds_a_setting_by_each_of_its_names() -> None:
     assert TABLE.find("zzz") is None
 
 
-def test_values_become_texts_without_those_that_are_left_out() -> None:
+def test_values_become_texts_without_null_values() -> None:
     values = {"log.retention.ms": 1000, "auto.create.topics.enable": False, "log.dir": None}
 
     assert texts_of(values) == {"log.retention.ms": "1000", "auto.create.topics.enable": "false"}

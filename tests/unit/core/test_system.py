@@ -35,7 +35,7 @@ def _slow_file() -> _SlowFile:
     return file
 
 
-def test_worker_commits_those_who_wait_as_one_group() -> None:
+def test_worker_commits_pending_syncs_as_one_group() -> None:
     file, worker = _slow_file(), ThreadWorker(threads=2)
 
     pending = [worker.sync(file) for _ in range(10)]
@@ -47,7 +47,7 @@ def test_worker_commits_those_who_wait_as_one_group() -> None:
     assert file.syncs <= 2
 
 
-def test_worker_serves_the_others_when_one_gives_up() -> None:
+def test_worker_completes_other_syncs_when_one_is_cancelled() -> None:
     file, worker = _slow_file(), ThreadWorker(threads=1)
     worker.submit(lambda: file.gate.wait(10))
 
@@ -71,7 +71,7 @@ def _odd_things(place: Path) -> None:
     (place / "loop").symlink_to(place / "loop")
 
 
-def test_links_are_listed_as_what_they_lead_to_and_odd_things_not_at_all(tmp_path: Path) -> None:
+def test_links_are_listed_by_their_targets_and_special_files_are_left_out(tmp_path: Path) -> None:
     files = SystemFiles()
 
     _odd_things(tmp_path)
@@ -92,7 +92,7 @@ def test_directory_and_pipe_are_rejected_without_waiting(
         SystemFiles().open(str(tmp_path / name), writable=is_writable)
 
 
-def test_append_cuts_the_file_back_when_a_write_fails(
+def test_append_is_truncated_when_a_write_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = SystemFiles().create(str(tmp_path / "a"))
@@ -112,9 +112,7 @@ def test_append_cuts_the_file_back_when_a_write_fails(
     assert file.pread(99, 0) == b"safe"
 
 
-def test_read_goes_on_when_the_system_stops_early(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_read_continues_after_a_short_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = SystemFiles().create(str(tmp_path / "a"))
     file.append(b"0123456789")
     read = os.pread
@@ -123,7 +121,7 @@ def test_read_goes_on_when_the_system_stops_early(
     assert file.pread(8, 1) == b"12345678"
 
 
-def test_scheduler_reports_an_error_and_goes_on() -> None:
+def test_scheduler_reports_an_error_and_continues() -> None:
     loop, clock = asyncio.new_event_loop(), SystemClock()
     scheduler, errors = LoopScheduler(loop, clock), list[object]()
     loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
@@ -136,7 +134,7 @@ def test_scheduler_reports_an_error_and_goes_on() -> None:
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
 
-def test_closed_worker_refuses_every_sync() -> None:
+def test_closed_worker_rejects_each_sync() -> None:
     worker, file = ThreadWorker(threads=1), MemoryFiles().create("/a")
     worker.close()
 
@@ -181,7 +179,7 @@ def test_lock_keeps_kafka_out(tmp_path: Path) -> None:
     assert taken.strip() == "taken"
 
 
-def test_lock_is_refused_when_kafka_has_it(tmp_path: Path) -> None:
+def test_lock_held_by_kafka_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     path.touch()
 
@@ -195,7 +193,7 @@ def test_lock_is_refused_when_kafka_has_it(tmp_path: Path) -> None:
     SystemFiles().lock(str(path)).release()
 
 
-def test_lock_stays_when_another_owner_in_the_process_was_refused(tmp_path: Path) -> None:
+def test_lock_stays_when_another_owner_in_the_process_is_rejected(tmp_path: Path) -> None:
     lock = SystemFiles().lock(str(tmp_path / ".lock"))
     with pytest.raises(BlockingIOError):
         SystemFiles().lock(str(tmp_path / ".lock"))

@@ -8,7 +8,7 @@ def test_names_are_plain_values_at_run_time() -> None:
     assert types.TopicName("orders") == "orders"
 
 
-def test_none_is_minus_one_everywhere() -> None:
+def test_absent_values_are_minus_one() -> None:
     absent = {value for name, value in vars(types).items() if name.startswith("NO_")}
 
     assert absent == {-1}

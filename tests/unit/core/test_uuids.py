@@ -38,12 +38,12 @@ def test_uuid_is_read_with_padding_too() -> None:
 
 
 @pytest.mark.parametrize("text", ("", "AAAA", "A" * 23, "AAAAAAAAAAAAAAAAAAAAA+", "A" * 99))
-def test_uuid_is_refused_when_the_text_is_none(text: str) -> None:
+def test_invalid_uuid_text_is_rejected(text: str) -> None:
     with pytest.raises(BytesError, match="22 characters"):
         parse_uuid(text)
 
 
-def test_made_uuid_has_version_4_and_never_begins_with_a_dash() -> None:
+def test_random_uuid_has_version_4_and_never_begins_with_a_dash() -> None:
     random = ScriptedRandom(b"\xf8" + bytes(15), bytes(16))
 
     made = make_uuid(random)

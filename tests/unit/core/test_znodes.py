@@ -12,18 +12,18 @@ def tree(*paths: str) -> ZNodeTree:
     return made
 
 
-def test_plan_changes_nothing() -> None:
+def test_plan_does_not_change_the_tree() -> None:
     empty = ZNodeTree()
 
     assert empty.plan([CreateZNode("/a", b"1")]) == {"/a": ZNode(b"1", 0)}
     assert len(empty) == 0
 
 
-def test_nodes_come_parents_first() -> None:
+def test_nodes_are_listed_parents_first() -> None:
     assert [path for path, _ in tree("/a", "/a-b", "/a/c")] == ["/a", "/a-b", "/a/c"]
 
 
-def test_node_that_was_set_before_its_end_goes_with_those_below() -> None:
+def test_node_that_was_set_in_the_same_call_is_deleted_with_its_children() -> None:
     made = tree("/a", "/a/b")
 
     made.apply(made.plan([SetZNode("/a", b""), DeleteZNode("/a/b"), DeleteZNode("/a")]))

@@ -6,7 +6,7 @@ import cordwood
 from cordwood.observability.catalogue import CATALOGUE, MetricKind
 
 
-def test_metrics_are_named_as_prometheus_wants_them() -> None:
+def test_metric_names_follow_the_conventions_of_prometheus() -> None:
     for metric in CATALOGUE.values():
         assert metric.name.startswith("cordwood_"), metric.name
         assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER), metric.name

@@ -90,7 +90,7 @@ def test_events_are_written_from_their_level_on() -> None:
     ]
 
 
-def test_level_of_a_logger_is_its_own_or_that_of_the_one_above() -> None:
+def test_level_of_a_logger_is_inherited_unless_set() -> None:
     logging.getLogger(NAME)
 
     set_level("cordwood", "ERROR")
@@ -102,11 +102,11 @@ def test_level_of_a_logger_is_its_own_or_that_of_the_one_above() -> None:
     assert levels()[NAME] == "ERROR"
 
 
-def test_level_that_there_is_not_is_refused() -> None:
+def test_unknown_level_is_rejected() -> None:
     with pytest.raises(SettingError, match="LOUD is not a log level; give one of TRACE, DEBUG"):
         set_level(NAME, "LOUD")
 
 
-def test_loggers_of_others_are_not_ours() -> None:
+def test_foreign_loggers_are_not_ours() -> None:
     assert is_ours("cordwood.broker")
     assert not is_ours("cordwoodish")

@@ -15,7 +15,7 @@ def test_counter_is_the_same_for_the_same_labels() -> None:
     assert metrics.counter("cordwood_requests_total", "Fetch", "16").value == 0
 
 
-def test_gauge_goes_up_and_down() -> None:
+def test_gauge_can_be_set_and_changed() -> None:
     gauge = Metrics().gauge("cordwood_topics")
 
     gauge.set(5)
@@ -44,7 +44,7 @@ def test_callback_of_a_gauge_is_called_at_each_collection() -> None:
     ]
 
 
-def test_labels_that_are_forgotten_are_not_shown() -> None:
+def test_removed_labels_are_not_collected() -> None:
     metrics = Metrics()
     metrics.counter("cordwood_produced_bytes_total", "orders").add()
 
@@ -54,7 +54,7 @@ def test_labels_that_are_forgotten_are_not_shown() -> None:
     assert [*metrics.collect()] == []
 
 
-def test_metric_of_another_kind_or_other_labels_is_a_mistake() -> None:
+def test_metric_of_another_kind_or_with_other_labels_is_rejected() -> None:
     metrics = Metrics()
 
     with pytest.raises(AssertionError, match="is a gauge"):

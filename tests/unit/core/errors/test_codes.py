@@ -33,13 +33,13 @@ def _leaf_name(constant: str) -> str:
     return words.removesuffix("Error").removesuffix("Exception") + "Error"
 
 
-def test_every_constant_has_one_leaf() -> None:
+def test_each_constant_has_one_error_class() -> None:
     names = {code: leaf.__name__ for code, leaf in ERRORS_BY_CODE.items()}
 
     assert names == {code: _leaf_name(constant) for code, constant in CONSTANTS.items()}
 
 
-def test_retriable_leaves_are_those_of_kafka() -> None:
+def test_retriable_error_classes_are_those_of_kafka() -> None:
     assert {code for code, leaf in ERRORS_BY_CODE.items() if leaf.retriable} == RETRIABLE
 
 
@@ -53,7 +53,9 @@ def test_retriable_leaves_are_those_of_kafka() -> None:
         (server, ServerFaultError),
     ),
 )
-def test_leaves_of_a_module_share_their_base(module: ModuleType, base: type[KafkaError]) -> None:
+def test_error_classes_of_a_module_share_their_base(
+    module: ModuleType, base: type[KafkaError]
+) -> None:
     leaves = [leaf for leaf in ERRORS_BY_CODE.values() if leaf.__module__ == module.__name__]
 
     assert leaves
@@ -78,7 +80,7 @@ def test_leaf_has_code_and_message(leaf: type[KafkaError], code: int, *, retriab
     assert str(error) == "why"
 
 
-def test_lookup_gives_the_leaf_when_the_code_is_known() -> None:
+def test_lookup_returns_the_error_class_of_a_known_code() -> None:
     error = error_from_code(2, "wrong CRC")
 
     assert error_for_code(2) is CorruptMessageError
@@ -94,7 +96,7 @@ def test_lookup_names_the_code_when_it_is_unknown() -> None:
     assert str(error_from_code(999)) == "error code 999, unknown to Kafka 4.3"
 
 
-def test_lookup_refuses_the_code_of_success() -> None:
+def test_lookup_rejects_the_code_of_success() -> None:
     with pytest.raises(ValueError, match="success"):
         error_for_code(0)
     with pytest.raises(ValueError, match="success"):

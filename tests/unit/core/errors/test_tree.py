@@ -45,7 +45,7 @@ def test_setting_error_names_the_remedy() -> None:
     assert str(ERRORS[1]) == "setting x is unknown; did you mean y?"
 
 
-def test_bad_records_error_names_what_is_known() -> None:
+def test_bad_records_error_has_the_known_facts() -> None:
     text = "wrong CRC (position 61, base offset 0, expected 1, found 2)"
 
     assert str(ERRORS[3]) == text
