@@ -49,7 +49,7 @@ def test_error_that_is_final_reaches_the_caller(kafka: Kafka) -> None:
     assert kafka.records("orders") == []
 
 
-def test_error_of_metadata_leaves_the_brokers_known(kafka: Kafka) -> None:
+def test_metadata_error_keeps_the_known_brokers(kafka: Kafka) -> None:
     kafka.create_topic("orders")
 
     with kafka.faults.on("Metadata", topic="orders").fail(LeaderNotAvailableError):
@@ -86,7 +86,7 @@ def test_requests_are_counted_from_the_first_that_matches(kafka: Kafka) -> None:
 
 
 @pytest.mark.parametrize("handled", (False, True))
-def test_answer_that_is_dropped_makes_the_client_try_again(kafka: Kafka, *, handled: bool) -> None:
+def test_client_retries_after_a_dropped_response(kafka: Kafka, *, handled: bool) -> None:
     with kafka.faults.on("Produce").drop(handled=handled):
         produce(kafka)
 
@@ -94,9 +94,7 @@ def test_answer_that_is_dropped_makes_the_client_try_again(kafka: Kafka, *, hand
 
 
 @pytest.mark.parametrize("handled", (False, True))
-def test_connection_that_is_closed_makes_the_client_come_back(
-    kafka: Kafka, *, handled: bool
-) -> None:
+def test_client_reconnects_after_a_closed_connection(kafka: Kafka, *, handled: bool) -> None:
     with kafka.faults.on("Produce").close(handled=handled):
         produce(kafka)
 
@@ -110,7 +108,7 @@ def test_request_that_is_delayed_is_handled_all_the_same(kafka: Kafka) -> None:
         assert consume(kafka) == [b"3 beams"]
 
 
-def test_broker_stops_at_once_while_a_request_is_delayed(kafka: Kafka) -> None:
+def test_broker_stops_immediately_while_a_request_is_delayed(kafka: Kafka) -> None:
     with kafka.faults.on("Metadata").delay(seconds=3600) as fault:
         admin = cordwood.Admin(kafka.bootstrap, default_api_timeout_ms=50, request_timeout_ms=50)
         with admin, pytest.raises(cordwood.CordwoodError):
@@ -120,7 +118,7 @@ def test_broker_stops_at_once_while_a_request_is_delayed(kafka: Kafka) -> None:
     assert fault.met == 1
 
 
-def test_full_disk_refuses_and_the_client_tries_again(kafka: Kafka) -> None:
+def test_client_retries_while_the_disk_is_full(kafka: Kafka) -> None:
     produce(kafka, b"before")
 
     with kafka.faults.on_disk(path="*/orders-0/*.log").fill():
@@ -130,7 +128,7 @@ def test_full_disk_refuses_and_the_client_tries_again(kafka: Kafka) -> None:
 
 
 @pytest.mark.parametrize("kept", (0, 30))
-def test_disk_that_fails_takes_the_log_offline_until_a_restart(kafka: Kafka, kept: int) -> None:
+def test_failing_disk_takes_the_log_offline_until_a_restart(kafka: Kafka, kept: int) -> None:
     produce(kafka, b"before")
     disk = kafka.faults.on_disk(path="*/orders-0/*.log")
 
@@ -173,6 +171,6 @@ def test_failing_block_does_not_raise_for_unmet_faults(kafka: Kafka) -> None:
         raise ZeroDivisionError
 
 
-def test_api_that_does_not_exist_is_refused_by_name(kafka: Kafka) -> None:
+def test_unknown_api_is_rejected(kafka: Kafka) -> None:
     with pytest.raises(ValueError, match="unknown API 'Produced'"):
         kafka.faults.on("Produced")

@@ -47,7 +47,7 @@ def test_write_arrives_but_for_its_loss(loss: TornWrite, left: bytes) -> None:
     assert node.durable == left
 
 
-def test_write_whose_beginning_is_lost_has_zeros_before_it_where_there_was_nothing() -> None:
+def test_write_whose_beginning_is_lost_leaves_zeros_before_it() -> None:
     node = FileNode(TimestampMs(0))
 
     DiskOperation.write(node, "/a", position=2, data=b"xyz").carry_over(TornWrite(0, 2))
@@ -55,7 +55,7 @@ def test_write_whose_beginning_is_lost_has_zeros_before_it_where_there_was_nothi
     assert node.durable == b"\0\0\0\0z"
 
 
-def test_rename_of_a_name_that_never_arrived_does_nothing() -> None:
+def test_rename_of_a_name_that_was_not_durable_has_no_effect() -> None:
     directory = DirectoryNode()
 
     DiskOperation.rename((directory, "a"), (directory, "b"), paths="a -> b").carry_over()

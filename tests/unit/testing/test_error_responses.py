@@ -53,7 +53,7 @@ def orders(*partitions: int) -> FetchTopic:
     return FetchTopic(topic_id=ORDERS_ID, partitions=asked)
 
 
-def test_refusal_names_topics_and_partitions_with_the_code() -> None:
+def test_error_response_has_topics_and_partitions_with_the_code() -> None:
     data = [PartitionProduceData(index=each, records=None) for each in (3, 5)]
     topic = TopicProduceData(name="orders", partitions=data)
 
@@ -68,7 +68,7 @@ def test_refusal_names_topics_and_partitions_with_the_code() -> None:
     ]
 
 
-def test_refusal_of_a_fetch_tells_partitions_and_not_the_session() -> None:
+def test_error_response_to_a_fetch_has_partition_errors_and_no_session_error() -> None:
     answer = error_response(fetch_of(orders(2)), ERROR)
 
     assert isinstance(answer, FetchResponse)
@@ -81,7 +81,7 @@ def test_refusal_of_a_fetch_tells_partitions_and_not_the_session() -> None:
     ]
 
 
-def test_refusal_stands_at_the_top_when_nothing_is_named() -> None:
+def test_error_is_at_the_top_level_without_requested_items() -> None:
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
 
     answer = error_response(request, ERROR)
@@ -91,7 +91,7 @@ def test_refusal_stands_at_the_top_when_nothing_is_named() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 6))
-def test_refusal_names_what_is_asked_for_by_name_alone(version: int) -> None:
+def test_error_response_has_items_requested_only_by_name(version: int) -> None:
     request = DeleteTopicsRequest(topic_names=["orders", "more"], topics=[], timeout_ms=1)
 
     answer = error_response(request, ERROR)
@@ -105,7 +105,7 @@ def test_refusal_names_what_is_asked_for_by_name_alone(version: int) -> None:
     assert encode(answer, version)
 
 
-def test_refusal_names_groups_whose_coordinator_is_asked_for() -> None:
+def test_error_response_has_groups_of_a_coordinator_lookup() -> None:
     answer = error_response(FindCoordinatorRequest(coordinator_keys=["readers"]), ERROR)
 
     assert isinstance(answer, FindCoordinatorResponse)

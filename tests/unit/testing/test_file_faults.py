@@ -24,7 +24,7 @@ def test_fault_hits_only_the_calls_it_names() -> None:
     assert script.injected == {"sync": 1}
 
 
-def test_fault_without_a_code_only_takes_time() -> None:
+def test_fault_without_a_code_only_adds_a_delay() -> None:
     clock = VirtualClock()
     script = FaultScript(clock)
     script.add(FileFault(on="pread", code=0, delay_ms=30))
@@ -33,7 +33,7 @@ def test_fault_without_a_code_only_takes_time() -> None:
     assert clock.monotonic_ms() == 30
 
 
-def test_fault_with_kept_bytes_is_left_to_the_write() -> None:
+def test_fault_with_kept_bytes_is_returned_to_the_write() -> None:
     script = FaultScript(VirtualClock())
     fault = FileFault(on="append", kept=3)
     script.add(fault)
@@ -55,7 +55,7 @@ def test_power_is_lost_after_a_number_of_changes_until_reset() -> None:
     assert script.write_points == 1
 
 
-def test_fault_refuses_a_call_that_there_is_not() -> None:
+def test_fault_rejects_an_unknown_call() -> None:
     with pytest.raises(ValueError, match="unknown call 'apend'; the calls are append, "):
         FileFault(on="apend")
 

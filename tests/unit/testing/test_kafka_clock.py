@@ -28,7 +28,7 @@ def inner() -> RunningClock:
     return RunningClock(real, real)
 
 
-def test_advance_makes_calls_in_their_order_and_those_that_they_ask_for(
+def test_advance_runs_calls_in_order_with_those_that_they_schedule(
     thread: LoopThread, inner: RunningClock
 ) -> None:
     seen: list[tuple[str, float]] = []
@@ -44,9 +44,7 @@ def test_advance_makes_calls_in_their_order_and_those_that_they_ask_for(
     assert seen == [("asked for", 20), ("again", 25), ("again", 50)]
 
 
-def test_advance_lets_the_loop_do_what_a_call_has_begun(
-    thread: LoopThread, inner: RunningClock
-) -> None:
+def test_advance_runs_tasks_started_by_a_call(thread: LoopThread, inner: RunningClock) -> None:
     seen: list[float] = []
 
     async def work() -> None:
@@ -66,7 +64,7 @@ def test_advance_lets_the_loop_do_what_a_call_has_begun(
     assert seen == [10]
 
 
-def test_advance_refuses_to_go_back(thread: LoopThread, inner: RunningClock) -> None:
+def test_advance_rejects_negative_time(thread: LoopThread, inner: RunningClock) -> None:
     with pytest.raises(ValueError, match="time cannot go backwards"):
         KafkaClock(inner, thread).advance(seconds=-1)
 

@@ -40,7 +40,7 @@ def test_records_are_read_without_a_client(kafka: Kafka) -> None:
     assert second.value == b"4 posts"
 
 
-def test_records_of_a_topic_come_partition_after_partition(kafka: Kafka) -> None:
+def test_records_of_a_topic_are_in_the_order_of_partitions(kafka: Kafka) -> None:
     kafka.create_topic("orders", partitions=2)
     with cordwood.Producer(kafka.bootstrap) as producer:
         for partition in (1, 0, 1):
@@ -61,12 +61,12 @@ def test_records_are_stamped_by_the_clock_of_the_broker(kafka: Kafka) -> None:
     assert record.timestamp_type is TimestampType.LOG_APPEND_TIME
 
 
-def test_records_of_an_unknown_topic_are_refused(kafka: Kafka) -> None:
+def test_records_of_an_unknown_topic_are_rejected(kafka: Kafka) -> None:
     with pytest.raises(UnknownTopicOrPartitionError, match="orders"):
         kafka.records("orders")
 
 
-def test_topic_is_made_with_its_configs(kafka: Kafka) -> None:
+def test_topic_is_created_with_its_configs(kafka: Kafka) -> None:
     kafka.create_topic(
         "orders", partitions=3, cleanup_policy="compact", unclean_leader_election_enable=True
     )
@@ -82,7 +82,7 @@ def test_topic_is_made_with_its_configs(kafka: Kafka) -> None:
 @pytest.mark.parametrize(
     ("name", "error"), (("a b", InvalidTopicError), ("here", TopicAlreadyExistsError))
 )
-def test_topic_that_cannot_be_made_is_refused(
+def test_topic_that_cannot_be_created_is_rejected(
     kafka: Kafka, name: str, error: type[KafkaError]
 ) -> None:
     kafka.create_topic("here")
@@ -91,7 +91,7 @@ def test_topic_that_cannot_be_made_is_refused(
         kafka.create_topic(name)
 
 
-def test_advance_lets_retention_delete_what_is_old(kafka: Kafka) -> None:
+def test_advance_runs_retention(kafka: Kafka) -> None:
     kafka.create_topic("orders", retention_ms=6 * 86_400_000)
     produce(kafka, b"old")
 
@@ -100,7 +100,7 @@ def test_advance_lets_retention_delete_what_is_old(kafka: Kafka) -> None:
     assert kafka.records("orders") == []
 
 
-def test_advance_lets_the_cleaner_compact_what_is_due(kafka: Kafka) -> None:
+def test_advance_runs_the_cleaner(kafka: Kafka) -> None:
     kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
     with cordwood.Producer(kafka.bootstrap) as producer:
         for key, value in ((b"beams", b"3"), (b"posts", b"5"), (b"beams", b"4")):
@@ -114,7 +114,7 @@ def test_advance_lets_the_cleaner_compact_what_is_due(kafka: Kafka) -> None:
     assert found == [(b"posts", b"5", 1), (b"beams", b"4", 2)]
 
 
-def test_consumer_goes_on_over_what_has_been_compacted(kafka: Kafka) -> None:
+def test_consumer_continues_over_compacted_records(kafka: Kafka) -> None:
     kafka.create_topic("stock", cleanup_policy="compact", max_compaction_lag_ms=60_000)
     with (
         cordwood.Producer(kafka.bootstrap) as producer,
@@ -134,7 +134,7 @@ def test_consumer_goes_on_over_what_has_been_compacted(kafka: Kafka) -> None:
     assert found == [b"17", b"18", b"19", b"new"]
 
 
-def test_rewind_brings_back_what_was_there_and_when(kafka: Kafka) -> None:
+def test_rewind_restores_records_and_time(kafka: Kafka) -> None:
     kafka.clock.freeze()
     produce(kafka, b"before")
     before, at = kafka.snapshot(), kafka.clock.now_ms()
@@ -150,7 +150,7 @@ def test_rewind_brings_back_what_was_there_and_when(kafka: Kafka) -> None:
         kafka.records("more")
 
 
-def test_rewind_goes_to_the_same_snapshot_again_and_again(kafka: Kafka) -> None:
+def test_snapshot_can_be_restored_repeatedly(kafka: Kafka) -> None:
     kafka.create_topic("orders")
     empty = kafka.snapshot()
 
@@ -161,7 +161,7 @@ def test_rewind_goes_to_the_same_snapshot_again_and_again(kafka: Kafka) -> None:
     assert kafka.records("orders") == []
 
 
-def test_clients_go_on_at_the_same_address_after_a_rewind(kafka: Kafka) -> None:
+def test_clients_continue_at_the_same_address_after_a_rewind(kafka: Kafka) -> None:
     with cordwood.Producer(kafka.bootstrap) as producer:
         producer.send("orders", b"before").result()
         before = kafka.snapshot()
@@ -172,7 +172,7 @@ def test_clients_go_on_at_the_same_address_after_a_rewind(kafka: Kafka) -> None:
     assert values(kafka) == [b"before", b"after"]
 
 
-def test_producers_from_before_and_after_a_rewind_are_not_taken_for_each_other(
+def test_producers_from_before_and_after_a_rewind_are_distinguished(
     kafka: Kafka,
 ) -> None:
     before = kafka.snapshot()
@@ -229,7 +229,7 @@ def test_mark_places_files_on_disk(kafka: Kafka) -> None:
         kafka.faults.on_disk()
 
 
-def test_brokers_of_one_test_share_nothing(
+def test_brokers_of_one_test_share_no_state(
     kafka: Kafka, kafka_broker: Callable[..., Kafka]
 ) -> None:
     other = kafka_broker(config={"num.partitions": "2"})
@@ -249,7 +249,7 @@ def test_broker_rejects_an_unknown_setting() -> None:
     assert threading.active_count() <= threads
 
 
-def test_two_hundred_brokers_leave_nothing_behind() -> None:
+def test_two_hundred_brokers_leak_no_descriptors_and_no_threads() -> None:
     gc.collect()
     before = (open_descriptors(), threading.active_count())
 

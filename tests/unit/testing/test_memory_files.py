@@ -18,7 +18,7 @@ def _synced_file(data: bytes) -> MemoryFiles:
     return files
 
 
-def test_crash_keeps_what_was_synced_and_loses_the_rest() -> None:
+def test_crash_keeps_synced_data_and_loses_the_rest() -> None:
     files = _synced_file(b"safe")
     files.open("/a", writable=True).append(b"lost")
     files.create("/b").sync()
@@ -67,7 +67,7 @@ def test_crash_keeps_a_whole_tree_when_all_was_synced() -> None:
     assert files.list("/d") == ["a"]
 
 
-def test_crash_brings_back_what_was_removed_without_sync() -> None:
+def test_crash_restores_files_removed_without_sync() -> None:
     files = _synced_file(b"safe")
     files.remove("/a")
 
@@ -88,7 +88,7 @@ def test_crash_ends_open_files_and_locks() -> None:
     files.lock("/.lock")
 
 
-def test_append_leaves_its_kept_bytes_when_torn() -> None:
+def test_torn_append_keeps_its_kept_bytes() -> None:
     files = _synced_file(b"safe")
     files.script.add(FileFault(on="append", path="/a", kept=2))
 
@@ -98,7 +98,7 @@ def test_append_leaves_its_kept_bytes_when_torn() -> None:
     assert files.open("/a").pread(99, 0) == b"safeto"
 
 
-def test_append_is_refused_whole_until_there_is_space() -> None:
+def test_append_is_rejected_whole_until_there_is_space() -> None:
     files = _synced_file(b"safe")
     file = files.open("/a", writable=True)
     files.capacity_bytes = 6
@@ -126,7 +126,7 @@ def test_power_loss_stops_everything_until_the_crash() -> None:
     assert files.open("/a").size == 4
 
 
-def test_file_takes_a_directory_for_what_it_is() -> None:
+def test_directory_and_file_are_distinguished() -> None:
     files = MemoryFiles()
     files.make_directory("/d")
 
@@ -138,7 +138,7 @@ def test_file_takes_a_directory_for_what_it_is() -> None:
         MemoryFiles.list(_synced_file(b""), "/a/b")
 
 
-def test_crash_never_gives_a_file_the_name_that_another_one_was_to_have() -> None:
+def test_crash_never_moves_a_name_to_another_file() -> None:
     files = _synced_file(b"first")
     files.remove("/a")
     files.create("/a").append(b"second")
@@ -151,7 +151,7 @@ def test_crash_never_gives_a_file_the_name_that_another_one_was_to_have() -> Non
     assert files.open("/a").pread(9, 0) == b"first"
 
 
-def test_what_a_crash_would_leave_can_be_looked_at_without_one() -> None:
+def test_state_after_a_crash_can_be_inspected_without_a_crash() -> None:
     files = MemoryFiles()
     files.make_directory("/d")
     files.sync_directory("/")
@@ -168,7 +168,7 @@ def test_what_a_crash_would_leave_can_be_looked_at_without_one() -> None:
     assert left.pending() == ()
 
 
-def test_what_a_crash_would_leave_is_another_file_system() -> None:
+def test_state_after_a_crash_is_another_file_system() -> None:
     files = MemoryFiles()
     files.create("/a").append(b"abc")
     left = files.after_crash([0, 1])
@@ -181,7 +181,7 @@ def test_what_a_crash_would_leave_is_another_file_system() -> None:
     assert files.after_crash([0, 1]).open("/a").pread(9, 0) == b"abc"
 
 
-def test_what_a_crash_would_leave_may_hold_what_was_removed_since() -> None:
+def test_state_after_a_crash_may_contain_removed_files() -> None:
     files = MemoryFiles()
     files.make_directory("/d")
     files.create("/d/a").append(b"abc")

@@ -7,13 +7,13 @@ from cordwood.core.znodes import CreateZNode
 from cordwood.testing.memory_metadata import MemoryMetadata
 
 
-def test_stores_know_nothing_of_each_other() -> None:
+def test_stores_share_no_nodes() -> None:
     MemoryMetadata().multi([CreateZNode("/a")])
 
     assert MemoryMetadata().get("/a") is None
 
 
-def test_store_keeps_nothing_while_it_refuses() -> None:
+def test_store_that_rejects_changes_stores_none() -> None:
     store = MemoryMetadata()
     store.refuse(KafkaStorageError("no room"))
 

@@ -24,12 +24,10 @@ def test_plugin_imports_itself_alone_when_pytest_starts(loaded: set[str]) -> Non
     assert loaded == {"cordwood", "cordwood.testing", "cordwood.testing.plugin"}
 
 
-def test_plugin_gives_a_clock_when_a_test_asks(virtual_clock: VirtualClock) -> None:
+def test_plugin_has_a_clock_fixture(virtual_clock: VirtualClock) -> None:
     assert isinstance(virtual_clock, VirtualClock)
 
 
-def test_plugin_gives_files_when_a_test_asks(
-    memory_files: MemoryFiles, virtual_clock: VirtualClock
-) -> None:
+def test_plugin_has_a_files_fixture(memory_files: MemoryFiles, virtual_clock: VirtualClock) -> None:
     assert isinstance(memory_files, MemoryFiles)
     assert memory_files.clock is virtual_clock

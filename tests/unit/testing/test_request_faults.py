@@ -42,7 +42,7 @@ async def handle(context: RequestContext, body: memoryview) -> ResponseChunks:
     return [b"handled"]
 
 
-def test_delayed_request_is_handled_when_its_time_has_come() -> None:
+def test_delayed_request_is_handled_after_its_delay() -> None:
     clock, context = VirtualClock(), context_of()
 
     async def scene() -> ResponseChunks:
@@ -53,7 +53,7 @@ def test_delayed_request_is_handled_when_its_time_has_come() -> None:
     assert run(scene()) == [b"handled"]
 
 
-def test_delayed_request_is_handled_at_once_when_its_connection_ends() -> None:
+def test_delayed_request_is_handled_immediately_when_its_connection_ends() -> None:
     clock, context = VirtualClock(), context_of()
 
     async def scene() -> ResponseChunks:
@@ -88,7 +88,7 @@ def test_closed_request_releases_its_response() -> None:
         part.read()
 
 
-def test_refused_request_without_an_answer_ends_its_connection() -> None:
+def test_rejected_request_without_a_response_closes_its_connection() -> None:
     request = ProduceRequest(acks=0, timeout_ms=1, topics=[])
     body = memoryview(joined(encode(request, 9)))
 

@@ -18,7 +18,7 @@ def clock(real: VirtualClock) -> RunningClock:
     return RunningClock(real, real)
 
 
-def test_running_clock_goes_as_real_time_does(clock: RunningClock, real: VirtualClock) -> None:
+def test_running_clock_follows_real_time(clock: RunningClock, real: VirtualClock) -> None:
     real.advance(ms=7)
 
     assert clock.now_ms() == 1007
@@ -45,7 +45,7 @@ def test_calls_fall_due_by_real_time_and_by_jumps(clock: RunningClock, real: Vir
     assert seen == [5, 100]
 
 
-def test_earlier_call_is_made_in_time_when_a_later_one_waits(
+def test_earlier_call_runs_in_time_when_a_later_one_waits(
     clock: RunningClock, real: VirtualClock
 ) -> None:
     seen: list[str] = []
@@ -57,7 +57,9 @@ def test_earlier_call_is_made_in_time_when_a_later_one_waits(
     assert seen == ["early"]
 
 
-def test_frozen_clock_stands_still_until_it_runs(clock: RunningClock, real: VirtualClock) -> None:
+def test_frozen_clock_does_not_advance_until_it_runs(
+    clock: RunningClock, real: VirtualClock
+) -> None:
     seen: list[float] = []
     clock.call_at(5, lambda: seen.append(clock.monotonic_ms()))
 
@@ -92,7 +94,7 @@ def test_frozen_clock_can_be_advanced(clock: RunningClock, real: VirtualClock) -
     assert clock.monotonic_ms() == 25
 
 
-def test_calls_go_on_after_one_has_failed(clock: RunningClock, real: VirtualClock) -> None:
+def test_calls_continue_after_a_failed_call(clock: RunningClock, real: VirtualClock) -> None:
     seen: list[int] = []
 
     def fail() -> None:

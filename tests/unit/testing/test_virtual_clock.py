@@ -15,7 +15,7 @@ def test_clock_advances_by_the_given_time() -> None:
     assert clock.now_ms() == 90_002_001
 
 
-def test_clock_does_not_go_back() -> None:
+def test_clock_rejects_negative_time() -> None:
     with pytest.raises(ValueError, match="cannot go backwards"):
         VirtualClock().advance(ms=-1)
 
@@ -45,7 +45,7 @@ def test_calls_see_the_time_at_which_they_are_due() -> None:
     assert seen == [3, 6, 7, 9]
 
 
-def test_next_call_passes_over_cancelled_ones() -> None:
+def test_next_call_ignores_cancelled_calls() -> None:
     clock = VirtualClock()
     clock.call_at(1, list).cancel()
     clock.call_at(2, list)
@@ -54,7 +54,7 @@ def test_next_call_passes_over_cancelled_ones() -> None:
     assert VirtualClock().next_call_ms() is None
 
 
-def test_clock_makes_calls_late_and_never_goes_back_when_a_call_takes_time() -> None:
+def test_slow_call_delays_later_calls_without_turning_time_back() -> None:
     clock = VirtualClock()
     seen: list[tuple[str, float]] = []
 
