@@ -134,7 +134,7 @@ def test_log_directory_is_not_a_partition(
 
 
 @pytest.mark.parametrize(("verb", "place"), (("reindex", "t-0"), ("adopt", "")))
-def test_locked_directory_is_left_alone(
+def test_locked_directory_is_not_changed(
     verb: str,
     place: str,
     logs: Path,

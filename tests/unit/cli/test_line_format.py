@@ -27,7 +27,7 @@ def test_line_is_key_and_value_with_a_separator() -> None:
     assert PAIRS.write(record(b"a", b"b")) == b"a:b\n"
 
 
-def test_marker_stands_for_null_in_both_directions() -> None:
+def test_marker_represents_null_in_both_directions() -> None:
     assert PAIRS.read(b"NULL:NULL") == LineRecord(None, None)
     assert PAIRS.write(record(None, None)) == b"NULL:NULL\n"
     assert LineFormat().write(record(None, None)) == b"null\n"

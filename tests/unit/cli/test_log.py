@@ -66,9 +66,7 @@ def test_dump_accepts_a_rate(segment: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert run(monkeypatch, "--files", LOG, "--bytes-per-second", "1000000") == 0
 
 
-def test_dump_that_finds_something_wrong_ends_with_1(
-    segment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dump_exits_with_1_on_findings(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     segment.write_bytes(batch(0)[:-1] + b"\xff")
 
     assert run(monkeypatch, "--files", str(segment)) == 1

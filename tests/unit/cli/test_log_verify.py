@@ -39,7 +39,7 @@ def test_verify_of_a_good_partition_ends_well(
     assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["good"] * 2
 
 
-def test_verify_ends_with_1_where_something_is_wrong(
+def test_verify_exits_with_1_on_damage(
     partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (partition / LOG).write_bytes(v2(0, 3)[:-1] + b"\xee" + v2(4))
@@ -60,7 +60,7 @@ def test_verify_checks_missing_offsets_by_the_given_policy(
     assert run(monkeypatch, "verify", "t-0", "--config", f"cleanup.policy={policy}") == code
 
 
-def test_verify_of_nothing_is_an_error(
+def test_verify_without_partitions_is_an_error(
     partition: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "verify", "missing") == 3

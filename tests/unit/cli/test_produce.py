@@ -5,7 +5,7 @@ import json
 from tests.unit.cli.commands import Command
 
 
-def test_options_decide_what_is_sent(command: Command) -> None:
+def test_options_select_the_records_to_send(command: Command) -> None:
     command("topics", "create", "--topic", "a", "--partitions=2")
     how = ("--key-separator=:", "--null-marker=-", "--header", "from=web", "--partition=1")
 

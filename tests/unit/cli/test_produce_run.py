@@ -42,7 +42,7 @@ def test_missing_file_is_unreachable(command: Command) -> None:
     assert len(result.err.splitlines()) == 1
 
 
-def test_bad_line_stops_after_the_lines_before_it_are_sent(command: Command) -> None:
+def test_invalid_line_stops_after_earlier_lines_are_sent(command: Command) -> None:
     result = command("produce", "a", "--json", stdin=b'{"value": "x"}\nx\n{"value": "y"}\n')
 
     assert result.code == 1
@@ -87,7 +87,7 @@ def test_rate_is_accepted(command: Command) -> None:
     assert command("produce", "a", "--rate=1000", stdin=b"x\ny\n").code == 0
 
 
-def test_no_rate_is_no_throttle() -> None:
+def test_missing_rate_is_no_throttle() -> None:
     record_throttle(None)(1_000_000)
 
 

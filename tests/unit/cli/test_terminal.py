@@ -82,7 +82,7 @@ def test_missing_streams_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     sys.stderr.close()
 
 
-def test_message_goes_to_the_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def test_message_is_written_to_the_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     print_message("done")
 
     assert capfd.readouterr() == ("", "done\n")

@@ -4,7 +4,7 @@ from cordwood.cli.topic_config_options import settings_finder
 from cordwood.testing.memory_files import MemoryFiles
 
 
-def test_given_settings_are_used() -> None:
+def test_configured_settings_are_used() -> None:
     finder = settings_finder(
         MemoryFiles(), config=["retention.ms=5", "retention.bytes=6"], broker_config=None
     )

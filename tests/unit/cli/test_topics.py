@@ -19,7 +19,7 @@ def test_topics_are_listed(command: Command) -> None:
     assert json.loads(command("topics", "list", "--json").out) == {"topics": ["a", "b"]}
 
 
-def test_empty_cluster_prints_nothing(command: Command) -> None:
+def test_empty_cluster_has_no_output(command: Command) -> None:
     assert command("topics", "list").out == ""
 
 
@@ -31,7 +31,7 @@ def test_create_prints_the_new_topic(command: Command) -> None:
     assert result.out.endswith(", partitions 2, replication factor 1\n")
 
 
-def test_validate_only_creates_nothing(command: Command) -> None:
+def test_validate_only_creates_no_topic(command: Command) -> None:
     result = command("topics", "create", "--topic", "a", "--validate-only")
 
     assert result.out == "a: can be created, partitions 1, replication factor 1\n"
@@ -90,7 +90,7 @@ def test_describe_prints_partitions_and_changed_settings(command: Command) -> No
 @pytest.mark.parametrize(
     "verb", (("describe",), ("alter", "--partitions", "2"), ("delete",)), ids=lambda each: each[0]
 )
-def test_missing_topic_is_rejected_at_once(command: Command, verb: tuple[str, ...]) -> None:
+def test_missing_topic_is_rejected_without_a_retry(command: Command, verb: tuple[str, ...]) -> None:
     result = command("topics", *verb, "--topic", "a")
 
     assert (result.code, result.out) == (1, "")

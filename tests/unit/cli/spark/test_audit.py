@@ -19,7 +19,7 @@ class _Audit:
 
 
 @pytest.mark.parametrize(("is_whole", "code"), ((True, 0), (False, 1)))
-def test_audit_ends_with_1_where_something_is_wrong(
+def test_audit_exits_with_1_on_findings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],

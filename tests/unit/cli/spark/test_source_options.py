@@ -11,7 +11,7 @@ def test_arguments_become_options() -> None:
     ) == {"paths": json.dumps(["/logs"]), "subscribe": "a,b", "gap": "record", "format": "delta"}
 
 
-def test_brokers_alone_are_enough() -> None:
+def test_brokers_are_a_sufficient_source() -> None:
     assert source_options([], None, topics=None, servers="localhost:9092") == {
         "kafka.bootstrap.servers": "localhost:9092"
     }

@@ -19,7 +19,7 @@ def without_spark(*_args: object, **_given: object) -> Iterator[tuple[None, obje
 
 
 @pytest.mark.parametrize(("findings", "code"), (((), 0), ((damage("/t-0", "torn"),), 1)))
-def test_verify_ends_with_1_where_something_is_wrong(
+def test_verify_exits_with_1_on_findings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
