@@ -47,7 +47,7 @@ def test_latest_keeps_the_records_that_compaction_keeps(spark: "SparkSession") -
     ]
 
 
-def test_unframed_takes_the_schemas_id_off(spark: "SparkSession") -> None:
+def test_unframed_removes_the_schema_id(spark: "SparkSession") -> None:
     values = [b"\0\0\0\1\0rest", b"\0\x7f\xff\xff\xff", b"\0abc", b"{...}", b"", None]
     frame = log(spark, *((0, number, b"", value) for number, value in enumerate(values)))
 
@@ -101,6 +101,6 @@ def test_columns_of_the_frame_are_not_overwritten(spark: "SparkSession", taken: 
         unframed(frame)
 
 
-def test_column_that_is_not_there_is_sparks_to_name(spark: "SparkSession") -> None:
+def test_missing_column_is_reported_by_spark(spark: "SparkSession") -> None:
     with pytest.raises(PySparkException, match="nothing"):
         unframed(log(spark, (0, 0, b"", b"")), "nothing").collect()

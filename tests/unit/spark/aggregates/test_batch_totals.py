@@ -34,7 +34,7 @@ def _sums(files: MemoryFiles, *cuts: int) -> LogStatistics:
 
 
 @pytest.mark.parametrize("step", (1, 3, 7, 50, END))
-def test_totals_of_splits_add_up_to_those_of_the_log(step: int) -> None:
+def test_totals_of_splits_sum_to_those_of_the_log(step: int) -> None:
     files = healthy()
 
     found = _sums(files, *range(0, END, step), END)
@@ -51,7 +51,7 @@ def test_transaction_that_ends_in_a_later_split_is_not_open() -> None:
 
 
 @pytest.mark.parametrize("cut", (1, 2, 3))
-def test_wrapper_that_is_cut_counts_once(cut: int) -> None:
+def test_wrapper_across_two_splits_counts_once(cut: int) -> None:
     files = directory(log=legacy(1, b"a", b"b", b"c", codec=Codec.GZIP) + v2(3))
 
     sums = _sums(files, 0, cut, 4)

@@ -77,7 +77,7 @@ def test_count_equals_that_of_a_read_for_any_range(log: bytes, *, is_committed: 
 
 @pytest.mark.parametrize("is_committed", (False, True))
 @pytest.mark.parametrize("start", (0, 1, 4))
-def test_count_goes_on_from_run_to_run(start: int, *, is_committed: bool) -> None:
+def test_count_continues_across_runs(start: int, *, is_committed: bool) -> None:
     files = directory(log=RUNS)
 
     counted = _counted(files, start, 9, is_committed=is_committed)

@@ -60,7 +60,7 @@ def test_scan_counts_all_partitions(spark: "SparkSession", tmp_path: Path) -> No
     assert len(scan.splits) == 2
 
 
-def test_scan_counts_what_was_committed(spark: "SparkSession", tmp_path: Path) -> None:
+def test_scan_counts_committed_records(spark: "SparkSession", tmp_path: Path) -> None:
     log = v2(0) + produced(1, 2, producer_id=1) + marker(3, producer_id=1, is_commit=False) + v2(4)
     path = _logs(tmp_path, orders_0=log)
 
@@ -70,7 +70,7 @@ def test_scan_counts_what_was_committed(spark: "SparkSession", tmp_path: Path) -
     assert cordwood.spark.scan(spark, path, **isolation).count() == 2
 
 
-def test_scan_of_nothing_counts_none(spark: "SparkSession", tmp_path: Path) -> None:
+def test_scan_of_an_empty_log_counts_zero(spark: "SparkSession", tmp_path: Path) -> None:
     scan = cordwood.spark.scan(spark, _logs(tmp_path, orders_0=b""))
 
     assert scan.splits == ()
@@ -127,7 +127,7 @@ def test_binary_columns_work_with_arrow_functions(spark: "SparkSession", tmp_pat
     assert row["most"] == 1000 - 66 - 4
 
 
-def test_statistics_are_those_of_the_directories(spark: "SparkSession", tmp_path: Path) -> None:
+def test_statistics_equal_those_of_the_directories(spark: "SparkSession", tmp_path: Path) -> None:
     path = _logs(tmp_path, orders_0=v2(0, 9) + v2(10), orders_1=v2(0) + v2(1))
     scan = cordwood.spark.scan(spark, path, maxRecordsPerPartition="3")
 

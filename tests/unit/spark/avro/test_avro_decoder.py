@@ -102,7 +102,7 @@ def test_columns_have_logical_types() -> None:
     assert of_record.columns([value])[1].to_pylist() == [{**told, "tags": [("a", 1)]}]
 
 
-def test_row_whose_record_fits_no_column_has_an_error() -> None:
+def test_row_with_a_value_out_of_column_range_has_an_error() -> None:
     of_order = decoder(FIRST)
     rows = [DecodedValue(1, {"id": 1}, None), DecodedValue(1, {"id": 1 << 40}, None)]
 

@@ -49,7 +49,7 @@ def logical(of: str, name: str, **more: int | str) -> Schema:
         (ORDER | {"name": "Inner"}, pa.struct([("id", pa.int64())])),
     ),
 )
-def test_types_are_those_of_the_values(schema: Schema, found: pa.DataType) -> None:
+def test_arrow_types_match_the_schema(schema: Schema, found: pa.DataType) -> None:
     assert of_field(schema) == found
 
 

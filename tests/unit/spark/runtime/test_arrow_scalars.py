@@ -35,13 +35,13 @@ for topic, batch in split_by_topic(both, None):
 """
 
 
-def test_texts_are_those_of_arrow() -> None:
+def test_string_scalars_equal_those_of_arrow() -> None:
     assert string_scalar("größe") == pa.scalar("größe")
 
 
 @pytest.mark.parametrize("kind", (pa.int32(), pa.int64()))
 @pytest.mark.parametrize("value", (0, 7, NO_TIMESTAMP, -(1 << 31)))
-def test_numbers_are_those_of_arrow(value: int, kind: pa.DataType) -> None:
+def test_integer_scalars_equal_those_of_arrow(value: int, kind: pa.DataType) -> None:
     assert integer_scalar(value, kind) == pa.scalar(value, kind)
 
 

@@ -20,7 +20,7 @@ print("pandas" in sys.modules)
 pytestmark = pytest.mark.spark
 
 
-def test_messages_come_out_as_they_went_in() -> None:
+def test_messages_round_trip() -> None:
     rows = [message_row(3, {"a": [1, None]}), message_row(-1, b"x" * 70_000)]
 
     assert list(read_messages(rows)) == [(3, {"a": [1, None]}), (-1, b"x" * 70_000)]

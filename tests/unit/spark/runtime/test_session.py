@@ -10,7 +10,7 @@ from cordwood.spark.runtime.session import session
 pytestmark = pytest.mark.spark
 
 
-def test_session_refuses_a_master_that_spark_submit_has_chosen(
+def test_session_rejects_a_master_under_spark_submit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)

@@ -41,7 +41,7 @@ def test_cordwood_error_is_the_result_of_a_task() -> None:
     assert isinstance(error, LogDirectoryError)
 
 
-def test_task_leaves_other_errors_to_spark() -> None:
+def test_other_errors_of_a_task_are_raised_to_spark() -> None:
     with pytest.raises(ZeroDivisionError):
         run_one(0, divided, advance=print)
 
@@ -75,6 +75,6 @@ def test_error_is_parsed_from_the_message_of_spark(
     assert str(error) == words
 
 
-def test_reason_is_what_the_worker_raised() -> None:
+def test_reason_is_the_error_of_the_worker() -> None:
     assert last_line(FAILED) == "ZeroDivisionError: division by zero"
     assert last_line("Job 3 cancelled") == "Job 3 cancelled"

@@ -45,7 +45,7 @@ def test_workers_on_other_machines_run_the_default_of_spark() -> None:
     assert chosen(Context(master="spark://spark:7077")) == "python3"
 
 
-def test_configured_python_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_python_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(Context(pythonExec="/opt/python")) == "/opt/python"
 
     monkeypatch.setenv("PYSPARK_PYTHON", "python3")

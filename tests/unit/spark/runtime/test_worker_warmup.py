@@ -72,7 +72,7 @@ def test_memory_of_arrow_is_the_systems(cold: list[int]) -> None:
         pa.set_memory_pool(pool)
 
 
-def test_nothing_is_compiled_when_kernels_are_warm(
+def test_no_kernel_is_compiled_when_kernels_are_warm(
     cold: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernels, "is_warm", lambda: True)
@@ -82,7 +82,7 @@ def test_nothing_is_compiled_when_kernels_are_warm(
     assert not cold
 
 
-def test_task_says_so_when_kernels_cannot_be_compiled(
+def test_task_reports_kernels_that_cannot_be_compiled(
     cold: list[int], monkeypatch: pytest.MonkeyPatch, capsys: Said
 ) -> None:
     def warm(_: object) -> None:
@@ -95,7 +95,7 @@ def test_task_says_so_when_kernels_cannot_be_compiled(
     assert "no room" in capsys.readouterr().err
 
 
-def test_task_says_so_when_the_package_is_in_a_zip(
+def test_task_reports_a_package_in_a_zip(
     cold: list[int], monkeypatch: pytest.MonkeyPatch, capsys: Said
 ) -> None:
     monkeypatch.setattr(worker_warmup, "packages", list)

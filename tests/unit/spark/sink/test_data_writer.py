@@ -28,17 +28,17 @@ def test_writer_sends_the_rows_of_a_task(kafka: Kafka) -> None:
     assert [record.value for record in kafka.records("t")] == [b"a", b"b"]
 
 
-def test_writer_refuses_to_overwrite() -> None:
+def test_writer_rejects_overwrite() -> None:
     with pytest.raises(SettingError, match=r'use mode\("append"\)'):
         CordwoodSource(WHERE).writer(VALUES, overwrite=True)
 
 
-def test_writer_refuses_options_that_are_the_sources() -> None:
+def test_writer_rejects_options_of_the_source() -> None:
     with pytest.raises(SettingError, match="unknown option of the sink: subscribe"):
         CordwoodSource({**WHERE, "subscribe": "t"}).writer(VALUES, overwrite=False)
 
 
-def test_writer_refuses_columns_that_it_could_not_write() -> None:
+def test_writer_rejects_unknown_columns() -> None:
     schema = StructType([*VALUES, StructField("amount", BinaryType())])
 
     with pytest.raises(SettingError, match="unknown column: amount"):

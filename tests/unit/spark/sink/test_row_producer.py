@@ -65,7 +65,7 @@ def test_rows_arrive_with_all_that_they_have(served: Kafka) -> None:
     assert record.headers == (("h", b"x"),)
 
 
-def test_rows_go_to_the_topics_that_they_name(served: Kafka) -> None:
+def test_rows_are_sent_to_the_topics_in_their_column(served: Kafka) -> None:
     rows = values(b"1", b"2", topic=pa.array(["t", "u"]), partition=pa.array([0, 0], pa.int32()))
     options = parse_sink_options({"kafka.bootstrap.servers": served.bootstrap})
 
@@ -83,7 +83,7 @@ def test_rows_without_a_key_spread_batch_by_batch(served: Kafka) -> None:
     assert min(counts) > 0
 
 
-def test_task_without_rows_writes_nothing(served: Kafka) -> None:
+def test_task_without_rows_sends_no_records(served: Kafka) -> None:
     assert write(served) == 0
     assert served.records("t") == []
 

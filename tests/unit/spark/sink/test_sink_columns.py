@@ -150,7 +150,7 @@ def test_invalid_row_is_rejected_by_its_column(given: pa.RecordBatch, words: str
         chosen(sound)
 
 
-def test_row_without_a_topic_is_refused() -> None:
+def test_row_without_a_topic_is_rejected() -> None:
     with pytest.raises(InvalidRecordError, match="column topic: a row has null; fill the nulls"):
         list(split_by_topic(batch(topic=pa.array(["t", None])), None))
 

@@ -24,7 +24,7 @@ def _options(fake: FakeBroker, **more: object) -> SourceOptions:
     return SourceOptions(servers=fake.address, topics=ALL_OF_T, **more)  # type: ignore[arg-type]  # by name
 
 
-def test_brokers_have_what_their_logs_have() -> None:
+def test_available_ranges_are_those_of_the_brokers() -> None:
     with served(t=2) as fake:
         fake.ends["t", 1] = 7
         with open_offset_reader(_options(fake)) as brokers:
@@ -36,27 +36,27 @@ def test_brokers_have_what_their_logs_have() -> None:
     }
 
 
-def test_brokers_report_wanted_partitions_alone() -> None:
+def test_available_ranges_cover_only_selected_partitions() -> None:
     with served(t=2) as fake, open_offset_reader(_options(fake)) as brokers:
         assert brokers.partitions() == [T0, T1]
         assert list(brokers.available([T1])) == [T1]
 
 
-def test_brokers_are_asked_once_for_all_partitions() -> None:
+def test_all_partitions_are_looked_up_in_one_request() -> None:
     with served(t=9) as fake, open_offset_reader(_options(fake)) as brokers:
         brokers.available(brokers.partitions())
 
         assert len(fake.requests(ListOffsetsRequest)) == 2
 
 
-def test_committed_reading_asks_for_the_last_stable_offset() -> None:
+def test_read_committed_requests_the_last_stable_offset() -> None:
     with served(t=1) as fake, open_offset_reader(_options(fake, is_committed=True)) as brokers:
         brokers.available(brokers.partitions())
 
         assert fake.requests(ListOffsetsRequest)[-1].isolation_level == 1
 
 
-def test_times_are_asked_for_what_is_here() -> None:
+def test_offsets_for_times_cover_only_available_partitions() -> None:
     elsewhere = TopicPartition(TopicName("u"), PartitionId(0))
     with served(t=1) as fake:
         fake.ends["t", 0] = 3
@@ -91,7 +91,7 @@ def test_brokers_without_topic_ids_report_none() -> None:
         (TopicChoice(names=frozenset({"nothing"})), []),
     ),
 )
-def test_partitions_are_those_that_are_selected(
+def test_partitions_are_selected_by_topic(
     topics: TopicChoice, wanted: list[TopicPartition]
 ) -> None:
     with served(t=2, u=1) as fake, cordwood.Admin(fake.address) as admin:
@@ -99,14 +99,14 @@ def test_partitions_are_those_that_are_selected(
         assert select_partitions(described, topics) == wanted
 
 
-def test_settings_of_clients_are_taken_by_kafkas_names() -> None:
+def test_client_settings_have_kafkas_names() -> None:
     with served(t=1) as fake:
         client = {"client.id": "me", "max.poll.records": "7"}
         with open_offset_reader(_options(fake, client=client)) as brokers:
             assert brokers.available([T0])[T0]
 
 
-def test_setting_that_no_client_has_is_refused() -> None:
+def test_unknown_client_setting_is_rejected() -> None:
     options = SourceOptions(servers="127.0.0.1:9", client={"fetch.min.byte": "1"})
 
     with pytest.raises(SettingError, match=r"fetch\.min\.bytes"), open_consumer(options):

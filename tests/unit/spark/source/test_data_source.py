@@ -62,7 +62,7 @@ def test_error_lists_the_known_columns(columns: str, words: str) -> None:
         CordwoodSource({"path": "logs", "columns": columns}).schema()
 
 
-def test_reader_refuses_a_schema_of_other_types() -> None:
+def test_reader_rejects_a_schema_with_other_types() -> None:
     schema = StructType([StructField("key", StringType()), StructField("offset", LongType())])
 
     with pytest.raises(
@@ -71,19 +71,19 @@ def test_reader_refuses_a_schema_of_other_types() -> None:
         CordwoodSource({"path": "logs"}).reader(schema)
 
 
-def test_reader_refuses_a_schema_that_promises_too_much() -> None:
+def test_reader_rejects_a_schema_that_is_not_nullable() -> None:
     schema = StructType([StructField("offset", LongType(), nullable=False)])
 
     with pytest.raises(SettingError, match="column offset is nullable; remove NOT NULL"):
         CordwoodSource({"path": "logs"}).reader(schema)
 
 
-def test_reader_refuses_a_schema_of_nothing() -> None:
+def test_reader_rejects_an_empty_schema() -> None:
     with pytest.raises(SettingError, match="no column is given"):
         CordwoodSource({"path": "logs"}).reader(StructType([]))
 
 
-def test_reader_takes_the_schema_of_the_source() -> None:
+def test_reader_accepts_the_schema_of_the_source() -> None:
     entry = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
     types = {
         "key": BinaryType(),
@@ -100,7 +100,7 @@ def test_reader_takes_the_schema_of_the_source() -> None:
     CordwoodSource({"path": "logs"}).reader(schema)
 
 
-def test_reader_has_a_partition_even_where_there_is_nothing(tmp_path: Path) -> None:
+def test_reader_has_a_partition_for_an_empty_log(tmp_path: Path) -> None:
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / name(0)).write_bytes(b"")
     reader = CordwoodSource({"path": str(tmp_path)}).reader(_offsets_alone())
@@ -110,7 +110,7 @@ def test_reader_has_a_partition_even_where_there_is_nothing(tmp_path: Path) -> N
     assert list(reader.read(partition)) == []
 
 
-def test_reader_yields_the_columns_of_the_schema_it_is_given(tmp_path: Path) -> None:
+def test_reader_yields_only_the_columns_of_its_schema(tmp_path: Path) -> None:
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / name(0)).write_bytes(v2(0) + v2(1))
     reader = CordwoodSource({"path": str(tmp_path)}).reader(_offsets_alone())
@@ -121,7 +121,7 @@ def test_reader_yields_the_columns_of_the_schema_it_is_given(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("is_wanted", ("true", "false"))
-def test_reader_takes_filters_where_spark_hands_them_over_and_they_are_wanted(
+def test_reader_accepts_filters_when_spark_supports_them_and_they_are_enabled(
     monkeypatch: pytest.MonkeyPatch, is_wanted: str
 ) -> None:
     planner = "pyspark.sql.worker.data_source_pushdown_filters"
@@ -132,7 +132,7 @@ def test_reader_takes_filters_where_spark_hands_them_over_and_they_are_wanted(
     assert isinstance(reader, FilteringReader) is (is_wanted == "true")
 
 
-def test_reader_refuses_filters_where_spark_would_refuse_it(
+def test_reader_does_not_filter_when_spark_does_not_support_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(
@@ -144,7 +144,7 @@ def test_reader_refuses_filters_where_spark_would_refuse_it(
     assert not isinstance(reader, FilteringReader)
 
 
-def test_reader_reads_what_its_filters_leave(tmp_path: Path) -> None:
+def test_reader_applies_its_filters(tmp_path: Path) -> None:
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / name(0)).write_bytes(v2(0, 9))
     reader = FilteringReader(SourceOptions(paths=(str(tmp_path),)), ("offset",))

@@ -44,7 +44,7 @@ def test_partitions_of_a_log_directory_are_found() -> None:
     assert sorted(map(str, found.partitions())) == ["orders-0", "orders-1"]
 
 
-def test_directory_of_one_partition_can_be_read_alone() -> None:
+def test_single_partition_directory_can_be_read() -> None:
     found = _found(_files("orders-0", "orders-1"), "/logs/orders-1")
 
     assert list(map(str, found.partitions())) == ["orders-1"]
@@ -125,7 +125,7 @@ def test_partition_without_segments_is_empty() -> None:
     assert available == {ORDERS: [AvailableRange(0, 0, PartitionDirectory("/orders-0"))]}
 
 
-def test_directories_have_what_each_of_them_has() -> None:
+def test_available_ranges_are_those_of_the_directories() -> None:
     files = _files("orders-0")
     offset_reader = DirectoryOffsetReader(files, {ORDERS: "/logs/orders-0"})
 
@@ -134,13 +134,13 @@ def test_directories_have_what_each_of_them_has() -> None:
     }
 
 
-def test_directories_that_are_not_wanted_are_not_opened() -> None:
+def test_directories_of_other_partitions_are_not_opened() -> None:
     offset_reader = DirectoryOffsetReader(MemoryFiles(), {ORDERS: "/nowhere/orders-0"})
 
     assert offset_reader.available([]) == {}
 
 
-def test_times_are_looked_up_where_the_partition_is() -> None:
+def test_offsets_for_times_are_looked_up_in_their_partition() -> None:
     offset_reader = DirectoryOffsetReader(_files("orders-0"), {ORDERS: "/logs/orders-0"})
     elsewhere = TopicPartition(TopicName("orders"), PartitionId(1))
 

@@ -60,7 +60,7 @@ def test_filter_is_accepted_exactly(condition: Filter, pushed: PushedFilters) ->
         (LessThanOrEqual(("timestamp",), BETWEEN), IntegerInterval(most=1000)),
     ),
 )
-def test_time_between_two_milliseconds_leaves_what_lies_inside(
+def test_time_between_two_milliseconds_is_rounded_inwards(
     condition: Filter, times: IntegerInterval
 ) -> None:
     assert push_filters([condition]) == (PushedFilters(times=times), [])
@@ -83,17 +83,17 @@ def test_time_between_two_milliseconds_leaves_what_lies_inside(
         StringContains(("topic",), "a"),
     ),
 )
-def test_filter_that_the_source_cannot_use_goes_back(condition: Filter) -> None:
+def test_unsupported_filter_is_returned_to_spark(condition: Filter) -> None:
     assert push_filters([condition]) == (NO_FILTERS, [condition])
 
 
-def test_set_of_offsets_is_used_and_goes_back() -> None:
+def test_set_of_offsets_is_applied_as_a_range_and_returned_to_spark() -> None:
     condition = In(("offset",), (9, 3, 5))
 
     assert push_filters([condition]) == (PushedFilters(offsets=IntegerInterval(3, 9)), [condition])
 
 
-def test_filters_hold_together() -> None:
+def test_filters_are_combined() -> None:
     found, remaining = push_filters(
         [GreaterThan(("offset",), 3), LessThan(("offset",), 9), EqualTo(("key",), b"ada")]
     )

@@ -11,7 +11,7 @@ from cordwood.spark.source.local_paths import local_path, parse_local_options
 @pytest.mark.parametrize(
     "path", ("/logs/a", "/logs/a/", "/logs//a", "/logs/./a", "file:/logs/a", "file:///logs/a")
 )
-def test_path_is_the_same_however_it_is_written(path: str) -> None:
+def test_equivalent_spellings_have_the_same_path(path: str) -> None:
     assert local_path(path, key="path") == "/logs/a"
 
 

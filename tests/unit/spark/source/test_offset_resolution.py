@@ -78,7 +78,7 @@ def test_places_agree_on_the_ids_of_topics() -> None:
     assert resolve_topic_ids(readers, {ORDERS}) == {"orders": "A"}
 
 
-def test_topic_that_was_created_again_is_not_read_together_with_the_old_one() -> None:
+def test_recreated_topic_is_not_read_together_with_the_old_one() -> None:
     readers = NamedReader("A", "/logs/orders-0"), NamedReader("B", "the brokers")
 
     with pytest.raises(InconsistentTopicIdError) as refused:
@@ -110,13 +110,13 @@ def test_whole_log_is_read_by_default() -> None:
     assert _resolved() == OffsetRange(ORDERS, 10, 50)
 
 
-def test_offset_stays_what_it_is_where_the_log_lacks_it() -> None:
+def test_starting_offset_below_the_log_start_is_kept() -> None:
     starting = OffsetRangeLimit(is_time=False, default=-2, by_partition={ORDERS: 3})
 
     assert _resolved(starting=starting) == OffsetRange(ORDERS, 3, 50)
 
 
-def test_latest_of_one_partition_is_the_end() -> None:
+def test_latest_offset_of_one_partition_is_the_log_end() -> None:
     ending = OffsetRangeLimit(is_time=False, default=20, by_partition={ORDERS: -1})
 
     assert _resolved(ending=ending).end == 50
@@ -141,7 +141,7 @@ def test_starting_timestamp_after_the_last_record_is_rejected() -> None:
         _resolved(TimedReader(10, 50), starting=starting)
 
 
-def test_late_start_reads_nothing_with_the_strategy_latest() -> None:
+def test_starting_time_after_the_end_reads_no_records_under_strategy_latest() -> None:
     starting = OffsetRangeLimit(is_time=True, default=99_000)
 
     found = _resolved(TimedReader(10, 50), starting=starting, is_late_start_empty=True)
@@ -164,7 +164,7 @@ def _filtered(wanted: OffsetRange, pushed: PushedFilters, *readers: TimedReader)
     return found
 
 
-def test_offsets_outside_of_the_filters_are_cut_off() -> None:
+def test_offset_range_is_limited_to_the_filters() -> None:
     wanted = OffsetRange(ORDERS, 10, 50)
 
     assert _filtered(wanted, PushedFilters(offsets=IntegerInterval(20, 29))) == OffsetRange(

@@ -16,7 +16,7 @@ def test_partition_is_left_out_by_any_condition() -> None:
     assert not NO_FILTERS.with_interval("partition", IntegerInterval(most=2)).may_match(ORDERS)
 
 
-def test_conditions_hold_together() -> None:
+def test_conditions_are_combined() -> None:
     found = (
         NO_FILTERS.with_topics(frozenset({"a", "orders"}))
         .with_topics(frozenset({"orders", "b"}))

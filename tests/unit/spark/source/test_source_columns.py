@@ -31,7 +31,7 @@ def _rows(columns: tuple[str, ...], *, timestamp: int = -1) -> pa.RecordBatch:
     return rows_of(batch, PARTITION, schema=arrow_schema(columns))
 
 
-def test_rows_have_exactly_the_types_that_spark_wants() -> None:
+def test_rows_have_the_types_of_the_schema() -> None:
     assert _rows(ALL).schema == arrow_schema(ALL)
 
 
@@ -74,7 +74,7 @@ def test_timestamp_out_of_range_is_named(columns: tuple[str, ...], words: str) -
         _rows(columns, timestamp=2**60)
 
 
-def test_rows_can_be_counted_where_only_the_partition_is_wanted() -> None:
+def test_rows_can_be_counted_without_decoded_columns() -> None:
     assert _rows(("topic",)).to_pydict() == {"topic": ["orders", "orders"]}
 
 

@@ -41,7 +41,7 @@ def test_names_may_be_written_in_any_case() -> None:
         ({"assign": '{"payments": [1]}'}, (PAYMENTS,)),
     ),
 )
-def test_topics_are_selected_in_one_of_three_ways(
+def test_topics_are_selected_by_one_of_three_options(
     choice: dict[str, str], wanted: tuple[TopicPartition, ...]
 ) -> None:
     topics = parse_options({"path": "logs", **choice}).topics

@@ -39,14 +39,14 @@ def test_directories_alone_are_read_up_to_their_end(tmp_path: Path) -> None:
     assert split.size == 4 * len(v2(0))
 
 
-def test_brokers_alone_are_read_as_far_as_they_let_readers_see() -> None:
+def test_brokers_are_read_up_to_their_end_offset() -> None:
     with served(t=1) as fake:
         splits = plan_splits(SourceOptions(servers=_with_end(fake, 9), topics=TOPICS))
 
     assert splits == [Split(OffsetRange(T0, 0, 9), 9 * RECORD_BYTES, BrokerSource())]
 
 
-def test_history_of_segments_goes_on_at_brokers(tmp_path: Path) -> None:
+def test_records_after_the_segments_are_read_from_brokers(tmp_path: Path) -> None:
     paths = (_with_log(tmp_path, 4),)
     with served(t=1) as fake:
         splits = plan_splits(SourceOptions(paths=paths, servers=_with_end(fake, 9), topics=TOPICS))
@@ -58,7 +58,7 @@ def test_history_of_segments_goes_on_at_brokers(tmp_path: Path) -> None:
     ]
 
 
-def test_segments_are_not_read_beyond_what_brokers_let_readers_see(tmp_path: Path) -> None:
+def test_segments_are_not_read_beyond_the_end_offset_of_brokers(tmp_path: Path) -> None:
     paths = (_with_log(tmp_path, 4),)
     with served(t=1) as fake:
         (split,) = plan_splits(
@@ -68,13 +68,13 @@ def test_segments_are_not_read_beyond_what_brokers_let_readers_see(tmp_path: Pat
     assert split.range == OffsetRange(T0, 0, 3)
 
 
-def test_as_many_splits_are_made_as_are_wanted(tmp_path: Path) -> None:
+def test_min_partitions_sets_the_number_of_splits(tmp_path: Path) -> None:
     splits = plan_splits(SourceOptions(paths=(_with_log(tmp_path, 40),), min_partitions=4))
 
     assert [split.range.end for split in splits] == [10, 20, 30, 40]
 
 
-def test_splits_have_no_more_records_than_is_said(tmp_path: Path) -> None:
+def test_max_records_limits_the_records_of_a_split(tmp_path: Path) -> None:
     splits = plan_splits(SourceOptions(paths=(_with_log(tmp_path, 9),), max_records=4))
 
     assert [split.range.end for split in splits] == [4, 8, 9]
@@ -88,7 +88,7 @@ def test_gap_is_rejected_before_any_task_begins(tmp_path: Path) -> None:
         plan_splits(options)
 
 
-def test_topic_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+def test_missing_topic_is_rejected(tmp_path: Path) -> None:
     topics = TopicChoice(names=frozenset({"tt"}))
 
     with pytest.raises(SettingError, match="topic 'tt' does not exist; did you mean t"):

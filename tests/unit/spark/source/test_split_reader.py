@@ -29,7 +29,7 @@ def test_task_reads_its_offsets_alone(tmp_path: Path) -> None:
     assert _offsets(tmp_path, 1, 4) == [1, 2]
 
 
-def test_task_leaves_out_what_was_aborted(tmp_path: Path) -> None:
+def test_read_committed_task_leaves_out_aborted_records(tmp_path: Path) -> None:
     assert _offsets(tmp_path, 0, 5, is_committed=True) == [0, 4]
 
 
@@ -41,19 +41,19 @@ def _lost(folder: Path, **options: object) -> list[int]:
     return [offset for batch in batches for offset in batch.column("offset").to_pylist()]
 
 
-def test_task_fails_where_offsets_have_gone_since_it_was_planned(tmp_path: Path) -> None:
+def test_task_fails_when_planned_offsets_were_deleted(tmp_path: Path) -> None:
     with pytest.raises(OffsetOutOfRangeError, match="no source has offsets 0 to 2 of orders-0"):
         _lost(tmp_path)
 
 
-def test_task_records_what_has_gone_since_it_was_planned(tmp_path: Path) -> None:
+def test_task_records_deleted_offsets_in_the_gap_table(tmp_path: Path) -> None:
     table = tmp_path / "gaps"
 
     assert _lost(tmp_path, gap="record", gap_table=str(table)) == [3, 4, 5]
     assert [each.name for each in table.iterdir()] == ["orders-0-0-3.parquet"]
 
 
-def test_task_reads_elsewhere_what_has_gone_since_it_was_planned(tmp_path: Path) -> None:
+def test_task_reads_deleted_offsets_from_the_refill_path(tmp_path: Path) -> None:
     archive = tmp_path / "archive" / "orders-0"
     archive.mkdir(parents=True)
     (archive / name(0)).write_bytes(v2(0, 9))

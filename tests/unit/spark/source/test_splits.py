@@ -48,7 +48,7 @@ def test_splits_have_about_the_same_size() -> None:
     assert all(300 <= split.size <= 300 + 80 for split in splits[:-1])
 
 
-def test_log_that_fits_one_task_is_one_split() -> None:
+def test_log_smaller_than_a_split_is_one_split() -> None:
     (split,) = _cut(0, RECORDS, split_bytes=1 << 20)
 
     assert split.range == OffsetRange(PARTITION, 0, RECORDS)
@@ -83,14 +83,14 @@ def test_tasks_have_about_the_same_bytes() -> None:
     ]
 
 
-def test_there_are_no_tasks_without_splits() -> None:
+def test_no_task_is_created_without_splits() -> None:
     split = Split(OffsetRange(PARTITION, 0, 1), 0, PartitionDirectory("/d"))
 
     assert pack_splits([], tasks=3) == []
     assert pack_splits([split], tasks=3) == [(split,)]
 
 
-def test_splits_are_cut_by_offsets_to_reach_the_wanted_number() -> None:
+def test_splits_are_cut_by_offsets_to_reach_the_requested_number() -> None:
     splits = [
         Split(OffsetRange(PARTITION, 0, 90), 0, BrokerSource()),
         Split(OffsetRange(PARTITION, 0, 10), 0, BrokerSource()),

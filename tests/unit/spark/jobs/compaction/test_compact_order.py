@@ -4,7 +4,7 @@ from cordwood.spark.jobs.compaction.compact_order import PART_BYTES, WHOLE_BYTES
 from cordwood.workbench.compact import CompactOrder
 
 
-def test_options_are_those_of_one_process_by_default() -> None:
+def test_options_default_to_those_of_one_process() -> None:
     order = CompactJobOrder()
 
     assert isinstance(order, CompactOrder)

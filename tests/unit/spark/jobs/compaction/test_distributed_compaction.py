@@ -93,7 +93,7 @@ def test_distributed_pass_has_the_same_result() -> None:
 @pytest.mark.parametrize(
     "make", (shared, lambda cleaned, work: run_whole_pass(work, int, files=cleaned.place.files))
 )
-def test_damage_is_a_result_and_leaves_no_files(
+def test_damage_is_reported_and_leaves_no_files(
     make: Callable[[CleanedLog, CompactionTask], object],
 ) -> None:
     cleaned, work = filled()

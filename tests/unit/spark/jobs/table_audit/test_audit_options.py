@@ -24,7 +24,7 @@ def test_columns_can_have_other_names() -> None:
     assert columns.names == ("meta.topic", "partition", "kafka_offset")
 
 
-def test_topic_of_all_rows_can_be_given_without_a_column() -> None:
+def test_topic_can_be_set_without_a_topic_column() -> None:
     columns = _order(topicName="orders").columns
 
     assert (columns.only_topic, columns.names) == ("orders", ("partition", "offset"))

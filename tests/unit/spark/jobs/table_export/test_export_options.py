@@ -24,7 +24,7 @@ def test_export_writes_committed_records_to_parquet_by_default() -> None:
     assert order.source.paths == (f"{Path.cwd()}/logs",)
 
 
-def test_given_isolation_level_is_used() -> None:
+def test_isolation_level_is_configurable() -> None:
     assert not parse_export_options(
         {"to": "lake", "path": "logs", "isolation.level": "read_uncommitted"}
     ).source.is_committed

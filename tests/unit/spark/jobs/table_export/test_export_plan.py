@@ -94,7 +94,7 @@ def test_log_that_ends_before_the_table_is_rejected() -> None:
         _follow(_plan(_split(0, 5)), 0, 7)
 
 
-def test_given_end_can_be_before_the_end_of_the_table() -> None:
+def test_configured_end_can_be_before_the_end_of_the_table() -> None:
     assert _follow(_plan(_split(0, 5), end=9), 0, 7) == []
 
 

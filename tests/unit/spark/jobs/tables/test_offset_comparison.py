@@ -36,7 +36,7 @@ def test_records_that_are_in_the_table_once_are_proven() -> None:
     assert (found.proven, found.findings) == (10, ())
 
 
-def test_records_that_the_table_lacks_are_found() -> None:
+def test_records_missing_in_the_table_are_found() -> None:
     found = _compare(_log(OffsetKind.RECORD), (0, 4), (6, 10))
 
     assert (found.proven, found.findings) == (8, (OffsetFinding(OffsetFault.MISSING, 4, 6),))

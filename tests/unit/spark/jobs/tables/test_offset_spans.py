@@ -62,7 +62,7 @@ def test_overlaid_layers_have_the_values_of_both(
     }
 
 
-def test_layer_on_top_hides_the_one_below() -> None:
+def test_upper_layer_covers_the_lower_one() -> None:
     found = stack(make_layer([OffsetSpan(2, 4)], "top"), make_layer([OffsetSpan(0, 6)], "below"))
 
     assert found == [LayerSpan(0, 2, "below"), LayerSpan(2, 4, "top"), LayerSpan(4, 6, "below")]

@@ -106,7 +106,7 @@ def test_removed_file_does_not_prevent_an_audit(table: ParquetTable, logs: Path)
     assert table.pieces() == []
 
 
-def test_commit_that_would_repeat_adds_nothing(
+def test_duplicate_commit_is_rejected_and_adds_no_rows(
     table: ParquetTable, logs: Path, tmp_path: Path
 ) -> None:
     with table.writing():

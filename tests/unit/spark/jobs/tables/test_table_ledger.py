@@ -86,7 +86,7 @@ def test_records_of_another_topic_of_the_same_name_are_rejected() -> None:
     )
 
 
-def test_table_without_topic_ids_takes_the_first_one() -> None:
+def test_table_without_topic_ids_adopts_the_first_one() -> None:
     state = _of_topic("A", _of_topic(""))
 
     assert state.topic_ids == {"the-orders": "A"}

@@ -80,7 +80,7 @@ def test_task_rejects_records_of_other_producers(
         sent(broker, tmp_path)
 
 
-def test_task_resumes_after_one_that_has_outlived_its_driver(
+def test_task_resumes_after_one_that_continued_without_its_driver(
     broker: cordwood.Broker, tmp_path: Path
 ) -> None:
     order = ordered(broker, tmp_path)
@@ -91,7 +91,9 @@ def test_task_resumes_after_one_that_has_outlived_its_driver(
     assert len(values(broker, "again")) == 4
 
 
-def test_task_waits_for_one_that_still_sends(broker: cordwood.Broker, tmp_path: Path) -> None:
+def test_task_waits_for_another_one_with_the_partition_lock(
+    broker: cordwood.Broker, tmp_path: Path
+) -> None:
     order = ordered(broker, tmp_path)
     task, other = plan_tasks(order, SystemFiles())
     waited: list[float] = []
