@@ -41,7 +41,7 @@ def test_each_compaction_draws_and_reports_a_new_seed() -> None:
     assert len(seeds) == 2
 
 
-def test_given_seed_is_used() -> None:
+def test_configured_seed_is_used() -> None:
     partition, given = CompactedPartition("a1", "a2", "a3"), replace(order(), seed=41)
 
     report = partition.compact(given)
@@ -163,7 +163,7 @@ def test_directory_in_use_is_rejected() -> None:
         partition.compact(order())
 
 
-def test_plan_changes_nothing_and_takes_no_lock() -> None:
+def test_plan_changes_no_files_and_takes_no_lock() -> None:
     partition = CompactedPartition("a1", "a2", "a3")
     partition.place.files.lock("/d/.lock")
     before = partition.place.files.pending()
@@ -199,7 +199,7 @@ def targets(partition: CompactedPartition, path: str, **given: str) -> list[str]
     return [each.path for each in found]
 
 
-def test_log_directory_stands_for_its_compacted_partitions() -> None:
+def test_log_directory_selects_its_compacted_partitions() -> None:
     partition = with_metadata(CompactedPartition("a1"), "compact")
 
     assert targets(partition, "/d") == targets(partition, DIRECTORY) == [DIRECTORY]

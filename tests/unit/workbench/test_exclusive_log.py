@@ -58,7 +58,7 @@ def test_log_of_a_copy_counts_as_replicated_and_is_recovered() -> None:
     assert bounds(place) == (0, 5, 5, 0)
 
 
-def test_files_are_removed_at_once() -> None:
+def test_deleted_files_are_removed_immediately() -> None:
     place = closed()
 
     with opened(place, LogConfig(retention_ms=0)) as log:

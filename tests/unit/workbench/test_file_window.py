@@ -43,7 +43,7 @@ def test_window_reports_the_bytes_it_reads() -> None:
     assert spent == [40, 40, 20]
 
 
-def test_throttle_waits_if_units_come_too_early() -> None:
+def test_throttle_waits_for_units_above_the_rate() -> None:
     clock, waits = VirtualClock(), list[float]()
     throttle = Throttle(1000, clock, waits.append)
 

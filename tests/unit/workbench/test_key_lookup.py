@@ -6,7 +6,7 @@ from tests.unit.compaction.compaction_samples import batch, marker, sent
 from tests.unit.storage.reader_samples import directory, reader
 
 
-def test_offsets_are_those_of_all_records_of_the_keys_from_an_offset_on() -> None:
+def test_offsets_cover_all_records_of_the_keys_from_the_start_offset() -> None:
     data = batch(0, "a1 b1 -1 a-") + sent(4, "b2 c1") + marker(6, is_commit=False)
     files = directory(log_0=data)
 

@@ -28,7 +28,7 @@ def test_next_part_ends_open_transactions() -> None:
     assert (counting.open_count, counting.statistics("/d", None).transactions_committed) == (0, 1)
 
 
-def test_other_log_ends_no_transaction_of_this_one() -> None:
+def test_transactions_of_different_logs_are_independent() -> None:
     total = build_stat(
         [("/d/t-0", counted(OPENING)), ("/d/t-1", counted(ENDING))], is_deep=False
     ).total

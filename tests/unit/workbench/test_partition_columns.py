@@ -54,7 +54,7 @@ def test_uncommitted_reading_has_every_record(*, is_view: bool) -> None:
     assert list(read(found, wanted(start=2, end=8, is_view=is_view))) == [2, 3, 4, 7]
 
 
-def test_committed_reading_leaves_out_what_was_aborted_or_is_open() -> None:
+def test_read_committed_leaves_out_aborted_and_open_transactions() -> None:
     found = reader(directory(log=TRANSACTIONS))
 
     assert list(read(found, wanted(is_committed=True))) == [0, 3, 4, 7]
@@ -134,7 +134,7 @@ def test_batch_is_read_again_before_it_is_called_damaged(*, times: int, is_read:
         assert rows == [0, 1, 2, 3, 4]
 
 
-def test_rows_that_were_handed_out_are_kept_when_the_window_is_used_again() -> None:
+def test_returned_rows_are_unchanged_when_the_window_is_reused() -> None:
     builder = BatchBuilder(BatchFields(base_offset=3))
     builder.append(None, b"another value", timestamp=1)
     files = directory(log=v2(0, 2), log_3=bytes(builder.build()))
@@ -181,7 +181,7 @@ def test_transaction_that_is_aborted_behind_the_part_is_left_out() -> None:
     assert list(read(found, part)) == [0]
 
 
-def test_times_are_kept_to() -> None:
+def test_records_are_selected_by_timestamp() -> None:
     log = times(0, 10, 20, 30) + times(3, 15, 40)
     part = ColumnsRequest(columns=("offset",), min_timestamp=15, max_timestamp=30)
 

@@ -11,21 +11,21 @@ from tests.unit.storage.segment_samples import v2
 FILES = directory(log=v2(0), log_1=v2(1), index_1=b"")
 
 
-def test_partition_directory_stands_for_its_partition() -> None:
+def test_partition_directory_selects_its_partition() -> None:
     (place,) = find_targets(FILES, DIRECTORY)
 
     assert (place.reader.source.path, place.only) == (DIRECTORY, None)
     assert not is_log_directory(FILES, DIRECTORY)
 
 
-def test_log_directory_stands_for_its_partitions() -> None:
+def test_log_directory_selects_its_partitions() -> None:
     (place,) = find_targets(FILES, "/d")
 
     assert place.reader.source.path == DIRECTORY
     assert is_log_directory(FILES, "/d")
 
 
-def test_segment_file_stands_for_its_segment() -> None:
+def test_segment_file_selects_its_segment() -> None:
     (place,) = find_targets(FILES, f"{DIRECTORY}/{name(1, '.index')}")
 
     assert (place.reader.source.path, place.only) == (DIRECTORY, 1)
@@ -44,9 +44,7 @@ def test_other_files_are_rejected(file_name: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "expected"), (("t", ["t-0", "t-2"]), ("t-0", ["t-0"]), ("t-2", ["t-2-1"]))
 )
-def test_topic_stands_for_its_partitions_in_all_directories(
-    asked: str, expected: list[str]
-) -> None:
+def test_topic_selects_its_partitions_in_all_directories(asked: str, expected: list[str]) -> None:
     files = directory(log=v2(0))
     for path in ("/e", "/e/t-2", "/e/t-2-1"):
         files.make_directory(path)

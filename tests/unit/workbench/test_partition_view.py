@@ -44,7 +44,7 @@ def test_view_of_a_directory_with_another_name_has_no_partition() -> None:
     assert repr(view) == "PartitionView('/d/copy')"
 
 
-def test_view_gives_the_records_as_record_batches() -> None:
+def test_view_returns_the_records_as_record_batches() -> None:
     view = open_partition(written(), DIRECTORY, clock=VirtualClock())
 
     rows = [row for batch in view.arrow(["offset", "key"]) for row in batch.to_pylist()]
@@ -52,7 +52,7 @@ def test_view_gives_the_records_as_record_batches() -> None:
     assert rows == [{"offset": offset, "key": b"key"} for offset in range(7)]
 
 
-def test_view_gives_all_columns_of_a_range_when_none_are_named() -> None:
+def test_view_returns_all_columns_of_a_range_by_default() -> None:
     with open_partition(written(), DIRECTORY, clock=VirtualClock()) as view:
         batches = list(view.arrow(start=2, end=6, batch_rows=2))
 
@@ -63,7 +63,7 @@ def test_view_gives_all_columns_of_a_range_when_none_are_named() -> None:
 @pytest.mark.parametrize(
     ("key", "value"), (("isolation", "committed"), ("start", -1), ("end", -2), ("batch_rows", 0))
 )
-def test_view_rejects_invalid_arguments_at_once(key: str, value: object) -> None:
+def test_view_rejects_invalid_arguments_before_iteration(key: str, value: object) -> None:
     view = open_partition(written(), DIRECTORY, clock=VirtualClock())
 
     with pytest.raises(SettingError) as refused:
@@ -89,7 +89,7 @@ def test_view_counts_and_verifies() -> None:
 
 
 @pytest.mark.parametrize(("config", "going"), (({}, 0), ({"retention.ms": "10"}, 3)))
-def test_view_explains_what_retention_does(config: dict[str, str], going: int) -> None:
+def test_view_explains_retention(config: dict[str, str], going: int) -> None:
     clock = VirtualClock()
     clock.advance(seconds=60)
 
@@ -118,6 +118,6 @@ def test_views_are_those_of_a_log_directory() -> None:
     assert [(str(view.partition), view.offsets().log_end) for view in views] == [("t-0", 7)]
 
 
-def test_views_are_rejected_at_once() -> None:
+def test_invalid_path_is_rejected_before_iteration() -> None:
     with pytest.raises(LogDirectoryError, match="is the directory of one partition"):
         open_partitions(written(), DIRECTORY, clock=VirtualClock())

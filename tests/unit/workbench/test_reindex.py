@@ -48,7 +48,7 @@ def test_rebuilt_indexes_equal_the_originals() -> None:
     assert report.snapshots == (3, 6, 9, 10)
 
 
-def test_damaged_indexes_and_snapshots_are_rebuilt_and_logs_are_kept() -> None:
+def test_damaged_indexes_and_snapshots_are_rebuilt_and_logs_are_unchanged() -> None:
     place = closed()
     logs, right = contents(place, ".log"), contents(place, "index")
     harm(place.files, name(3, ".index"), 0)

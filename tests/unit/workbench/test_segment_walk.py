@@ -46,13 +46,13 @@ def test_walk_searches_for_the_next_whole_batch() -> None:
     assert walked(garbage) == [("BrokenRange", 0, 100)]
 
 
-def test_search_goes_from_window_to_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_continues_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cordwood.workbench.segment_walk.SEARCH_BYTES", 70)
 
     assert walked(b"\xee" * 333 + v2(0))[0] == ("BrokenRange", 0, 333)
 
 
-def test_walk_continues_behind_a_broken_message() -> None:
+def test_walk_continues_after_a_broken_message() -> None:
     one = len(message(0))
 
     assert walked(flipped(message(0)) + message(1)) == [
@@ -61,21 +61,21 @@ def test_walk_continues_behind_a_broken_message() -> None:
     ]
 
 
-def test_bytes_that_look_like_a_batch_are_not_one() -> None:
+def test_bytes_that_resemble_a_batch_are_not_a_batch() -> None:
     short = bytearray(v2(0))
     short[8:12] = (20).to_bytes(4)
 
     assert walked(bytes(short))[0] == ("BrokenRange", 0, ONE)
 
 
-def test_break_that_is_cut_off_has_no_fault() -> None:
+def test_incomplete_last_batch_has_no_fault() -> None:
     (part,) = walk_segment(file_of(directory(log=v2(0)[:-1]), ONE - 1), PlainBatchChecker().check)
 
     assert isinstance(part, BrokenRange)
     assert (part.fault, part.header is not None) == (None, True)
 
 
-def test_file_that_was_cut_has_changed() -> None:
+def test_truncated_file_is_reported_as_changed() -> None:
     with pytest.raises(SegmentChangedError):
         list(walk_segment(file_of(directory(log=v2(0)), 999), PlainBatchChecker().check))
 

@@ -72,7 +72,7 @@ def test_stat_opens_wrappers_when_it_is_deep() -> None:
     assert "not opened: 1 wrappers" in str(sums(log))
 
 
-def test_deep_stat_looks_at_records() -> None:
+def test_deep_stat_reads_records() -> None:
     deep = sums(keyed(0) + keyed(2, codec=Codec.LZ4), is_deep=True).deep
 
     assert deep is not None

@@ -87,7 +87,7 @@ def test_metadata_are_not_read_for_a_log_without_a_topic() -> None:
         (None, {"cleanup.policy": "delete"}, False),
     ),
 )
-def test_cleanup_policy_is_known_from_metadata_or_options(
+def test_cleanup_policy_is_read_from_metadata_or_options(
     asked: str | None, given: dict[str, str], *, is_compacted: bool | None
 ) -> None:
     log = metadata_batch(topic("t"), topic("u"), config(TOPIC, "t", "cleanup.policy", "compact"))

@@ -94,7 +94,7 @@ def test_messages_are_gathered_into_batches(magic: LegacyMagic) -> None:
     assert all(each.size <= GATHERED_BYTES + 200 for each in made)
 
 
-def test_messages_that_a_broker_has_dated_are_batches_of_their_own() -> None:
+def test_each_message_with_log_append_time_has_its_own_batch() -> None:
     data = bytes(old(1, 0, stamp=70) + old(1, 1, stamp=90))
 
     made = converted(data, ConvertOptions())

@@ -80,7 +80,7 @@ def test_log_start_inside_a_segment_is_checkpointed() -> None:
     assert read_offset_checkpoint(files, f"/new/{LOG_START_OFFSETS}") == {PARTITION: 3}
 
 
-def test_conversion_may_stop_at_any_change_and_go_on() -> None:
+def test_interrupted_conversion_resumes_after_any_change() -> None:
     whole = log_directory()
     converted(whole)
     is_over, changes = False, 0
@@ -101,7 +101,7 @@ def test_conversion_may_stop_at_any_change_and_go_on() -> None:
     assert changes > 100
 
 
-def test_conversion_under_way_is_not_another_one() -> None:
+def test_unfinished_conversion_is_not_resumed_with_other_options() -> None:
     files = log_directory()
     with open_conversion(files, ["/d"], out="/new", options=BY_ZSTD):
         pass
@@ -110,7 +110,7 @@ def test_conversion_under_way_is_not_another_one() -> None:
         converted(files, ConvertOptions(codec=Codec.GZIP))
 
 
-def test_damage_is_named_and_converts_nothing() -> None:
+def test_damage_is_reported_and_stops_the_conversion_of_its_log() -> None:
     files = log_directory()
     name = f"/d/t-0/{0:020}.log"
     files.open(name, writable=True).pwrite(b"\xff", 100)

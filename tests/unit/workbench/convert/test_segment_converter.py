@@ -24,7 +24,7 @@ def tasks(files: MemoryFiles) -> list[SegmentTask]:
         return conversion.remaining
 
 
-def test_segment_is_there_with_its_indexes_once_it_is_converted() -> None:
+def test_converted_segment_has_its_indexes() -> None:
     files = log_directory()
     task = tasks(files)[0]
     told: list[int] = []
@@ -38,7 +38,7 @@ def test_segment_is_there_with_its_indexes_once_it_is_converted() -> None:
     assert sum(told) == task.size
 
 
-def test_segment_that_is_there_is_left_alone() -> None:
+def test_converted_segment_is_not_converted_again() -> None:
     files = log_directory()
     task = tasks(files)[0]
     random = SeededRandom(1)
@@ -51,7 +51,7 @@ def test_segment_that_is_there_is_left_alone() -> None:
     assert task not in tasks(files)
 
 
-def test_attempt_that_outlives_its_conversion_leaves_nothing() -> None:
+def test_attempt_that_ends_after_its_conversion_leaves_no_files() -> None:
     """The driver of the attempt died, and another driver finished the conversion meanwhile."""
     files = log_directory()
     task = tasks(files)[0]

@@ -88,19 +88,19 @@ def test_walk_ends_where_only_a_prefix_remains() -> None:
     assert batch_at(window_of(b"\0" * 17), 0) is None
 
 
-def test_walk_stops_at_a_size_that_no_batch_can_have() -> None:
+def test_batch_with_an_impossible_size_is_rejected() -> None:
     with pytest.raises(CorruptMessageError, match="batch size"):
         batch_at(window_of(b"\0" * 18), 0)
 
 
-def test_header_that_is_cut_off_is_damage() -> None:
+def test_incomplete_header_is_damage() -> None:
     small = batch()[:8] + (20).to_bytes(4) + batch()[12:32]
 
     with pytest.raises(CorruptMessageError, match="a truncated header"):
         batch_at(window_of(small), 0)
 
 
-def test_batch_is_selected_if_one_of_its_records_may_be() -> None:
+def test_batch_is_selected_if_its_offset_range_overlaps() -> None:
     found, old = dumped(batch(10)), dumped(legacy(1, b"a", base_offset=10))
 
     assert found.is_selected(None)
@@ -111,13 +111,13 @@ def test_batch_is_selected_if_one_of_its_records_may_be() -> None:
     assert not old.is_selected(Selection(first_offset=11))
 
 
-def test_stretches_hold_whole_batches() -> None:
+def test_batch_ranges_have_whole_batches() -> None:
     data = b"".join(batch(2 * at) for at in range(10)) + batch()[:30]
 
     assert [bytes(each) for each in batch_ranges(window_of(data))] == [data[:-30]]
 
 
-def test_stretch_may_be_larger_than_a_window() -> None:
+def test_batch_range_may_be_larger_than_a_window() -> None:
     builder = BatchBuilder()
     builder.append(None, bytes(WINDOW_BYTES), timestamp=1)
     data = batch(0) + bytes(builder.build()) + packed_one()
@@ -133,6 +133,6 @@ def packed_one() -> bytes:
     return packed(Codec.LZ4, 2, b"v")
 
 
-def test_stretches_stop_at_damage() -> None:
+def test_batch_ranges_stop_at_damage() -> None:
     with pytest.raises(CorruptMessageError):
         list(batch_ranges(window_of(batch(0) + b"\0" * 30)))

@@ -81,7 +81,7 @@ def test_control_record_of_an_unknown_type_has_its_number() -> None:
     assert shown(changed(marker, key_at, b"\0\0\xff\xfe")) == "controlType: UNKNOWN(-2)\n"
 
 
-def test_control_record_that_cannot_be_read_cuts_its_line_short() -> None:
+def test_line_of_an_unreadable_control_record_is_incomplete() -> None:
     marker = batch_of(EndTransaction(is_commit=True, coordinator_epoch=9))
     damaged = changed(marker, marker.index(b"\0\0\0\1", 61), b"\xff\xff\0\1")
 

@@ -13,7 +13,7 @@ def test_unknown_files_are_ignored_with_a_message() -> None:
     )
 
 
-def test_files_come_in_the_order_they_are_named() -> None:
+def test_files_are_dumped_in_the_given_order() -> None:
     out, _, _ = outcome(dump(dump_of({LOG: batch(), "5.log": b""}), ["5.log", f"/logs//{LOG}"]))
 
     assert [line for line in out.splitlines() if line.startswith("Dumping")] == [

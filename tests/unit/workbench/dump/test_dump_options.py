@@ -22,7 +22,7 @@ def test_limits_are_not_negative(name: str) -> None:
         DumpOptions(folder="/", **{name: -1})  # type: ignore[arg-type]  # mypy cannot see the name
 
 
-def test_data_asks_for_records() -> None:
+def test_data_and_deep_options_select_records() -> None:
     assert DumpOptions(folder="/", has_data=True).has_records
     assert DumpOptions(folder="/", is_deep=True).has_records
     assert not DumpOptions(folder="/").has_records

@@ -69,7 +69,7 @@ def test_lookup_in_an_empty_index_begins_at_the_start() -> None:
     assert lookup_position(entries_of(OFFSET_ENTRY), 105) == 0
 
 
-def test_lookup_takes_zeros_for_entries() -> None:
+def test_lookup_counts_zeros_as_entries() -> None:
     zeros = [(0, 0)] * 2000
 
     assert lookup_position(entries_of(OFFSET_ENTRY, (1, 10), (3, 30), *zeros), 103) == 0
@@ -81,7 +81,7 @@ def test_lookup_before_the_warm_entries_finds_the_same() -> None:
     assert [lookup_position(index, 100 + at) for at in (7, 1900, 2999)] == [70, 19000, 29990]
 
 
-def test_sound_indexes_are_sane() -> None:
+def test_valid_indexes_are_sane() -> None:
     ensure_sane_index(entries_of(OFFSET_ENTRY, (3, 70)))
     ensure_sane_time_index(entries_of(TIME_ENTRY, (1000, 3), (1000, 4)))
     ensure_sane_time_index(entries_of(TIME_ENTRY))
@@ -165,6 +165,6 @@ def test_first_sequence_may_be_before_the_wrap() -> None:
         (snapshot(PRODUCER)[:-1] + b"\0", "Stored crc: "),
     ),
 )
-def test_bad_snapshot_is_rejected_with_kafkas_text(data: bytes, words: str) -> None:
+def test_invalid_snapshot_is_rejected_with_kafkas_text(data: bytes, words: str) -> None:
     with pytest.raises(SnapshotError, match=words):
         producer_entries(data)

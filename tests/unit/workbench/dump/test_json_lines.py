@@ -80,7 +80,7 @@ def test_entries_of_the_other_files_are_objects() -> None:
     assert (found[2]["last_stable_offset"], found[3]["producer_id"]) == (4, 7)
 
 
-def test_output_before_damage_comes_first() -> None:
+def test_output_before_damage_is_written() -> None:
     data = batch(0) + changed(batch(2), 57, b"\0\0\0\3")
     dump_run = dump_of({LOG: data, "7.snapshot": b"\0\2"}, DEEP)
 
@@ -98,14 +98,14 @@ def test_truncated_or_changed_batch_is_invalid() -> None:
         assert dump_run.findings.is_wrong
 
 
-def test_objects_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_are_written_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "TEXT_BYTES", 10)
 
     assert len(list(dump_as("json", dump_of({LOG: batch()}, DEEP), paths=[LOG]))) == 3
 
 
 @pytest.mark.parametrize("options", (DATA, DumpOptions(folder=FOLDER)))
-def test_problems_of_a_log_go_to_the_standard_error(options: DumpOptions) -> None:
+def test_problems_of_a_log_are_written_to_the_standard_error(options: DumpOptions) -> None:
     wrong = harmed(batch(2), 17)
     dump_run = dump_of({LOG: batch(0) + wrong + batch(4)[:20]}, options)
 

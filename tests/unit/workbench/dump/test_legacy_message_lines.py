@@ -99,7 +99,7 @@ def test_fault_ends_the_lines(data: bytes, words: str) -> None:
     assert words in str(found.error)
 
 
-def test_value_beyond_its_message_cuts_the_line_short() -> None:
+def test_line_of_a_value_beyond_its_message_is_incomplete() -> None:
     data = changed(message(5, b"a"), 30, b"\0\0\0\x09")
 
     assert lines(data).error is None

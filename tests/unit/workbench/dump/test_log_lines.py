@@ -58,7 +58,7 @@ def test_trailing_bytes_are_counted() -> None:
     assert dump_run.findings.is_wrong
 
 
-def test_limit_in_bytes_leaves_out_what_does_not_fit_it() -> None:
+def test_byte_limit_leaves_out_batches_above_it() -> None:
     options = DumpOptions(folder=FOLDER, max_bytes=len(batch(0)) + 5)
 
     assert len(lines(batch(0) + batch(2), options)[0]) == 1
@@ -72,7 +72,7 @@ def test_wrong_checksum_is_wrong() -> None:
     assert dump_run.findings.is_wrong
 
 
-def test_lines_before_a_fault_come_before_it() -> None:
+def test_lines_before_damage_are_written() -> None:
     data = batch(0) + changed(batch(2), 57, b"\0\0\0\3")
 
     out, _, error = outcome(dump(dump_of({LOG: data}, DEEP), [LOG]))
@@ -110,7 +110,7 @@ def test_text_is_returned_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         ("00000000000000000100-0000000005.checkpoint", "Snapshot end offset: 100, epoch: 5"),
     ),
 )
-def test_snapshot_of_a_quorum_has_a_title_of_its_own(name: str, title: str) -> None:
+def test_kraft_snapshot_has_its_own_title(name: str, title: str) -> None:
     out, _, _ = outcome(dump(dump_of({name: batch()}), [name]))
 
     assert out.splitlines()[1] == title

@@ -28,7 +28,7 @@ def test_findings_have_kafkas_text() -> None:
     assert findings.is_wrong
 
 
-def test_mismatches_come_from_the_last_on_and_the_latest_of_an_offset_counts() -> None:
+def test_mismatches_are_in_reverse_order_and_the_latest_of_an_offset_replaces_others() -> None:
     findings = DumpFindings()
     for indexed, found in ((1, 2), (5, 6), (1, 3)):
         findings.add_mismatch("/i", indexed=indexed, found=found)

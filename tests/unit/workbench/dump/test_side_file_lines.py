@@ -122,7 +122,7 @@ def test_time_is_compared_in_old_messages_too() -> None:
     assert output_of(TIMES, log=old, index=b"", timeindex=times((1000, 1)))[1] == ""
 
 
-def test_time_is_compared_in_a_batch_that_only_the_tool_takes() -> None:
+def test_time_entry_is_compared_in_a_batch_that_only_the_dump_tool_accepts() -> None:
     odd = changed(batch(), 64, b"\x04")  # an offset delta out of order
 
     assert output_of(TIMES, log=odd, index=b"", timeindex=times((1001, 1)))[1] == ""

@@ -53,7 +53,7 @@ def test_kept_segments_have_reasons() -> None:
     )
 
 
-def test_high_watermark_of_the_checkpoint_holds_back() -> None:
+def test_segment_above_the_checkpointed_high_watermark_is_retained() -> None:
     place = place_of(NOW, NOW, NOW, NOW)
     file = place.files.create("/d/replication-offset-checkpoint")
     file.append(b"0\n1\nt 0 2\n")

@@ -76,7 +76,7 @@ def test_last_batch_that_decreases_is_renumbered() -> None:
     assert offsets(chained(harmed(log(0, 4, 8, 12), 3 * SIZE, mask=0x80))) == RIGHT
 
 
-def test_batches_behind_one_that_fits_by_chance_are_renumbered_with_it() -> None:
+def test_batches_after_one_with_a_matching_offset_by_chance_are_renumbered_too() -> None:
     assert offsets(chained(log(0, 4, 90, 12, 91, 92), FileBounds(0, 24)))[:4] == RIGHT
 
 
@@ -87,7 +87,7 @@ def test_gaps_that_compaction_left_are_not_touched() -> None:
     assert not any(each.repairs for each in chain.batches)
 
 
-def test_batch_next_to_damage_that_does_not_fit_is_a_misfit() -> None:
+def test_batch_next_to_damage_with_an_offset_out_of_order_is_a_misfit() -> None:
     data = bytearray(log(0, 4, 1, 12))
     data[SIZE : 2 * SIZE] = bytes(SIZE)
 
@@ -143,7 +143,7 @@ def test_rebuilt_batch_that_reaches_into_the_next_file_is_a_misfit() -> None:
         ((9, 1, 1, 1), None, (9, 1, 1, 1)),
     ),
 )
-def test_epoch_that_does_not_fit_is_corrected(
+def test_epoch_out_of_order_is_corrected(
     epochs: tuple[int, ...], known: int | None, right: tuple[int, ...]
 ) -> None:
     data = log(0, 4, 8, 12, epochs=epochs)

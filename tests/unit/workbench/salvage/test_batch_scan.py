@@ -25,7 +25,7 @@ def test_whole_file_is_its_batches() -> None:
     assert offsets_of(found_in(b"".join(THREE))) == [(0, 3), (4, 7), (8, 11)]
 
 
-def test_one_wrong_bit_is_repaired_in_a_compressed_batch_too() -> None:
+def test_wrong_bit_in_a_compressed_batch_is_repaired() -> None:
     data = bytearray(batch(codec=Codec.GZIP, value=b"v" * 99))
     right = bytes(data)
     data[80] ^= 4
@@ -103,7 +103,7 @@ def test_two_adjacent_damaged_batches_are_distinguished() -> None:
     assert offsets_of(found) == [None, None, (8, 11)]
 
 
-def test_batch_behind_a_header_that_is_gone_is_found() -> None:
+def test_batch_after_a_destroyed_header_is_found() -> None:
     size = len(THREE[0])
     data = THREE[0] + bytes(61) + THREE[1][61:] + THREE[2]
 
@@ -126,7 +126,7 @@ def test_batch_with_a_wrong_size_is_not_ended_by_a_batch_in_a_record() -> None:
     assert offsets_of(found) == [(0, 3), (4, 7), (8, 11), (12, 15)]
 
 
-def test_end_that_is_cut_off_is_damage() -> None:
+def test_incomplete_last_batch_is_damage() -> None:
     _, damage = found_in(THREE[0] + THREE[1][:40])
 
     assert isinstance(damage, DamagedRange)
@@ -156,7 +156,7 @@ def test_repaired_batch_with_unreadable_records_is_rejected() -> None:
     assert isinstance(piece, DamagedRange)
 
 
-def test_size_that_reaches_beyond_the_file_is_looked_behind() -> None:
+def test_batch_after_a_size_beyond_the_file_is_found() -> None:
     data = harmed(b"".join(THREE), len(THREE[0]) + 61, len(THREE[0]) + 62, len(THREE[0]) + 9)
 
     assert offsets_of(found_in(data)) == [(0, 3), None, (8, 11)]

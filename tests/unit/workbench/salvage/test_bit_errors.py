@@ -9,7 +9,7 @@ from cordwood.workbench.salvage.bit_errors import CASTAGNOLI, IEEE, find_wrong_b
 
 
 @pytest.mark.parametrize(("checksum", "polynomial"), ((crc32c, CASTAGNOLI), (crc32, IEEE)))
-def test_wrong_bit_is_found_wherever_it_is(checksum: object, polynomial: int) -> None:
+def test_wrong_bit_is_found_at_any_position(checksum: object, polynomial: int) -> None:
     chance = random.Random(1)
     summed = crc32c if checksum is crc32c else crc32
     for _ in range(30):
@@ -23,7 +23,7 @@ def test_wrong_bit_is_found_wherever_it_is(checksum: object, polynomial: int) ->
         assert found == (at, mask)
 
 
-def test_two_wrong_bits_are_no_single_one() -> None:
+def test_two_wrong_bits_are_not_identified_as_one() -> None:
     data = bytearray(200)
     before = crc32c(data)
     data[3] ^= 1

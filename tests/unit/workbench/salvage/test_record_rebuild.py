@@ -57,7 +57,7 @@ def test_records_of_a_batch_with_gaps_are_read() -> None:
     assert rescued(harmed(bytes(builder.build()), 61)) == (5, 9, 11, 14)
 
 
-def test_records_from_elsewhere_do_not_push_out_their_own() -> None:
+def test_copied_record_does_not_replace_others() -> None:
     data = bytearray(batch(0, 8))
     at = 61 + 2 * RECORD
     data[at : at + RECORD] = data[61 + 6 * RECORD : 61 + 7 * RECORD]
@@ -75,7 +75,7 @@ def test_record_with_an_impossible_time_is_left_out() -> None:
     assert rescued(bytes(data)) == (0,)
 
 
-def test_last_records_may_have_gone_before() -> None:
+def test_last_records_may_be_missing() -> None:
     builder = BatchBuilder(BatchFields())
     builder.append(b"key", b"value", timestamp=1)
 

@@ -121,7 +121,7 @@ def test_swap_file_replaces_the_segments_it_covers() -> None:
     assert [each[:2] for each in report.gaps] == [(2, 3)]
 
 
-def test_swap_file_of_an_incomplete_set_comes_last() -> None:
+def test_swap_file_of_an_incomplete_set_has_the_lowest_rank() -> None:
     cleaned = f"{EIGHT}.cleaned"
     files = directory({ZERO: batch(0), f"{ZERO}.swap": batch(0), cleaned: b"", EIGHT: batch(8)})
 
@@ -147,7 +147,7 @@ def test_batch_larger_than_a_segment_is_written() -> None:
     assert salvage(ports(files), SOURCE, out="/out", options=small).log_end == 8
 
 
-def test_record_sets_fit_into_segments() -> None:
+def test_record_sets_respect_the_limits_of_a_segment() -> None:
     far = 1 << 31
     data = batch(0) + batch(4) + batch(far) + batch(far + 4)
     files = files_of({"a": data})

@@ -46,7 +46,7 @@ def test_checkpoint_beyond_the_end_is_reported(
     assert (damages(files), notes(files)) == (wrong, told)
 
 
-def test_last_segment_that_is_gone_is_missed() -> None:
+def test_missing_last_segment_is_reported() -> None:
     files = healthy()
     files.create(f"/d/{RECOVERY_POINTS}").append(b"0\n1\nt 0 110\n")
     last = max(each for each in files.list("/d/t-0") if each.endswith(".log"))

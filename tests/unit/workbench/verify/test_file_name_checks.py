@@ -19,7 +19,7 @@ def test_name_like_a_segments_is_damage() -> None:
     assert (found.severity, found.path, found.found) == (Severity.DAMAGE, "/d/1.log", "1")
 
 
-def test_leftovers_and_unknown_files_are_notes() -> None:
+def test_leftover_and_unknown_files_are_notes() -> None:
     names = [name(0, ".log.deleted"), name(5, ".index"), *"abcde"]
 
     left, strange = check_names("/d", names, bases={0})

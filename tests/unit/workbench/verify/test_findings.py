@@ -74,7 +74,7 @@ def test_errors_become_findings() -> None:
     assert (found.position, found.expected, found.severity) == (9, "x", Severity.DAMAGE)
 
 
-def test_findings_of_both_checks_count_and_notes_of_the_last() -> None:
+def test_findings_of_both_checks_are_confirmed_with_the_notes_of_the_last() -> None:
     later = note("/l", "later")
 
     assert confirmed_findings([LOST], [LOST, later, damage("/m", "new")]) == (LOST, later)

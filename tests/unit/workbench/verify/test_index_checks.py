@@ -23,7 +23,7 @@ def indexed(*, index: bytes = b"", timeindex: bytes = b"", is_last: bool = False
     return files
 
 
-def test_right_entries_are_passed_over() -> None:
+def test_correct_entries_have_no_findings() -> None:
     files = indexed(
         index=offsets(0, (7, SIZE), (15, 3 * SIZE)), timeindex=times(0, (1001, 7), (1003, 15))
     )
@@ -56,7 +56,7 @@ def test_wrong_offset_entry_is_damage(entries: tuple[tuple[int, int], ...], word
     assert damages(indexed(index=offsets(0, *entries))) == [(".index", f"an entry {words}")]
 
 
-def test_entry_of_a_whole_set_is_right() -> None:
+def test_one_entry_for_several_batches_is_correct() -> None:
     files = indexed(index=offsets(0, (11, SIZE), (19, 3 * SIZE)))
 
     assert verified(files).findings == ()
@@ -124,7 +124,7 @@ def test_entries_left_by_a_truncation_of_the_active_segment_are_a_note() -> None
     assert (found.is_damaged, found.findings[0].position) == (False, 16)
 
 
-def test_wrong_entry_before_right_ones_is_damage_in_the_active_segment_too() -> None:
+def test_wrong_entry_before_correct_ones_is_damage_in_the_active_segment_too() -> None:
     files = indexed(index=offsets(0, (6, SIZE), (15, 3 * SIZE)), is_last=True)
 
     assert len(damages(files)) == 1
@@ -159,7 +159,7 @@ def test_every_flipped_entry_of_a_healthy_log_is_found() -> None:
         assert [path for path, _ in damages(files)] == [f"17.{ending}"]
 
 
-def test_entry_inside_a_wrapper_is_right() -> None:
+def test_entry_inside_a_wrapper_is_correct() -> None:
     wrapper = legacy(1, b"a", b"b", b"c", base_offset=1, codec=Codec.GZIP)
     files = directory(log=message(0) + wrapper, index=offsets(0, (2, len(message(0)))))
 

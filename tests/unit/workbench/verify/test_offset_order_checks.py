@@ -35,7 +35,7 @@ def test_decreasing_offsets_are_reported_once() -> None:
     ]
 
 
-def test_batch_too_low_leaves_no_gap_behind_it() -> None:
+def test_decreasing_offset_causes_no_gap_after_it() -> None:
     found = verified(directory(log=v2(0, 3) + v2(0, 1) + v2(4)))
 
     assert [each.cause for each in found.findings] == ["offsets decrease"]
@@ -100,7 +100,7 @@ def test_lost_offsets_are_reported_with_a_remedy() -> None:
     assert "replica" in found.remedy
 
 
-def test_cleaners_gap_is_none_of_loss_whatever_the_policy_is_now() -> None:
+def test_gap_below_the_cleaner_checkpoint_is_no_loss_under_any_current_policy() -> None:
     files = directory(log=keyed(0) + keyed(5))
     files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 6\n")
     finder = SettingsFinder(files, given={"cleanup.policy": "delete"})
@@ -151,7 +151,7 @@ def test_decreasing_epoch_that_is_in_the_checkpoint_is_a_note() -> None:
     assert [cause for _, cause in damages(files)] == ["a leader epoch is above those that follow"]
 
 
-def test_epoch_above_those_that_follow_is_damage() -> None:
+def test_epoch_above_the_following_ones_is_damage() -> None:
     log = keyed(0, epoch=0) + keyed(1, epoch=4) + keyed(2, epoch=0)
 
     (found,) = verified(with_epochs("0\n1\n0 0\n", log)).findings

@@ -38,7 +38,7 @@ def test_partition_has_its_name() -> None:
     assert verify(healthy(), PlainBatchChecker()).partition == "t-0"
 
 
-def test_empty_partition_is_good() -> None:
+def test_empty_partition_has_no_findings() -> None:
     assert (verified(directory(log=b"")).findings, verified(directory(log_5=b"")).log_end) == (
         (),
         5,
@@ -53,7 +53,7 @@ def test_side_files_are_verified() -> None:
     assert [path for path, _ in damages(files)] == ["leader-epoch-checkpoint", "partition.metadata"]
 
 
-def test_damage_that_disappears_meanwhile_is_not_reported() -> None:
+def test_damage_that_disappears_during_verification_is_not_reported() -> None:
     files = directory(log=v2(0, 3) + v2(4))
     harm(files, name(0), 70)
 
@@ -77,7 +77,7 @@ def test_damage_of_a_changing_log_is_reported_after_some_attempts() -> None:
     assert checker.passes == 2 * MAX_ATTEMPTS
 
 
-def test_log_that_is_cut_meanwhile_is_looked_at_again() -> None:
+def test_log_truncated_during_verification_is_verified_again() -> None:
     files = directory(log=v2(0, 3) + v2(4), log_5=v2(5))
 
     def cut(passes: int) -> None:

@@ -164,7 +164,7 @@ def test_snapshots_behind_damage_are_not_compared() -> None:
     assert [path for path, _ in damages(files)] == [".log"]
 
 
-def test_log_that_begins_later_takes_open_transactions_from_its_snapshot() -> None:
+def test_open_transactions_are_read_from_the_snapshot_at_a_later_log_start() -> None:
     files = healthy()
     for each in files.list("/d/t-0"):
         if each.startswith("0" * 20) and not each.endswith("checkpoint"):
@@ -194,7 +194,7 @@ def test_marker_of_a_new_epoch_clears_the_last_batch() -> None:
     assert [cause for _, cause in damages(files)] == [ABORTED]
 
 
-def test_snapshot_deleted_meanwhile_is_skipped() -> None:
+def test_snapshot_deleted_during_verification_is_skipped() -> None:
     producers = ProducerCheck(source(directory()), [5])
 
     producers.check_snapshot(5)

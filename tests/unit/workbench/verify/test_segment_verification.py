@@ -37,7 +37,7 @@ def test_wrong_checksum_is_reported_with_position_and_offsets() -> None:
 
 
 @pytest.mark.parametrize("at", (8, 16))
-def test_size_or_magic_that_cannot_be_hides_one_batch(at: int) -> None:
+def test_invalid_size_or_magic_hides_one_batch(at: int) -> None:
     files = three()
     harm(files, name(0), len(v2(0, 3)) + at, b"\x7f")
 
@@ -75,7 +75,7 @@ def test_tail_whose_last_block_was_not_written_is_a_note() -> None:
     assert notes(directory(log=data[:8192] + bytes(len(data) - 8192)))[0][0] == ".log"
 
 
-def test_damaged_last_batch_of_full_size_is_no_tail() -> None:
+def test_damaged_last_batch_of_full_size_is_not_a_torn_tail() -> None:
     files = directory(log=v2(0, 3) + v2(4, 9))
     harm(files, name(0), len(v2(0, 3)) + 70)
 
@@ -125,7 +125,7 @@ def test_offsets_beyond_the_reach_of_indexes_are_damage() -> None:
     assert causes[0].startswith("offsets exceed the range")
 
 
-def test_file_that_changes_is_looked_at_again() -> None:
+def test_file_changed_during_verification_is_verified_again() -> None:
     files = three()
     harm(files, name(0), 70)
     data = got(files, name(0))
@@ -134,7 +134,7 @@ def test_file_that_changes_is_looked_at_again() -> None:
     assert damages(files) == [(".log", CHECKSUM)]
 
 
-def test_bad_records_right_behind_damage_are_distinguished() -> None:
+def test_invalid_records_after_damage_are_distinguished() -> None:
     unsound = changed(v2(4, 9), 57, (7).to_bytes(4))
     files = directory(log=b"\xee" * 99 + unsound + v2(10))
 
@@ -143,7 +143,7 @@ def test_bad_records_right_behind_damage_are_distinguished() -> None:
     assert [(each.first_offset, each.end_offset) for each in found] == [(0, 4), (4, 10)]
 
 
-def test_bad_records_behind_damage_begin_at_the_offset_in_their_header() -> None:
+def test_invalid_records_after_damage_start_at_the_offset_of_their_header() -> None:
     files = directory(log=b"\xee" * 99 + changed(v2(4, 9), 57, (7).to_bytes(4)))
 
     assert [each.first_offset for each in verified(files).findings] == [0, 4]

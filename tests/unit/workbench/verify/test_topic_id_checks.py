@@ -37,7 +37,7 @@ def test_partitions_of_a_topic_with_several_ids_are_damage() -> None:
 
 
 @pytest.mark.parametrize("other", (OLD, None))
-def test_partitions_with_one_id_or_none_are_good(other: Uuid | None) -> None:
+def test_partitions_with_one_id_or_none_are_valid(other: Uuid | None) -> None:
     assert check_topic_ids(with_ids(MemoryFiles(), t_0=OLD, t_1=other), "/d") == ()
 
 
@@ -61,5 +61,5 @@ class RecreatedTopic(MemoryFiles):
         return super().stat(path)
 
 
-def test_topic_created_again_meanwhile_is_good() -> None:
+def test_topic_recreated_during_verification_is_valid() -> None:
     assert check_topic_ids(with_ids(RecreatedTopic(), t_0=OLD, t_1=NEW), "/d") == ()
