@@ -83,11 +83,11 @@ def test_history_is_read_from_segments_and_the_rest_from_the_broker(
     assert _values(frame) == list(range(RECORDS))
 
 
-def test_scan_counts_what_brokers_have(spark: "SparkSession", address: str) -> None:
+def test_scan_counts_the_records_of_brokers(spark: "SparkSession", address: str) -> None:
     assert cordwood.spark.scan(spark, **_of_brokers(address)).count() == RECORDS
 
 
-def test_unknown_topic_is_refused_with_the_nearest_name(
+def test_unknown_topic_is_rejected_with_the_nearest_name(
     spark: "SparkSession", address: str
 ) -> None:
     options = _of_brokers(address) | {"subscribe": "order"}

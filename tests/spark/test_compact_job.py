@@ -78,7 +78,7 @@ def certified(reports: "list[CompactReport] | tuple[CompactReport, ...]") -> lis
 
 
 @pytest.mark.parametrize("whole_bytes", (1 << 30, 0))
-def test_job_leaves_the_bytes_that_one_process_leaves(
+def test_job_writes_the_same_bytes_as_one_process(
     spark: "SparkSession", tmp_path: Path, whole_bytes: int
 ) -> None:
     """Logs are compacted whole, one per task, or distributed in parts of a few batches."""
@@ -138,7 +138,7 @@ def test_damage_after_an_unclean_shutdown_is_not_truncated(
 @pytest.mark.parametrize(
     ("name", "whole_bytes"), (("compact", WHOLE_OF_SOME), ("compact, distributed", 0))
 )
-def test_job_that_is_killed_and_run_again_leaves_the_same_records(
+def test_killed_job_writes_the_same_records_after_another_run(
     spark: "SparkSession",
     tmp_path: Path,
     report: Callable[[str], None],

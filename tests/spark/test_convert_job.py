@@ -36,7 +36,7 @@ def look(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 
-def test_job_leaves_the_bytes_of_the_workbench(
+def test_job_writes_the_same_bytes_as_the_workbench(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -57,7 +57,7 @@ def test_job_leaves_the_bytes_of_the_workbench(
 
 
 @pytest.mark.timeout(7200)
-def test_killed_job_leaves_the_same_files(
+def test_killed_job_writes_the_same_files_after_another_run(
     spark: "SparkSession", tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     from cordwood.spark.jobs import convert_job  # noqa: PLC0415  # needs pyspark

@@ -98,7 +98,7 @@ def test_demo_prints_its_results(demo: tuple[str, Path], report: Callable[[str],
     assert "exactly once" in results
 
 
-def test_page_needs_nothing_else(demo: tuple[str, Path]) -> None:
+def test_page_refers_to_no_other_files(demo: tuple[str, Path]) -> None:
     text = demo[1].read_text(encoding="utf-8")
 
     assert not re.findall(r"<script|<link|<img|@import|url\(|(?:src|href)=", text)

@@ -145,7 +145,7 @@ def test_replay(
 
 
 @pytest.mark.parametrize("verb", ("verify", "audit"))
-def test_job_that_only_reads_leaves_nothing_behind(
+def test_killed_read_only_job_changes_no_files(
     give: Give, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     """The driver dies while its workers run."""

@@ -53,7 +53,7 @@ def _rows(spark: "SparkSession", kind: str, lake: str) -> list[tuple[str, int, i
 
 
 @pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
-def test_log_is_in_the_table_once_however_often_it_is_exported(
+def test_repeated_exports_add_each_record_to_the_table_once(
     spark: "SparkSession", tmp_path: Path, kind: str
 ) -> None:
     how = {"format": kind} | ({"table": NAME} if kind == "iceberg" else {})
@@ -70,7 +70,7 @@ def test_log_is_in_the_table_once_however_often_it_is_exported(
     assert found == [("orders", 0, offset) for offset in [*OFFSETS, 20, 21, 22]]
 
 
-def test_rows_are_those_that_the_source_reads(spark: "SparkSession", tmp_path: Path) -> None:
+def test_exported_rows_equal_those_of_the_source(spark: "SparkSession", tmp_path: Path) -> None:
     path, options = _logs(tmp_path), {"includeHeaders": "true"}
 
     _export(spark, tmp_path, path, partitionBy="date", **options)

@@ -55,7 +55,7 @@ def look(world: Path, *, kind: str) -> tuple[TableState | None, list[tuple[int, 
 
 
 @pytest.mark.parametrize("kind", ("parquet", "delta", "iceberg"))
-def test_export_leaves_the_same_however_often_it_is_killed(
+def test_killed_exports_write_the_same_table(
     spark: "SparkSession", tmp_path: Path, report: Callable[[str], None], kind: str
 ) -> None:
     seen, name = partial(look, kind=kind), f"export to {kind}"

@@ -56,9 +56,7 @@ def _rows(frame: "DataFrame") -> list[tuple[int, int]]:
     return sorted((row.partition, row.offset) for row in frame.collect())
 
 
-def test_filters_leave_the_same_rows_wherever_they_are_applied(
-    pushed: "SparkSession", logs: str
-) -> None:
+def test_filters_select_the_same_rows_pushed_down_or_not(pushed: "SparkSession", logs: str) -> None:
     whole = _frame(pushed, logs, is_pushed="false")
 
     wanted = _numbered([whole for _ in CONDITIONS])
@@ -89,7 +87,7 @@ def test_partitions_that_filters_leave_out_are_not_opened(
     assert _rows(frame) == [(0, offset) for offset in range(6)]
 
 
-def test_dataframe_may_be_filtered_again_and_again_where_filters_are_not_taken(
+def test_dataframe_can_be_filtered_repeatedly_without_filter_pushdown(
     pushed: "SparkSession", logs: str
 ) -> None:
     frame = _frame(pushed, logs, is_pushed="false")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 
 
-def test_fixture_reads_what_its_broker_has(spark_kafka: "SparkKafka") -> None:
+def test_fixture_reads_the_records_of_its_broker(spark_kafka: "SparkKafka") -> None:
     with cordwood.Producer(spark_kafka.bootstrap) as producer:
         producer.send("orders", b"3 beams").result()
 

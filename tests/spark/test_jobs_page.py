@@ -34,7 +34,7 @@ def shown(submitted: bool) -> list[tuple[str, str]]:  # noqa: FBT001  # which of
     return [each for each in found if each[0].startswith(SUBMIT) == submitted]
 
 
-def test_page_shows_what_its_commands_print(
+def test_page_shows_the_output_of_its_commands(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -56,7 +56,7 @@ def test_page_shows_what_its_commands_print(
     assert spark.getActiveSession() is spark
 
 
-def test_page_shows_what_spark_submit_prints(tmp_path: Path) -> None:
+def test_page_shows_the_output_of_spark_submit(tmp_path: Path) -> None:
     build_logs(tmp_path / "logs")
     (program,) = PROGRAM.findall(PAGE.read_text())
     (tmp_path / "job.py").write_text(program)

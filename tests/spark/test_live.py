@@ -133,7 +133,7 @@ def complaint(topic: str, before: Records, *, seen: Records, after: Records) -> 
     return None
 
 
-def test_reading_of_a_live_directory_is_what_a_consumer_sees(
+def test_read_of_a_live_directory_equals_that_of_a_consumer(
     spark: "SparkSession", tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     complaints, first_offsets, sizes = [], list[int](), list[int]()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_read_prints_all_there_is(
+def test_read_prints_all_records(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -35,7 +35,7 @@ def test_read_prints_all_there_is(
     assert counted == "21\n"
 
 
-def test_read_names_what_it_cannot_read(
+def test_error_names_the_unreadable_file(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

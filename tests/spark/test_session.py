@@ -33,7 +33,7 @@ def test_log_is_read_by_the_name_of_the_format(spark: "SparkSession", tmp_path: 
     assert [row.offset for row in frame.select("offset").collect()] == [0, 1]
 
 
-def test_workers_have_the_package_though_another_python_comes_first_on_the_path(
+def test_workers_import_the_package_even_if_another_python_is_first_on_the_path(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     assert spark.version, "there is a Spark"

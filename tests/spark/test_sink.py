@@ -86,7 +86,7 @@ def test_rows_have_the_partitions_of_kafkas_producer(
     assert all(row.partition == partition_of_key(bytes(row.key), 2) for row in found)
 
 
-def test_mode_that_is_not_append_is_refused_with_the_one_that_is(
+def test_unsupported_mode_is_rejected_with_the_supported_one(
     spark: "SparkSession", broker: cordwood.Broker
 ) -> None:
     frame = spark.range(1).selectExpr("'v' AS value")

@@ -76,7 +76,7 @@ def offsets(frame: "DataFrame") -> list[int]:
     return sorted(row.offset for row in frame.select("offset").collect())
 
 
-def test_spark_refuses_a_reader_that_takes_filters_while_its_setting_is_off(
+def test_spark_rejects_a_reader_with_push_filters_while_its_setting_is_off(
     naive: "SparkSession",
 ) -> None:
     assert naive.conf.get(PUSHING) == "false"
@@ -84,7 +84,7 @@ def test_spark_refuses_a_reader_that_takes_filters_while_its_setting_is_off(
         trapped(naive, "filters").collect()
 
 
-def test_filters_can_be_wanted_while_sparks_setting_is_off(
+def test_filters_can_be_requested_while_sparks_setting_is_off(
     spark: "SparkSession", logs: Path
 ) -> None:
     found = ours(spark, logs, pushFilters="true").where("offset > 7")
@@ -96,7 +96,7 @@ def test_spark_applies_no_filter_that_a_reader_keeps(pushing: "SparkSession") ->
     assert trapped(pushing, "filters").where("n > 1").count() == 1
 
 
-def test_filters_that_are_not_applied_exactly_are_given_back(
+def test_filters_that_are_not_applied_exactly_are_returned_to_spark(
     pushing: "SparkSession", logs: Path
 ) -> None:
     whole = {"pushFilters": "true"}
@@ -105,16 +105,16 @@ def test_filters_that_are_not_applied_exactly_are_given_back(
     assert offsets(ours(pushing, logs, **whole).where("offset % 2 = 0 and offset > 5")) == [6, 8]
 
 
-def test_spark_takes_no_tuples_for_partitions(naive: "SparkSession") -> None:
+def test_spark_accepts_no_tuples_as_partitions(naive: "SparkSession") -> None:
     with pytest.raises(Exception, match="InputPartition"):
         trapped(naive, "tuples").collect()
 
 
-def test_spark_runs_a_task_for_nothing_where_there_is_no_partition(naive: "SparkSession") -> None:
+def test_spark_runs_a_task_even_without_a_partition(naive: "SparkSession") -> None:
     assert [row.text for row in trapped(naive, "empty").collect()] == ["InputPartition(value=None)"]
 
 
-def test_reading_of_nothing_has_no_rows(spark: "SparkSession", logs: Path) -> None:
+def test_empty_read_has_no_rows(spark: "SparkSession", logs: Path) -> None:
     (logs / "returns-0").mkdir()
     (logs / "returns-0" / name(0)).touch()
 
@@ -123,7 +123,7 @@ def test_reading_of_nothing_has_no_rows(spark: "SparkSession", logs: Path) -> No
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_spark_takes_no_arrow_types_but_those_of_the_schema(
+def test_spark_accepts_no_arrow_types_except_those_of_the_schema(
     naive: "SparkSession", wrong: str
 ) -> None:
     with pytest.raises(Exception, match=MISMATCH):
@@ -148,7 +148,7 @@ def test_all_columns_have_the_types_of_the_schema(spark: "SparkSession", logs: P
     assert same == rows
 
 
-def test_spark_prunes_no_columns_but_those_a_schema_leaves_out(naive: "SparkSession") -> None:
+def test_spark_prunes_only_columns_left_out_of_the_schema(naive: "SparkSession") -> None:
     whole = trapped(naive, "schema").select("text").collect()
     pruned = naive.read.format("naive").schema("text string").option("trap", "schema").load()
 
@@ -173,7 +173,7 @@ def test_spark_plans_a_frame_once(naive: "SparkSession", tmp_path: Path) -> None
     assert (tmp_path / "once").stat().st_size == 1
 
 
-def test_spark_plans_both_sides_of_a_join_at_once_and_so_twice(
+def test_spark_plans_both_sides_of_a_join_concurrently_and_therefore_twice(
     naive: "SparkSession", tmp_path: Path
 ) -> None:
     """Each side has a thread. A late side would use the other's plan, so both wait."""
@@ -196,7 +196,7 @@ def test_frame_keeps_the_end_that_its_first_query_saw(spark: "SparkSession", log
     assert ours(spark, logs).count() == 13
 
 
-def test_spark_keeps_what_it_planned_for_the_filters_of_one_query(
+def test_spark_reuses_the_plan_for_the_filters_of_one_query(
     pushing: "SparkSession", logs: Path
 ) -> None:
     """Rows are lost, so filter pushdown is opt-in, with a frame per query."""
@@ -245,7 +245,7 @@ def test_page_of_spark_has_the_words_that_spark_has_for_kafka(spark: "SparkSessi
     assert "kafka" in str(raised.value).lower()
 
 
-def test_pandas_is_one_that_pyspark_does_not_warn_of(spark: "SparkSession") -> None:
+def test_pandas_is_a_version_supported_by_pyspark(spark: "SparkSession") -> None:
     """Warnings are errors in tests, so the session would fail as well."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [Requirement(each) for each in extras["optional-dependencies"]["spark"]]
@@ -268,14 +268,14 @@ def test_workers_of_our_sessions_run_the_python_of_the_driver(spark: "SparkSessi
     assert row.path == sys.prefix
 
 
-def test_wheel_of_pyspark_has_zookeeper_and_nothing_of_kafka() -> None:
+def test_pyspark_wheel_contains_zookeeper_and_no_kafka() -> None:
     jars = [path.name for path in (Path(pyspark.__file__).parent / "jars").glob("*.jar")]
 
     assert any(jar.startswith("zookeeper-3") for jar in jars)
     assert not [jar for jar in jars if "kafka" in jar]
 
 
-def test_spark_tells_options_in_lower_case(naive: "SparkSession", logs: Path) -> None:
+def test_spark_passes_option_names_in_lower_case(naive: "SparkSession", logs: Path) -> None:
     (row,) = trapped(naive, "options", someName="x").collect()
 
     assert "somename" in row.text.split(",")

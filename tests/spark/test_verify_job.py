@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)
         ("logs/orders-1", "logs/nothing"),
     ),
 )
-def test_job_reports_what_the_workbench_reports(
+def test_job_prints_the_same_report_as_the_workbench(
     spark: "SparkSession",
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
