@@ -102,9 +102,7 @@ def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: B
     assert (values["retention.ms"], values["segment.bytes"]) == ("87654321", "7654321")
 
 
-def test_kafka_serves_what_was_salvaged(
-    kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
-) -> None:
+def test_kafka_serves_a_salvaged_log(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> None:
     broker = kraft_broker(kafka43_jars, tmp_path, kafka43)
     shutil.rmtree(broker.logs)
     log = healthy_log(3)

@@ -122,14 +122,14 @@ def test_topics_keep_their_ids(story: Story) -> None:
     assert {name: story.again.ids[name] for name in TOPICS} == story.kafka.ids
 
 
-def test_topic_that_kafka_made_after_us_is_served_too(story: Story) -> None:
+def test_topic_created_by_kafka_later_is_served(story: Story) -> None:
     assert LATER in story.again.ids
     assert story.ours_again.ids == story.again.ids
     assert "1 topics with 1 partitions from " in story.events
 
 
 @pytest.mark.parametrize("name", ("retention.ms", "segment.ms", "cleanup.policy"))
-def test_settings_are_those_that_kafka_had(story: Story, name: str) -> None:
+def test_settings_are_those_of_kafka(story: Story, name: str) -> None:
     assert story.ours.configs[name] == story.kafka.configs[name]
 
 
@@ -140,7 +140,7 @@ def test_records_are_served_by_each_owner_in_turn(story: Story) -> None:
     assert story.again.records[KEPT][: len(SENT)] == story.ours.records[KEPT]
 
 
-def test_each_owner_goes_on_where_the_one_before_ended(story: Story) -> None:
+def test_each_broker_continues_at_the_end_offset_of_the_previous_one(story: Story) -> None:
     turns = (story.kafka, story.ours, story.again, story.ours_again)
 
     offsets = [offset for turn in turns for offset in turn.offsets]
@@ -148,10 +148,10 @@ def test_each_owner_goes_on_where_the_one_before_ended(story: Story) -> None:
     assert offsets == list(range(4 * len(SENT)))
 
 
-def test_nothing_of_kafkas_own_is_changed(story: Story) -> None:
+def test_files_of_kafka_are_not_changed(story: Story) -> None:
     assert not story.changed
 
 
-def test_what_was_taken_is_told(story: Story) -> None:
+def test_adopted_topics_are_reported(story: Story) -> None:
     assert "2 topics with 2 partitions from " in story.events
     assert "__cluster_metadata-0" in story.events

@@ -36,7 +36,7 @@ def _unplaced(records: Iterable[SpecRecord]) -> list[SpecRecord]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_segment_decodes_to_what_was_produced(broker43: Broker, codec: str) -> None:
+def test_segment_decodes_to_the_produced_records(broker43: Broker, codec: str) -> None:
     topic = f"produced-{codec}"
     broker43.create_topics({topic: {}})
 
@@ -48,7 +48,7 @@ def test_segment_decodes_to_what_was_produced(broker43: Broker, codec: str) -> N
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_segment_decodes_to_what_librdkafka_produced(
+def test_segment_decodes_to_the_records_of_librdkafka(
     broker43: Broker, librdkafka: None, codec: str
 ) -> None:
     topic = f"librdkafka-{codec}"
@@ -75,7 +75,7 @@ def test_segment_decodes_when_the_broker_chose_the_codec(broker43: Broker, codec
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_segment_has_the_log_append_time_that_kafka_sees(broker43: Broker, codec: str) -> None:
+def test_segment_has_the_log_append_time_seen_by_kafka(broker43: Broker, codec: str) -> None:
     topic = f"stamped-{codec}"
     broker43.create_topics({topic: {"message.timestamp.type": "LogAppendTime"}})
 

@@ -68,7 +68,9 @@ def kinds_of(choice: Choice) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_cleaners_choose_alike(kafka_logs: KafkaLogs, tmp_path: Path, seed: int) -> None:
+def test_cleaners_choose_the_same_logs_and_ranges(
+    kafka_logs: KafkaLogs, tmp_path: Path, seed: int
+) -> None:
     chance = random.Random(seed)
     life, ours = Life(seed, config_of(chance, seed), without=CUTS), OurLogs()
     directories = tmp_path / "kafka" / "t-0", tmp_path / "ours" / "t-0"

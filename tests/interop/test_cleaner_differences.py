@@ -108,7 +108,9 @@ def base_timestamps(directory: Path) -> list[int]:
     return [each.base_timestamp for each in found if isinstance(each, RecordBatch)]
 
 
-def test_base_timestamp_stays_when_its_record_goes(kafka_logs: KafkaLogs, tmp_path: Path) -> None:
+def test_base_timestamp_is_kept_when_its_record_is_removed(
+    kafka_logs: KafkaLogs, tmp_path: Path
+) -> None:
     """So the other records' bytes stay too; Kafka writes them again."""
     log = Log(kafka_logs, tmp_path, batch(0, b"a", b"b"), batch(2, b"a"))
 
@@ -120,7 +122,7 @@ def test_base_timestamp_stays_when_its_record_goes(kafka_logs: KafkaLogs, tmp_pa
     assert not list(differences(log.ours, log.theirs, log_start=0))
 
 
-def test_keys_are_all_learnt_in_one_pass_when_memory_is_small(
+def test_all_keys_are_cleaned_in_one_pass_with_little_memory(
     kafka_logs: KafkaLogs, tmp_path: Path
 ) -> None:
     """Kafka's map of eight places holds seven keys, and the pass ends there."""
@@ -148,7 +150,7 @@ def test_empty_batch_is_left_of_an_old_format_where_kafka_fails(
     assert (last.base_offset, last.last_offset, last.count) == (1, 1, 0)
 
 
-def test_aborted_data_below_the_start_of_the_log_is_known(
+def test_aborted_data_below_the_log_start_is_recognized(
     kafka_logs: KafkaLogs, tmp_path: Path
 ) -> None:
     """Kafka takes it for committed, and a later marker of the producer for its end."""

@@ -115,7 +115,7 @@ def test_lives_had_everything_in_them_that_cleaning_is_about(lives: list[Lived])
 
 
 @pytest.mark.parametrize("option", ("--index-sanity-check", "--verify-index-only"))
-def test_kafka_finds_in_our_indexes_what_it_finds_in_its_own(
+def test_kafkas_dump_finds_the_same_in_the_indexes_of_both_cleaners(
     lives: list[Lived], dumper: Dumper, option: str
 ) -> None:
     """That is nothing, but where a batch without records has a time: the tool looks at records."""

@@ -79,7 +79,7 @@ def consume(bootstrap: str, topic: str, isolation: str = "read_uncommitted") -> 
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_kafka_reads_what_our_producer_sent(broker43: Broker, codec: str) -> None:
+def test_kafka_reads_the_records_of_our_producer(broker43: Broker, codec: str) -> None:
     topic = f"our-producer-{codec}"
     broker43.create_topics({topic: {}})
 
@@ -93,7 +93,7 @@ def test_kafka_reads_what_our_producer_sent(broker43: Broker, codec: str) -> Non
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_our_consumer_reads_what_kafka_sent(broker43: Broker, codec: str) -> None:
+def test_our_consumer_reads_the_records_of_kafkas_producer(broker43: Broker, codec: str) -> None:
     topic = f"our-consumer-{codec}"
     broker43.create_topics({topic: {}})
 
@@ -103,7 +103,7 @@ def test_our_consumer_reads_what_kafka_sent(broker43: Broker, codec: str) -> Non
 
 
 @pytest.mark.parametrize("isolation", ("read_uncommitted", "read_committed"))
-def test_our_consumer_sees_of_transactions_what_kafkas_sees(
+def test_our_consumer_sees_the_same_transactions_as_kafkas(
     broker43: Broker, isolation: str
 ) -> None:
     topic = f"our-transactions-{isolation}"
@@ -117,7 +117,7 @@ def test_our_consumer_sees_of_transactions_what_kafkas_sees(
     assert found == broker43.oracle.consume(broker43.bootstrap, topic, isolation)
 
 
-def test_columns_hold_what_kafka_sent(broker43: Broker) -> None:
+def test_columns_have_the_records_of_kafkas_producer(broker43: Broker) -> None:
     broker43.create_topics({"our-columns": {}})
     broker43.oracle.produce(broker43.bootstrap, "our-columns", SENT, producer_settings("zstd"))
 
@@ -161,7 +161,7 @@ def test_offsets_are_found_by_time(broker43: Broker) -> None:
             assert asking.list_offsets({place: what})[place].offset == offset
 
 
-def test_record_above_the_topics_limit_is_refused_with_its_partition(broker43: Broker) -> None:
+def test_error_for_a_record_above_the_topic_limit_names_its_partition(broker43: Broker) -> None:
     broker43.create_topics({"our-small": {"max.message.bytes": "1000"}})
 
     with cordwood.Producer(broker43.bootstrap) as producer:
@@ -174,7 +174,7 @@ def admin(broker: Broker) -> cordwood.Admin:
     return cordwood.Admin(broker.bootstrap)
 
 
-def test_topics_are_made_changed_and_deleted(broker43: Broker) -> None:
+def test_topics_are_created_changed_and_deleted(broker43: Broker) -> None:
     with admin(broker43) as asking:
         made = asking.create_topic("our-topic", partitions=2, configs={"retention.ms": "1000"})
         assert (made.partitions, made.replication_factor) == (2, 1)
@@ -186,7 +186,7 @@ def test_topics_are_made_changed_and_deleted(broker43: Broker) -> None:
         assert "our-topic" not in asking.list_topics()
 
 
-def test_settings_are_told_and_changed(broker43: Broker) -> None:
+def test_settings_are_described_and_changed(broker43: Broker) -> None:
     broker43.create_topics({"our-settings": {"retention.ms": "1000"}})
     resource = ("topic", "our-settings")
 
@@ -220,7 +220,7 @@ def test_records_are_deleted_and_directories_described(broker43: Broker) -> None
         (InvalidReplicationFactorError, {}, 5),
     ),
 )
-def test_refusals_are_raised_in_kafkas_words(
+def test_errors_have_the_messages_of_kafka(
     broker43: Broker, kind: type[CordwoodError], configs: dict[str, str], factor: int
 ) -> None:
     name = f"our-refused-{kind.__name__}"
@@ -261,7 +261,7 @@ def test_every_record_arrives_once_and_in_order_though_the_broker_dies(mortal: B
     ]
 
 
-def test_our_consumer_goes_on_when_the_broker_comes_back(mortal: Broker) -> None:
+def test_our_consumer_continues_after_a_broker_restart(mortal: Broker) -> None:
     mortal.create_topics({"our-return": {"flush.messages": "1"}})
     produce(mortal.bootstrap, "our-return")
     with cordwood.Consumer(mortal.bootstrap, auto_offset_reset="earliest") as consumer:

@@ -30,7 +30,7 @@ def _outcome(conformance: Conformance, client: str, feature: Feature) -> Outcome
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.title)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_client_finds_what_it_finds_with_kafka(
+def test_client_has_the_same_result_as_with_kafka(
     conformance: Conformance, client: str, feature: Feature
 ) -> None:
     outcome = _outcome(conformance, client, feature)
@@ -39,7 +39,7 @@ def test_client_finds_what_it_finds_with_kafka(
         raise outcome.error
 
 
-def test_page_says_what_ran(conformance: Conformance) -> None:
+def test_conformance_page_matches_the_run(conformance: Conformance) -> None:
     for client in CLIENTS:
         _outcome(conformance, client, FEATURES[0])
 
@@ -49,7 +49,7 @@ def test_page_says_what_ran(conformance: Conformance) -> None:
     assert fresh, f"cp {FRESH_PAGE} {PAGE}"
 
 
-def test_spark_streams_what_a_partition_holds(conformance: Conformance) -> None:
+def test_spark_streams_the_records_of_a_partition(conformance: Conformance) -> None:
     feature = next(each for each in FEATURES if each.title == "produce, consume by assignment")
     assert _outcome(conformance, "spark-sql-kafka", feature).error is None
     spark = conformance.client("spark-sql-kafka", conformance.broker.bootstrap)

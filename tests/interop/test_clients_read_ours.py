@@ -38,9 +38,7 @@ ABORTED: Final = renumbered(samples.plain(), first_offset=len(COMMITTED) + 1)
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_consumers_read_a_batch_that_we_sent(
-    broker43: Broker, librdkafka: None, codec: str
-) -> None:
+def test_consumers_read_a_batch_of_ours(broker43: Broker, librdkafka: None, codec: str) -> None:
     topic = f"sent-{codec}"
     broker43.create_topics({topic: {}})
     data = write_ours(Spec(records=EVERYTHING, codec=codec))
@@ -88,7 +86,7 @@ def restarted(
 
 
 @pytest.mark.parametrize("topic", LEGACY)
-def test_consumers_read_an_old_segment_that_we_wrote(
+def test_consumers_read_an_old_segment_of_ours(
     restarted: Broker, librdkafka: None, topic: str
 ) -> None:
     spec = LEGACY[topic]
@@ -96,7 +94,9 @@ def test_consumers_read_an_old_segment_that_we_wrote(
     assert _consumed(restarted, topic) == (spec.records, spec.records)
 
 
-def test_consumers_see_only_what_our_marker_committed(restarted: Broker, librdkafka: None) -> None:
+def test_consumers_see_only_records_committed_by_our_marker(
+    restarted: Broker, librdkafka: None
+) -> None:
     assert _consumed(restarted, "transactions", "read_committed") == (COMMITTED, COMMITTED)
 
 

@@ -90,7 +90,7 @@ def test_topic_is_created_shown_grown_and_deleted(cluster: Cluster) -> None:
     ),
     ids=("assigned", "textbook"),
 )
-def test_topic_is_placed_as_it_was_said(cluster: Cluster, how: tuple[str, ...]) -> None:
+def test_topic_is_created_with_the_given_assignment(cluster: Cluster, how: tuple[str, ...]) -> None:
     name = f"placed-{len(how)}"
     cluster.make(name, *how)
 
@@ -99,7 +99,7 @@ def test_topic_is_placed_as_it_was_said(cluster: Cluster, how: tuple[str, ...]) 
     assert [each["replicas"] for each in topic["partitions"]] == [[1], [1]]
 
 
-def test_what_is_only_checked_is_not_made(cluster: Cluster) -> None:
+def test_validated_topic_is_not_created(cluster: Cluster) -> None:
     said = cluster.do("topics", "create", "--topic=dry", "--partitions=1", "--validate-only")
 
     assert said.startswith("dry: can be created")
@@ -119,7 +119,7 @@ def test_what_is_only_checked_is_not_made(cluster: Cluster) -> None:
     ),
     ids=str,
 )
-def test_refusal_names_what_it_is_about(
+def test_error_names_its_subject(
     cluster: Cluster, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     said = cluster.give(*arguments)
@@ -162,7 +162,7 @@ def test_setting_is_changed_and_reset(
     assert f"  {setting} = 2 (" not in cluster.do("configs", "describe", *entity)
 
 
-def test_list_is_given_in_brackets(cluster: Cluster) -> None:
+def test_list_value_is_accepted_in_brackets(cluster: Cluster) -> None:
     entity = ("--entity-type=topics", "--entity-name=listed")
     cluster.make("listed")
 
@@ -182,7 +182,7 @@ def test_loggers_are_shown_and_changed(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("codec", ("none", "gzip", "snappy", "lz4", "zstd"))
-def test_records_come_back_as_they_went(cluster: Cluster, codec: str) -> None:
+def test_records_round_trip(cluster: Cluster, codec: str) -> None:
     cluster.make(f"round-{codec}", "--partitions=1", *PAST)
 
     cluster.do("produce", f"round-{codec}", "--json", "--compression-codec", codec, stdin=LINES)
@@ -195,7 +195,7 @@ def test_records_come_back_as_they_went(cluster: Cluster, codec: str) -> None:
 
 
 @pytest.mark.parametrize("acks", ("0", "1", "all"))
-def test_lines_are_keys_and_values_whoever_has_to_have_them(cluster: Cluster, acks: str) -> None:
+def test_keys_and_values_round_trip_under_each_acks_setting(cluster: Cluster, acks: str) -> None:
     cluster.make(f"acks-{acks}", "--partitions=3")
 
     pairs = ("--key-separator=:", "--null-marker=NULL")
@@ -209,7 +209,7 @@ def test_lines_are_keys_and_values_whoever_has_to_have_them(cluster: Cluster, ac
     ("where", "value"),
     (("--offset=1", "two"), ("--timestamp=2000", "two"), ("--offset=earliest", "one")),
 )
-def test_reading_begins_where_it_was_said(cluster: Cluster, where: str, value: str) -> None:
+def test_reading_starts_at_the_given_position(cluster: Cluster, where: str, value: str) -> None:
     cluster.do("topics", "create", "--topic=times", "--partitions=1", "--if-not-exists", *PAST)
     lines = b'{"value":"one","timestamp":1000}\n{"value":"two","timestamp":2000}\n'
     cluster.do("produce", "times", "--json", stdin=lines)

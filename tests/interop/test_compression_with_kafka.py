@@ -43,7 +43,7 @@ MAGICS = [
 
 @pytest.mark.parametrize("data", DATA.values(), ids=DATA)
 @pytest.mark.parametrize(("codec", "magic"), MAGICS)
-def test_kafka_decompresses_what_we_compress(
+def test_kafka_decompresses_our_output(
     kafka43: Oracle, codec: str, magic: int, data: bytes
 ) -> None:
     ours = compress(Codec.from_name(codec), data, magic=magic)
@@ -55,7 +55,7 @@ def test_kafka_decompresses_what_we_compress(
 
 @pytest.mark.parametrize("data", DATA.values(), ids=DATA)
 @pytest.mark.parametrize(("codec", "magic"), MAGICS)
-def test_we_decompress_what_kafka_compresses(
+def test_kafkas_output_is_decompressed(
     kafka43: Oracle, codec: str, magic: int, data: bytes
 ) -> None:
     theirs = kafka43.compress(codec, data, magic=magic)
@@ -76,7 +76,7 @@ def test_levels_are_read_by_either_side(kafka43: Oracle, codec: str, level: int)
     assert bytes(decompress(Codec.from_name(codec), theirs)) == data
 
 
-def test_lz4_of_v0_is_refused_by_kafka_when_it_is_read_as_v1(kafka43: Oracle) -> None:
+def test_lz4_of_v0_read_as_v1_is_rejected_by_kafka(kafka43: Oracle) -> None:
     wrong = compress(Codec.LZ4, DATA["a text"], magic=0)
 
     with pytest.raises(OracleRefusalError):
@@ -85,7 +85,7 @@ def test_lz4_of_v0_is_refused_by_kafka_when_it_is_read_as_v1(kafka43: Oracle) ->
     assert kafka43.decompress("lz4", wrong, magic=0) == DATA["a text"]
 
 
-def test_lz4_of_v0_is_refused_by_us_when_it_is_read_as_v1(kafka43: Oracle) -> None:
+def test_lz4_of_v0_read_as_v1_is_rejected_by_us(kafka43: Oracle) -> None:
     wrong = kafka43.compress("lz4", DATA["a text"], magic=0)
 
     with pytest.raises(CorruptMessageError):

@@ -119,7 +119,7 @@ def test_declared_settings_have_kafka_s_type_default_reach_and_secrecy(
     assert differences == []
 
 
-def test_every_exception_is_one(described: dict[str, ConfigAnswer]) -> None:
+def test_each_listed_exception_differs_from_kafka(described: dict[str, ConfigAnswer]) -> None:
     ours = {entry.name: entry for entry in BrokerConfigs(1, []).describe(BROKER)}
 
     for name, field in EXCEPTIONS:
@@ -210,7 +210,7 @@ Change = tuple[str, str, str | None]
     ),
 )
 @pytest.mark.usefixtures("of_topic")
-def test_change_is_taken_or_refused_as_kafka_does(
+def test_change_is_accepted_or_rejected_as_by_kafka(
     broker43: Broker, configs: BrokerConfigs, resource: ConfigResource, changes: Sequence[Change]
 ) -> None:
     kafkas = broker43.oracle.check_alteration(

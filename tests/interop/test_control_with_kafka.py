@@ -65,7 +65,7 @@ def _said(data: bytes) -> list[Control | None]:
 
 
 @pytest.mark.parametrize("kind", ("COMMIT", "ABORT"))
-def test_transaction_marker_is_the_one_that_kafka_writes(kafka43: Oracle, kind: str) -> None:
+def test_transaction_marker_equals_that_of_kafka(kafka43: Oracle, kind: str) -> None:
     control = EndTransaction(is_commit=kind == "COMMIT", coordinator_epoch=9)
     fields = BatchFields(base_offset=43, partition_leader_epoch=3, producer_id=7, producer_epoch=1)
 
@@ -75,7 +75,7 @@ def test_transaction_marker_is_the_one_that_kafka_writes(kafka43: Oracle, kind: 
     assert _said(theirs) == [control]
 
 
-def test_leader_change_is_the_one_that_kafka_writes(kafka43: Oracle) -> None:
+def test_leader_change_equals_that_of_kafka(kafka43: Oracle) -> None:
     fields = BatchFields(base_offset=5, partition_leader_epoch=4)
 
     theirs = kafka43.ask_bytes("leader_change", {"version": 0, **CHANGE})
@@ -86,7 +86,7 @@ def test_leader_change_is_the_one_that_kafka_writes(kafka43: Oracle) -> None:
 
 
 @pytest.mark.parametrize("version", (0, 1))
-def test_leader_change_has_the_value_that_kafka_gives_its_version(
+def test_leader_change_value_equals_that_of_kafka_in_each_version(
     kafka43: Oracle, version: int
 ) -> None:
     theirs = kafka43.ask_bytes("leader_change_value", {"version": version, **CHANGE})
@@ -95,7 +95,7 @@ def test_leader_change_has_the_value_that_kafka_gives_its_version(
 
 
 @pytest.mark.parametrize("kind", QUORUM)
-def test_quorum_record_is_the_one_that_kafka_writes(kafka43: Oracle, kind: str) -> None:
+def test_quorum_record_equals_that_of_kafka(kafka43: Oracle, kind: str) -> None:
     control, said = QUORUM[kind]
     place: dict[str, Json] = {"base_offset": 5, "timestamp": NOON, "partition_leader_epoch": 4}
 

@@ -18,7 +18,7 @@ V2: Final = dict(samples.v2_specs())
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_flipped_bit_is_refused_by_both(kafka43: Oracle, codec: str) -> None:
+def test_flipped_bit_is_rejected_by_both(kafka43: Oracle, codec: str) -> None:
     data = bytearray(write_ours(V2[f"plain-{codec}"]))
     data[-5] ^= 1
 
@@ -32,7 +32,7 @@ def test_flipped_bit_is_refused_by_both(kafka43: Oracle, codec: str) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("count", (2, 4))
-def test_wrong_count_is_refused_by_both(kafka43: Oracle, codec: str, count: int) -> None:
+def test_wrong_count_is_rejected_by_both(kafka43: Oracle, codec: str, count: int) -> None:
     data = bytearray(write_ours(V2[f"plain-{codec}"]))
     struct.pack_into(">i", data, 57, count)
     struct.pack_into(">I", data, 17, crc32c(data[21:]))

@@ -13,7 +13,7 @@ def _leaf_name(constant: str) -> str:
     return words.removesuffix("Error").removesuffix("Exception") + "Error"
 
 
-def test_leaves_match_the_constants_of_kafka(kafka43: Oracle) -> None:
+def test_error_classes_match_the_constants_of_kafka(kafka43: Oracle) -> None:
     theirs = {
         (error["code"], _leaf_name(error["name"]), error["retriable"])
         for error in kafka43.errors()

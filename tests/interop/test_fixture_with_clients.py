@@ -89,7 +89,7 @@ SENTENCES: Final[dict[str, Callable[[BrokerFaults], ArmedFault]]] = {
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 @pytest.mark.parametrize("client", PRODUCERS)
-def test_producer_gets_over_a_fault_and_each_record_is_there_once(
+def test_producer_recovers_from_a_fault_without_duplicates(
     kafka: Kafka, client: str, sentence: str
 ) -> None:
     kafka.create_topic("orders")
@@ -102,7 +102,7 @@ def test_producer_gets_over_a_fault_and_each_record_is_there_once(
 
 @pytest.mark.parametrize("what", ("fail", "delay", "close"))
 @pytest.mark.parametrize("client", CONSUMERS)
-def test_consumer_gets_over_a_fault(kafka: Kafka, client: str, what: str) -> None:
+def test_consumer_recovers_from_a_fault(kafka: Kafka, client: str, what: str) -> None:
     produce_with_kafka_python(kafka)
     fetches = kafka.faults.on("Fetch", topic="orders")
     says: dict[str, Callable[[], ArmedFault]] = {
@@ -118,7 +118,7 @@ def test_consumer_gets_over_a_fault(kafka: Kafka, client: str, what: str) -> Non
 
 
 @pytest.mark.parametrize("client", CONSUMERS)
-def test_clients_read_what_is_there_after_a_rewind(kafka: Kafka, client: str) -> None:
+def test_clients_read_the_current_records_after_a_rewind(kafka: Kafka, client: str) -> None:
     kafka.create_topic("orders")
     empty = kafka.snapshot()
     PRODUCERS[client](kafka)
@@ -130,7 +130,7 @@ def test_clients_read_what_is_there_after_a_rewind(kafka: Kafka, client: str) ->
 
 
 @pytest.mark.parametrize("client", CONSUMERS)
-def test_clients_find_nothing_when_retention_has_had_its_time(kafka: Kafka, client: str) -> None:
+def test_clients_see_no_records_removed_by_retention(kafka: Kafka, client: str) -> None:
     kafka.create_topic("orders", retention_ms=86_400_000)
     PRODUCERS[client](kafka)
 

@@ -39,7 +39,7 @@ def killed(broker: Serving) -> Ledgers:
     return ledgers
 
 
-def test_kafka_serves_what_was_acknowledged_before_kills(
+def test_kafka_serves_records_acknowledged_before_kills(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:

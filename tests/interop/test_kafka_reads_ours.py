@@ -23,7 +23,7 @@ LEVELS: Final = [("gzip", 1), ("gzip", 9), ("lz4", 1), ("lz4", 17), ("zstd", -7)
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
-def test_kafka_reads_what_we_were_asked_to_write(kafka43: Oracle, spec: Spec) -> None:
+def test_kafka_reads_the_specified_records(kafka43: Oracle, spec: Spec) -> None:
     data = write_ours(spec)
 
     theirs = kafka43.read(data)
@@ -52,7 +52,9 @@ def test_batch_has_the_header_that_kafka_writes(kafka43: Oracle, spec: Spec) -> 
 
 
 @pytest.mark.parametrize(("codec", "level"), LEVELS)
-def test_kafka_reads_what_we_compressed_at_a_level(kafka43: Oracle, codec: str, level: int) -> None:
+def test_kafka_reads_batches_compressed_at_each_level(
+    kafka43: Oracle, codec: str, level: int
+) -> None:
     spec = replace(SPECS[f"v2-many-{codec}"], level=level)
 
     (batch,) = kafka43.read(write_ours(spec))
@@ -61,7 +63,7 @@ def test_kafka_reads_what_we_compressed_at_a_level(kafka43: Oracle, codec: str, 
 
 
 @pytest.mark.parametrize("magic", (0, 1))
-def test_old_kafka_reads_what_we_wrote(kafka39: Oracle, magic: int) -> None:
+def test_old_kafka_reads_our_batches(kafka39: Oracle, magic: int) -> None:
     specs = [spec for name, spec in SPECS.items() if name.startswith(f"v{magic}-")]
 
     theirs = [kafka39.read(write_ours(spec)) for spec in specs]

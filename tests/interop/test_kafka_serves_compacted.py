@@ -106,7 +106,7 @@ def test_kafka_serves_the_last_record_of_each_key(
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 @pytest.mark.parametrize("topic", TOPICS)
-def test_kafka_goes_on_behind_what_we_left(
+def test_kafka_appends_after_our_compacted_records(
     compacted: Compacted, topic: str, isolation: str
 ) -> None:
     before, after = compacted.before[topic, isolation], compacted.after[topic, isolation]
@@ -116,6 +116,6 @@ def test_kafka_goes_on_behind_what_we_left(
     assert [record.key for record in later[len(after) :]] == [record.key for record in before]
 
 
-def test_kafka_finds_nothing_to_repair(compacted: Compacted) -> None:
+def test_kafka_repairs_no_file(compacted: Compacted) -> None:
     assert "verified: all keys" in compacted.said
     assert not [word for word in ("LogLoader", "ERROR", "corrupt") if word in compacted.words]

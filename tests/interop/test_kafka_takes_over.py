@@ -29,7 +29,7 @@ def _produce(broker: Broker, topic: str, codec: str) -> None:
     broker.oracle.produce(broker.bootstrap, topic, RECORDS, settings)
 
 
-def test_kafka_serves_what_our_broker_left(
+def test_kafka_serves_the_log_of_our_broker(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     (tmp_path / "ours").mkdir()
@@ -49,7 +49,7 @@ def test_kafka_serves_what_our_broker_left(
     assert seen == {codec: RECORDS[100:] if codec == "gzip" else RECORDS for codec in CODECS}
 
 
-def test_kafka_goes_on_where_our_broker_went_on_where_kafka_was(
+def test_kafka_continues_a_log_after_our_broker_continued_its_own(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
@@ -68,7 +68,7 @@ def test_kafka_goes_on_where_our_broker_went_on_where_kafka_was(
     assert both == renumbered([*RECORDS, *RECORDS], first_offset=0)
 
 
-def test_serving_without_appends_leaves_kafkas_files_as_they_are(
+def test_serving_without_appends_keeps_kafkas_files(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     """Only the ownership files change, and the checkpoints, which Kafka writes alike."""

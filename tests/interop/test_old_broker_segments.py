@@ -15,7 +15,7 @@ SENT = renumbered([*samples.plain(), *samples.nulls(), *samples.many()], first_o
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-def test_v0_segment_decodes_to_what_was_produced(broker39_v0: Broker, codec: str) -> None:
+def test_v0_segment_decodes_to_the_produced_records(broker39_v0: Broker, codec: str) -> None:
     broker39_v0.create_topics({codec: {}})
 
     settings = producer_settings(codec)
@@ -30,7 +30,7 @@ def test_v0_segment_decodes_to_what_was_produced(broker39_v0: Broker, codec: str
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-def test_v1_segment_decodes_to_what_was_produced(broker39_v1: Broker, codec: str) -> None:
+def test_v1_segment_decodes_to_the_produced_records(broker39_v1: Broker, codec: str) -> None:
     broker39_v1.create_topics({codec: {}})
 
     settings = producer_settings(codec)
@@ -44,9 +44,7 @@ def test_v1_segment_decodes_to_what_was_produced(broker39_v1: Broker, codec: str
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-def test_v1_segment_has_the_log_append_time_that_kafka_sees(
-    broker39_v1: Broker, codec: str
-) -> None:
+def test_v1_segment_has_the_log_append_time_seen_by_kafka(broker39_v1: Broker, codec: str) -> None:
     topic = f"stamped-{codec}"
     broker39_v1.create_topics({topic: {"message.timestamp.type": "LogAppendTime"}})
 

@@ -86,7 +86,9 @@ def test_record_of_an_internal_topic_has_kafkas_type(
             assert definition["apiKey"] == record_type
 
 
-def test_comparison_sees_another_version(kafka43_definitions: dict[str, Json]) -> None:
+def test_comparison_finds_a_difference_between_versions(
+    kafka43_definitions: dict[str, Json],
+) -> None:
     request = APIS[1].request()
 
     kafkas = kafkas_shapes(kafka43_definitions["FetchRequest"], 13, request)

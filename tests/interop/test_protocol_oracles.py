@@ -52,7 +52,7 @@ def rewritten(peer: str, kind: type[Message]) -> int:
     return count
 
 
-def test_messages_go_through_a_peer_unchanged(peer: str) -> None:
+def test_messages_pass_through_a_peer_unchanged(peer: str) -> None:
     count = sum(rewritten(peer, kind) for kind in KINDS)
 
     assert count >= KNOWN[peer]

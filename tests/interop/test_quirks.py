@@ -20,7 +20,9 @@ def test_quirk_05_no_feature_switches_clients_to_the_newer_transactions(our_brok
     assert "transaction.version" not in str(features)
 
 
-def test_quirk_11_java_consumer_finds_nothing_later_than_everything(our_broker: Broker) -> None:
+def test_quirk_11_java_consumer_finds_no_offset_after_the_last_timestamp(
+    our_broker: Broker,
+) -> None:
     our_broker.create_topics({"times": {}})
     our_broker.oracle.produce(our_broker.bootstrap, "times", samples.plain(), {})
 

@@ -228,7 +228,7 @@ def last_of_each_key(records: tuple[SpecRecord, ...]) -> list[SpecRecord]:
     return [record for record in records if last[record.key] == record.offset]
 
 
-def test_tables_have_what_kafkas_consumer_reads(lived: JobRun) -> None:
+def test_tables_have_the_records_of_kafkas_consumer(lived: JobRun) -> None:
     """Each table is audited against another source than it was exported from."""
     expected = [(topic, each.offset, each.key) for topic in TOPICS for each in lived.sent[topic]]
     assert lived.exported["parquet"] == expected
@@ -238,26 +238,26 @@ def test_tables_have_what_kafkas_consumer_reads(lived: JobRun) -> None:
         assert sum(each.compared.proven for each in found.partitions) == len(expected)
 
 
-def test_copies_of_a_replay_are_what_kafkas_consumer_reads(lived: JobRun) -> None:
+def test_replayed_copies_have_the_records_of_kafkas_consumer(lived: JobRun) -> None:
     for topic, copy in COPIES.items():
         sent = renumbered(lived.sent[topic], first_offset=0)
         assert renumbered(lived.copied[copy], first_offset=0) == sent
 
 
-def test_directories_are_good_before_and_after(lived: JobRun) -> None:
+def test_directories_have_no_damage_before_and_after(lived: JobRun) -> None:
     for found in lived.verified:
         assert not found.is_damaged, str(found)
         assert len(found.partitions) == len(TOPICS)
 
 
-def test_kafka_starts_on_what_a_job_has_compacted(lived: JobRun) -> None:
+def test_kafka_starts_on_a_log_compacted_by_a_job(lived: JobRun) -> None:
     for topic in TOPICS:
         assert list(lived.compacted[topic]) == last_of_each_key(lived.sent[topic])
     assert not [word for word in ("LogLoader", "ERROR", "corrupt") if word in lived.words]
 
 
 @pytest.mark.parametrize("cleaner", ("after_ours", "after_theirs"))
-def test_rows_that_a_cleaner_took_from_the_log_are_kept(lived: JobRun, cleaner: str) -> None:
+def test_table_rows_removed_from_the_log_by_a_cleaner_are_kept(lived: JobRun, cleaner: str) -> None:
     found: Audit = getattr(lived, cleaner)
     assert found.is_whole, str(found)
     for each in found.partitions:

@@ -23,7 +23,7 @@ SCHEMA: Final = (
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_kafka_reads_what_our_sink_wrote(
+def test_kafka_reads_the_records_of_our_sink(
     spark: "SparkSession", broker43: Broker, codec: str
 ) -> None:
     topic = f"our-sink-{codec}"

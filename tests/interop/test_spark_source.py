@@ -220,7 +220,7 @@ Place: TypeAlias = Callable[[Target], dict[str, str]]
 
 @pytest.mark.parametrize("place", (_from_segments, _from_broker, _from_both))
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_rows_are_those_of_sparks_connector(
+def test_rows_equal_those_of_sparks_connector(
     spark: "SparkSession", target: Target, place: Place, isolation: str
 ) -> None:
     options = {**ALL, **place(target), "isolation.level": isolation}

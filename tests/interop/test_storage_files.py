@@ -49,7 +49,7 @@ def live(life: Life, twins: Twins) -> set[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("interval", (0, 100, 300, 4096))
-def test_files_are_the_same_whatever_the_index_interval(
+def test_files_are_the_same_at_any_index_interval(
     kafka_logs: KafkaLogs, tmp_path: Path, interval: int, seed: int
 ) -> None:
     config = {**SMALL, "index.interval.bytes": str(interval)}

@@ -170,12 +170,12 @@ def story(
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_we_read_what_kafka_wrote_before_a_clean_stop(story: Story, topic: str) -> None:
+def test_log_of_kafka_is_read_after_a_clean_stop(story: Story, topic: str) -> None:
     assert story.stopped.found[topic] == story.stopped.before[topic]
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_we_read_what_kafka_wrote_before_a_kill(story: Story, topic: str) -> None:
+def test_log_of_kafka_is_read_after_a_kill(story: Story, topic: str) -> None:
     assert story.killed.found[topic] == story.killed.before[topic]
 
 
@@ -190,7 +190,7 @@ def test_kafka_serves_both_after_its_kill_and_our_stop(story: Story, topic: str)
 
 
 @pytest.mark.parametrize("kind", ("stopped", "killed"))
-def test_kafka_hides_what_we_aborted(story: Story, kind: str) -> None:
+def test_kafka_hides_records_aborted_by_us(story: Story, kind: str) -> None:
     seen: Visit = getattr(story, kind)
 
     ours = seen.left[TRANSACTIONS][len(seen.found[TRANSACTIONS]) :]
@@ -200,7 +200,7 @@ def test_kafka_hides_what_we_aborted(story: Story, kind: str) -> None:
     assert len(ours) == 2 * len(committed_ones)
 
 
-def test_nothing_is_recovered_after_kafkas_clean_stop(story: Story) -> None:
+def test_no_segment_is_recovered_after_kafkas_clean_stop(story: Story) -> None:
     assert story.stopped.is_clean
     assert not story.stopped.events
     assert not any(story.stopped.recovered.values())

@@ -203,17 +203,17 @@ def test_kafka_serves_our_log_after_a_kill(killed: Served, topic: str, isolation
     assert killed.found[topic, isolation] == killed.expected[topic, isolation]
 
 
-def test_kafka_finds_nothing_to_repair_after_our_clean_stop(clean: Served) -> None:
+def test_kafka_repairs_no_file_after_our_clean_stop(clean: Served) -> None:
     assert not [word for word in ("UnifiedLog", "LogLoader", "ERROR") if word in clean.words]
 
 
-def test_kafka_cuts_off_the_torn_batch_after_a_kill(killed: Served) -> None:
+def test_kafka_truncates_the_torn_batch_after_a_kill(killed: Served) -> None:
     """Else the batch would not have been seen."""
     assert "LogLoader" in killed.words
 
 
 @pytest.mark.parametrize("option", ("--index-sanity-check", "--verify-index-only"))
-def test_dump_finds_nothing_wrong_in_our_files(dumper: Dumper, images: Path, option: str) -> None:
+def test_dump_finds_no_fault_in_our_files(dumper: Dumper, images: Path, option: str) -> None:
     files = sorted(images.glob("*/0*[xg]"))
 
     dumps = [dumper.dump(option, files=[path]) for path in files]
@@ -227,12 +227,12 @@ def test_dump_finds_nothing_wrong_in_our_files(dumper: Dumper, images: Path, opt
             assert all(line.startswith("Dumping") or line.endswith(FINE) for line in lines), path
 
 
-def test_we_refuse_a_directory_that_kafka_has_locked(broker43: Broker) -> None:
+def test_directory_locked_by_kafka_is_rejected(broker43: Broker) -> None:
     with pytest.raises(LogDirectoryError, match="in use"):
         LogDirectory.open(SystemFiles(), str(broker43.logs))
 
 
-def test_kafka_refuses_a_directory_that_we_have_locked(
+def test_kafka_rejects_a_directory_locked_by_us(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
     broker = kraft_broker(kafka43_jars, tmp_path, kafka43)

@@ -107,7 +107,7 @@ def visit(
 
 
 @pytest.mark.parametrize("codec", LEGACY_CODECS)
-def test_we_read_what_kafka_wrote(visit: Visit, codec: str) -> None:
+def test_log_of_kafka_is_read(visit: Visit, codec: str) -> None:
     assert visit.found[codec] == visit.before[codec]
     assert len(visit.found[codec]) == len(SENT)
 

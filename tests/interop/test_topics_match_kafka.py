@@ -191,14 +191,14 @@ CREATIONS: Final = {
 
 
 @pytest.mark.parametrize("kind", CREATIONS)
-def test_topics_are_checked_alike(both: Both, kind: str) -> None:
+def test_topics_are_validated_as_by_kafka(both: Both, kind: str) -> None:
     theirs, ours = both.create(*CREATIONS[kind], validate_only=True)
 
     assert created(ours) == created(theirs)
 
 
 @pytest.mark.parametrize("kind", ("made", "twice"))
-def test_topics_are_created_alike_and_not_again(both: Both, kind: str) -> None:
+def test_topics_are_created_as_by_kafka_and_not_again(both: Both, kind: str) -> None:
     first = both.create(*CREATIONS[kind])
     again = both.create(*CREATIONS[kind], new("m_plain"), new("m-plain"))
 
@@ -206,7 +206,7 @@ def test_topics_are_created_alike_and_not_again(both: Both, kind: str) -> None:
         assert created(ours) == created(theirs)
 
 
-def test_too_many_partitions_are_refused_alike(both: Both) -> None:
+def test_too_many_partitions_are_rejected_as_by_kafka(both: Both) -> None:
     request = CreateTopicsRequest(topics=[new("e.first", 10_000), new("e.second")])
 
     theirs = ask(both.kafka.bootstrap, request, 7, answer=CreateTopicsResponse)
@@ -221,7 +221,7 @@ def test_too_many_partitions_are_refused_alike(both: Both) -> None:
 # -- growing
 
 
-def test_topics_grow_alike(both: Both) -> None:
+def test_topics_grow_as_in_kafka(both: Both) -> None:
     both.create(new("g.a", 2), new("g.b", 2))
 
     def more(
@@ -261,7 +261,7 @@ def grown(answer: CreatePartitionsResponse) -> dict[str, Told]:
         [("d.none", NO_UUID), ("d.none", NO_UUID)],
     ),
 )
-def test_topics_are_deleted_alike(both: Both, said: list[tuple[str | None, Uuid]]) -> None:
+def test_topics_are_deleted_as_by_kafka(both: Both, said: list[tuple[str | None, Uuid]]) -> None:
     both.create(new("d.a"), new("d.b"))
     asked = [DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in said]
     request = DeleteTopicsRequest(topics=asked, timeout_ms=9000)
@@ -283,7 +283,7 @@ def deleted(answer: DeleteTopicsResponse) -> list[str]:
 
 
 @pytest.mark.parametrize("version", range(9, 14))
-def test_topics_are_told_of_alike(both: Both, version: int) -> None:
+def test_topics_are_described_as_by_kafka(both: Both, version: int) -> None:
     both.create(new("t.a", 2))
     asked = [
         MetadataRequestTopic(topic_id=NO_UUID, name=name) for name in ("t.a", "t.none", "a/b", "")
@@ -295,7 +295,7 @@ def test_topics_are_told_of_alike(both: Both, version: int) -> None:
     assert told(ours) == told(theirs)
 
 
-def test_unknown_id_is_told_alike(both: Both) -> None:
+def test_unknown_id_is_answered_as_by_kafka(both: Both) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=UNKNOWN, name=None)])
 
     theirs, ours = both.ask(plain_metadata, request, 12, answer=MetadataResponse)
@@ -337,7 +337,7 @@ def told(answer: MetadataResponse) -> dict[str | None, Told]:
         (Cursor(topic_name="p.b", partition_index=0), 9),
     ),
 )
-def test_pages_of_topics_are_told_alike(both: Both, cursor: Cursor | None, limit: int) -> None:
+def test_topic_pages_equal_those_of_kafka(both: Both, cursor: Cursor | None, limit: int) -> None:
     both.create(new("p.a", 2), new("p.b", 3))
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=name) for name in ("p.b", "p.none", "p.a")],
@@ -366,7 +366,7 @@ def page(answer: DescribeTopicPartitionsResponse) -> Told:
 
 
 @pytest.mark.parametrize("is_asked", (True, False))
-def test_cluster_is_told_of_alike(both: Both, is_asked: bool) -> None:  # noqa: FBT001 - a test's
+def test_cluster_is_described_as_by_kafka(both: Both, is_asked: bool) -> None:  # noqa: FBT001 - a test's
     request = DescribeClusterRequest(include_cluster_authorized_operations=is_asked)
 
     theirs, ours = both.ask(cluster.describe_cluster, request, 2, answer=DescribeClusterResponse)
@@ -376,7 +376,7 @@ def test_cluster_is_told_of_alike(both: Both, is_asked: bool) -> None:  # noqa: 
 
 
 @pytest.mark.parametrize("endpoint_type", (2, 7))
-def test_other_endpoints_are_refused_alike(both: Both, endpoint_type: int) -> None:
+def test_other_endpoints_are_rejected_as_by_kafka(both: Both, endpoint_type: int) -> None:
     request = DescribeClusterRequest(
         include_cluster_authorized_operations=False, endpoint_type=endpoint_type
     )
@@ -405,7 +405,7 @@ def test_other_endpoints_are_refused_alike(both: Both, endpoint_type: int) -> No
         (3, "x"),
     ),
 )
-def test_settings_that_cannot_be_told_are_refused_alike(both: Both, kind: int, name: str) -> None:
+def test_invalid_resources_are_rejected_as_by_kafka(both: Both, kind: int, name: str) -> None:
     resource = DescribeConfigsResource(
         resource_type=kind, resource_name=name, configuration_keys=None
     )
@@ -448,7 +448,7 @@ CHANGES: Final[tuple[tuple[int, str, list[tuple[str, int, str | None]]], ...]] =
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_settings_are_changed_or_refused_alike(
+def test_settings_are_changed_or_rejected_as_by_kafka(
     both: Both, change: tuple[int, str, list[tuple[str, int, str | None]]]
 ) -> None:
     both.create(new("s.a"))
@@ -465,7 +465,7 @@ def test_settings_are_changed_or_refused_alike(
 
 
 @pytest.mark.parametrize("names", (["s.a", "s.none"], ["a/b"], [""]), ids=str)
-def test_settings_are_replaced_or_refused_alike(both: Both, names: list[str]) -> None:
+def test_settings_are_replaced_or_rejected_as_by_kafka(both: Both, names: list[str]) -> None:
     both.create(new("s.a"))
     entries = [Replaced(name="retention.ms", value="5")]
     resources = [
@@ -479,7 +479,7 @@ def test_settings_are_replaced_or_refused_alike(both: Both, names: list[str]) ->
     assert outcomes(ours.responses) == outcomes(theirs.responses)
 
 
-def test_loggers_are_not_replaced_alike(both: Both) -> None:
+def test_loggers_are_not_replaced_as_in_kafka(both: Both) -> None:
     resource = AlterConfigsResource(resource_type=LOGGER, resource_name="1", configs=[])
     request = AlterConfigsRequest(resources=[resource], validate_only=True)
 
@@ -489,7 +489,7 @@ def test_loggers_are_not_replaced_alike(both: Both) -> None:
 
 
 @pytest.mark.parametrize("types", ([BROKER], [LOGGER], [16], [32], [99]), ids=str)
-def test_resources_are_listed_alike(both: Both, types: list[int]) -> None:
+def test_resources_are_listed_as_by_kafka(both: Both, types: list[int]) -> None:
     request = ListConfigResourcesRequest(resource_types=types)
 
     theirs, ours = both.ask(

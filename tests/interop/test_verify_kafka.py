@@ -145,7 +145,7 @@ def story(
 
 
 @pytest.mark.parametrize("moment", ("producing", "cleaned", "killed", "stopped"))
-def test_nothing_of_kafkas_is_damaged(story: Story, moment: str) -> None:
+def test_logs_of_kafka_have_no_damage(story: Story, moment: str) -> None:
     assert story.damages[moment] == []
 
 
@@ -156,23 +156,23 @@ def test_lost_transaction_index_of_kafkas_active_segment_is_damage(story: Story)
     assert found.cause == "an aborted transaction differs from the log"
 
 
-def test_verification_looked_often_while_kafka_wrote(story: Story) -> None:
+def test_verification_ran_repeatedly_while_kafka_wrote(story: Story) -> None:
     assert story.looks == LOOKS
 
 
 @pytest.mark.parametrize("topic", (*CODECS, LIVE))
-def test_stat_counts_what_was_produced(story: Story, topic: str) -> None:
+def test_stat_counts_the_produced_records(story: Story, topic: str) -> None:
     count = story.live if topic == LIVE else len(SENT)
 
     assert (story.sums[topic].records, story.consumed[topic]) == (count, count)
 
 
-def test_stat_tells_transactions_by_their_end(story: Story) -> None:
+def test_stat_counts_transactions_by_outcome(story: Story) -> None:
     sums = story.sums[TRANSACTIONS]
 
     assert (sums.transactions_committed, sums.transactions_aborted) == (2, 1)
     assert sums.transactions_open == 0
 
 
-def test_stat_counts_what_kafkas_cleaner_left(story: Story) -> None:
+def test_stat_counts_the_records_left_by_kafkas_cleaner(story: Story) -> None:
     assert story.sums[COMPACTED].records == story.consumed[COMPACTED] < ROUNDS * len(KEYED)

@@ -22,7 +22,7 @@ def view(broker43: Broker) -> cordwood.PartitionView:
     return cordwood.open_log(broker43.partition(TOPIC))
 
 
-def test_view_tells_where_kafkas_log_ends(view: cordwood.PartitionView) -> None:
+def test_view_has_the_end_offset_of_kafkas_log(view: cordwood.PartitionView) -> None:
     found = view.offsets()
 
     assert (found.partition, found.log_start, found.log_end) == (f"{TOPIC}-0", 0, len(SENT))
@@ -30,7 +30,7 @@ def test_view_tells_where_kafkas_log_ends(view: cordwood.PartitionView) -> None:
     assert json.loads(found.to_json())["tail_bytes"] == 0
 
 
-def test_view_counts_what_kafka_wrote(view: cordwood.PartitionView) -> None:
+def test_view_counts_the_records_of_kafka(view: cordwood.PartitionView) -> None:
     found = view.stat(deep=True)
 
     assert (found.total.records, list(found.total.codecs)) == (len(SENT), ["zstd"])
@@ -38,7 +38,7 @@ def test_view_counts_what_kafka_wrote(view: cordwood.PartitionView) -> None:
     assert json.loads(found.to_json())["total"]["producers"] == 1
 
 
-def test_view_finds_nothing_wrong_with_what_kafka_wrote(view: cordwood.PartitionView) -> None:
+def test_view_finds_no_damage_in_kafkas_log(view: cordwood.PartitionView) -> None:
     found = view.verify()
 
     assert found.damages == ()

@@ -51,7 +51,7 @@ def test_filtered_batch_reads_as_kafka_wrote_it(
     assert [record.offset for batch in read_ours(data) for record in batch.records] == kept
 
 
-def test_first_cleaning_of_a_marker_leaves_a_delete_horizon(kafka43: Oracle) -> None:
+def test_first_cleaning_of_a_marker_sets_a_delete_horizon(kafka43: Oracle) -> None:
     marker = kafka43.ask_bytes("marker", samples.marker("COMMIT"))
 
     data = _filtered(kafka43, marker, [43])
@@ -62,7 +62,7 @@ def test_first_cleaning_of_a_marker_leaves_a_delete_horizon(kafka43: Oracle) -> 
 
 
 @pytest.mark.parametrize("codec", ("none", "gzip", "snappy", "lz4", "zstd"))
-def test_first_cleaning_of_tombstones_leaves_a_delete_horizon(kafka43: Oracle, codec: str) -> None:
+def test_first_cleaning_of_tombstones_sets_a_delete_horizon(kafka43: Oracle, codec: str) -> None:
     written = kafka43.write(V2[f"nulls-{codec}"])
 
     data = _filtered(kafka43, written, [0, 3, 6, 8])
@@ -103,7 +103,7 @@ def test_moved_batch_reads_as_kafka_moved_it(kafka43: Oracle, magic: int, codec:
     assert read_ours(data) == kafka43.read(data)
 
 
-def test_v1_wrapper_below_its_last_record_is_refused_by_both(kafka43: Oracle) -> None:
+def test_v1_wrapper_offset_below_its_last_record_is_rejected_by_both(kafka43: Oracle) -> None:
     written = kafka43.write(LEGACY["v1-plain-gzip"])
     data = kafka43.ask_bytes("patch", {"bytes": text(written), "last_offset": 1})
 
