@@ -328,7 +328,7 @@ SCENARIOS: Final = {**CLEANER_SCENARIOS, **MANAGER_SCENARIOS, **LOG_SCENARIOS}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_scenario_is_asked_of_our_cleaner_too(scenario: str) -> None:
+def test_scenario_is_also_run_with_our_cleaner(scenario: str) -> None:
     path, name = SCENARIOS[scenario]
 
     assert re.search(rf"^def {name}\(", (UNIT / path).read_text(), re.MULTILINE), (path, name)

@@ -41,7 +41,7 @@ def history(tmp_path: Path) -> Path:
         f"{GOOD}\nSigned-off-by: n\n",
     ),
 )
-def test_message_that_keeps_the_rules_has_no_finding(message: str) -> None:
+def test_valid_message_has_no_finding(message: str) -> None:
     assert list(complaints(message)) == []
 
 
@@ -67,7 +67,7 @@ def test_message_that_keeps_the_rules_has_no_finding(message: str) -> None:
         ("Read it\n\nSigned-off-by: n\n", "no body; state why the change is made"),
     ),
 )
-def test_rule_is_named_when_a_message_breaks_it(message: str, complaint: str) -> None:
+def test_violated_rule_is_named(message: str, complaint: str) -> None:
     assert list(complaints(message)) == [complaint]
 
 
@@ -94,7 +94,7 @@ def test_merge_commits_are_exempt(history: Path) -> None:
     assert findings(history, base) == []
 
 
-def test_shallow_clone_is_checked_as_far_as_it_goes(history: Path, tmp_path: Path) -> None:
+def test_shallow_clone_is_checked_up_to_its_oldest_commit(history: Path, tmp_path: Path) -> None:
     base = commit(history, "older work")
     commit(history, "added it\n\nWhy.")
     commit(history, GOOD)
@@ -107,7 +107,7 @@ def test_shallow_clone_is_checked_as_far_as_it_goes(history: Path, tmp_path: Pat
     assert finding.endswith("subject begins with 'added'; begin with a capital letter")
 
 
-def test_history_without_the_base_has_nothing_to_check(history: Path) -> None:
+def test_history_without_the_base_has_no_findings(history: Path) -> None:
     commit(history, "older work")
 
     with pytest.raises(LookupError, match=f"does not contain {BASE[:7]}"):

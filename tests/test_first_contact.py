@@ -88,7 +88,7 @@ def test_ci_begins_with_a_fresh_clone() -> None:
     assert first.endswith("scripts/fresh-clone test demo")
 
 
-def test_step_is_timed_and_its_failure_passed_on(tmp_path: Path) -> None:
+def test_step_is_timed_and_its_failure_returned(tmp_path: Path) -> None:
     timed = ROOT / "scripts" / "timed"
     times = tmp_path / "times"
 

@@ -132,7 +132,7 @@ def test_mypy_names_every_mistake_when_planted(small: Path) -> None:
 
 
 # --------------------------------------------------------------------------------- import-linter
-def test_contracts_break_one_by_one_when_planted(whole: Path) -> None:
+def test_each_contract_breaks_when_planted(whole: Path) -> None:
     package = whole / "src/cordwood"
     vendors = ["numba", "numpy", "pyarrow", "cramjam", "google_crc32c", "pytest"]
     vendors += ["deltalake", "fastavro", "pyiceberg", "pyspark", "rich", "typer"]
@@ -163,7 +163,7 @@ def test_contracts_break_one_by_one_when_planted(whole: Path) -> None:
         assert f"cordwood.core.planted_vendor -> {vendor}" in output
 
 
-def test_layers_name_the_package_when_it_has_no_place(whole: Path) -> None:
+def test_layers_name_a_package_without_a_layer(whole: Path) -> None:
     (whole / "src/cordwood/stowaway.py").write_text('"""No layer names this."""\n')
 
     output = run("lint-imports", "--no-cache", "--no-logo", "--contract=layers", folder=whole)
@@ -213,7 +213,7 @@ def test_tidy_names_the_rule_when_planted(rule: str, small: Path) -> None:
     assert (rule, "src/cordwood/core/planted.py") in found
 
 
-def test_tidy_names_the_module_when_its_name_says_nothing(small: Path) -> None:
+def test_tidy_names_a_module_with_a_meaningless_name(small: Path) -> None:
     (small / "src/cordwood/core/utils.py").write_text(DOC)
 
     found = {finding.rule for finding in tidy.check_tree(small)}
@@ -221,14 +221,14 @@ def test_tidy_names_the_module_when_its_name_says_nothing(small: Path) -> None:
     assert "vague-name" in found
 
 
-def test_tidy_finds_nothing_when_nothing_is_planted(small: Path) -> None:
+def test_tidy_has_no_findings_when_no_violation_is_planted(small: Path) -> None:
     (small / "src/cordwood/core/types.py").write_text(DOC)
     (small / "tests/unit/core/test_types.py").write_text(DOC)
 
     assert tidy.check_tree(small) == []
 
 
-def test_tidy_stays_silent_when_a_comment_gives_the_reason(small: Path) -> None:
+def test_tidy_has_no_finding_when_a_comment_gives_the_reason(small: Path) -> None:
     text = DOC + "def f(a, b, c):  # tidy: allow[positional] three coordinates\n    " + DOC
     (small / "src/cordwood/core/types.py").write_text(text)
     (small / "tests/unit/core/test_types.py").write_text(DOC)

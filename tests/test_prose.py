@@ -48,5 +48,5 @@ def test_markdown_is_read_without_its_code() -> None:
     assert [(each.line, each.text.split(" ")[0]) for each in found] == [(8, "told")]
 
 
-def test_question_may_begin_with_what() -> None:
+def test_question_may_start_with_what() -> None:
     assert list(prose.check_prose("What is a log?", line=1)) == []

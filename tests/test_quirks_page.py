@@ -13,7 +13,7 @@ def test_page_has_a_row_for_every_quirk() -> None:
     assert [int(row) for row in rows] == list(range(1, 31))
 
 
-def test_page_names_tests_that_there_are_and_all_that_are_named_for_a_quirk() -> None:
+def test_page_names_existing_tests_and_all_tests_of_a_quirk() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE.read_text(encoding="utf-8")))
     sources = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
     defined = {name for source in sources for name in re.findall(r"def (test_\w+)", source)}

@@ -21,12 +21,12 @@ def rows() -> dict[int, list[str]]:
     return {int(number): re.findall(r"`(test_\w+)`", tests) for number, tests in found}
 
 
-def test_page_has_a_row_for_every_trap_and_tests_but_for_streams() -> None:
+def test_page_has_a_row_for_every_trap_and_tests_except_for_streams() -> None:
     assert list(rows()) == list(range(1, 17))
     assert {number for number, tests in rows().items() if not tests} == WITHOUT_TESTS
 
 
-def test_page_names_tests_that_there_are_and_all_that_are_about_a_trap() -> None:
+def test_page_names_existing_tests_and_all_tests_of_a_trap() -> None:
     named = {name for tests in rows().values() for name in tests}
     text = "\n".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
     about = {name for name in defined_in(TESTS / "spark" / "test_traps.py") if "test_" in name}

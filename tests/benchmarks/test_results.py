@@ -9,9 +9,7 @@ from benchmarks.figure import Figure
 from benchmarks.results import keep
 
 
-def test_figures_stay_beside_those_of_other_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_of_other_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
     keep([Figure(name="old", value=1, unit="s"), Figure(name="again", value=1, unit="s")])

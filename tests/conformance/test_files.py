@@ -19,7 +19,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Files, str]:
     return files, "/logs"
 
 
-def test_append_returns_where_the_bytes_begin(place: tuple[Files, str]) -> None:
+def test_append_returns_the_position_of_the_bytes(place: tuple[Files, str]) -> None:
     files, root = place
     file = files.create(f"{root}/a")
 
@@ -33,7 +33,7 @@ def test_append_returns_where_the_bytes_begin(place: tuple[Files, str]) -> None:
     assert file.path == f"{root}/a"
 
 
-def test_pread_into_fills_what_there_is(place: tuple[Files, str]) -> None:
+def test_pread_into_returns_the_number_of_bytes_read(place: tuple[Files, str]) -> None:
     files, root = place
     file = files.create(f"{root}/a")
     file.append(b"12345")
@@ -90,7 +90,7 @@ def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -
 
 
 @pytest.mark.parametrize("slices", (0, 1))
-def test_closed_file_refuses(place: tuple[Files, str], slices: int) -> None:
+def test_closed_file_rejects_calls(place: tuple[Files, str], slices: int) -> None:
     files, root = place
     file = files.create(f"{root}/a")
     held = [file.slice(0, 0) for _ in range(slices)]
@@ -103,7 +103,7 @@ def test_closed_file_refuses(place: tuple[Files, str], slices: int) -> None:
     assert [bytes(part.read()) for part in held] == [b""] * slices
 
 
-def test_file_refuses_writes_when_opened_to_read(place: tuple[Files, str]) -> None:
+def test_file_opened_for_reading_rejects_writes(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/a").append(b"x")
     file = files.open(f"{root}/a")
@@ -129,7 +129,7 @@ def test_map_outlives_the_file(place: tuple[Files, str]) -> None:
     assert bytes(empty) == b""
 
 
-def test_create_and_open_refuse_what_does_not_fit(place: tuple[Files, str]) -> None:
+def test_create_and_open_reject_paths_of_another_kind(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/a")
 
@@ -158,7 +158,7 @@ def test_rename_replaces_a_file(place: tuple[Files, str]) -> None:
     assert held.pread(9, 0) == b"new"
 
 
-def test_rename_refuses_to_replace_what_is_not_alike(place: tuple[Files, str]) -> None:
+def test_rename_rejects_a_target_of_another_kind(place: tuple[Files, str]) -> None:
     files, root = place
     files.make_directory(f"{root}/full")
     files.create(f"{root}/full/a")
@@ -172,7 +172,7 @@ def test_rename_refuses_to_replace_what_is_not_alike(place: tuple[Files, str]) -
     assert files.list(root) == ["file", "full", "other"]
 
 
-def test_directories_are_made_listed_and_removed_when_empty(place: tuple[Files, str]) -> None:
+def test_directories_are_created_listed_and_removed_when_empty(place: tuple[Files, str]) -> None:
     files, root = place
     files.make_directory(f"{root}/d")
     files.create(f"{root}/d/b")
@@ -189,7 +189,7 @@ def test_directories_are_made_listed_and_removed_when_empty(place: tuple[Files, 
     assert files.list(root) == []
 
 
-def test_names_are_listed_by_what_they_stand_for(place: tuple[Files, str]) -> None:
+def test_names_are_listed_by_the_kind_of_their_target(place: tuple[Files, str]) -> None:
     files, root = place
     files.make_directory(f"{root}/d")
     files.create(f"{root}/b")
@@ -199,7 +199,7 @@ def test_names_are_listed_by_what_they_stand_for(place: tuple[Files, str]) -> No
     assert files.list(root, FileKind.DIRECTORY) == ["d"]
 
 
-def test_name_that_is_too_long_is_refused(place: tuple[Files, str]) -> None:
+def test_name_that_is_too_long_is_rejected(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/{'x' * 255}")
     path = f"{root}/{'x' * 256}"
@@ -220,7 +220,7 @@ def test_directory_is_not_opened_as_a_file(place: tuple[Files, str]) -> None:
             files.open(f"{root}/d", writable=is_writable)
 
 
-def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
+def test_stat_returns_size_time_and_kind(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/a").append(b"xyz")
 
@@ -230,7 +230,7 @@ def test_stat_tells_size_time_and_kind(place: tuple[Files, str]) -> None:
     assert files.stat(root).is_directory
 
 
-def test_volume_of_a_path_has_room_within_its_size(place: tuple[Files, str]) -> None:
+def test_volume_of_a_path_has_free_space_within_its_size(place: tuple[Files, str]) -> None:
     files, root = place
     files.create(f"{root}/a")
 
@@ -254,7 +254,7 @@ def test_sync_of_file_and_directory_returns(place: tuple[Files, str]) -> None:
         files.sync_directory(f"{root}/a")
 
 
-def test_lock_keeps_others_out_until_released(place: tuple[Files, str]) -> None:
+def test_lock_excludes_other_owners_until_released(place: tuple[Files, str]) -> None:
     files, root = place
     lock = files.lock(f"{root}/.lock")
 
@@ -267,7 +267,7 @@ def test_lock_keeps_others_out_until_released(place: tuple[Files, str]) -> None:
     assert files.list(root) == [".lock"]
 
 
-def test_file_refuses_what_is_negative(place: tuple[Files, str]) -> None:
+def test_file_rejects_negative_numbers(place: tuple[Files, str]) -> None:
     files, root = place
     file = files.create(f"{root}/a")
     file.append(b"abc")
@@ -283,7 +283,7 @@ def test_file_refuses_what_is_negative(place: tuple[Files, str]) -> None:
     assert file.pread(9, 0) == b"abc"
 
 
-def test_rename_refuses_to_put_a_directory_into_itself(place: tuple[Files, str]) -> None:
+def test_rename_rejects_a_target_inside_the_directory(place: tuple[Files, str]) -> None:
     files, root = place
     files.make_directory(f"{root}/d")
 

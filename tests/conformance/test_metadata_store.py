@@ -17,13 +17,13 @@ def store(request: pytest.FixtureRequest) -> MetadataStore:
     return MetadataFile.create(MemoryFiles(), "/cordwood.metadata", changes=[])
 
 
-def test_store_has_what_was_created(store: MetadataStore) -> None:
+def test_created_node_is_in_the_store(store: MetadataStore) -> None:
     store.multi([CreateZNode("/a", b"\xff data")])
 
     assert store.get("/a") == ZNode(b"\xff data", 0)
 
 
-def test_store_has_nothing_under_other_paths(store: MetadataStore) -> None:
+def test_store_has_no_nodes_under_other_paths(store: MetadataStore) -> None:
     assert store.get("/a") is None
     assert store.children("/a") == []
 
@@ -35,7 +35,7 @@ def test_set_raises_the_version(store: MetadataStore) -> None:
     assert store.get("/a") == ZNode(b"3", 2)
 
 
-def test_children_are_the_names_right_below(store: MetadataStore) -> None:
+def test_children_are_the_names_directly_below(store: MetadataStore) -> None:
     store.multi(
         [CreateZNode("/a"), CreateZNode("/a/c"), CreateZNode("/a/b"), CreateZNode("/a/b/x")]
     )
@@ -44,7 +44,7 @@ def test_children_are_the_names_right_below(store: MetadataStore) -> None:
     assert store.children("/") == ["a"]
 
 
-def test_deleted_node_is_gone(store: MetadataStore) -> None:
+def test_deleted_node_is_not_in_the_store(store: MetadataStore) -> None:
     store.multi([CreateZNode("/a"), CreateZNode("/b")])
 
     store.multi([DeleteZNode("/a", version=0)])
@@ -73,7 +73,7 @@ def test_multi_sees_its_own_changes(store: MetadataStore) -> None:
         ([DeleteZNode("/a/b"), CreateZNode("/a/c"), DeleteZNode("/a")], "the node has children"),
     ),
 )
-def test_multi_changes_nothing_when_one_change_cannot_be(
+def test_multi_applies_no_change_when_one_is_invalid(
     store: MetadataStore,
     changes: list[CreateZNode | SetZNode | DeleteZNode],
     problem: str,

@@ -12,7 +12,7 @@ def chance(request: pytest.FixtureRequest) -> Random:
     return SystemRandom() if request.param == "system" else SeededRandom(7)
 
 
-def test_below_reaches_every_number_and_no_other(chance: Random) -> None:
+def test_below_returns_each_number_in_range_and_no_other(chance: Random) -> None:
     assert {chance.below(3) for _ in range(200)} == {0, 1, 2}
 
 

@@ -36,7 +36,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(DirectorySource(files, root), files, root)
 
 
-def test_source_lists_names_in_order_as_they_are_now(place: Place) -> None:
+def test_source_lists_current_names_in_order(place: Place) -> None:
     place.write("b", b"")
     before = place.source.list()
     place.write("a", b"")
@@ -46,7 +46,7 @@ def test_source_lists_names_in_order_as_they_are_now(place: Place) -> None:
     assert place.source.path == place.root
 
 
-def test_source_tells_size_time_and_kind(place: Place) -> None:
+def test_source_returns_size_time_and_kind(place: Place) -> None:
     place.write("a", b"xyz")
     place.files.set_modified(f"{place.root}/a", TimestampMs(1_600_000_000_123))
     place.files.make_directory(f"{place.root}/d")
@@ -55,7 +55,7 @@ def test_source_tells_size_time_and_kind(place: Place) -> None:
     assert place.source.stat("d").is_directory
 
 
-def test_source_reads_ranges_and_less_where_the_file_ends(place: Place) -> None:
+def test_source_reads_ranges_and_fewer_bytes_at_the_end_of_the_file(place: Place) -> None:
     place.write("a", b"0123456789")
     buffer = bytearray(b"....")
 
@@ -83,7 +83,7 @@ def test_source_raises_for_a_missing_directory(place: Place) -> None:
         place.source.list()
 
 
-def test_source_reads_the_present_bytes_when_a_file_grows_and_is_truncated(place: Place) -> None:
+def test_source_reads_the_current_bytes_when_a_file_grows_and_is_truncated(place: Place) -> None:
     place.write("a", b"0123")
     first = place.source.read("a", 9, 0)
     file = place.files.open(f"{place.root}/a", writable=True)
@@ -99,7 +99,7 @@ def test_source_reads_the_present_bytes_when_a_file_grows_and_is_truncated(place
 
 
 @pytest.mark.parametrize("is_removed", (False, True))
-def test_source_goes_on_reading_one_file_when_its_name_goes(
+def test_source_continues_to_read_one_file_when_its_name_is_removed(
     place: Place, *, is_removed: bool
 ) -> None:
     place.write("a", b"old")
@@ -129,7 +129,7 @@ def test_source_reads_a_replaced_file_after_stat(place: Place) -> None:
     assert place.source.read("a", 9, 0) == b"newer"
 
 
-def test_source_reads_on_when_it_has_been_closed(place: Place) -> None:
+def test_closed_source_can_be_read(place: Place) -> None:
     place.write("a", b"abc")
     place.source.read("a", 1, 0)
 

@@ -38,7 +38,7 @@ def time(request: pytest.FixtureRequest) -> Iterator[Time]:
     loop.close()
 
 
-def test_clock_goes_forward(time: Time) -> None:
+def test_clock_advances(time: Time) -> None:
     clock, _, let_pass = time
     wall, start = clock.now_ms(), clock.monotonic_ms()
 
@@ -48,7 +48,7 @@ def test_clock_goes_forward(time: Time) -> None:
     assert clock.now_ms() > wall > 1_600_000_000_000
 
 
-def test_calls_come_in_the_order_of_their_times(time: Time) -> None:
+def test_calls_run_in_the_order_of_their_times(time: Time) -> None:
     clock, scheduler, let_pass = time
     now, seen = clock.monotonic_ms(), list[str]()
 
@@ -61,7 +61,7 @@ def test_calls_come_in_the_order_of_their_times(time: Time) -> None:
     assert seen == ["at once", "early", "late"]
 
 
-def test_call_is_not_made_when_cancelled(time: Time) -> None:
+def test_cancelled_call_does_not_run(time: Time) -> None:
     clock, scheduler, let_pass = time
     seen: list[int] = []
 
@@ -74,7 +74,7 @@ def test_call_is_not_made_when_cancelled(time: Time) -> None:
 
 
 @pytest.mark.parametrize("interval_ms", (0, -1))
-def test_every_refuses_an_interval_that_is_none(time: Time, interval_ms: float) -> None:
+def test_every_rejects_an_invalid_interval(time: Time, interval_ms: float) -> None:
     _, scheduler, _ = time
 
     with pytest.raises(ValueError, match="an interval is above 0"):

@@ -17,7 +17,7 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     made.close()
 
 
-def test_worker_gives_the_result(worker: Worker) -> None:
+def test_worker_returns_the_result(worker: Worker) -> None:
     pending = worker.submit(lambda: 42)
 
     assert pending.result() == 42
@@ -25,7 +25,7 @@ def test_worker_gives_the_result(worker: Worker) -> None:
     assert pending.done()
 
 
-def test_worker_gives_the_error(worker: Worker) -> None:
+def test_worker_returns_the_error(worker: Worker) -> None:
     pending = worker.submit(lambda: 1 // 0)
 
     assert isinstance(pending.exception(), ZeroDivisionError)
@@ -53,14 +53,14 @@ def test_sync_makes_the_file_durable(worker: Worker) -> None:
     assert files.pending() == ("name /a",)
 
 
-def test_sync_gives_the_error_of_the_file(worker: Worker) -> None:
+def test_sync_returns_the_error_of_the_file(worker: Worker) -> None:
     file = MemoryFiles().create("/a")
     file.close()
 
     assert isinstance(worker.sync(file).exception(), OSError)
 
 
-def test_worker_refuses_when_closed(worker: Worker) -> None:
+def test_closed_worker_rejects_tasks(worker: Worker) -> None:
     worker.close()
 
     with pytest.raises(RuntimeError):

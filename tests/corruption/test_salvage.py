@@ -47,7 +47,7 @@ def test_salvage_of_healthy_directories_has_no_findings() -> None:
         ]
 
 
-def test_salvage_changes_nothing_of_its_source() -> None:
+def test_salvage_does_not_change_its_source() -> None:
     broken = hurt(healthy_log(1), "zeroed_page", 1)
     untouched = files_of(broken)
 
@@ -61,7 +61,7 @@ def test_salvage_changes_nothing_of_its_source() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_generator_damages_every_time(kind: str) -> None:
+def test_generator_damages_each_directory(kind: str) -> None:
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
         broken = hurt(log, kind, seed)

@@ -14,7 +14,7 @@ HEALTHY = 50
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("kind", KINDS)
-def test_verify_finds_every_fault_in_the_file_that_has_it(kind: str) -> None:
+def test_verify_finds_each_fault_in_its_file(kind: str) -> None:
     for seed in range(SEEDS):
         log = healthy_log(seed % DIRECTORIES)
         broken = hurt(log, kind, seed)

@@ -40,7 +40,7 @@ def crashes(files: MemoryFiles, chance: Random) -> Iterator[MemoryFiles]:
         yield files.after_crash([index for index in range(count) if chance.random() < 0.5])
 
 
-def test_directory_opens_right_after_a_crash_at_any_write() -> None:
+def test_directory_can_be_opened_after_a_crash_at_any_write() -> None:
     chance, all_records = Random(1), CompactedPartition(*SEGMENTS).records()
     writes, tried, is_over = 0, 0, False
 
@@ -57,7 +57,7 @@ def test_directory_opens_right_after_a_crash_at_any_write() -> None:
     assert tried > 5 * writes
 
 
-def test_compacting_again_ends_what_a_crash_has_left() -> None:
+def test_repeated_compaction_finishes_one_interrupted_by_a_crash() -> None:
     writes, is_over = 0, False
 
     while not is_over:

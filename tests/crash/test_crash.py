@@ -18,7 +18,7 @@ ALL = {**WORKLOADS, **CLEANING_WORKLOADS}
 
 @pytest.mark.timeout(7200 if SOAK else 300)
 @pytest.mark.parametrize("name", ALL)
-def test_crash_breaks_no_promise(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_crash_violates_no_guarantee(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run(ALL[name], EFFORT, at_most=5)
 
     with capsys.disabled():

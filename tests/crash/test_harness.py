@@ -13,14 +13,14 @@ EFFORT = Effort(exhaustive=4, samples=4, every=3)
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_harness_finds_a_planted_mistake(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_harness_finds_a_planted_bug(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MISTAKES[name](monkeypatch)
 
     assert any(run(workload, EFFORT, at_most=1).failures for workload in WORKLOADS.values())
 
 
 @pytest.mark.parametrize("name", CLEANING_MISTAKES)
-def test_harness_finds_a_planted_mistake_of_cleaning(
+def test_harness_finds_a_planted_bug_of_cleaning(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CLEANING_MISTAKES[name](monkeypatch)

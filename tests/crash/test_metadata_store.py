@@ -77,7 +77,7 @@ def crashes(files: MemoryFiles, chance: Random) -> Iterator[tuple[str, MemoryFil
                 yield kind, files.after_crash(keep, torn=losses)
 
 
-def test_crash_keeps_what_was_answered_for() -> None:
+def test_crash_keeps_acknowledged_changes() -> None:
     expected, chance, seen = states(), Random(1), Counter[str]()
     files = MemoryFiles()
     run(files)

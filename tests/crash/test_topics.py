@@ -154,7 +154,7 @@ def survivors(count: int, chance: Random) -> Iterator[tuple[int, ...]]:
         yield tuple(index for index in range(count) if chance.random() < 0.5)
 
 
-def test_crash_leaves_topics_as_they_were_answered_for() -> None:
+def test_crash_keeps_acknowledged_topic_changes() -> None:
     whole, chance, seen = Ledger(), Random(1), Counter[str]()
     files = MemoryFiles()
     run(files, whole)

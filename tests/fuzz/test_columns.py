@@ -68,7 +68,7 @@ def seen_by(decoder: Decoder, data: bytearray) -> tuple[Seen, CordwoodError | No
     return (rows, ()), None
 
 
-def test_kernels_and_twin_agree_whatever_the_bytes(report: Report) -> None:
+def test_kernels_and_plain_decoder_agree_on_any_bytes(report: Report) -> None:
     kernels, plain = KernelDecoder(), PlainDecoder()
 
     def read_twice(data: bytearray) -> None:

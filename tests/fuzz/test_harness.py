@@ -7,7 +7,7 @@ from tests.fuzz import samples
 from tests.fuzz.harness import ALLOWED_GROWTH, BrokenPromiseError, fuzz
 
 
-def test_fuzz_reports_a_reader_that_lets_a_foreign_error_escape() -> None:
+def test_fuzz_reports_a_reader_that_raises_a_foreign_error() -> None:
     def careless(data: bytearray) -> int:
         return data[60] + data[61]
 
@@ -15,7 +15,7 @@ def test_fuzz_reports_a_reader_that_lets_a_foreign_error_escape() -> None:
         fuzz(careless, samples.v2_batches(), cases=200)
 
 
-def test_fuzz_reports_a_reader_that_allocates_what_a_length_says() -> None:
+def test_fuzz_reports_a_reader_that_allocates_the_size_of_a_length_field() -> None:
     def trusting(data: bytearray) -> bytes:
         return bytes(ALLOWED_GROWTH + len(data))
 
@@ -34,7 +34,7 @@ def test_fuzz_reports_a_reader_that_does_not_return(monkeypatch: pytest.MonkeyPa
         fuzz(stuck, samples.v2_batches(), cases=1)
 
 
-def test_fuzz_counts_what_was_accepted_and_why_the_rest_was_not() -> None:
+def test_fuzz_counts_accepted_inputs_and_reasons_of_rejection() -> None:
     outcome = fuzz(lambda data: RecordBatch(data).ensure_valid(), samples.v2_batches(), cases=500)
 
     assert outcome.accepted > 0

@@ -208,7 +208,7 @@ def read_through(log: Log) -> None:
         offset = spans[-1][1] + 1
 
 
-def test_only_the_damaged_log_is_hurt_whatever_is_in_its_directory(
+def test_only_the_damaged_log_is_offline_with_any_content_in_its_directory(
     report: Report, errors: list[Exception]
 ) -> None:
     whole, ended = contents(), Counter[str]()

@@ -64,7 +64,7 @@ def headers() -> list[bytes]:
     return found
 
 
-def test_messages_raise_only_our_errors_whatever_the_bytes(report: Report) -> None:
+def test_messages_raise_only_our_errors_on_any_bytes(report: Report) -> None:
     outcome = fuzz(read_message, messages(), damage=left_damaged)
 
     report(f"messages: {outcome}")
@@ -72,7 +72,7 @@ def test_messages_raise_only_our_errors_whatever_the_bytes(report: Report) -> No
     assert len(outcome.refused) >= 5
 
 
-def test_headers_raise_only_our_errors_whatever_the_bytes(report: Report) -> None:
+def test_headers_raise_only_our_errors_on_any_bytes(report: Report) -> None:
     outcome = fuzz(
         lambda data: read_request_header(memoryview(data)), headers(), damage=left_damaged
     )

@@ -59,7 +59,7 @@ READERS: dict[str, tuple[Reader, Callable[[], list[bytes]]]] = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_reader_raises_only_our_errors_whatever_the_bytes(name: str, report: Report) -> None:
+def test_reader_raises_only_our_errors_on_any_bytes(name: str, report: Report) -> None:
     reader, make_samples = READERS[name]
 
     outcome = fuzz(reader, make_samples())
@@ -70,9 +70,7 @@ def test_reader_raises_only_our_errors_whatever_the_bytes(name: str, report: Rep
 
 
 @pytest.mark.parametrize("codec", samples.COMPRESSING)
-def test_decompression_raises_only_our_errors_whatever_the_bytes(
-    codec: Codec, report: Report
-) -> None:
+def test_decompression_raises_only_our_errors_on_any_bytes(codec: Codec, report: Report) -> None:
     outcome = fuzz(lambda data: decompress(codec, data, limit=LIMIT), samples.compressed(codec))
 
     report(f"{codec.kafka_name}: {outcome}")

@@ -133,7 +133,9 @@ async def besieged(report: Callable[[str], None]) -> dict[str, float]:
         return ends
 
 
-def test_working_client_does_not_notice_what_others_send(report: Callable[[str], None]) -> None:
+def test_working_client_is_not_affected_by_invalid_input_of_others(
+    report: Callable[[str], None],
+) -> None:
     with counted_events() as events:
         ends = asyncio.run(besieged(report))
 

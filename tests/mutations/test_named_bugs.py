@@ -312,12 +312,12 @@ BUGS: Final[dict[Change, str]] = {
 }
 
 
-def test_what_is_right_is_said_to_be_right() -> None:
+def test_correct_output_is_verified_as_correct() -> None:
     assert {each for each in wrongs(made()) if "certificate" not in each} == set()
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
-def test_bug_is_noticed_and_named(bug: Change) -> None:
+def test_bug_is_found_and_named(bug: Change) -> None:
     found = made()
 
     bug(found)
@@ -325,7 +325,7 @@ def test_bug_is_noticed_and_named(bug: Change) -> None:
     assert BUGS[bug] in wrongs(found)
 
 
-def test_stale_index_is_noticed_and_named() -> None:
+def test_stale_index_is_found_and_named() -> None:
     found = made()
 
     put(

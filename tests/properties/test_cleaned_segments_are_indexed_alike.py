@@ -51,7 +51,7 @@ def written(chunks: list[bytes], strider: TailScanner | None) -> dict[str, bytes
 
 
 @given(seed=st.integers(0, 1 << 32))
-def test_strides_change_nothing_of_what_is_written(seed: int) -> None:
+def test_scans_do_not_change_the_written_files(seed: int) -> None:
     chunks = story(random.Random(seed))
 
     assert written(chunks, KernelTailScanner()) == written(chunks, None)

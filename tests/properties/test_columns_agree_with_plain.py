@@ -222,7 +222,7 @@ def assert_same(buffer: bytes, request: ReadRequest) -> None:
 
 
 @given(segment=segments(), request=REQUESTS)
-def test_kernels_agree_with_plain_on_sound_batches(
+def test_kernels_agree_with_plain_on_valid_batches(
     segment: bytearray, request: ReadRequest
 ) -> None:
     assert_same(bytes(segment), request)
@@ -241,7 +241,7 @@ def test_kernels_agree_with_plain_on_any_bytes(junk: bytes, request: ReadRequest
 
 
 @pytest.mark.parametrize("timestamp", (-(1 << 63), (1 << 63) - 1))
-def test_kernels_agree_with_plain_when_a_timestamp_is_no_date(timestamp: int) -> None:
+def test_kernels_agree_with_plain_on_timestamps_out_of_date_range(timestamp: int) -> None:
     builder = BatchBuilder()
     builder.append(None, b"v", timestamp=0)
     segment = builder.build()
@@ -253,7 +253,7 @@ def test_kernels_agree_with_plain_when_a_timestamp_is_no_date(timestamp: int) ->
 
 
 @given(segment=segments(), is_view=st.booleans())
-def test_a_held_chunk_keeps_its_rows_when_reading_goes_on(
+def test_held_chunk_keeps_its_rows_while_reading_continues(
     *, segment: bytearray, is_view: bool
 ) -> None:
     request = ReadRequest(chunking=Chunking(max_rows=1), is_view=is_view)

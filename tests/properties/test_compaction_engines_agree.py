@@ -171,7 +171,7 @@ def surveyed(engine: Engine, segment: Segment, last_offset: int) -> object:
 
 
 @given(segments() | damaged_segments(), st.sampled_from(MEMORIES), st.floats(0, 1, width=16))
-def test_key_maps_mark_alike(segment: Segment, memory: int, clean: float) -> None:
+def test_key_maps_set_the_same_marks(segment: Segment, memory: int, clean: float) -> None:
     first_dirty = int(clean * segment.end_offset)
 
     found = marked(KERNELS, segment, memory, first_dirty)
@@ -180,19 +180,19 @@ def test_key_maps_mark_alike(segment: Segment, memory: int, clean: float) -> Non
 
 
 @given(segments() | damaged_segments(), st.integers(0, 1 << 32))
-def test_rewriters_write_alike(segment: Segment, seed: int) -> None:
+def test_rewriters_write_the_same_bytes(segment: Segment, seed: int) -> None:
     assert rewritten(KERNELS, segment, seed) == rewritten(PLAIN, segment, seed)
 
 
 @given(segments() | damaged_segments(), st.floats(0, 1, width=16))
-def test_surveyors_see_alike(segment: Segment, share: float) -> None:
+def test_surveyors_have_the_same_result(segment: Segment, share: float) -> None:
     last_offset = int(share * segment.end_offset)
 
     assert surveyed(KERNELS, segment, last_offset) == surveyed(PLAIN, segment, last_offset)
 
 
 @given(segments(), st.integers(1, 4))
-def test_records_that_were_not_counted_are_refused(segment: Segment, missing: int) -> None:
+def test_uncounted_records_are_rejected(segment: Segment, missing: int) -> None:
     """A file that has changed since it was surveyed must not be marked beyond the marks."""
     if segment.records < missing:
         return

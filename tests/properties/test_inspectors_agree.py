@@ -23,13 +23,13 @@ def outcome(inspector: Inspector, batch: AnyBatch) -> object:
 
 
 @given(segments())
-def test_kernel_finds_the_facts_of_every_sound_batch(data: bytearray) -> None:
+def test_kernel_finds_the_facts_of_each_valid_batch(data: bytearray) -> None:
     for batch in batches(data):
         assert KERNEL.inspect(batch) == PLAIN.inspect(batch)
 
 
 @given(damaged_segments())
-def test_kernel_refuses_what_the_plain_inspector_refuses(data: bytearray) -> None:
+def test_kernel_rejects_each_batch_that_the_plain_inspector_rejects(data: bytearray) -> None:
     with suppress(BadRecordsError):  # where no batch begins, the walk ends
         for batch in batches(data):
             assert outcome(KERNEL, batch) == outcome(PLAIN, batch)

@@ -164,7 +164,7 @@ def said_by(
 
 
 @given(drawn=lives, scope=scopes, memory_bytes=st.sampled_from((2_000, 20_000, LARGEST)))
-def test_kernel_judge_says_what_the_plain_one_says(
+def test_kernel_verifier_has_the_same_result_as_the_plain_one(
     drawn: list[DrawnBatch], scope: KeyScope, memory_bytes: int
 ) -> None:
     batches = lived(drawn)

@@ -31,14 +31,14 @@ def outcome(writer: LineWriter, batch: RecordBatch, style: LineStyle) -> tuple[o
 
 
 @given(segments(), STYLES)
-def test_kernel_writes_the_lines_of_every_sound_batch(data: bytearray, style: LineStyle) -> None:
+def test_kernel_writes_the_lines_of_each_valid_batch(data: bytearray, style: LineStyle) -> None:
     for batch in batches(data):
         if isinstance(batch, RecordBatch):
             assert outcome(KERNEL, batch, style) == outcome(PLAIN, batch, style)
 
 
 @given(damaged_segments(), STYLES)
-def test_kernel_writes_the_lines_up_to_every_fault(data: bytearray, style: LineStyle) -> None:
+def test_kernel_writes_the_lines_before_each_fault(data: bytearray, style: LineStyle) -> None:
     with suppress(BadRecordsError):  # where no batch begins, the walk ends
         for batch in batches(data):
             if isinstance(batch, RecordBatch):

@@ -61,7 +61,7 @@ def of_kind(kind: WireKind, version: int, *, is_flexible: bool) -> st.SearchStra
 @pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
-def test_message_is_read_back_as_it_was_written(kind: type[Message], data: st.DataObject) -> None:
+def test_message_round_trips(kind: type[Message], data: st.DataObject) -> None:
     version = data.draw(st.integers(*kind.__schema__.versions))
     is_flexible = kind.__schema__.is_flexible_in(version)
     message = cast("Message", data.draw(structs(kind, version, is_flexible=is_flexible)))

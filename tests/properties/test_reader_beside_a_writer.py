@@ -242,7 +242,7 @@ def read(source: WatchedSource, *, by_headers: bool) -> list[Known]:
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
 @pytest.mark.parametrize("by_headers", (False, True))
 @pytest.mark.parametrize(("is_at_once", "capacity"), ((False, 8), (True, 1)))
-def test_reader_gets_what_was_in_the_log_when_its_owner_works_between_the_calls(
+def test_reader_reads_the_log_while_its_owner_works_between_the_calls(
     action: Callable[[LogHarness, Log], Steps], *, is_at_once: bool, capacity: int, by_headers: bool
 ) -> None:
     quiet = Reading(action, is_at_once=True)

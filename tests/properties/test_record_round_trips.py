@@ -68,9 +68,7 @@ def expected(header: BatchFields, records: list[Content]) -> list[Record]:
 
 
 @given(fields(), contents)
-def test_v2_records_come_back_when_they_are_read(
-    header: BatchFields, records: list[Content]
-) -> None:
+def test_v2_records_round_trip(header: BatchFields, records: list[Content]) -> None:
     builder = BatchBuilder(header)
     offset = header.base_offset - 1
     for gap, timestamp, key, value, entries in records:
@@ -85,7 +83,7 @@ def test_v2_records_come_back_when_they_are_read(
 
 
 @given(fields(), contents)
-def test_v2_batch_is_the_same_bytes_when_its_own_records_are_built_again(
+def test_v2_batch_rebuilt_from_its_records_has_the_same_bytes(
     header: BatchFields, records: list[Content]
 ) -> None:
     header = header._replace(log_append_time_ms=None)
@@ -102,7 +100,7 @@ def test_v2_batch_is_the_same_bytes_when_its_own_records_are_built_again(
 
 
 @given(magics, old_codecs, base_offsets, contents)
-def test_old_records_come_back_when_they_are_read(
+def test_old_records_round_trip(
     magic: LegacyMagic, codec: Codec, base_offset: int, records: list[Content]
 ) -> None:
     builder = LegacyBuilder(magic, base_offset=base_offset, codec=codec)

@@ -78,9 +78,7 @@ def outcome(data: bytes, strider: TailScanner | None) -> object:
     st.none() | st.tuples(st.integers(0, 9000), st.integers(1, 255)),
     st.sampled_from((61, 1500, 4 << 20)),
 )
-def test_strides_recover_a_log_to_the_same(
-    seed: int, damage: tuple[int, int] | None, window: int
-) -> None:
+def test_scans_recover_the_same_log(seed: int, damage: tuple[int, int] | None, window: int) -> None:
     data = story(random.Random(seed))
     if damage is not None:
         data[damage[0] % len(data)] ^= damage[1]

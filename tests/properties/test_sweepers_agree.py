@@ -17,12 +17,12 @@ def outcome(sweeper: BatchChecker, data: bytes) -> object:
 
 
 @given(segments() | damaged_segments())
-def test_sweepers_check_alike(data: bytearray) -> None:
+def test_checkers_have_the_same_result(data: bytearray) -> None:
     assert outcome(KERNEL, bytes(data)) == outcome(PLAIN, bytes(data))
 
 
 @given(segments(), st.booleans())
-def test_sweepers_survey_alike(data: bytearray, is_deep: bool) -> None:  # noqa: FBT001  # given
+def test_checkers_have_the_same_survey(data: bytearray, is_deep: bool) -> None:  # noqa: FBT001  # given
     expected, found = BatchSurvey(large=200), BatchSurvey(large=200)
 
     told = PLAIN.survey(data, expected, is_deep=is_deep)

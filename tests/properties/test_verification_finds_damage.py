@@ -54,7 +54,7 @@ def verified(files: MemoryFiles) -> VerifiedPartition:
 
 
 @given(partitions())
-def test_healthy_partition_is_good(files: MemoryFiles) -> None:
+def test_healthy_partition_has_no_findings(files: MemoryFiles) -> None:
     found = verified(files)
 
     assert found.findings == ()

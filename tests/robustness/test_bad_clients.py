@@ -133,7 +133,7 @@ class ConsumerThread:
         return sum(map(len, self.found.values()))
 
 
-def test_working_client_does_not_notice_bad_ones(
+def test_working_client_is_not_affected_by_bad_ones(
     tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker, ThreadPoolExecutor(1) as pool:

@@ -148,7 +148,7 @@ def is_compacted(broker: Serving) -> bool:
     return len(read_all(broker.address)) < RECORDS / 2
 
 
-def test_broker_killed_in_the_middle_of_a_pass_serves_everything_again(
+def test_broker_killed_during_a_pass_serves_all_records_again(
     tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
@@ -173,7 +173,7 @@ def test_broker_killed_in_the_middle_of_a_pass_serves_everything_again(
     assert verified(broker.data)[0] == 0
 
 
-def test_pass_whose_process_is_killed_is_tried_again(tmp_path: Path) -> None:
+def test_pass_whose_process_is_killed_is_retried(tmp_path: Path) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         last = produce(broker.address)
@@ -190,7 +190,7 @@ def test_pass_whose_process_is_killed_is_tried_again(tmp_path: Path) -> None:
     assert verified(broker.data)[0] == 0
 
 
-def test_broker_stops_in_the_middle_of_a_pass(tmp_path: Path) -> None:
+def test_broker_stops_during_a_pass(tmp_path: Path) -> None:
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
         last = produce(broker.address)

@@ -68,7 +68,9 @@ def end_of(bootstrap: str, topic: str) -> int:
     return len(read_all(bootstrap, (topic, 0)))
 
 
-def test_full_disk_refuses_writes_until_there_is_room(small_disk: Path, tmp_path: Path) -> None:
+def test_full_disk_rejects_writes_until_space_is_available(
+    small_disk: Path, tmp_path: Path
+) -> None:
     """A broker killed on a full disk starts again, and has all records once there is room."""
     ballast = [small_disk / "ballast", small_disk / "more"]
     for each in ballast:
@@ -126,7 +128,7 @@ async def produced(bootstrap: str, partitions: range) -> set[int]:
     return taken
 
 
-def test_failed_directory_leaves_the_other_one_at_work() -> None:
+def test_failed_directory_does_not_affect_the_other_one() -> None:
     files = MemoryFiles()
     partitions = range(4)
 

@@ -99,7 +99,7 @@ def verified(paths: Sequence[Path]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("client", SENDERS)
-def test_all_that_was_acknowledged_survives_kills(
+def test_acknowledged_records_survive_kills(
     client: str, tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     if client == "librdkafka":
@@ -115,7 +115,7 @@ def test_all_that_was_acknowledged_survives_kills(
 
 
 @pytest.mark.parametrize("mistake", ("late_writes", "forgotten_producers"))
-def test_loop_finds_a_broker_that_loses_or_doubles(
+def test_loop_finds_a_broker_that_loses_or_duplicates_records(
     mistake: str, tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     program = (sys.executable, "-m", "tests.robustness.plants", mistake)

@@ -103,7 +103,7 @@ def leader_epochs(bootstrap: str, topics: set[str]) -> set[int]:
     return {each.leader_epoch for topic in described for each in topic.partitions}
 
 
-def test_sigterm_ends_heavy_work_in_order(tmp_path: Path) -> None:
+def test_sigterm_stops_a_busy_broker_cleanly(tmp_path: Path) -> None:
     """The next start recovers no log: the leader epoch does not change."""
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
@@ -124,7 +124,7 @@ def test_sigterm_ends_heavy_work_in_order(tmp_path: Path) -> None:
             assert ledger.compare(read_all(broker.address, partition)) == []
 
 
-def test_kill_is_followed_by_another_epoch(tmp_path: Path) -> None:
+def test_restart_after_a_kill_has_a_later_epoch(tmp_path: Path) -> None:
     """An unclean shutdown raises the leader epoch, which the test above relies on."""
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         broker.start()
@@ -160,7 +160,7 @@ def test_acknowledged_topic_changes_survive_kills(
                 assert texts["retention.ms"] == config_of(number)["retention.ms"]
 
 
-def test_metadata_of_a_later_release_are_refused(tmp_path: Path) -> None:
+def test_metadata_of_a_later_release_are_rejected(tmp_path: Path) -> None:
     with ended_with(Serving(tmp_path)) as broker:
         broker.start()
         broker.stop()
