@@ -28,7 +28,7 @@ from cordwood.storage.files import file_names
 from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.files.file_names import CLEANED, LOG, segment_name
 from cordwood.storage.files.header_scan import headers
-from cordwood.storage.segment.index_entries import IndexOrderError
+from cordwood.storage.segment.abstract_index import IndexOrderError
 from tests.unit.compaction.both_sides import indexes_of
 from tests.unit.compaction.cleaned_log import CleanedLog
 from tests.unit.compaction.compaction_samples import HORIZON, NOW, batch

@@ -30,7 +30,7 @@ from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.manager.log_manager import ManagerSettings
 from cordwood.storage.manager.log_startup import load_logs
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.transaction_index import ABORTED_TXN_SIZE, TransactionIndex
 from cordwood.testing.inline_worker import InlineWorker
 from tests.scripts.log_under_test import (

@@ -30,7 +30,7 @@ from cordwood.storage.producers.producer_state_manager import (
     ProducerStateManagerConfig,
 )
 from cordwood.storage.producers.snapshot_files import SnapshotFiles
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_files import SegmentPath
 from cordwood.storage.segment.transaction_index import AbortedTxn

@@ -21,7 +21,7 @@ from cordwood.storage.files.directory_source import DirectorySource
 from cordwood.storage.files.file_names import CLEANED, LOG, segment_name
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeIndex

@@ -19,7 +19,7 @@ from cordwood.storage.log.log_loader import LogPlace, RecoveryOptions
 from cordwood.storage.log.log_read import FetchIsolation, LogRead
 from cordwood.storage.log_config import DELETE, LogConfig
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.transaction_index import (
     ABORTED_TXN_SIZE,
     AbortedTxn,

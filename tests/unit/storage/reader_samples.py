@@ -9,7 +9,7 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.reader.partition_reader import PartitionCheckpoints, PartitionReader
 from cordwood.storage.reader.reader_segment import ReaderSegment, open_segment
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.log_samples import DIRECTORY, LogHarness

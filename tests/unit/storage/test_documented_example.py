@@ -13,7 +13,7 @@ from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.checkpoints.partition_metadata_file import format_partition_metadata
 from cordwood.storage.producers.producer_snapshot import encode_snapshot
 from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetEntry, OffsetIndex
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
 from cordwood.storage.segment.transaction_index import (

@@ -25,12 +25,8 @@ from cordwood.client.producer.partition_queue import (
     ProducerIdentity,
 )
 from cordwood.client.producer.partitioners import Partitioner, StickyPartition
-from cordwood.client.producer.produce_responses import (
-    SUCCESSES,
-    decide_error,
-    produce_request,
-    responses_by_partition,
-)
+from cordwood.client.producer.produce_request import produce_request, responses_by_partition
+from cordwood.client.producer.produce_retries import SUCCESSES, decide_error
 from cordwood.client.producer.record_accumulator import RecordAccumulator
 from cordwood.client.settings import ProducerSettings
 from cordwood.core.binary import INT32_MAX

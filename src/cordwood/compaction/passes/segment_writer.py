@@ -22,7 +22,7 @@ from cordwood.records.tail_scan import ScanPacing, TailScanner
 from cordwood.storage.files.file_names import CLEANED
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_files import SegmentPath
 from cordwood.storage.segment.transaction_index import AbortedTxn

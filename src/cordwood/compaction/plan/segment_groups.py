@@ -15,7 +15,7 @@ from operator import add, le
 
 from cordwood.compaction.plan.cleaning_plan import SourceSegment
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 
 
 def group_segments(

@@ -15,7 +15,7 @@ from cordwood.core.ports import SegmentSource
 from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.files.file_names import INDEX, TIME_INDEX, TXN_INDEX
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetEntry, OffsetIndex
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
 from cordwood.storage.segment.transaction_index import (

@@ -26,7 +26,7 @@ from cordwood.records.record_batch import RecordBatch
 from cordwood.records.tail_scan import ScanPacing
 from cordwood.storage.files.file_names import TXN_INDEX
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.transaction_index import AbortedTxn
 
 

@@ -27,7 +27,7 @@ from cordwood.records.batch_location import BatchLocation
 from cordwood.records.tail_scan import ScanPacing, TailScanner
 from cordwood.storage.files.header_scan import headers
 from cordwood.storage.reader.checked_indexes import CheckedOffsetIndex, CheckedTimeIndex
-from cordwood.storage.segment.index_entries import relative_offset
+from cordwood.storage.segment.abstract_index import relative_offset
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 

@@ -21,7 +21,7 @@ from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log import segment_swap
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.segment_swap import SegmentReplacement
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_files import SegmentPath
 

@@ -29,7 +29,7 @@ from cordwood.storage.log.segment_recovery import recover
 from cordwood.storage.log.segment_split import parts_of, split
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.reader.reader_segment import find_end
-from cordwood.storage.segment.index_entries import SegmentOverflowError, is_in_offset_range
+from cordwood.storage.segment.abstract_index import SegmentOverflowError, is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.transaction_index import AbortedTxn
 

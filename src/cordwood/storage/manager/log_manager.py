@@ -53,7 +53,7 @@ from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.partition_logs import PartitionLogs
 from cordwood.storage.manager.per_directory import DirectoryTask, run_per_directory
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
-from cordwood.storage.segment.index_entries import UnfitEntryError
+from cordwood.storage.segment.abstract_index import UnfitEntryError
 
 #: Files that one log needs open while it is loaded or closed.
 FILES_PER_LOG: Final = 8

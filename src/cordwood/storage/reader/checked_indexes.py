@@ -13,7 +13,7 @@ from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import SegmentSource
 from cordwood.storage.files.header_scan import Pread, find_batch
 from cordwood.storage.reader.segment_listing import SegmentChangedError
-from cordwood.storage.segment.index_entries import IndexEntries, InMemoryEntries, count_used
+from cordwood.storage.segment.abstract_index import IndexEntries, InMemoryEntries, count_used
 from cordwood.storage.segment.offset_index import OffsetEntry, OffsetIndex
 from cordwood.storage.segment.time_index import TimeEntry, TimeIndex
 

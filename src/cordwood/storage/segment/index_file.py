@@ -1,4 +1,4 @@
-"""One index file on disk (Kafka: `AbstractIndex`, but read and written without a mapping).
+"""One index file on disk, read and written without a mapping.
 
     growing   the file is preallocated: zeros follow the entries. A copy of the entries is in
               memory, so lookups do not read the file

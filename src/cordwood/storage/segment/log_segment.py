@@ -18,7 +18,7 @@ from cordwood.core.binary import INT32_MAX, Buffer
 from cordwood.records.batch_header import BatchHeader
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import SegmentOverflowError, relative_offset
+from cordwood.storage.segment.abstract_index import SegmentOverflowError, relative_offset
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment
 from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath

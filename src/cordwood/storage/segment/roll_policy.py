@@ -16,7 +16,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.ports import Random
 from cordwood.core.types import Offset
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 
 
 class RollReason(StrEnum):

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import DamagedFileError
-from cordwood.storage.segment.index_entries import (
+from cordwood.storage.segment.abstract_index import (
     REMEDY,
     IndexEntries,
     IndexKey,

@@ -22,13 +22,13 @@ from cordwood.workbench.dump.dump_options import (
     to_stderr,
     to_stdout,
 )
-from cordwood.workbench.dump.log_lines import dump_checkpoint, dump_log
-from cordwood.workbench.dump.side_file_lines import (
+from cordwood.workbench.dump.index_dump import (
     dump_index,
     dump_producers,
     dump_time_index,
     dump_transactions,
 )
+from cordwood.workbench.dump.log_lines import dump_checkpoint, dump_log
 
 DumpOne: TypeAlias = Callable[[DumpRun, DumpedFile], Iterator[OutputText]]
 

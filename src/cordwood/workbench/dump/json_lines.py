@@ -31,7 +31,7 @@ from cordwood.workbench.dump.dump_options import (
     to_stdout,
     trailing_bytes_text,
 )
-from cordwood.workbench.dump.index_lines import (
+from cordwood.workbench.dump.index_entry_lines import (
     ABORTED_ENTRY,
     OFFSET_ENTRY,
     TIME_ENTRY,

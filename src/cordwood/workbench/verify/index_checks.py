@@ -23,7 +23,7 @@ from cordwood.records.record_batch import MAGIC
 from cordwood.storage.files.file_names import INDEX, TIME_INDEX
 from cordwood.storage.reader.checked_indexes import open_entries
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.storage.segment.index_entries import IndexEntries
+from cordwood.storage.segment.abstract_index import IndexEntries
 from cordwood.workbench.verify.findings import REBUILD, VerifyFinding, damage, note
 
 #: A field of every entry.

@@ -15,7 +15,7 @@ from cordwood.core.ports import SegmentSource
 from cordwood.records.batch_checks import BatchChecker, CheckedBatch
 from cordwood.storage.files.file_names import LOG
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.storage.segment.index_entries import is_in_offset_range
+from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, header_at, walk_segment
 from cordwood.workbench.verify.findings import VerifyFinding, batch_finding, damage, note

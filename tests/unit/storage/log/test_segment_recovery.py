@@ -15,7 +15,7 @@ from cordwood.storage.log.segment_recovery import (
     recover,
 )
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import SegmentOverflowError
+from cordwood.storage.segment.abstract_index import SegmentOverflowError
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.time_index import TimeEntry
 from cordwood.storage.segment.transaction_index import AbortedTxn

@@ -12,7 +12,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 from cordwood.storage.log.log import Log
 from cordwood.storage.manager import log_renames
 from cordwood.storage.manager.log_manager import LogManager
-from cordwood.storage.segment.index_entries import (
+from cordwood.storage.segment.abstract_index import (
     IndexOrderError,
     SegmentOverflowError,
     UnfitEntryError,

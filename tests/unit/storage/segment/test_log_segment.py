@@ -5,7 +5,7 @@ import pytest
 from cordwood.core.binary import INT32_MAX
 from cordwood.storage.files.file_names import DELETED
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.segment.index_entries import IndexOrderError, SegmentOverflowError
+from cordwood.storage.segment.abstract_index import IndexOrderError, SegmentOverflowError
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment

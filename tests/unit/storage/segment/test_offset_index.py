@@ -6,7 +6,7 @@ import pytest
 
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import DamagedFileError
-from cordwood.storage.segment.index_entries import (
+from cordwood.storage.segment.abstract_index import (
     IndexOrderError,
     InMemoryEntries,
     SegmentOverflowError,

@@ -4,7 +4,7 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.batch_header import BatchHeader
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.segment_view import SegmentRead, SegmentView, TimestampAndOffset
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeIndex

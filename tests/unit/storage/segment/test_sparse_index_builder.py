@@ -5,7 +5,7 @@ from struct import iter_unpack
 from cordwood.core.binary import INT32_MAX
 from cordwood.records.kernels.tail_scan import KernelTailScanner
 from cordwood.records.tail_scan import ScanState
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex

@@ -5,7 +5,7 @@ from struct import pack
 import pytest
 
 from cordwood.core.errors import DamagedFileError
-from cordwood.storage.segment.index_entries import (
+from cordwood.storage.segment.abstract_index import (
     IndexOrderError,
     InMemoryEntries,
 )

@@ -6,7 +6,7 @@ from cordwood.records.batch_builder import BatchFields, empty_batch
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
-from cordwood.storage.segment.index_entries import InMemoryEntries
+from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.transaction_index import AbortedTxn, TransactionIndex
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.verify.producer_checks import ProducerCheck

@@ -1,4 +1,4 @@
-"""Produce requests, and decisions about errors in responses (Java: `Sender.completeBatch`).
+"""Retries of batches by the error codes of their responses (Java: `Sender.canRetry`).
 
 Each batch of a response is handled in one of four ways:
 
@@ -8,13 +8,10 @@ Each batch of a response is handled in one of four ways:
     fail       every other error
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from cordwood.client.network.cluster import Cluster
 from cordwood.client.network.response_errors import error_of
 from cordwood.client.producer.partition_queue import ProducerBatch
-from cordwood.client.settings import ProducerSettings
 from cordwood.core.errors import (
     DuplicateSequenceNumberError,
     InvalidProducerEpochError,
@@ -24,16 +21,11 @@ from cordwood.core.errors import (
     UnknownProducerIdError,
 )
 from cordwood.protocol.messages.produce import (
-    PartitionProduceData,
     PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
 )
 
 SUCCESSES: Final = {0, DuplicateSequenceNumberError.code}
 
-_ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
 _ID_EXPIRED: Final = {UnknownProducerIdError.code, InvalidProducerEpochError.code}
 _REMEDIES: Final = {
     MessageTooLargeError.code: "lower batch_size, or raise max.message.bytes of the topic",
@@ -47,37 +39,6 @@ class ProduceErrorDecision(NamedTuple):
     is_retried: bool
     is_restart_due: bool
     is_identity_lost: bool
-
-
-def produce_request(
-    batches: Iterable[ProducerBatch], settings: ProducerSettings, *, cluster: Cluster
-) -> ProduceRequest:
-    """Return a request with these batches, at most one per partition."""
-    topics: dict[str, TopicProduceData] = {}
-    for batch in batches:
-        name, number = batch.result.partition
-        data = topics.setdefault(
-            name,
-            TopicProduceData(name=name, topic_id=cluster.topic_id(name), partitions=[]),
-        )
-        data.partitions.append(PartitionProduceData(index=number, records=batch.builder.build()))
-    return ProduceRequest(
-        acks=_ACKS[settings.acks],
-        timeout_ms=settings.request_timeout_ms,
-        topics=list(topics.values()),
-    )
-
-
-def responses_by_partition(
-    response: ProduceResponse, cluster: Cluster
-) -> Mapping[tuple[str, int], PartitionProduceResponse]:
-    """Return the responses by topic name and partition."""
-    names = cluster.names_by_id()
-    return {
-        (topic.name or names.get(topic.topic_id, ""), each.index): each
-        for topic in response.responses
-        for each in topic.partitions
-    }
 
 
 def decide_error(

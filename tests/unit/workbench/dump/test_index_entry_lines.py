@@ -6,7 +6,7 @@ import pytest
 
 from cordwood.core.binary import INT32_MAX, crc32c
 from cordwood.core.errors import DamagedFileError
-from cordwood.workbench.dump.index_lines import (
+from cordwood.workbench.dump.index_entry_lines import (
     ABORTED_ENTRY,
     OFFSET_ENTRY,
     TIME_ENTRY,

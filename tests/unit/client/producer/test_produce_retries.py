@@ -2,10 +2,8 @@
 
 import pytest
 
-from cordwood.client.network.cluster import Cluster
 from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch, ProducerIdentity
-from cordwood.client.producer.produce_responses import decide_error, produce_request
-from cordwood.client.settings import ProducerSettings
+from cordwood.client.producer.produce_retries import decide_error
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -38,7 +36,7 @@ def response(code: int) -> PartitionProduceResponse:
         (10, True, (False, False, False)),  # too large
     ),
 )
-def test_verdict_follows_the_code(
+def test_decision_follows_the_error_code(
     code: int, *, is_next: bool, expected: tuple[bool, bool, bool]
 ) -> None:
     assert decide_error(response(code), batch(), is_next=is_next)[1:] == expected
@@ -65,13 +63,3 @@ def test_error_names_the_invalid_records() -> None:
     error = decide_error(answer, batch(), is_next=True).error
 
     assert str(error) == "t-0: one or more records; record 3: no key"
-
-
-def test_request_groups_batches_by_topic() -> None:
-    settings = ProducerSettings(bootstrap_servers=("a:1",))
-    batches = [batch("t", 0), batch("u", 0), batch("t", 1)]
-
-    request = produce_request(batches, settings, cluster=Cluster())
-
-    assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 2), ("u", 1)]
-    assert request.acks == -1
