@@ -26,7 +26,7 @@ def comparable(text: str, command: str) -> str:
     return TOPIC_ID.sub("ID", text)
 
 
-def test_commands_page_shows_what_its_commands_print(
+def test_commands_page_shows_the_output_of_its_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

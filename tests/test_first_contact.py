@@ -24,7 +24,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_fast_tests_import_only_what_the_fast_set_up_installs() -> None:
+def test_fast_tests_import_only_packages_of_the_fast_set_up() -> None:
     assert FastImports(ROOT).findings() == []
 
 

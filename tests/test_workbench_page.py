@@ -53,7 +53,7 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return int(left.value.code or 0)
 
 
-def test_workbench_page_shows_what_its_commands_print(
+def test_workbench_page_shows_the_output_of_its_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     build_logs(tmp_path / "logs")

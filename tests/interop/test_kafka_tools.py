@@ -40,7 +40,7 @@ def test_producer_performance_sends_everything(
     assert tools.offset(topic, LATEST) == RECORDS
 
 
-def test_end_to_end_latency_gets_back_each_record_that_it_sends(
+def test_end_to_end_latency_receives_each_record_that_it_sends(
     our_broker: Broker, kafka43_jars: Jars, tmp_path: Path
 ) -> None:
     """The tool commits offsets when it has measured; without groups that cannot work, so it is

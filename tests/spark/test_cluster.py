@@ -174,7 +174,7 @@ def as_zip(folder: Path) -> tuple[str, ...]:
     return ("--py-files", packed, "--conf", found)
 
 
-def test_all_is_answered_from_an_archive_as_it_is_without_a_cluster(
+def test_cluster_with_a_shipped_archive_has_the_same_results_as_a_local_session(
     cluster: SparkCluster, spark: "SparkSession", tmp_path: Path
 ) -> None:
     from tests.spark.cluster_program import answers  # noqa: PLC0415  # needs pyspark

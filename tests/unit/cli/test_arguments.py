@@ -9,7 +9,7 @@ from cordwood.cli.arguments import absolute_path, parse_pair, parse_pairs
 from cordwood.core.errors import SettingError
 
 
-def test_path_is_made_absolute_and_keeps_its_links(
+def test_path_becomes_absolute_and_keeps_its_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "disk").mkdir()

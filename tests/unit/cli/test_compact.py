@@ -33,7 +33,7 @@ def compact(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
     return give
 
 
-def test_dry_run_prints_the_plan_and_changes_nothing(compact: Compact, logs: Path) -> None:
+def test_dry_run_prints_the_plan_and_writes_no_file(compact: Compact, logs: Path) -> None:
     result = compact(logs / "t-0", "--dry-run")
 
     assert result.out.splitlines() == [

@@ -20,7 +20,7 @@ def test_doctor_prints_its_checks(
 
 
 @pytest.mark.parametrize(("state", "code"), ((GOOD, 0), (BAD, 1)))
-def test_doctor_ends_with_1_when_a_check_is_bad(
+def test_doctor_exits_with_1_when_a_check_fails(
     state: str,
     code: int,
     monkeypatch: pytest.MonkeyPatch,

@@ -90,7 +90,7 @@ def test_wrong_usage_ends_with_2(
     assert run(monkeypatch, *arguments) == 2
 
 
-def test_file_that_is_not_there_ends_with_3(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_file_exits_with_3(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, "--files", "5.log") == 3
 
 

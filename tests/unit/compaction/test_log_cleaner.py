@@ -34,7 +34,7 @@ def test_dirty_log_is_cleaned_and_checkpointed() -> None:
     assert log.lease.is_free
 
 
-def test_clean_log_is_left_alone_until_it_is_dirty_again() -> None:
+def test_log_is_cleaned_again_after_the_backoff_when_it_is_dirty() -> None:
     harness = CleanerHarness()
     log = harness.log()
     harness.cleaner.start()

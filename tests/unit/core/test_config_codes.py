@@ -11,6 +11,6 @@ def test_numbers_are_kafkas() -> None:
     assert TYPE_CODES[SettingType.PASSWORD] == 9
 
 
-def test_every_type_of_settings_has_a_number_of_its_own() -> None:
+def test_each_type_of_settings_has_a_unique_number() -> None:
     assert set(TYPE_CODES) == set(SettingType)
     assert len({*TYPE_CODES.values()}) == len(TYPE_CODES)

@@ -33,7 +33,7 @@ def test_text_that_is_utf8_stays_as_it_is(text: bytes) -> None:
         (b"\xff", 1),
     ),
 )
-def test_bytes_that_begin_no_character_become_as_many_marks_as_in_java(
+def test_invalid_utf8_has_as_many_replacement_characters_as_in_java(
     data: bytes, marks: int
 ) -> None:
     assert utf8_as_java(data) == MARK * marks

@@ -19,7 +19,7 @@ def test_source_indents_the_body_of_a_block() -> None:
     assert source.text == "def double(x):\n    return x * 2"
 
 
-def test_source_gives_each_constant_its_own_name() -> None:
+def test_each_constant_has_its_own_name() -> None:
     source = GeneratedSource({})
     one, two = source.constant("c", 1), source.constant("c", 2)
 

@@ -104,7 +104,7 @@ def test_invalid_batch_has_no_facts(data: bytes) -> None:
         facts(data)
 
 
-def test_facts_are_not_had_beyond_the_limit() -> None:
+def test_batch_above_the_limit_has_no_facts() -> None:
     with pytest.raises(CorruptMessageError, match="larger than the limit"):
         PLAIN.inspect(at_start(three(Codec.LZ4)), limit=10)
 

@@ -113,7 +113,7 @@ def test_quirk_18_batch_is_handed_out_whole_for_any_of_its_offsets() -> None:
     assert found == [[(0, 2), (3, 4)], [(0, 2), (3, 4)], [(3, 4)], [(3, 4)]]
 
 
-def test_batches_of_old_formats_are_handed_out_as_they_are() -> None:
+def test_batches_of_old_formats_are_returned_unchanged() -> None:
     harness = BrokerHarness()
     message = old(1, offsets=(0, 1, 2))
     follow(log_creation.create(harness.manager, partition(), topic_id=None), message)

@@ -78,7 +78,7 @@ def rejected(
     return answer
 
 
-def test_every_set_is_answered_with_its_offset_and_the_log_start() -> None:
+def test_each_record_set_is_acknowledged_with_its_offset_and_the_log_start() -> None:
     harness = BrokerHarness()
     harness.host(0, 0).append(memoryview(batch(3)))
     harness.broker.partitions.get("orders", 0).delete_records(2)

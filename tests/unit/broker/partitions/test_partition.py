@@ -56,7 +56,7 @@ def test_log_is_readable_when_the_broker_becomes_leader() -> None:
     assert high_watermark(harness.host()) == 3
 
 
-def test_append_that_has_to_be_flushed_counts_once_it_is() -> None:
+def test_append_is_acknowledged_after_its_flush() -> None:
     worker = HeldWorker()
     orders = BrokerHarness(FLUSHING, worker=worker).host()
 

@@ -70,7 +70,7 @@ def test_invalid_name_is_rejected(name: str, problem: str) -> None:
         check_name(name)
 
 
-def test_missing_topic_is_unknown_unless_it_could_not_be() -> None:
+def test_missing_topic_is_unknown_or_has_an_invalid_name() -> None:
     assert missing_topic("orders").code == 3
     assert missing_topic("or/ders").code == 17
 

@@ -92,7 +92,7 @@ def test_compact_ends_with_1_when_a_log_fails(
     assert "/logs/t-1: is damaged" in result.err
 
 
-def test_dry_run_needs_no_spark_and_changes_nothing(
+def test_dry_run_needs_no_spark_and_writes_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     build_log(tmp_path / "t-0", seed=1)

@@ -37,7 +37,7 @@ def test_retentions_between_positions_are_relative_to_the_first_position() -> No
     assert (list(positions), list(retentions)) == ([0, 70], [1, 2])
 
 
-def test_some_chunks_of_a_segment_are_as_a_segment_that_ends_behind_them() -> None:
+def test_sliced_survey_has_the_chunks_of_its_range() -> None:
     survey = SegmentSurvey(7, first_number=100)
     for size, records in ((40, 2), (50, 3), (60, 4)):
         survey.add_chunk(size=size, batches=1, records=records)

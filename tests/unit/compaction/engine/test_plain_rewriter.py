@@ -88,7 +88,7 @@ def test_filtered_batch_of_log_append_time_keeps_its_time(time: int) -> None:
     assert (after.max_timestamp, after.timestamp_type) == (time, TimestampType.LOG_APPEND_TIME)
 
 
-def test_filtered_batch_whose_records_have_no_time_has_none() -> None:
+def test_filtered_batch_without_record_timestamps_has_no_max_timestamp() -> None:
     before = batch(0, "a1 b2", time=-1)
 
     assert only(rewritten(chunk(before), "ox")).max_timestamp == -1

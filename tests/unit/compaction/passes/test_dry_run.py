@@ -24,7 +24,7 @@ def filled() -> CleanedLog:
     return cleaned
 
 
-def test_dry_run_counts_what_a_pass_certifies() -> None:
+def test_dry_run_counts_equal_those_of_a_pass() -> None:
     cleaned = filled()
     plan = cleaned.plan()
     assert plan is not None

@@ -57,7 +57,7 @@ def test_decoder_rejects_a_batch_whose_last_offset_exceeds_64_bits(
 
 @both
 @pytest.mark.parametrize("codec", CODECS)
-def test_decoder_reads_the_last_offset_that_there_is(decoder: Decoder, codec: Codec) -> None:
+def test_decoder_reads_the_largest_offset(decoder: Decoder, codec: Codec) -> None:
     data = v2(b"a", b"b", fields=BatchFields(codec=codec))
     request = ReadRequest(columns=("offset",))
 

@@ -432,7 +432,7 @@ def test_decoder_stops_at_an_invalid_batch_after_a_chunk_filled_within_a_run() -
     assert (before, error.base_offset) == ([[b"a"]], 1)
 
 
-def test_decoder_unpacks_a_batch_when_it_is_larger_than_the_arena() -> None:
+def test_decoder_decompresses_a_batch_larger_than_the_arena() -> None:
     large = b"x" * (ARENA_BYTES + 10)
     data = packed(Codec.ZSTD, 0, b"a") + packed(Codec.ZSTD, 1, large) + packed(Codec.ZSTD, 2, b"b")
 

@@ -51,7 +51,7 @@ def test_epochs_survive_a_crash_once_they_are_assigned() -> None:
     assert read_whole(files, f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n2\n0 0\n3 120\n"
 
 
-def test_known_epoch_is_not_written_again() -> None:
+def test_assigned_epoch_is_not_written_again() -> None:
     files = directory()
     file = epochs(files, (3, 120))
     before = files.script.write_points

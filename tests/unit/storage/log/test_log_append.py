@@ -217,7 +217,7 @@ def test_follower_rejects_offsets_out_of_order() -> None:
     assert log.bounds.log_end == 0
 
 
-def test_log_rejects_records_behind_which_no_offset_is_left() -> None:
+def test_records_beyond_the_largest_offset_are_rejected() -> None:
     log = opened()
     log.truncate_fully(INT64_MAX - 1)
 

@@ -342,7 +342,7 @@ def test_empty_active_segment_gets_its_indexes() -> None:
     assert lead(log, batch()).first_offset == 10
 
 
-def test_follower_whose_offsets_jump_has_a_segment_there_with_its_snapshot() -> None:
+def test_follower_starts_a_segment_with_a_snapshot_at_an_offset_jump() -> None:
     harness = LogHarness()
     far = INT32_MAX + 2
     log = harness.open()

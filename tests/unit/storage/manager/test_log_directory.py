@@ -121,7 +121,7 @@ def test_directory_is_not_clean_when_it_has_failed(files: MemoryFiles) -> None:
     assert not LogDirectory.open(files, PATH).is_clean
 
 
-def test_directory_reads_back_its_checkpoints(files: MemoryFiles) -> None:
+def test_directory_reads_its_checkpoints(files: MemoryFiles) -> None:
     first = LogDirectory.open(files, PATH)
     first.ensure_online()
     first.write_checkpoint(RECOVERY_POINTS, {ORDERS: Offset(12)})

@@ -143,7 +143,9 @@ def test_flush_of_a_log_that_is_offline_is_rejected(harness: LogFlusherHarness) 
         harness.flush().result()
 
 
-def test_deleting_a_log_while_it_is_flushed_costs_no_directory(harness: LogFlusherHarness) -> None:
+def test_log_deleted_during_its_flush_takes_no_directory_offline(
+    harness: LogFlusherHarness,
+) -> None:
     pending = harness.flush()
     log_renames.delete(harness.manager, partition())
 

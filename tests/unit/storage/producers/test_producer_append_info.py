@@ -222,7 +222,7 @@ def test_batch_is_rejected_when_it_is_outside_an_open_transaction(origin: Append
         changes_of(known(0, transaction_first_offset=50), data(51, 1), origin=origin)
 
 
-def test_batch_that_is_written_counts_though_it_is_outside_an_open_transaction() -> None:
+def test_replicated_batch_is_accepted_outside_an_open_transaction() -> None:
     before = known(4, transaction_first_offset=50)
     written = ProducerAppendInfo(AppendOrigin.REPLICATION, is_written=True)
 

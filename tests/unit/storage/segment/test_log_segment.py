@@ -184,7 +184,7 @@ def test_append_accepts_the_highest_offset_in_range() -> None:
     assert segment.next_offset() == 101 + INT32_MAX
 
 
-def test_append_rejects_to_grow_beyond_two_gigabytes() -> None:
+def test_append_beyond_two_gigabytes_is_rejected() -> None:
     segment = created()
     segment.size = INT32_MAX - 10
 
@@ -350,7 +350,7 @@ def test_truncate_at_the_base_offset_removes_damaged_bytes() -> None:
     assert reopened(created_one).truncate_to(40, now_ms=NOW_MS) == 100
 
 
-def test_truncate_of_an_opened_empty_segment_leaves_space_in_its_indexes() -> None:
+def test_truncate_of_an_opened_empty_segment_reserves_space_in_its_indexes() -> None:
     segment = created()
     segment.close()
     again = reopened(segment)
@@ -385,7 +385,7 @@ def test_truncate_drops_transactions_that_were_aborted_later() -> None:
 # -- aborted transactions
 
 
-def test_aborted_transactions_are_kept_over_a_restart() -> None:
+def test_aborted_transactions_survive_a_restart() -> None:
     segment = filled(created(), (v2(0), v2(1)))
     segment.append_aborted(AbortedTxn(1, 0, 1, 2))
     segment.close()

@@ -163,7 +163,7 @@ def test_limit_that_most_batches_exceed_is_ignored() -> None:
     assert offsets(chained(log(0, 4, 8), FileBounds(0, 3))) == [(0, 3), (4, 7), (8, 11)]
 
 
-def test_batches_whose_neighbour_is_damaged_stay_where_they_are() -> None:
+def test_batches_around_damage_keep_their_offsets() -> None:
     data = log(0, 4) + b"\1" * 70 + log(8)
 
     assert offsets(chained(data, FileBounds(0, 40))) == [(0, 3), (4, 7), (8, 11)]
