@@ -1,4 +1,4 @@
-"""docs/commands.md shows commands and what they print; here they run as they stand there.
+"""docs/commands.md shows commands with their output; this test runs them unchanged.
 
 Ids of topics and figures are another each time, and so are not compared.
 """

@@ -1,4 +1,4 @@
-"""docs/testing.md shows tests; here they run as they stand there, as a project of their own."""
+"""docs/testing.md shows tests; this test runs them unchanged, in a project of their own."""
 
 import re
 import subprocess

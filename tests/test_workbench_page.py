@@ -1,4 +1,4 @@
-"""docs/workbench.md shows commands and what they print; here they run as they stand there."""
+"""docs/workbench.md shows commands with their output; this test runs them unchanged."""
 
 import re
 import shlex

@@ -87,7 +87,7 @@ def _try(
     outcome: Outcome,
     chance: Random,
 ) -> None:
-    """Crash, perhaps once more while the logs are opened, and check what is left."""
+    """Crash, perhaps once more while the logs are opened, and check the remaining records."""
     outcome.crashes += 1
     left = files.after_crash(keep, torn=torn)
     story = [files.pending()[index] for index in keep]

@@ -1,4 +1,4 @@
-"""A crash at any write of the metadata file keeps what was answered for, and nothing by half."""
+"""A crash at any write of the metadata file keeps each acknowledged change whole."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def run(files: MemoryFiles) -> int:
 
 
 def state_of(files: MemoryFiles) -> State | None:
-    """Return what is there now, None if there is no file."""
+    """Return the current content, None if there is no file."""
     try:
         store = MetadataFile.open(files, PATH)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def state_of(files: MemoryFiles) -> State | None:
 
 
 def crashes(files: MemoryFiles, chance: Random) -> Iterator[tuple[str, MemoryFiles]]:
-    """Yield what is left where any of what was not durable survives, whole or in part."""
+    """Yield the files after a crash in which unsynced writes survive, whole or in part."""
     operations = range(len(files.pending()))
     writes = files.pending_writes()
     for size in range(len(operations) + 1):

@@ -1,4 +1,4 @@
-"""A crash at any write of an administered broker leaves topics as they were answered for."""
+"""A crash at any write of an administered broker keeps the acknowledged topic changes."""
 
 import asyncio
 import os
@@ -123,7 +123,7 @@ def run(files: MemoryFiles, ledger: Ledger) -> None:
 
 
 def check(files: MemoryFiles, ledger: Ledger, after: list[State]) -> Counter[str]:
-    """Hold a broker that starts again to what was answered for; return what it had to do."""
+    """Compare a restarted broker with the acknowledged changes; count its repairs."""
     broker = Administered(files)
     found = dict(broker.metadata.image.topics)
     shapes = {name: (topic.topic_id, len(topic.partitions)) for name, topic in found.items()}
@@ -147,7 +147,7 @@ def check(files: MemoryFiles, ledger: Ledger, after: list[State]) -> Counter[str
 
 
 def survivors(count: int, chance: Random) -> Iterator[tuple[int, ...]]:
-    """Yield which of the operations survive that were not durable: none, all, and some."""
+    """Yield subsets of the unsynced operations that survive: none, all, and some."""
     yield ()
     yield tuple(range(count))
     for _ in range(SAMPLES if count > 1 else 0):

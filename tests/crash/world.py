@@ -153,7 +153,7 @@ class World:
         self.log(number).delete_records(offset)
 
     def expire(self, number: int) -> None:
-        """Let retention take what is old: everything, after two seconds."""
+        """Run retention, which deletes all records after two seconds."""
         self.clock.advance(seconds=2)
         log = self.log(number)
         self.ledger.will_start_at(orders(number), log.bounds.log_end)

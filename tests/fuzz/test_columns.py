@@ -1,4 +1,4 @@
-"""Columns over damaged bytes: the kernels and their plain twin agree on every row and fault."""
+"""Columns over damaged bytes: the kernels and the plain decoder agree on every row and error."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The harness itself: it has to see what it is there to see."""
+"""The fuzz harness finds the errors that it looks for."""
 
 import pytest
 

@@ -71,7 +71,7 @@ def story(kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPath
 
 
 def _turn_of(broker: Broker, *, made: dict[str, dict[str, str]] | None = None) -> Turn:
-    """Start a broker, see what it has, let it be written to by an idempotent producer, stop it."""
+    """Start a broker, read its records, write with an idempotent producer, and stop it."""
     broker.start()
     try:
         if made:

@@ -1,4 +1,4 @@
-"""Segments that a real Kafka 4.3 broker wrote decode to exactly what was produced."""
+"""Segments of a real Kafka 4.3 broker decode to the produced records."""
 
 from collections.abc import Iterable
 from dataclasses import replace

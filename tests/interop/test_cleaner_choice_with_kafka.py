@@ -1,4 +1,4 @@
-"""Kafka's cleaner and ours choose alike: range, dirty ratio, waiting time, and segment groups.
+"""Kafka's cleaner and ours make the same choice: range, dirty ratio, due time, segment groups.
 
 In random lives of a log both are asked at each step: with a checkpoint that may be wrong, at a time
 that may be later, with room in segments for some of them.

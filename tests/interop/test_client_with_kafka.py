@@ -1,4 +1,4 @@
-"""Our clients and Kafka's brokers: each reads what the other wrote, also when a broker dies."""
+"""Our clients and Kafka's brokers read each other's records, also after a broker is killed."""
 
 from collections.abc import Iterator
 from pathlib import Path

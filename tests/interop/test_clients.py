@@ -1,4 +1,4 @@
-"""Every unmodified client does with our broker what it does with Kafka, feature by feature."""
+"""Each unmodified client has the same result with our broker and with Kafka, by feature."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every command that asks a cluster does the same with Kafka 4.3 and with our own broker."""
+"""Every cluster command has the same result with Kafka 4.3 and with our broker."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ class Cluster:
         return self.call((*arguments, "--bootstrap-server", self.bootstrap), stdin)
 
     def do(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Give a command that ends well, and return what it printed."""
+        """Run a successful command, and return its output."""
         said = self.give(*arguments, stdin=stdin)
         assert said.code == 0, said.err
         return said.out

@@ -1,4 +1,4 @@
-"""Names, types, defaults, reach, synonyms and refusals are those of a running Kafka 4.3."""
+"""Names, types, defaults, scopes, synonyms and errors equal those of a running Kafka 4.3."""
 
 from collections.abc import Sequence
 from pathlib import Path

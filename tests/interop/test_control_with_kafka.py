@@ -1,4 +1,4 @@
-"""Control batches equal Kafka's byte for byte, and are decoded alike."""
+"""Control batches equal Kafka's byte for byte, and decode to the same records."""
 
 from typing import Final
 

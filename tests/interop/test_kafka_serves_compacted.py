@@ -1,4 +1,4 @@
-"""Kafka 4.3 starts on a log directory that we have compacted, serves what is left, and goes on.
+"""Kafka 4.3 starts on a log directory compacted by Cordwood, serves its records, and appends.
 
 Its own producers fill two topics, idempotently with every codec and in transactions; it stops,
 `cordwood compact` cleans the directory by settings in Kafka's metadata; it starts again.

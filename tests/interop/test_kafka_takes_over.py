@@ -1,4 +1,4 @@
-"""A log directory goes from our broker to Kafka, and from Kafka to ours and back: all is served."""
+"""A log directory moves from our broker to Kafka and back; every record is served."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Segments that a real Kafka 3.9 broker wrote in v0 and v1 decode to exactly what was produced."""
+"""Segments of a real Kafka 3.9 broker in v0 and v1 decode to the produced records."""
 
 from dataclasses import replace
 

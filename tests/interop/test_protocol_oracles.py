@@ -36,7 +36,7 @@ def peer(request: pytest.FixtureRequest) -> str:
 
 
 def rewritten(peer: str, kind: type[Message]) -> int:
-    """Send samples of every version that a peer knows through it; returns how many there were."""
+    """Send samples of every version of a peer through it; return their number."""
     count = 0
     first, last = kind.__schema__.versions
     for version in range(first, last + 1):

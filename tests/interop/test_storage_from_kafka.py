@@ -1,4 +1,4 @@
-"""Directories that Kafka wrote are ours to read and to go on with, and Kafka goes on after us.
+"""Directories written by Kafka are read and continued by us, and by Kafka after us.
 
 One broker of 4.3 lives through it: it writes with every codec and with transactions, several
 segments, and deletes records. It is stopped; we open, read and append; it serves both. Then it

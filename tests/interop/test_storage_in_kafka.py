@@ -1,4 +1,4 @@
-"""Kafka 4.3 starts on directories that we wrote, and serves what is in them.
+"""Kafka 4.3 starts on directories written by us, and serves their records.
 
 clean     our manager made the partition in Kafka's log directory and was closed: checkpoints
           and the mark of a clean stop are ours

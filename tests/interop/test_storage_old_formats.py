@@ -63,7 +63,7 @@ def look(logs: Path) -> Contents:
 
 
 def append(logs: Path, magic: int) -> Contents:
-    """Write a batch to each log as its leader would have sent it; return what is there then."""
+    """Write a batch to each log as a follower receives it; return the records of the log."""
     timestamp_type = 0 if magic else NO_TIMESTAMP
     with managed(logs) as manager:
         for codec in LEGACY_CODECS:

@@ -1,4 +1,4 @@
-"""A verification finds nothing wrong in what Kafka wrote: stopped, killed, cleaned or writing."""
+"""A verification finds no damage in logs of Kafka: stopped, killed, cleaned or live."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""We see in Kafka's batches exactly what Kafka's own classes see in them, and what they wrote."""
+"""Our reader finds the same records in Kafka's batches as Kafka's own classes."""
 
 from typing import Final
 

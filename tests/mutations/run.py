@@ -51,7 +51,7 @@ def mutants(modules: Sequence[str]) -> list[Mutant]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what is asked for."""
+    """Run the mutants of the given modules."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=MODULES)
     parser.add_argument("--sample", type=int)

@@ -1,4 +1,4 @@
-"""A pass writes the same files with strides over batches and with single steps."""
+"""A pass writes the same files with scans over many batches and with single batches."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The kernels mark and rewrite as the plain engine does, byte by byte, and refuse in its words.
+"""The kernels mark and rewrite like the plain engine, byte by byte, and raise the same errors.
 
 Segments have all formats, codecs and kinds of batches, valid or not, with any retentions. The
 memory of the key map ranges from a few keys to all keys.

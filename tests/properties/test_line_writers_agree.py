@@ -1,4 +1,4 @@
-"""The kernel and the plain writer write the same lines of the same batches, sound or not."""
+"""The kernel and the plain writer write the same lines of the same batches, valid or not."""
 
 from contextlib import suppress
 

@@ -63,7 +63,7 @@ class KafkaLogs:
     """The process; logs go by their directories."""
 
     def __init__(self, jars: Jars, folder: Path, options: Sequence[str] = ()) -> None:
-        """Start it; with `options` of Java's as somebody who measures wants it."""
+        """Start it, with `options` of Java for measurements."""
         self.words = folder / "logs.txt"
         command = jars.command("org.apache.kafka.storage.internals.log.UnifiedLog")
         if options:

@@ -121,7 +121,7 @@ class ServerHarness:
 
 
 async def turn() -> None:
-    """Let the loop run what is ready, and poll its sockets."""
+    """Run the ready callbacks of the loop, and poll its sockets."""
     loop = asyncio.get_running_loop()
     passed = loop.create_future()
     loop.call_later(0.001, passed.set_result, None)

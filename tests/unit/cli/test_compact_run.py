@@ -1,4 +1,4 @@
-"""Partitions are compacted one by one, and each is reported."""
+"""Partitions are compacted one at a time, and each is reported."""
 
 from pathlib import Path
 

@@ -143,7 +143,7 @@ def held() -> tuple[CleanerHarness, HeldWorker]:
 
 
 class Control:
-    """A control that lets a pass run until `stop` is set."""
+    """A control that stops a pass when `stop` is set."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()

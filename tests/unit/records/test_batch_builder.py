@@ -1,4 +1,4 @@
-"""Building v2 batches: golden bytes, gaps, what compaction leaves, what is refused."""
+"""Building v2 batches: golden bytes, gaps, compacted batches, rejected input."""
 
 import pytest
 

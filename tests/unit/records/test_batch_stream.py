@@ -1,4 +1,4 @@
-"""Batches of all formats in a row; what is cut ends the walk, what is damaged raises."""
+"""Consecutive batches of all formats; an incomplete batch ends the stream, damage raises."""
 
 import pytest
 

@@ -22,7 +22,7 @@ FIELDS = BatchFields(
 
 
 class Decoded:
-    """A decoder of nothing, which hands out what it has."""
+    """A decoder that returns the given chunks."""
 
     def __init__(self, *chunks: ColumnChunk) -> None:
         self._chunks = chunks

@@ -51,7 +51,7 @@ def payload(size: int) -> bytes:
 
 @contextmanager
 def memory_below(size: int) -> Iterator[None]:
-    """Fail when the peak of what Python allocates inside reaches `size`."""
+    """Fail when the peak of Python allocations inside reaches `size`."""
     tracemalloc.start()
     try:
         yield
@@ -76,7 +76,7 @@ def bomb(codec: Codec) -> bytes:
 
 
 def streamed_zstd_bomb() -> bytes:
-    """Return 1 GiB of zeros as a writer leaves it that knows no size: repeated blocks."""
+    """Return 1 GiB of zeros as written without a content size: repeated blocks."""
     block = (128 * KIB << 3 | 1 << 1).to_bytes(3, "little") + b"\x00"
     last = (1).to_bytes(3, "little")
     return b"\x28\xb5\x2f\xfd\x00\x58" + block * 8192 + last

@@ -1,4 +1,4 @@
-"""Control records: golden bytes of the markers, every schema there and back, what is refused."""
+"""Control records: golden bytes of markers, round trips of each schema, rejected input."""
 
 import pytest
 

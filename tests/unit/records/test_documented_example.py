@@ -1,4 +1,4 @@
-"""The worked example of docs/formats/records.md is what our writer writes and our reader reads."""
+"""The worked example of docs/formats/records.md: our writer's bytes, and our reader's records."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""gzip: members one after the other, sizes held against trailers."""
+"""gzip: consecutive members, and sizes checked against trailers."""
 
 import gzip
 import zlib
@@ -73,7 +73,7 @@ def test_measure_never_feeds_more_than_a_step(monkeypatch: pytest.MonkeyPatch) -
     fed: list[int] = []
 
     class Inflater:
-        """Notes the size of what it is handed, since zlib copies what it leaves."""
+        """Records the size of its input, since zlib copies the rest."""
 
         def __init__(self, window: int) -> None:
             self._inner = inflater(window)

@@ -1,4 +1,4 @@
-"""Building v0 and v1: golden bytes, wrappers, what is refused."""
+"""Building v0 and v1: golden bytes, wrappers, rejected input."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""lz4 frames: what Kafka writes, byte for byte, and what other writers leave for us to read."""
+"""lz4 frames: Kafka's output byte for byte, and the frames of other writers."""
 
 from struct import pack
 

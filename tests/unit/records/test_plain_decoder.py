@@ -1,4 +1,4 @@
-"""The plain decoder: which rows come out, in which chunks, and what is refused where."""
+"""The plain decoder: rows, chunks, and the positions of rejected batches."""
 
 import pytest
 

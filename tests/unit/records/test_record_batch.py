@@ -1,4 +1,4 @@
-"""A v2 batch read where it lies: golden bytes, rules of acceptance, fields patched in place."""
+"""A v2 batch read in place: golden bytes, validation, fields patched in place."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Columns become batches whose records are the rows that were meant."""
+"""Columns become batches whose records are the selected rows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The lines of a batch's records, sound or not, as Kafka's dump tool prints them."""
+"""The lines of a batch's records, valid or not, as Kafka's dump tool prints them."""
 
 import pytest
 

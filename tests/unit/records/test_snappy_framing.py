@@ -1,4 +1,4 @@
-"""snappy: the Java framing, the raw block, and sizes known before anything is decompressed."""
+"""snappy: the Java framing, the raw block, and sizes known before any decompression."""
 
 import pytest
 

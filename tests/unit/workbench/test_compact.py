@@ -1,4 +1,4 @@
-"""A partition is compacted in place; a dry run returns the plan and changes nothing."""
+"""A partition is compacted in place; a dry run returns the plan and writes no file."""
 
 import json
 from contextlib import closing

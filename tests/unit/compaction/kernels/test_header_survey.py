@@ -1,4 +1,4 @@
-"""A look at headers counts and notes, and ends before what it does not know."""
+"""Header scan of the kernels: counts, flags, and the end before unsupported batches."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ PLAIN = batch(0, "a1 b2 c3")
 
 
 def looked(data: bytes, *last_offsets: int, room: int = 8) -> tuple[list[int], list[int]]:
-    """Return what was counted, and which positions were flagged."""
+    """Return the counts and the flagged positions."""
     words = np.zeros(SURVEY_WORDS, np.int64)
     flagged = np.zeros(room, np.int64)
     scan_headers(source_of(data), np.array(last_offsets, np.int64), words, flagged)

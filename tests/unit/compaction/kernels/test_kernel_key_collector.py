@@ -1,4 +1,4 @@
-"""Kernels take the keys that the plain twin takes, and mark as it does."""
+"""The kernel collects the same keys as the plain collector, and marks the same records."""
 
 from array import array
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tests.unit.compaction.kernels.test_kernel_key_map import keyed
 def taken(
     collector: KernelKeyCollector | PlainKeyCollector, data: SegmentChunk, found: Marks
 ) -> Iterator[list[tuple[bytes, int, int]]]:
-    """Yield by bucket what is taken, sorted: keys with hashes and words."""
+    """Yield the collected keys of each bucket, sorted, with hashes and words."""
     collector.collect(data, found, offsets=range(1, 1 << 40))
     for noted in collector.finish():
         ends = [sum(noted.sizes[: at + 1]) for at in range(len(noted.sizes))]

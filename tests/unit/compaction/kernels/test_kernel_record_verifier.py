@@ -1,4 +1,4 @@
-"""The judge of kernels, where it does what the plain one does not: room, windows, formats."""
+"""The kernel verifier where it differs from the plain one: buffers, windows, formats."""
 
 from dataclasses import replace
 

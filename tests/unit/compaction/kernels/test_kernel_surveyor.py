@@ -1,4 +1,4 @@
-"""The surveyor of kernels sees what the plain one does."""
+"""The kernel surveyor has the same result as the plain one."""
 
 import pytest
 

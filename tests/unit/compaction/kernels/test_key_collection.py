@@ -1,4 +1,4 @@
-"""Keys are noted as they lie in rows, and copied in the order of the notes."""
+"""Keys are noted by their positions in rows, and copied in the order of the notes."""
 
 import numpy as np
 

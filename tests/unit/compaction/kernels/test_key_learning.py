@@ -1,4 +1,4 @@
-"""Records into slots and arena: as many as fit, up to one that is not sound."""
+"""Records added to slots and arena: up to the capacity, or up to an invalid record."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernels of a proof: what they refuse, and where they stand when there is no room."""
+"""Verification kernels: rejected batches, and the stop before a full table."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ARENA = 1000
 
 
 def standing(before: bytes, after: bytes = b"", *, keys: int = 8) -> Words:
-    """Return words in front of a batch, and of what is left of it."""
+    """Return the words before a batch and its surviving records."""
     words = np.zeros(at.PROOF_WORDS, np.int64)
     words[keys_at.V_MOST_KEYS], words[keys_at.V_MOST_BYTES] = keys, ARENA
     was = RecordBatch(before)

@@ -1,4 +1,4 @@
-"""Rows of a proof: over which batches kernels go, and in front of which they stop."""
+"""Verification rows: the batches that kernels scan, and those before which they stop."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ TERMS = StrideLimits(end=100, is_alone=False, may_match=True, is_over=False)
 def judge_of(
     left: list[bytes], *, memory_bytes: int = 1 << 16, last: LastRecord | None = None
 ) -> KernelRecordVerifier:
-    """Return a judge that has learnt what is left."""
+    """Return a verifier with the keys of the surviving records."""
     lasts = {1: last} if last else {}
     judge = KernelRecordVerifier(
         replace(plan(), last_records=lasts), ALL_KEYS, Violations(), memory_bytes
@@ -47,7 +47,7 @@ def strode(
     terms: StrideLimits = TERMS,
     last: LastRecord | None = None,
 ) -> tuple[StrideResult, int]:
-    """Return what a stride came to, and how many records it has seen."""
+    """Return the result of a scan, and the number of records read."""
     judge = judge_of(left, last=last)
     over = standing(*left) if left else standing()
     return judge.judge_many(standing(*before), over, terms=terms), judge.counts.read

@@ -1,4 +1,4 @@
-"""Rows that are written: as far as there is room, up to what is left to others or is bad."""
+"""Written rows: up to a full buffer, a batch for the plain path, or an invalid batch."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ DATA = batch(0, "a1 b- c3")
 def judged(
     data: SegmentChunk, letters: str, *, now_ms: int = NOW
 ) -> tuple[list[int], dict[str, int]]:
-    """Return the judgements, and what of the counts is not 0."""
+    """Return the verdicts, and the counts other than 0."""
     counts = np.zeros(COUNT_WORDS, np.int64)
     (run,) = BatchRuns().of(data, len(letters))
     judge_rows(run.rows, bits_of(marks(letters)), now_ms, counts)

@@ -1,4 +1,4 @@
-"""Windows of a proof as rows, each looked at once."""
+"""Windows of a verification as rows, each scanned once."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Certificates held against what was seen."""
+"""Comparison of certificates with the verified counts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Headers read once a transaction is met: which were aborted."""
+"""Headers are read once to find the aborted transactions."""
 
 from cordwood.compaction.proof.batch_reader import SegmentFile
 from cordwood.compaction.proof.header_pass import HeaderPass

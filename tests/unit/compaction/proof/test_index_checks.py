@@ -1,4 +1,4 @@
-"""Indexes held against batches: every entry has to be right, and none may be missing."""
+"""Comparison of indexes with batches: each entry is correct, and none is missing."""
 
 import pytest
 
@@ -33,7 +33,7 @@ GOOD_TIMES = time_entry(NOW + 51, 1) + time_entry(NOW + 60, 3)
 def faults(
     offsets: bytes = GOOD_OFFSETS, times: bytes = GOOD_TIMES, *, interval: int = 0, room: int = 99
 ) -> list[IndexFault]:
-    """Return what is wrong with indexes of these batches."""
+    """Return the violations in indexes of these batches."""
     log = BothSides({0: []}, {0: BATCHES}, end=10)
     log.put(0, INDEX, offsets)
     log.put(0, TIME_INDEX, times)

@@ -1,4 +1,4 @@
-"""The walk over what was there: which batches may go, which have to stay, and as what."""
+"""Comparison of the input with the output: batches that may be removed or must be retained."""
 
 import pytest
 
@@ -26,7 +26,7 @@ UNNEEDED = "an empty batch survives without need"
 def wrongs(
     before: list[bytes], after: list[bytes], *aborted: AbortedTxn, **plan: object
 ) -> list[str]:
-    """Return what is wrong with a segment's batches; a last one is added to both."""
+    """Return the violations in a segment; a last batch is added to input and output."""
     log = BothSides({0: [*before, LAST]}, {0: [*after, LAST]}, end=21, aborted=aborted)
     return log.planned(**plan).wrongs()
 

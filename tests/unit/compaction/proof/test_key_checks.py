@@ -1,4 +1,4 @@
-"""Keys: which records are rightly left, and which rightly gone."""
+"""Verification of keys: records that may survive, and records that may be removed."""
 
 import pytest
 
@@ -17,7 +17,7 @@ EARLY = "a tombstone was removed before its horizon"
 
 
 def keys(*left: int, first_dirty: int = 0, erased: tuple[bytes, ...] = ()) -> PlainKeyCheck:
-    """Return what is known when records of the key `k` are left at these offsets."""
+    """Return a key check with surviving records of the key `k` at these offsets."""
     known = PlainKeyCheck(KeyScope(), first_dirty=first_dirty, erased=erased, memory_bytes=1 << 20)
     for offset in left:
         known.learn(b"k", offset)
@@ -25,7 +25,7 @@ def keys(*left: int, first_dirty: int = 0, erased: tuple[bytes, ...] = ()) -> Pl
 
 
 def gone(known: PlainKeyCheck, offset: int, kind: str = "value") -> str | None:
-    """Take a record that is gone: a value, a tombstone, or one that has expired."""
+    """Add a removed record: a value, a tombstone, or an expired tombstone."""
     is_tombstone, is_expired = kind != "value", kind == "expired"
     return known.see_gone(b"k", offset, is_tombstone=is_tombstone, is_expired=is_expired)
 

@@ -13,7 +13,7 @@ ONE, TWO, THREE = batch(5, "a1"), batch(6, "b1"), batch(7, "c1")
 
 
 def wrongs(after: Segments, *, end: int = 8) -> list[str]:
-    """Return what is wrong with what is left of three batches."""
+    """Return the violations in the output of three batches."""
     return BothSides({5: [ONE, TWO, THREE]}, after, end=end).wrongs()
 
 

@@ -1,4 +1,4 @@
-"""Records of a batch as they were and as they are left, and what is counted of them."""
+"""Comparison of the original records of a batch with the surviving ones, and their counts."""
 
 from cordwood.compaction.proof.batch_checks import SurvivingRecords
 from cordwood.compaction.proof.batch_reader import LocatedBatch, SegmentFile

@@ -1,4 +1,4 @@
-"""The files of a cleaning: what may be replaced, by what, and what has to be there."""
+"""The files of a cleaning: replaced, replacing, and required ones."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Transaction indexes held against markers."""
+"""Comparison of transaction indexes with markers."""
 
 import pytest
 

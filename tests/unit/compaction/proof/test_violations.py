@@ -1,4 +1,4 @@
-"""Violations: their texts, and the number that is kept."""
+"""Violations: their texts, and the limit of the list."""
 
 from cordwood.compaction.proof.violations import KEPT, Violation, Violations
 

@@ -1,4 +1,4 @@
-"""Passes by the kernels: the same as batch by batch, sound or not."""
+"""Batch checks by kernels: the same result as batch by batch, valid or not."""
 
 import pytest
 

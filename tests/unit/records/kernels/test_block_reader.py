@@ -1,4 +1,4 @@
-"""Records into a block: quickly or one by one, always the same words, and nothing unsound."""
+"""Records are read into a block, fast or slowly, with the same words; invalid ones are rejected."""
 
 from collections.abc import Sequence
 

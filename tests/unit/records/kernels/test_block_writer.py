@@ -1,4 +1,4 @@
-"""A block's records into columns: which are wanted, how many fit, and one loop a column."""
+"""Records of a block are written to columns: selection, capacity, and one loop per column."""
 
 import sys
 
@@ -47,7 +47,7 @@ def batch_of_four(*, sequence: int = -1, attributes: int = 0) -> Words:
 
 
 def spans(selection: Selection) -> list[tuple[int, int]]:
-    """Return the stretches of records that are wanted, to the end of the block."""
+    """Return the ranges of selected records, to the end of the block."""
     plan, found = canvas_of(ReadRequest(selection=selection)).plan, [(0, 0)]
     while found[-1][1] < len(ENDS):
         found.append(wanted(batch_of_four(), block_of_four(), (found[-1][1], 4), plan))

@@ -1,4 +1,4 @@
-"""Records of v2 batches into a chunk: how a run ends, and what is taken back."""
+"""Records of v2 batches in a chunk: the end of a run, and the removal of rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Records without headers, of short numbers; all others are left to the reader of any record."""
+"""Records without headers and with short numbers; the general reader reads all others."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""CRC-32C with the processor's instruction is what the wheel computes."""
+"""CRC-32C by the processor's instruction equals that of the vendor's wheel."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The twins of the intrinsics: the same moves, and every bound checked."""
+"""The interpreted intrinsics: the same copies, with every bound checked."""
 
 import sys
 import zlib

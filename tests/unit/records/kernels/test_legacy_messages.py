@@ -1,4 +1,4 @@
-"""Messages of v0 and v1 into a chunk, one by one, and how a run of them ends."""
+"""Messages of v0 and v1 in a chunk, and the end of a run of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One more row: whether it is wanted, what it costs, whether it fits."""
+"""One more row: its selection, its cost, and the remaining capacity."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The facts of a batch, found by the kernel: the same as record by record, sound or not."""
+"""The facts of a batch, found by the kernel: the same as record by record, valid or not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The kernels write what the plain encoder writes, and refuse what it refuses."""
+"""The kernels write the bytes of the plain encoder, and reject the same input."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def test_kernel_chooses_the_partitions_of_the_plain_encoder(
 
 
 def broken() -> dict[str, RecordColumns]:
-    """Columns that name what lies outside them, each in its own way."""
+    """Columns that refer outside their data, each in another way."""
     sound = columns_of(Row(1, b"key", b"value", (("name", b"content"),)))
     headers = sound.headers
     far = headers.values._replace(starts=numbers(-1))

@@ -1,4 +1,4 @@
-"""Values into columns: copies that stay in their room, bits, and views as Arrow lays them out."""
+"""Values in columns: copies within their bounds, bits, and views in Arrow's layout."""
 
 import sys
 

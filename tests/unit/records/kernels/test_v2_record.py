@@ -1,4 +1,4 @@
-"""Varints, lengths, UTF-8 and headers of one record: every one compared with what is left."""
+"""Varints, lengths, UTF-8 and headers of one record, each within the remaining bytes."""
 
 import numpy as np
 import pytest

@@ -155,7 +155,7 @@ def test_roll_is_torn_when_its_files_cannot_be_removed() -> None:
 
 
 def refused(harness: LogHarness, log: Log) -> None:
-    """Append a follower's batch at 7, which rolls, and let it be rejected."""
+    """Append a follower's batch at 7 that rolls the log and is rejected."""
     harness.files.script.add(FileFault(on="pwrite", path="*.log", code=errno.ENOSPC, kept=9))
     with pytest.raises(OSError, match="No space"):
         follow(log, produced(5, at=7))

@@ -1,4 +1,4 @@
-"""Batches are converted one by one, or gathered."""
+"""Batches are converted singly, or merged."""
 
 import pytest
 

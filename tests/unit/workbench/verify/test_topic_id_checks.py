@@ -49,7 +49,7 @@ def test_unreadable_topic_id_is_a_finding_of_its_partition_only() -> None:
 
 
 class RecreatedTopic(MemoryFiles):
-    """Files that give the other partition the new id too, after the directory was listed twice."""
+    """Files in which the other partition has the new id after the directory was listed twice."""
 
     looks = 0
 
