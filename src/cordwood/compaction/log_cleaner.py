@@ -10,13 +10,15 @@
 `log.cleaner.threads` passes run concurrently, at most one per log. Truncation, deletion and a
 change of the cleanup policy revoke the lease; the pass notices that and stops. If a pass ends
 early, its files are removed before the log can be cleaned again. A failed pass is retried after a
-growing backoff (`cleaning_failures`), and `on_failed` reports the reason.
+growing backoff (`cleaning_failures`), and `on_failed` reports the reason. An unexpected error is a
+failure of its pass too: the lease and the thread become free, and other logs are cleaned.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from cordwood.compaction.cleaner_config import CleanerConfig
 from cordwood.compaction.cleaning_failures import CleaningFailure, CleaningFailures
@@ -42,6 +44,8 @@ from cordwood.storage.manager.swap_driver import SwapDriver
 
 if TYPE_CHECKING:
     from cordwood.compaction.certificate import Certificate
+
+T = TypeVar("T")
 
 _HOLDER: Final = "the cleaner"
 _STOPPED: Final = (CleaningStoppedError, SwapRefusedError)
@@ -217,61 +221,70 @@ class LogCleaner:
             plan = plan_log(log, candidate, now_ms=now_ms) if candidate.is_due else None
         if plan is None:
             return
-        log.lease = log.lease.take(LeaseStage.CLEANING, _HOLDER)
         job = self._config.job(log.directory, plan, seed=ports.random.below(SEEDS))
         running = _RunningPass(log, job, log.bounds.truncations, ports.clock.monotonic_ms())
-        pending = self._worker.submit(lambda: self._runner.run(job, running))
+        log.lease = log.lease.take(LeaseStage.CLEANING, _HOLDER)
+        try:
+            pending = self._worker.submit(lambda: self._runner.run(job, running))
+        except Exception:
+            log.lease = log.lease.release(_HOLDER)
+            raise
         self._passes[running] = pending
-        pending.add_done_callback(
-            lambda _: self._manager.options.call_soon(partial(self._ended, running))
-        )
+        self._continue(running, pending, step=partial(self._ended, running, pending))
 
-    def _ended(self, running: _RunningPass) -> None:
+    def _continue(
+        self, running: _RunningPass, pending: Pending[T], *, step: Callable[[], None]
+    ) -> None:
+        """Run the next step of a pass when `pending` is done; an error in it ends the pass."""
+
+        def run() -> None:
+            if running not in self._passes:
+                return
+            try:
+                step()
+            except Exception as error:  # noqa: BLE001 - the cleaner continues with other logs
+                self._discard(running, error)
+
+        pending.add_done_callback(lambda _: self._manager.options.call_soon(run))
+
+    def _ended(self, running: _RunningPass, pending: Pending[CleaningResult]) -> None:
         """Swap in the result of a runner that has finished."""
-        pending = self._passes.get(running)
-        if pending is None:
-            return
         error = pending.exception()
         if error is not None or running.is_stopped():
             self._discard(running, error or CleaningStoppedError("the log has changed"))
             return
         result = pending.result()
         swapped = self._swapper.swap(running.log, running.replacements(result))
-        call_soon = self._manager.options.call_soon
-        swapped.add_done_callback(
-            lambda ended: call_soon(lambda: self._swapped(running, result, ended.exception()))
-        )
+        self._continue(running, swapped, step=partial(self._swapped, running, result, swapped))
 
     def _swapped(
-        self, running: _RunningPass, result: CleaningResult, error: BaseException | None
+        self, running: _RunningPass, result: CleaningResult, swapped: Pending[None]
     ) -> None:
-        log = running.log
-        if running not in self._passes:
-            return
+        log, error = running.log, swapped.exception()
         if error is None and log.bounds.truncations != running.truncations:
             error = SwapRefusedError(f"{log.partition}: the log was truncated during the swap")
         if error is not None:
             self._discard(running, error)
             return
         took_ms = self._manager.ports.clock.monotonic_ms() - running.began_ms
-        self._manager.set_cleaned_to(log, result.end)
+        # DeleteRecords may have raised the log start above the end of the pass.
+        self._manager.set_cleaned_to(log, max(result.end, log.bounds.log_start))
         self._failures.clear(log.partition)
-        self._release(running)
         self._on_completed(CompletedPass(log.partition, result.certificate, took_ms))
+        self._release(running)
         self._check_in(0)
 
     def _discard(self, running: _RunningPass, error: BaseException) -> None:
         """Remove the files of a pass without a result, then release the log."""
-        if not (isinstance(error, _STOPPED) or running.is_stopped()):
-            self._record_failure(running.log.partition, error)
-        ports = self._manager.ports
-        if not self._manager.has(running.log):
-            self._release(running)
-            return
-        removal = partial(remove_cleaned, ports.files, running.log.directory)
-        ports.worker.submit(removal).add_done_callback(
-            lambda _: self._manager.options.call_soon(partial(self._release, running))
-        )
+        ports, log = self._manager.ports, running.log
+        with ExitStack() as released:
+            released.callback(self._release, running)
+            if not (isinstance(error, _STOPPED) or running.is_stopped()):
+                self._record_failure(log.partition, error)
+            if self._manager.has(log):
+                removed = ports.worker.submit(partial(remove_cleaned, ports.files, log.directory))
+                later = released.pop_all()
+                removed.add_done_callback(lambda _: self._manager.options.call_soon(later.close))
 
     def _record_failure(self, partition: TopicPartition, error: BaseException) -> None:
         reason = str(error) if isinstance(error, CordwoodError) else repr(error)
@@ -284,9 +297,9 @@ class LogCleaner:
         self._on_failed(partition, failure)
 
     def _release(self, running: _RunningPass) -> None:
-        """Free the place of a pass, and release the log's lease."""
-        self._passes.pop(running, None)
-        running.log.lease = running.log.lease.release(_HOLDER)
+        """Free the place of a pass, and release the log's lease, once."""
+        if self._passes.pop(running, None) is not None:
+            running.log.lease = running.log.lease.release(_HOLDER)
 
 
 def _assess(log: Log, now_ms: int) -> LogToClean:

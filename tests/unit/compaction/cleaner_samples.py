@@ -44,6 +44,7 @@ class LastBatches:
         self.jobs: list[CleaningJob] = []
         self.errors: list[Exception] = []
         self.meanwhile = list[Callable[[], object]]()
+        self.altered: Callable[[CleaningResult], CleaningResult] = lambda result: result
         self.bytes_per_second = 0.0
         self.is_closed = False
 
@@ -57,7 +58,7 @@ class LastBatches:
             raise self.errors.pop(0)
         if control.is_stopped():
             raise CleaningStoppedError("the control has stopped it")
-        return CleaningResult(groups, job.plan.end, certificate_of(job))
+        return self.altered(CleaningResult(groups, job.plan.end, certificate_of(job)))
 
     def _cleaned(self, job: CleaningJob, group: tuple[SourceSegment, ...]) -> CleanedGroup:
         base = group[0].base_offset

@@ -3,13 +3,14 @@
 import errno
 
 from cordwood.compaction.cleaner_config import CleanerConfig
-from cordwood.compaction.cleaning_job import CleaningFailedError
+from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningResult
 from cordwood.core.types import TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import CLEANER_OFFSETS, read_offset_checkpoint
 from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.log_config import COMPACT, DELETE
 from cordwood.storage.manager import log_renames
 from cordwood.testing.file_faults import FileFault
+from cordwood.testing.inline_worker import InlineWorker
 from tests.unit.compaction.cleaner_samples import BACKOFF_MS, COMPACTED, CleanerHarness, held
 from tests.unit.storage.cleaned_samples import batches_of
 from tests.unit.storage.log_samples import filled
@@ -172,6 +173,53 @@ def test_log_truncated_during_a_pass_keeps_its_records() -> None:
     assert list(batches_of(log)) == [0, 1, 2]
     assert (log.lease.is_free, log.bounds.cleaned_to, harness.failed) == (True, None, [])
     assert not [each for each in harness.house.files.list(log.directory) if "cleaned" in each]
+
+
+def test_delete_records_during_a_pass_does_not_stop_the_cleaner() -> None:
+    harness, worker = held()
+    log, other = harness.log(0, segments=4), harness.log(1)
+    harness.cleaner.start()
+    harness.pass_time(0)
+
+    log.delete_records(9)
+    for _ in range(3):
+        worker.go_on()
+        harness.pass_time(0)
+
+    assert (log.bounds.cleaned_to, log.bounds.log_start, log.lease.is_free) == (9, 9, True)
+    assert list(batches_of(other)) == [5, 6]
+    assert harness.failed == []
+
+
+def test_unexpected_error_of_a_swap_frees_the_lease_and_the_thread() -> None:
+    harness = CleanerHarness()
+    log, other = harness.log(0, segments=4), harness.log(1)
+
+    def alter(result: CleaningResult) -> CleaningResult:
+        if len(harness.runner.jobs) > 1:
+            return result
+        return result._replace(groups=(result.groups[0]._replace(replaced=(99,)),))
+
+    harness.runner.altered = alter
+    harness.cleaner.start()
+    harness.pass_time()
+
+    assert [(each, failure.count) for each, failure in harness.failed] == [(log.partition, 1)]
+    assert (log.lease.is_free, list(batches_of(other))) == (True, [5, 6])
+    assert not [each for each in harness.house.files.list(log.directory) if "cleaned" in each]
+
+
+def test_lease_is_free_when_a_pass_cannot_be_submitted() -> None:
+    worker = InlineWorker()
+    harness = CleanerHarness(worker=worker)
+    log = harness.log()
+    worker.close()
+
+    harness.cleaner.start()
+    harness.pass_time(0)
+
+    assert log.lease.is_free
+    assert harness.failed[0][1].reason == "RuntimeError('the worker is closed')"
 
 
 def test_log_deleted_during_a_pass_is_not_a_failure() -> None:

@@ -235,6 +235,7 @@ class LogManager:
     def using(self, log: Log) -> Iterator[None]:
         """Wrap a call into a log: errors of its disk are re-raised as KafkaStorageError.
 
+        So is every error that leaves the log torn, since the log must not be used any more.
         KafkaStorageError also if the log's directory is offline before the call.
         """
         self.directory_of(log).ensure_online()
@@ -246,6 +247,10 @@ class LogManager:
             if isinstance(error, BadRecordsError):
                 raise
             raise KafkaStorageError(f"{log.directory}: {describe_error(error)}") from error
+        except Exception as error:
+            if log.is_torn:
+                raise self.fail_log(log, error) from error
+            raise
 
     def fail_log(self, log: Log, error: BaseException) -> KafkaStorageError:
         """Return the error for the callers that wait for a log whose state is uncertain.

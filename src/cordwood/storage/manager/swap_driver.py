@@ -2,14 +2,15 @@
 
 Jobs that wait for the disk run on the worker; the steps that change the log run between them, on
 the owner's thread. Any other change of the log finishes the running replacement first. The next
-replacement is then rejected if it no longer fits the log.
+replacement is then rejected if it no longer fits the log. Every error, also an unexpected one, ends
+the swap and is its result.
 """
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from cordwood.core.errors import CordwoodError, KafkaStorageError
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Pending
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.segment_swap import SegmentReplacement, Submit
@@ -51,7 +52,7 @@ class SwapDriver:
                 if not job.done():
                     job.add_done_callback(lambda _: call_soon(lambda: self._advance(queued)))
                     return
-        except CordwoodError as error:
+        except Exception as error:  # noqa: BLE001 - the future carries it
             complete_all([queued.done], error)
         else:
             complete_all([queued.done])

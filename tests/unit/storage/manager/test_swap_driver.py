@@ -10,6 +10,7 @@ from cordwood.storage.log.segment_swap import SegmentReplacement, SwapRefusedErr
 from cordwood.storage.manager import log_renames
 from cordwood.storage.manager.swap_driver import SwapDriver
 from cordwood.testing.file_faults import FileFault
+from cordwood.testing.inline_worker import InlineWorker
 from tests.unit.storage.cleaned_samples import batches_of, cleaned
 from tests.unit.storage.log_samples import batch, filled, lead
 from tests.unit.storage.manager_samples import HeldWorker, LogManagerHarness, create_logs, partition
@@ -98,3 +99,24 @@ def test_directory_goes_offline_when_a_swap_fails(harness: SwapDriverHarness) ->
 
     assert isinstance(pending.exception(), KafkaStorageError)
     assert not harness.manager.directories[0].is_online
+
+
+def test_swap_that_cannot_begin_ends_with_the_error(harness: SwapDriverHarness) -> None:
+    pending = harness.swap([SegmentReplacement((0, 2), (2,), 0)])
+
+    assert isinstance(pending.exception(), AssertionError)
+    assert harness.manager.directories[0].is_online
+
+
+def test_directory_goes_offline_when_a_defect_stops_a_swap_half_way() -> None:
+    logs, worker = LogManagerHarness("/a"), InlineWorker()
+    manager = logs.load(worker)
+    log = filled(create_logs(manager)[0], 2)
+    log.roll()
+    replacement = cleaned(logs.files, log, (0,), without=(1,))
+    worker.close()
+
+    pending = SwapDriver(manager).swap(log, [replacement])
+
+    assert isinstance(pending.exception(), KafkaStorageError)
+    assert not manager.directories[0].is_online
