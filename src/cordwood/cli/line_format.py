@@ -6,13 +6,15 @@ r"""Records as lines of text: `consume` prints the lines that `produce` reads.
                             as JSON; bytes that are not UTF-8 are in Base64 (`json_bytes`)
 
 Lines end with \n; a \r before it is dropped. JSON is lossless. Fields that brokers assign (offset,
-leader epoch) are ignored when a line is read.
+leader epoch) are ignored when a line is read. An unknown field is rejected, and so is an object
+without a value: a misspelt `value` would send a tombstone.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, cast
+from difflib import get_close_matches
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import typer
 
@@ -38,6 +40,19 @@ class LineRecord(NamedTuple):
     partition: int | None = None
     timestamp_ms: int | None = None
 
+
+#: The fields of a JSON object, as `write_json` writes them.
+JSON_FIELDS: Final = (
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "timestamp_type",
+    "leader_epoch",
+    "key",
+    "value",
+    "headers",
+)
 
 LineReader: TypeAlias = Callable[[bytes], LineRecord]
 LineWriter: TypeAlias = Callable[[Consumed], bytes]
@@ -86,15 +101,27 @@ def read_json(line: bytes) -> LineRecord:
     """Return the record of a JSON object."""
     try:
         fields = json.loads(line)
+        _check_fields(fields.keys())
         return LineRecord(
             json_to_bytes(fields.get("key")),
-            json_to_bytes(fields.get("value")),
+            json_to_bytes(fields["value"]),
             tuple((str(name), json_to_bytes(value)) for name, value in fields.get("headers") or ()),
             _number(fields.get("partition")),
             _number(fields.get("timestamp")),
         )
     except (AttributeError, TypeError, ValueError, BytesError) as error:
         raise LineError(f"the line is not a record as JSON ({error})") from None
+
+
+def _check_fields(names: Collection[str]) -> None:
+    """Raise LineError for an unknown field, or without a value."""
+    unknown = [name for name in names if name not in JSON_FIELDS]
+    if unknown:
+        near = get_close_matches(unknown[0], JSON_FIELDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(JSON_FIELDS)}"
+        raise LineError(f"the line has the unknown field {unknown[0]!r} ({hint})")
+    if "value" not in names:
+        raise LineError("the line has no field 'value' (a tombstone has \"value\": null)")
 
 
 def _number(value: Json) -> int | None:

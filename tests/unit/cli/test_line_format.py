@@ -62,8 +62,32 @@ def test_printed_json_is_parsed_again() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    (b"", b"{", b"[]", b'{"key": 1}', b'{"headers": [1]}', b'{"key": {"base64": "?"}}'),
+    (
+        b"",
+        b"{",
+        b"[]",
+        b'{"value": 1}',
+        b'{"value": "v", "headers": [1]}',
+        b'{"value": {"base64": "?"}}',
+    ),
 )
 def test_json_that_is_not_a_record_is_rejected(line: bytes) -> None:
     with pytest.raises(LineError, match="not a record as JSON"):
+        read_json(line)
+
+
+def test_explicit_null_is_a_tombstone() -> None:
+    assert read_json(b'{"key": "k", "value": null}') == LineRecord(b"k", None)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    (
+        (b'{"key": "k", "vlaue": "v"}', "unknown field 'vlaue' \\(did you mean 'value'\\?\\)"),
+        (b'{"value": "v", "colour": 1}', "unknown field 'colour' \\(known: topic, partition, "),
+        (b'{"key": "k"}', "has no field 'value' \\(a tombstone has \"value\": null\\)"),
+    ),
+)
+def test_object_that_would_be_a_tombstone_by_mistake_is_rejected(line: bytes, problem: str) -> None:
+    with pytest.raises(LineError, match=problem):
         read_json(line)

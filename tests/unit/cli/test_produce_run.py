@@ -52,6 +52,15 @@ def test_invalid_line_stops_after_earlier_lines_are_sent(command: Command) -> No
     assert values(command, 1) == ["x"]
 
 
+def test_misspelt_value_is_rejected_and_not_a_tombstone(command: Command) -> None:
+    result = command("produce", "a", "--json", stdin=b'{"key": "k", "vlaue": "x"}\n')
+
+    assert result.code == 1
+    delivered, problem = result.err.splitlines()
+    assert delivered == "a: 0 records delivered"
+    assert problem.startswith("cordwood: line 1: the line has the unknown field 'vlaue'")
+
+
 def test_rejected_record_is_counted(command: Command) -> None:
     limit = ("--add-config", "max.message.bytes=100")
     command("configs", "alter", "--entity-type", "topics", "--entity-name", "a", *limit)
