@@ -34,12 +34,14 @@ OLDER_NAMES: Final = {"broker.id": "node.id", "log.dir": "log.dirs"}
 
 PEM: Final = "keys and certificates are PEM"
 AT_START: Final = "listeners are opened when a broker starts"
+THIS_MACHINE: Final = "a broker without access control serves other machines only on request"
 NO_KERBEROS: Final = "Kerberos is not supported, and no other mechanism can be the default"
 NOT_SERVED: Final = "streams groups are not supported"
 #: The differences and their reasons.
 EXCEPTIONS: Final = {
     ("ssl.keystore.type", "default"): PEM,
     ("ssl.truststore.type", "default"): PEM,
+    ("listeners", "default"): THIS_MACHINE,
     ("listeners", "is_read_only"): AT_START,
     ("listener.security.protocol.map", "is_read_only"): AT_START,
     ("sasl.enabled.mechanisms", "default"): NO_KERBEROS,

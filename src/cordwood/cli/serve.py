@@ -36,7 +36,11 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--data", metavar="DIR", help="Set log.dirs, the log directory. [default: cordwood-data]"
     )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="Set listeners, the address.")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="Set listeners, the address. [default: 127.0.0.1:9092, for this machine alone]",
+    )
     parser.add_argument(
         "--set",
         dest="settings",

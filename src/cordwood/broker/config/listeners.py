@@ -5,8 +5,9 @@
                                      to it without an entry
     advertised.listeners             same form, for names in `listeners`; host and port may differ
 
-An empty host listens on every address. Port 0 stands for any free port, known once the listener is
-open; a listener without an advertised endpoint then advertises the bound one.
+An empty host listens on every address; the default serves this machine alone. Port 0 stands for
+any free port, known once the listener is open; a listener without an advertised endpoint then
+advertises the bound one.
 """
 
 import re
@@ -85,6 +86,12 @@ def listeners_of(configs: BrokerConfigs) -> Listeners:
     if len(ports) != len({(each.host, each.port) for each in bound if each.port}):
         raise _invalid("listeners", "has two listeners on one port", "give each its own port")
     advertised = {each.name: each for each in _endpoints(configs, "advertised.listeners")}
+    if advertised and not configs.is_given("listeners"):
+        raise _invalid(
+            "advertised.listeners",
+            "is given without listeners, whose default serves this machine alone",
+            "set listeners too, for example PLAINTEXT://:9092 for every address",
+        )
     unknown = sorted(set(advertised) - {each.name for each in bound})
     if unknown:
         raise _invalid(

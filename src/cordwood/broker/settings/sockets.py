@@ -33,10 +33,12 @@ SOCKETS: Final = SettingTable(
         Setting(
             name="listeners",
             type=SettingType.LIST,
-            default=("PLAINTEXT://:9092",),
+            # Kafka's default has an empty host, which opens a broker without access control to
+            # the network.
+            default=("PLAINTEXT://127.0.0.1:9092",),
             doc=(
                 "The listeners as NAME://host:port, comma-separated. An empty host binds every "
-                "address, port 0 any free port."
+                "address, port 0 any free port. The default serves this machine alone."
             ),
         ),
         Setting(

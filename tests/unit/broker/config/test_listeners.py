@@ -49,11 +49,24 @@ def test_listener_between_brokers_is_the_first_of_their_protocol() -> None:
     assert found("SSL://:1").inter_broker == "SSL"
 
 
-def test_default_listens_on_every_address() -> None:
+def test_default_serves_this_machine_alone() -> None:
     (one,) = listeners_of(BrokerConfigs(1, [])).listeners
+
+    assert (one.host, one.port) == ("127.0.0.1", 9092)
+
+
+def test_empty_host_that_is_given_stands_for_every_address() -> None:
+    (one,) = found("PLAINTEXT://:9092").listeners
 
     assert (one.host, one.port) == ("", 9092)
     assert is_wildcard(one.host)
+
+
+def test_advertised_endpoint_of_the_default_listener_is_rejected() -> None:
+    given = {"advertised.listeners": "PLAINTEXT://kafka.example:9092"}
+
+    with pytest.raises(SettingError, match=r"without listeners.*; set listeners too"):
+        listeners_of(BrokerConfigs(1, [SettingSource("test", given)]))
 
 
 @pytest.mark.parametrize(
