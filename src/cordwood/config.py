@@ -6,14 +6,20 @@
 
 An unknown key is rejected with the most similar known one, since a misspelt setting would have no
 effect. In the environment it is only a warning, since other programs set names there too. Settings
-of Kafka without a meaning here are accepted with a warning.
+of Kafka without a meaning here are accepted with a warning. A setting that promises access control
+is rejected, since a warning would leave the broker open to every client.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cordwood.broker.settings.catalogue import ensure_known, find_no_effect_reason, find_setting
+from cordwood.broker.settings.catalogue import (
+    ensure_known,
+    find_no_effect_reason,
+    find_setting,
+    refuse_promised_protection,
+)
 from cordwood.broker.settings.ignored import find_ignore_reason
 from cordwood.core.errors import BytesError, DamagedFileError, SettingError
 from cordwood.core.properties import read_properties
@@ -116,9 +122,10 @@ def _read_environment(
 
 
 def ensure_valid(source: SettingSource) -> None:
-    """Raise SettingError for an unknown key or an invalid value."""
+    """Raise SettingError for an unknown key, an invalid value, or a promise of access control."""
     try:
         ensure_known(source.texts)
+        refuse_promised_protection(source.texts)
         for key, text in source.texts.items():
             setting = find_setting(key)
             if setting is not None:

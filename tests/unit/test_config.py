@@ -52,6 +52,32 @@ def test_invalid_settings_are_rejected_with_their_source(
         read(file, *overrides)
 
 
+@pytest.mark.parametrize(
+    "line",
+    (
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users=User:admin",
+        "allow.everyone.if.no.acl.found=false",
+    ),
+)
+def test_setting_that_promises_access_control_is_rejected_by_name(line: str) -> None:
+    key, _, text = line.partition("=")
+    reason = f"^{PATH}, line 1: setting {key} has the value '{text}', but there is no authorizer"
+
+    with pytest.raises(SettingError, match=f"{reason}.*remove the setting"):
+        read(line.encode())
+    with pytest.raises(SettingError, match=r"--set: .*no authorizer"):
+        read(b"", line)
+    with pytest.raises(SettingError, match=r"environment: .*no authorizer"):
+        read(b"", **{environment_name(key): text})
+
+
+def test_setting_that_promises_no_access_control_is_accepted() -> None:
+    lines = b"authorizer.class.name=\nsuper.users=\nallow.everyone.if.no.acl.found=true\n"
+
+    assert len(read(lines).warnings) == 3
+
+
 def test_overridden_line_is_not_parsed() -> None:
     given = read(b"num.partitions=x\nnum.partitions=3\n")
 

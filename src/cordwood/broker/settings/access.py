@@ -139,13 +139,13 @@ ACCESS: Final = SettingTable(
             name="authorizer.class.name",
             type=SettingType.STRING,
             default="",
-            doc="The authorizer: empty for none, Kafka's class name for the built-in one.",
+            doc="The authorizer; only empty, for none, is accepted.",
         ),
         Setting(
             name="super.users",
             type=SettingType.STRING,
             default="",
-            doc="The principals with all permissions, separated by semicolons.",
+            doc="The principals with all permissions; only empty, for none, is accepted.",
         ),
         Setting(
             name="allow.everyone.if.no.acl.found",

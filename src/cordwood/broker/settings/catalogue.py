@@ -8,7 +8,7 @@ The listener's name is in lower case.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -27,6 +27,7 @@ from cordwood.broker.settings.tls import TLS
 from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
 from cordwood.broker.settings.topics import TOPICS
 from cordwood.broker.settings.transactions import TRANSACTIONS
+from cordwood.core.errors import SettingError
 from cordwood.core.settings import Setting, SettingSynonym, SettingTable
 
 TABLES: Final = MappingProxyType(
@@ -66,6 +67,15 @@ IMPLEMENTED: Final = frozenset(
     }
 )
 BROKER_SETTINGS: Final = SettingTable(each for table in TABLES.values() for each in table)
+
+#: Settings of access control, which is not implemented yet: the values that promise no protection.
+UNPROTECTED_VALUES: Final = MappingProxyType(
+    {
+        "authorizer.class.name": "",
+        "super.users": "",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+)
 
 # Internal settings in Kafka: they may be set, but DescribeConfigs does not return them.
 INTERNAL: Final = frozenset(
@@ -111,6 +121,20 @@ def ensure_known(keys: Iterable[str]) -> None:
     BROKER_SETTINGS.refuse_unknown(
         key for key in keys if find_setting(key) is None and find_ignore_reason(key) is None
     )
+
+
+def refuse_promised_protection(texts: Mapping[str, str]) -> None:
+    """Raise SettingError for a value that promises access control, since none is served."""
+    for key, harmless in UNPROTECTED_VALUES.items():
+        text = texts.get(key, harmless).strip()
+        if text.lower() != harmless:
+            raise SettingError(
+                f"setting {key} has the value {text!r}, but there is no authorizer: every client"
+                " may read and change everything",
+                key=key,
+                remedy="remove the setting, and restrict access by the addresses in listeners or"
+                " by client certificates (ssl.client.auth=required)",
+            )
 
 
 def _is_of_listeners(setting: Setting) -> bool:
