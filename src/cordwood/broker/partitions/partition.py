@@ -29,7 +29,6 @@ from cordwood.storage.checkpoints.leader_epoch_cache import UNKNOWN_END, EpochEn
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_append import AppendResult
 from cordwood.storage.log.log_read import LATEST, FetchIsolation, LogRead
-from cordwood.storage.log_config import DELETE
 from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.segment.segment_view import TimestampAndOffset
@@ -134,9 +133,9 @@ class Partition:
     def delete_records(self, offset: int) -> int:
         """Advance the log start to `offset`, -1 for the high watermark; return the log start."""
         log = self.log
-        if DELETE not in log.config.cleanup_policy:
+        if log.config.is_compacted and not log.config.is_deleted:
             raise PolicyViolationError(
-                f"records of {self.name} cannot be deleted: its cleanup.policy is without delete"
+                f"records of {self.name} cannot be deleted: its cleanup.policy is compact alone"
             )
         with self._manager.using(log):
             start = log.delete_records(offset)

@@ -167,6 +167,12 @@ def test_records_of_a_compacted_topic_are_not_deleted() -> None:
     )
 
 
+def test_records_of_a_topic_without_a_cleanup_policy_are_deleted() -> None:
+    harness = dated(BrokerHarness(LogConfig(cleanup_policy=frozenset())))
+
+    assert delete(harness, 2) == (0, 2)
+
+
 def test_records_of_internal_and_of_unknown_topics_are_not_deleted() -> None:
     assert delete(BrokerHarness(), 0, topic="__consumer_offsets") == (17, -1)
     assert delete(BrokerHarness(), 0) == (3, -1)
