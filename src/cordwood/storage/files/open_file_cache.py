@@ -6,8 +6,8 @@
 
 A caller must not keep an `OpenFile` across two calls of the cache, unless it is pinned. So ten
 thousand partitions need only a thousand descriptors. Renames go through the cache: an open file
-must not be found under a name that it no longer has. The cache is not thread-safe: one thread
-uses it.
+must not be found under a name that it no longer has. When the process has no free descriptor, the
+cache closes idle files and tries again. The cache is not thread-safe: one thread uses it.
 """
 
 from collections import OrderedDict
@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from cordwood.core.ports import FileKind, Files, OpenFile
 from cordwood.storage.files.atomic_write import exists
+from cordwood.storage.files.disk_errors import NO_DESCRIPTORS
 
 
 class _CachedFile:
@@ -52,7 +53,7 @@ class OpenFileCache:
     def create(self, path: str) -> OpenFile:
         """Create a file and return it, as `open` does."""
         self.forget(path)
-        return self._add(path, self.files.create(path), is_writable=True).file
+        return self._add(path, lambda: self.files.create(path), is_writable=True).file
 
     def pin(self, path: str) -> OpenFile:
         """Return the file, open for writing until `unpin`, even if it is renamed or removed."""
@@ -117,12 +118,31 @@ class OpenFileCache:
             self._files_by_path.move_to_end(path)
             return cached
         self.forget(path)
-        return self._add(path, self.files.open(path, writable=writable), is_writable=writable)
+        return self._add(
+            path, lambda: self.files.open(path, writable=writable), is_writable=writable
+        )
 
-    def _add(self, path: str, file: OpenFile, *, is_writable: bool) -> _CachedFile:
+    def _add(self, path: str, call: Callable[[], OpenFile], *, is_writable: bool) -> _CachedFile:
+        file = self._with_descriptor(call)
         self._make_room(1)
         cached = self._files_by_path[path] = _CachedFile(file, is_writable=is_writable)
         return cached
+
+    def _with_descriptor(self, call: Callable[[], OpenFile]) -> OpenFile:
+        """Open a file; close idle files as long as no descriptor is free."""
+        while True:
+            try:
+                return call()
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTORS or not self._close_idle():
+                    raise
+
+    def _close_idle(self) -> bool:
+        """Close the least recently used half of the idle files; return whether there were any."""
+        idle = [path for path, cached in self._files_by_path.items() if not cached.pins]
+        for path in idle[: -(-len(idle) // 2)]:
+            self.forget(path)
+        return bool(idle)
 
     def _make_room(self, wanted: int) -> None:
         """Close the least recently used files that are not pinned."""

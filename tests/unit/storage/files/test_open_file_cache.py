@@ -1,17 +1,24 @@
 """The open file cache closes the least recently used file, never a pinned one."""
 
+import errno
+
 import pytest
 
 from cordwood.core.ports import OpenFile
 from cordwood.storage.files.open_file_cache import OpenFileCache
+from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
 
 
 def cache_of(*names: str, capacity: int = 2) -> OpenFileCache:
+    return OpenFileCache(files_of(*names), capacity)
+
+
+def files_of(*names: str) -> MemoryFiles:
     files = MemoryFiles()
     for name in names:
         files.create(name).append(name.encode())
-    return OpenFileCache(files, capacity)
+    return files
 
 
 def is_open(file: OpenFile) -> bool:
@@ -167,3 +174,46 @@ def test_slice_is_readable_after_its_file_is_closed() -> None:
     files.open("/b")
 
     assert bytes(part.read()) == b"/a"
+
+
+@pytest.mark.parametrize("code", (errno.EMFILE, errno.ENFILE))
+@pytest.mark.parametrize("call", ("open", "create"))
+def test_cache_closes_idle_files_without_a_free_descriptor(call: str, code: int) -> None:
+    files = files_of("/a", "/b", "/c", "/d")
+    cache = OpenFileCache(files, 10)
+    pinned, *idle = cache.pin("/a"), cache.open("/b"), cache.open("/c"), cache.open("/d")
+
+    files.script.add(FileFault(on=call, path="/e", times=2, code=code))
+    if call == "open":
+        files.create("/e.new")
+        files.rename("/e.new", "/e")
+    opened = cache.create("/e") if call == "create" else cache.open("/e")
+
+    assert is_open(pinned)
+    assert [is_open(each) for each in idle] == [False, False, False]
+    assert opened.append(b"e") == 0 if call == "create" else opened.size == 0
+
+
+def test_cache_raises_without_a_free_descriptor_and_without_idle_files() -> None:
+    files = files_of("/a", "/b")
+    cache = OpenFileCache(files, 10)
+    pinned = cache.pin("/a")
+    files.script.add(FileFault(on="open", path="/b", code=errno.EMFILE))
+
+    with pytest.raises(OSError, match="open files"):
+        cache.open("/b")
+
+    assert is_open(pinned)
+    assert cache.open("/b").size == 2
+
+
+def test_cache_keeps_its_idle_files_at_another_error() -> None:
+    files = files_of("/a", "/b")
+    cache = OpenFileCache(files, 10)
+    idle = cache.open("/a")
+    files.script.add(FileFault(on="open", path="/b", code=errno.EIO))
+
+    with pytest.raises(OSError, match="error"):
+        cache.open("/b")
+
+    assert is_open(idle)
