@@ -187,6 +187,7 @@ class Node:
             open_files=OpenFileCache(runtime.ports.files, runtime.max_open_files),
             call_soon=asyncio.get_running_loop().call_soon_threadsafe,
             on_event=_warn,
+            on_task_failure=self.metrics.counter("cordwood_log_task_failures_total").add,
             striders=runtime.striders,
         )
         manager = LogManager(directories, runtime.ports, manager_settings(configs), options)

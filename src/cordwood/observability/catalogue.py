@@ -72,6 +72,7 @@ _ALL: Final = (
     Metric("cordwood_cleaner_failing_bytes", _G,
            "Bytes of logs whose last pass failed.", ("directory",)),
     Metric("cordwood_flush_seconds", _H, "Seconds that fsyncs of logs took.", (), _SECONDS),
+    Metric("cordwood_log_task_failures_total", _C, "Failed periodic tasks of single logs."),
     Metric("cordwood_slow_calls_total", _C, "Calls that blocked the event loop."),
 )
 # fmt: on

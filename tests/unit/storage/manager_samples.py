@@ -84,7 +84,10 @@ class HeldWorker:
 
 
 class LogManagerHarness:
-    """Two log directories; `events` are the messages for the operator."""
+    """Two log directories; `events` are the messages for the operator.
+
+    `task_failures` counts the failed periodic tasks.
+    """
 
     def __init__(self, *paths: str, config: LogConfig | None = None) -> None:
         self.paths = paths or ("/a", "/b")
@@ -93,6 +96,7 @@ class LogManagerHarness:
         self.files = MemoryFiles(self.clock)
         self.random = SeededRandom(1)
         self.events: list[str] = []
+        self.task_failures = 0
         self.striders: TailScanners = no_tail_scanner
 
     def open(self, worker: Worker | None = None) -> LogManager:
@@ -111,12 +115,16 @@ class LogManagerHarness:
             open_files=OpenFileCache(self.files, 10),
             call_soon=lambda call: call(),
             on_event=self.events.append,
+            on_task_failure=self._count_failure,
             striders=self.striders,
         )
         settings = ManagerSettings(config_for=lambda _: self.config)
         return LogManager(
             open_directories(self.files, self.paths, owner=owner), ports, settings, options
         )
+
+    def _count_failure(self) -> None:
+        self.task_failures += 1
 
     def load(self, worker: Worker | None = None) -> LogManager:
         """Open the directories and load their logs."""

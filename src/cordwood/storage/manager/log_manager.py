@@ -85,13 +85,15 @@ class ManagerOptions:
     """Shared resources and callbacks of a manager.
 
     `call_soon` is thread-safe and runs a call on the owner's thread. `on_event` receives messages
-    for the operator, on any thread. `striders` speed up the recovery of logs that were not closed;
-    they are called on the worker.
+    for the operator, on any thread. `on_task_failure` is called for every log whose periodic task
+    has failed. `striders` speed up the recovery of logs that were not closed; they are called on
+    the worker.
     """
 
     open_files: OpenFileCache
     call_soon: CallSoon
     on_event: OnEvent
+    on_task_failure: Callable[[], object] = lambda: None
     striders: TailScanners = no_tail_scanner
 
 

@@ -1,9 +1,10 @@
 """Sweeps over the logs of a manager, a few logs per loop turn, so that the loop is not blocked.
 
-An error of one log is reported to `on_event` and does not end the sweep. Logs that are deleted
-meanwhile are passed over.
+An error of one log, also an unexpected one, is reported to `on_event`, counted, and does not end
+the sweep. Logs that are deleted meanwhile are passed over.
 """
 
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -57,5 +58,14 @@ class LogSweep:
     def _call(self, call: Callable[[Log], object], log: Log) -> None:
         try:
             call(log)
-        except KafkaError as error:
-            self._manager.on_event(f"{log.partition}: maintenance failed: {error}")
+        except Exception as error:  # noqa: BLE001 - the sweep continues with other logs
+            self._manager.options.on_task_failure()
+            self._manager.on_event(f"{log.partition}: maintenance failed: {_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error; for an unexpected one its type and its place in the code too."""
+    if isinstance(error, KafkaError):
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error!r} at {place.filename}:{place.lineno}"

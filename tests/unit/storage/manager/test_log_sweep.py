@@ -60,6 +60,26 @@ def test_sweep_continues_after_a_log_that_cannot_be_maintained() -> None:
     assert harness.events == [f"orders-{number}: maintenance failed: no" for number in (0, 1)]
 
 
+def test_sweep_continues_after_an_unexpected_error() -> None:
+    harness = LogManagerHarness()
+    manager = harness.load()
+    create_logs(manager, *range(25))
+    seen = list[int]()
+
+    def look(log: Log) -> None:
+        seen.append(log.partition.partition)
+        if log.partition.partition == 3:
+            raise ValueError("a defect")
+
+    LogSweep(manager).run(look, then=lambda: seen.append(99))
+    harness.clock.advance(ms=1)
+
+    assert seen == [*range(25), 99]
+    assert (harness.task_failures, len(harness.events)) == (1, 1)
+    assert "orders-3: maintenance failed: ValueError('a defect') at " in harness.events[0]
+    assert "test_log_sweep.py:" in harness.events[0]
+
+
 def test_stopped_sweep_makes_no_further_calls() -> None:
     harness = LogManagerHarness()
     manager = harness.load()
