@@ -26,9 +26,6 @@ SMALL = LogConfig(segment_bytes=1 << 14, segment_index_bytes=1200)
 #: Kinds that move records of one batch into another one, where offsets may be ambiguous.
 RIVALLED = frozenset({"swapped_blocks"})
 
-#: Kinds that leave no damage, as compaction does: missing offsets are reported as gaps.
-LIKE_COMPACTED = frozenset({"lost_segment"})
-
 
 class Read(NamedTuple):
     """A salvaged record."""
@@ -89,8 +86,7 @@ def loaded(rescue: Rescue, *, is_clean: bool = False) -> Log:
 def unforgivable(log: HealthyLog, hurt: HurtLog, rescue: Rescue) -> list[str]:
     """Return violations: untouched records that are lost, and losses that are not reported."""
     found = []
-    gaps = rescue.report.gaps if hurt.kind in LIKE_COMPACTED else ()
-    reported = _all((*rescue.report.lost, *gaps), log.end)
+    reported = _all(rescue.report.lost, log.end)
     doubtful = _all(rescue.report.doubtful, log.end)
     for record in log.records:
         got = rescue.records.get(record.offset)

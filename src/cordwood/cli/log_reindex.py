@@ -1,13 +1,17 @@
 """`cordwood log reindex`: offline rebuild of indexes and producer snapshots."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cordwood.cli.arguments import absolute_path
+from cordwood.cli.exit_codes import FOUND_WRONG
 from cordwood.cli.progress import show_progress
 from cordwood.cli.terminal import print_output
+
+if TYPE_CHECKING:
+    from cordwood.workbench.reindex import ReindexReport
 
 EXAMPLE: Final = "Example: cordwood log reindex kafka-logs/orders-0"
 
@@ -28,7 +32,10 @@ def add_to(app: typer.Typer) -> None:
 def reindex(
     directory: Directory, *, index_interval_bytes: Interval = 4096, as_json: AsJson = False
 ) -> None:
-    """Rebuild the indexes and producer snapshots of a partition; its log is only read."""
+    """Rebuild the indexes and producer snapshots of a partition, and list lost offsets.
+
+    The log itself is only read.
+    """
     from cordwood.core.system import SystemClock, SystemFiles  # noqa: PLC0415  # help needs none
     from cordwood.storage.log_config import LogConfig  # noqa: PLC0415  # as above
     from cordwood.workbench import reindex as work  # noqa: PLC0415  # as above
@@ -43,12 +50,22 @@ def reindex(
             now_ms=SystemClock().now_ms(),
             on_bytes=advance,
         )
-    if as_json:
-        print_output(report.to_json())
-        return
-    print_output(
-        f"{report.path}: {report.segments} segments, {report.batches} batches, "
-        f"offsets up to {report.log_end - 1}"
-    )
-    for warning in report.warnings:
-        print_output(f"note: {warning}")
+    print_output(report.to_json() if as_json else _text(report))
+    if report.lost:
+        raise typer.Exit(FOUND_WRONG)
+
+
+def _text(report: "ReindexReport") -> str:
+    """Return the report as lines: the log, then every loss and note."""
+    from cordwood.workbench.verify.findings import offsets_text  # noqa: PLC0415  # help needs none of it
+
+    lines = [
+        (
+            f"{report.path}: {report.segments} segments, {report.batches} batches, "
+            f"offsets up to {report.log_end - 1}"
+        )
+    ]
+    for each in report.lost:
+        offsets = offsets_text(each.first_offset, each.end_offset)
+        lines.append(f"lost: {offsets}: in no segment, and not removed by a cleaner")
+    return "\n".join((*lines, *(f"note: {each}" for each in report.warnings)))

@@ -4,12 +4,15 @@
              damage stops the rebuild, since a new index would hide it
     write    offset, time and transaction index of each segment, and a snapshot at its end; leader
              epochs only if their file is damaged or missing
+    report   offsets without a batch that no cleaner has removed: the new indexes are correct, and
+             the records are lost
 
 A `.log` file is never written. The lock of the log directory is held. A crash leaves segments
 without indexes; the next process that opens the log rebuilds them.
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -17,6 +20,11 @@ from cordwood.core.errors import CorruptMessageError, DamagedFileError, LogDirec
 from cordwood.core.ports import FileKind, Files
 from cordwood.core.types import Offset
 from cordwood.records.batch_header import BatchHeader
+from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
+    LOG_START_OFFSETS,
+    read_offset_checkpoint,
+)
 from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files import file_names as names
 from cordwood.storage.files.atomic_write import directory_of
@@ -30,6 +38,8 @@ from cordwood.storage.producers.producer_state_manager import (
     ProducerStateManagerConfig,
 )
 from cordwood.storage.producers.snapshot_files import SnapshotFiles
+from cordwood.storage.reader.offset_gaps import find_gaps
+from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.segment_files import SegmentPath
@@ -42,15 +52,27 @@ _FILES_OPEN = 8
 _INDEXES = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
 
 
+@dataclass(frozen=True, slots=True)
+class LostOffsets:
+    """The offsets from `first_offset` up to, but not including, `end_offset`."""
+
+    first_offset: int
+    end_offset: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexReport:
-    """The rebuilt files, and `warnings` about the contents of the log."""
+    """The rebuilt files, and `warnings` about the contents of the log.
+
+    `lost` are offsets in no batch that no cleaner has removed.
+    """
 
     path: str
     segments: int
     batches: int
     log_end: int
     snapshots: tuple[int, ...]
+    lost: tuple[LostOffsets, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> str:
@@ -74,14 +96,13 @@ def reindex(
     """
     bases = _bases(files, path)
     with lock_directory(files, directory_of(path)):
+        survey = _LogSurvey(files, path)
         # All segments are checked before the first file is written.
-        counts = [
-            _ensure_whole(files, path, base, limit=limit, on_bytes=on_bytes)
-            for base, limit in zip(bases, (*bases[1:], None), strict=True)
-        ]
+        survey.read(bases, on_bytes)
         table = OpenFileCache(files, _FILES_OPEN)
         try:
             work = _IndexRebuild(files, path)
+            work.warnings += survey.warnings
             work.reset(bases[0])
             for base in bases:
                 place = SegmentPath(path, base)
@@ -93,11 +114,48 @@ def reindex(
     return ReindexReport(
         path=path,
         segments=len(bases),
-        batches=sum(counts),
+        batches=survey.batches,
         log_end=work.producers.map_end_offset,
         snapshots=work.snapshots.offsets,
+        lost=tuple(survey.lost),
         warnings=tuple(work.warnings),
     )
+
+
+class _LogSurvey:
+    """The number of batches of a log, and its lost offsets."""
+
+    def __init__(self, files: Files, path: str) -> None:
+        self.batches = 0
+        self.lost: list[LostOffsets] = []
+        self.warnings: list[str] = []
+        self._files = files
+        self._path = path
+
+    def read(self, bases: Sequence[int], on_bytes: OnBytes) -> None:
+        """Read the headers of all segments; raise CorruptMessageError if one is damaged."""
+        start = max(bases[0], self._checkpoint(LOG_START_OFFSETS))
+        cleaned_to = self._checkpoint(CLEANER_OFFSETS)
+        for gap in find_gaps(self._headers(bases, on_bytes), start=start, cleaned_to=cleaned_to):
+            if not gap.is_compacted and gap.end_offset > start:
+                self.lost.append(LostOffsets(max(gap.first_offset, start), gap.end_offset))
+
+    def _headers(self, bases: Sequence[int], on_bytes: OnBytes) -> Iterator[BatchHeader]:
+        for base, limit in zip(bases, (*bases[1:], None), strict=True):
+            name = f"{self._path}/{names.segment_name(Offset(base), names.LOG)}"
+            for header in _whole_headers(self._files, name, base, limit=limit, on_bytes=on_bytes):
+                self.batches += 1
+                yield header
+
+    def _checkpoint(self, name: str) -> int:
+        """Return the partition's offset in a checkpoint; a damaged file counts as an empty one."""
+        partition = partition_of(self._path)
+        try:
+            found = read_offset_checkpoint(self._files, f"{directory_of(self._path)}/{name}")
+        except DamagedFileError as error:
+            self.warnings.append(f"not used: {error}")
+            return 0
+        return 0 if partition is None else found.get(partition, 0)
 
 
 class _IndexRebuild:
@@ -165,32 +223,29 @@ def _bases(files: Files, path: str) -> list[int]:
     return bases
 
 
-def _ensure_whole(
-    files: Files, path: str, base: int, *, limit: int | None, on_bytes: OnBytes
-) -> int:
-    """Return the number of batches of a segment; raise CorruptMessageError if it is damaged."""
-    name = f"{path}/{names.segment_name(Offset(base), names.LOG)}"
+def _whole_headers(
+    files: Files, name: str, base: int, *, limit: int | None, on_bytes: OnBytes
+) -> Iterator[BatchHeader]:
+    """Yield the headers of a segment; raise CorruptMessageError if it is damaged."""
     file = files.open(name)
     try:
-        count, end = 0, base
+        end = base
         for piece in scan_file(FileWindow(file, file.size, on_bytes=on_bytes)):
-            if isinstance(piece, DamagedRange) or piece.repairs:
-                why = piece.why if isinstance(piece, DamagedRange) else "wrong checksum or size"
-                position = (
-                    piece.position if isinstance(piece, DamagedRange) else piece.header.position
-                )
-                raise _damage_error(name, position, why)
+            if isinstance(piece, DamagedRange):
+                raise _damage_error(name, piece.position, piece.why)
             header = piece.header
+            if piece.repairs:
+                raise _damage_error(name, header.position, "wrong checksum or size")
             is_below = limit is None or header.last_offset < limit
             is_near = is_in_offset_range(header.last_offset, base)
             if header.last_offset < end or not is_below or not is_near:
                 raise _damage_error(
                     name, header.position, f"offset {header.last_offset} out of order"
                 )
-            count, end = count + 1, header.next_offset
+            end = header.next_offset
+            yield header
     finally:
         file.close()
-    return count
 
 
 def _damage_error(name: str, position: int, why: str) -> CorruptMessageError:

@@ -46,6 +46,20 @@ def test_reindex_prints_json(
     assert json.loads(capsys.readouterr().out)["log_end"] == 8
 
 
+def test_reindex_lists_lost_offsets_and_ends_with_1(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "00000000000000000012.log").write_bytes(batch(12))
+
+    assert run(monkeypatch, directory) == 1
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"{directory}: 2 segments, 3 batches, offsets up to 15",
+        "lost: offsets 8 to 11: in no segment, and not removed by a cleaner",
+    ]
+    assert (directory / "00000000000000000012.index").exists()
+
+
 def test_reindex_of_a_damaged_log_ends_with_1(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

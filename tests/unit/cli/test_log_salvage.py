@@ -56,6 +56,16 @@ def test_salvage_lists_lost_offsets_and_ends_with_1(
     ]
 
 
+def test_salvage_over_a_gap_names_it_and_ends_with_1(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source / "00000000000000000012.log").write_bytes(batch(12))
+
+    assert run(monkeypatch, source, "--out", source.parent.parent / "out") == 1
+
+    assert capsys.readouterr().out.splitlines()[1:] == ["lost: offsets 8 to 11: in no file"]
+
+
 def test_salvage_prints_json_and_accepts_a_partition_name(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

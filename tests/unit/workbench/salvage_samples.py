@@ -32,6 +32,13 @@ def batch(
     return bytes(builder.build())
 
 
+def cleaned_batch(base_offset: int) -> bytes:
+    """Return a batch of four offsets and one record, as a cleaner leaves it."""
+    builder = BatchBuilder(BatchFields(base_offset=base_offset))
+    builder.append(b"k0", b"value", timestamp=1000)
+    return bytes(builder.build(last_offset=base_offset + 3))
+
+
 def marker(base_offset: int) -> bytes:
     """Return the commit marker of a transaction."""
     fields = BatchFields(base_offset=base_offset, producer_id=7, producer_epoch=0)

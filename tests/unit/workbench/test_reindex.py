@@ -3,9 +3,11 @@
 import pytest
 
 from cordwood.core.errors import CorruptMessageError, LogDirectoryError
+from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.log_config import LogConfig
+from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.testing.memory_files import MemoryFiles
-from cordwood.workbench.reindex import ReindexReport, reindex
+from cordwood.workbench.reindex import LostOffsets, ReindexReport, reindex
 from tests.unit.storage.log_samples import (
     DIRECTORY,
     LogHarness,
@@ -166,3 +168,44 @@ def test_path_that_is_not_a_partition_is_rejected() -> None:
 
 def test_report_reads_as_json() -> None:
     assert '"log_end": 10' in run(closed().files).to_json()
+
+
+def test_offsets_that_no_cleaner_has_removed_are_lost() -> None:
+    place = closed()
+    place.files.remove(f"{DIRECTORY}/{name(3, '.log')}")
+
+    report = run(place.files)
+
+    assert report.lost == (LostOffsets(3, 6),)
+    assert (report.segments, report.log_end) == (3, 10)
+
+
+def test_offsets_below_the_cleaner_s_checkpoint_are_not_lost() -> None:
+    place = closed()
+    place.files.remove(f"{DIRECTORY}/{name(3, '.log')}")
+    put_beside(place, "cleaner-offset-checkpoint", 6)
+
+    assert run(place.files).lost == ()
+
+
+def test_offsets_below_the_log_start_are_not_lost() -> None:
+    place = closed()
+    place.files.remove(f"{DIRECTORY}/{name(3, '.log')}")
+    put_beside(place, "log-start-offset-checkpoint", 6)
+
+    assert run(place.files).lost == ()
+
+
+def test_damaged_checkpoint_is_reported_and_not_used() -> None:
+    place = closed()
+    place.files.create(f"{directory_of(DIRECTORY)}/cleaner-offset-checkpoint").append(b"x")
+
+    assert [each[:9] for each in run(place.files).warnings] == ["not used:"]
+
+
+def put_beside(place: LogHarness, checkpoint: str, offset: int) -> None:
+    """Write a checkpoint of the log directory with this partition's offset."""
+    partition = partition_of(DIRECTORY)
+    assert partition is not None
+    text = f"0\n1\n{partition.topic} {partition.partition} {offset}\n"
+    place.files.create(f"{directory_of(DIRECTORY)}/{checkpoint}").append(text.encode())

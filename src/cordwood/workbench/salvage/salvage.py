@@ -24,6 +24,7 @@ from cordwood.core.errors import (
 from cordwood.core.ports import FileKind, Files, OpenFile, Ports
 from cordwood.core.types import Offset, TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
@@ -43,6 +44,7 @@ from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_loader import LogPlace
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager.log_directory import LogDirectory
+from cordwood.storage.reader.offset_gaps import has_lost_records
 from cordwood.storage.reader.path_resolution import partition_of
 from cordwood.workbench.file_window import FileWindow, OnBytes, ignore_bytes
 from cordwood.workbench.salvage.batch_chain import (
@@ -103,9 +105,13 @@ class SourceFile(NamedTuple):
 
 
 class SideFileFacts(NamedTuple):
-    """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs."""
+    """The facts in checkpoints and snapshots: log start, possible ends of the log, epochs.
+
+    A cleaner has worked on the offsets below `cleaned_to`.
+    """
 
     log_start: int
+    cleaned_to: int
     marks: frozenset[int]
     end: int
     epochs: LeaderEpochCache
@@ -148,6 +154,7 @@ def salvage(
     gone = list(
         find_losses(batches, damaged_offsets(paths, chains), start=start, known_end=known.end)
     )
+    cleaned_to = _cleaned_to(batches, known.cleaned_to)
     return SalvageReport(
         source=source,
         path=target,
@@ -156,10 +163,10 @@ def salvage(
         log_end=log_end,
         batches=len(batches),
         size=sum(_size(batch) for batch in batches),
-        lost=tuple(each for each in gone if not _is_gap(each, log_end)),
+        lost=tuple(each for each in gone if not _is_gap(each, cleaned_to)),
         doubtful=tuple(find_doubtful(batches)),
         mended=tuple(find_mended(batches)),
-        gaps=tuple(each for each in gone if _is_gap(each, log_end)),
+        gaps=tuple(each for each in gone if _is_gap(each, cleaned_to)),
         notes=(*known.notes, *_notes(merged), *_unreadable_notes(reads.unreadable)),
     )
 
@@ -262,7 +269,7 @@ def _side_file_facts(files: Files, source: str, partition: TopicPartition) -> Si
     log_directory = directory_of(source)
     offsets = {
         name: _checkpoint(files, f"{log_directory}/{name}", partition, notes)
-        for name in (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
+        for name in (LOG_START_OFFSETS, CLEANER_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
     }
     epochs = LeaderEpochCache()
     try:
@@ -278,6 +285,7 @@ def _side_file_facts(files: Files, source: str, partition: TopicPartition) -> Si
     ends = {offsets[RECOVERY_POINTS], offsets[HIGH_WATERMARKS]}
     return SideFileFacts(
         offsets[LOG_START_OFFSETS],
+        offsets[CLEANER_OFFSETS],
         frozenset(ends | snapshots),
         max(ends),
         epochs,
@@ -309,9 +317,23 @@ def _unreadable_notes(unreadable: UnreadablePages) -> Iterator[str]:
         yield f"{each.path}: {each.cause}, from position {each.position} on"
 
 
-def _is_gap(offsets: ReportedOffsets, log_end: int) -> bool:
-    """Return whether compaction explains missing offsets: inside the log, and without damage."""
-    return offsets.why == MISSING and offsets.first < log_end
+def _is_gap(offsets: ReportedOffsets, cleaned_to: int) -> bool:
+    """Return whether a cleaner explains missing offsets: below `cleaned_to`, without damage."""
+    is_below = offsets.last is not None and offsets.last < cleaned_to
+    return offsets.why == MISSING and is_below
+
+
+def _cleaned_to(batches: Sequence[SalvagedBatch], checkpoint: int) -> int:
+    """Return the offset inside the log below which a cleaner has worked.
+
+    Two facts show it: the cleaner's checkpoint, and undamaged batches that have lost records.
+    """
+    seen = (
+        each.next_offset
+        for each in batches
+        if not each.is_doubtful and has_lost_records(each.header)
+    )
+    return min(max(checkpoint, *seen, 0), batches[-1].next_offset)
 
 
 # -- the new log

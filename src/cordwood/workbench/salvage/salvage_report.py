@@ -34,7 +34,8 @@ class ReportedOffsets(NamedTuple):
 class SalvageReport:
     """The new log, and every difference from the original one.
 
-    `gaps` are offsets in no batch, without damage nearby, which is normal in a compacted log.
+    `gaps` are offsets in no batch, without damage nearby, that a cleaner has removed. Offsets in no
+    batch that no cleaner explains are `lost`.
     """
 
     source: str

@@ -22,6 +22,7 @@ from tests.unit.workbench.dump_samples import FOLDER, files_of
 from tests.unit.workbench.salvage_samples import (
     SOURCE,
     batch,
+    cleaned_batch,
     directory,
     found_in,
     harmed,
@@ -73,8 +74,28 @@ def test_second_partition_can_be_salvaged_into_the_same_log_directory() -> None:
     assert read_whole(files, "/out/replication-offset-checkpoint") == b"0\n2\nt 0 4\nu 1 4\n"
 
 
-def test_gap_without_damage_is_not_a_loss() -> None:
+def test_missing_offsets_that_no_cleaner_explains_are_lost() -> None:
     files = directory({ZERO: batch(0), EIGHT: batch(8)})
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert not report.is_whole
+    assert [each[:3] for each in report.lost] == [(4, 7, "in no file")]
+    assert report.gaps == ()
+
+
+def test_missing_offsets_below_the_cleaner_s_checkpoint_are_a_gap() -> None:
+    beside = {"cleaner-offset-checkpoint": b"0\n1\nt 0 8\n"}
+    files = directory({ZERO: batch(0), EIGHT: batch(8)}, beside=beside)
+
+    report = salvage(ports(files), SOURCE, out="/out")
+
+    assert report.is_whole
+    assert [each[:2] for each in report.gaps] == [(4, 7)]
+
+
+def test_missing_offsets_before_a_cleaned_batch_are_a_gap() -> None:
+    files = directory({ZERO: batch(0), EIGHT: cleaned_batch(8)})
 
     report = salvage(ports(files), SOURCE, out="/out")
 
@@ -112,7 +133,7 @@ def test_files_under_other_names_are_read_too() -> None:
 
 
 def test_swap_file_replaces_the_segments_it_covers() -> None:
-    swap = batch(0, 2) + batch(4)
+    swap = batch(0, 2) + cleaned_batch(4)
     contents = {ZERO: batch(0), EIGHT: batch(8), f"{ZERO}.swap": swap}
 
     report = salvage(ports(directory(contents)), SOURCE, out="/out")
