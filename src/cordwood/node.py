@@ -77,6 +77,7 @@ from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.manager.log_manager import LogManager, ManagerOptions
 from cordwood.storage.manager.log_startup import load_logs
 from cordwood.storage.manager.maintenance_tasks import MaintenanceTasks
+from cordwood.storage.manager.timestamp_lookups import TimestampLookups
 
 _log = logging.getLogger(__name__)
 
@@ -229,6 +230,7 @@ class Node:
                 writer, configs=configs, metadata=metadata, hosting=hosting, random=random
             ),
             logs=manager,
+            timestamp_lookups=TimestampLookups(manager),
             partitions=partitions,
             sessions=FetchSessionCache(random, slots),
             producer_ids=ProducerIdManager(block_allocator(writer, configs.node_id)),

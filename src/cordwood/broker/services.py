@@ -13,6 +13,7 @@ from cordwood.broker.topics.config_changes import ConfigChanges
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.manager.timestamp_lookups import TimestampLookups
 
 
 class FeatureVersionRange(NamedTuple):
@@ -50,6 +51,7 @@ class BrokerServices:
     metadata: MetadataCache
     topics: TopicManager
     logs: LogManager
+    timestamp_lookups: TimestampLookups
     partitions: HostedPartitions
     sessions: FetchSessionCache
     producer_ids: ProducerIdManager

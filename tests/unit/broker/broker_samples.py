@@ -27,6 +27,7 @@ from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
 from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.timestamp_lookups import TimestampLookups
 from cordwood.testing.memory_metadata import MemoryMetadata
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
@@ -94,6 +95,7 @@ class BrokerHarness:
                 random=SeededRandom(2),
             ),
             logs=self.manager,
+            timestamp_lookups=TimestampLookups(self.manager),
             partitions=partitions,
             sessions=sessions,
             producer_ids=ProducerIdManager(BlockAllocator().take),

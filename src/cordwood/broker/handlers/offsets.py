@@ -8,6 +8,8 @@ from typing import Final
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.partitions.delayed_fetch import isolation_of
+from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import (
     InvalidRequestError,
@@ -43,6 +45,7 @@ from cordwood.storage.log.log_read import (
     LATEST_TIERED,
     MAX_TIMESTAMP,
     FetchIsolation,
+    needs_lookup,
 )
 from cordwood.storage.segment.segment_view import TimestampAndOffset
 
@@ -67,19 +70,22 @@ _NONE: Final = -1
 async def list_offsets(
     broker: BrokerServices, context: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
-    """Return the offset of every timestamp; a client with a replica id reads to the log end."""
+    """Return the offset of every timestamp; a client with a replica id reads to the log end.
+
+    Records are searched on the worker, for one partition of the request after the other.
+    """
     isolation = _isolation(request)
     counts = Counter(
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
     )
 
-    def look_up(topic: str, each: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+    async def look_up(topic: str, each: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         try:
             _ensure_unique(counts, topic, index=each.partition_index)
             _ensure_known(each.timestamp, context.api_version)
             partition = broker.partitions.get(topic, each.partition_index)
             partition.ensure_epoch(each.current_leader_epoch)
-            found = partition.offset_for_timestamp(each.timestamp, isolation)
+            found = await _find_offset(broker, partition, each.timestamp, isolation=isolation)
         except KafkaError as error:
             return ListOffsetsPartitionResponse(
                 partition_index=each.partition_index, error_code=error.code
@@ -96,7 +102,8 @@ async def list_offsets(
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(
-                name=topic.name, partitions=[look_up(topic.name, each) for each in topic.partitions]
+                name=topic.name,
+                partitions=[await look_up(topic.name, each) for each in topic.partitions],
             )
             for topic in request.topics
         ]
@@ -163,6 +170,16 @@ async def offset_for_leader_epoch(
             for topic in request.topics
         ]
     )
+
+
+async def _find_offset(
+    broker: BrokerServices, partition: Partition, timestamp: int, *, isolation: FetchIsolation
+) -> TimestampAndOffset | None:
+    """Return the offset for a timestamp, without reading records on the loop."""
+    if not needs_lookup(timestamp):
+        return partition.offset_for_timestamp(timestamp, isolation)
+    lookups = broker.timestamp_lookups
+    return await wait_for(lookups.find(partition.log, timestamp, isolation=isolation))
 
 
 def _isolation(request: ListOffsetsRequest) -> FetchIsolation:

@@ -1,7 +1,7 @@
 """The log of one partition (Kafka: `UnifiedLog`).
 
-    log_append   log_read   truncation   segment_swap   segment_roll   log_flush   retention
-    log_loader
+    log_append   log_read   timestamp_lookup   truncation   segment_swap   segment_roll
+    log_flush    retention  log_loader
 
 The rules are in these modules; `Log` combines them and supplies the time. A log has one owner,
 which calls it from one thread. Only `flush`, `close`, `move` and truncations wait for the disk;
@@ -29,6 +29,7 @@ from cordwood.storage.log import (
     log_read,
     segment_roll,
     segment_swap,
+    timestamp_lookup,
     truncation,
 )
 from cordwood.storage.log.log_append import AppendContext, AppendResult
@@ -41,6 +42,7 @@ from cordwood.storage.log.offset_bounds import OffsetBounds
 from cordwood.storage.log.retention import RetentionPlan, SegmentFacts, plan_retention
 from cordwood.storage.log.segment_swap import SegmentReplacement, SegmentSwap
 from cordwood.storage.log.tail_recovery import RecoveryReport
+from cordwood.storage.log.timestamp_lookup import TimestampLookup
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_state_manager import ProducerStateManager
 from cordwood.storage.segment.log_segment import LogSegment
@@ -198,8 +200,12 @@ class Log:
     def offset_for_timestamp(
         self, timestamp: int, isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
     ) -> TimestampAndOffset | None:
-        """Return the first record at or after a timestamp; see `log_read.offset_for_timestamp`."""
-        return log_read.offset_for_timestamp(self._state, timestamp, isolation=isolation)
+        """Return the first record at or after a timestamp; see `timestamp_lookup.find`."""
+        return timestamp_lookup.find(self._state, timestamp, isolation=isolation)
+
+    def begin_lookup(self, timestamp: int) -> TimestampLookup:
+        """Return the lookup of a timestamp as a job for any thread."""
+        return TimestampLookup(self._state, timestamp)
 
     # -- truncation and retention
 

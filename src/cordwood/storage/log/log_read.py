@@ -1,4 +1,4 @@
-"""Reads of a log: bytes from an offset on, and offsets for timestamps (Kafka: `UnifiedLog.read`).
+"""Reads of a log: bytes from an offset on, and special offsets (Kafka: `UnifiedLog.read`).
 
     isolation        upper bound of a read
     LOG_END          the log end offset: followers
@@ -108,13 +108,17 @@ def limit_of(state: LogState, isolation: FetchIsolation) -> int:
     )
 
 
-def offset_for_timestamp(
+def needs_lookup(timestamp: int) -> bool:
+    """Return whether the offset for a timestamp is that of a record, which has to be searched."""
+    return timestamp >= 0 or timestamp == MAX_TIMESTAMP
+
+
+def special_offset(
     state: LogState, timestamp: int, *, isolation: FetchIsolation
 ) -> TimestampAndOffset | None:
-    """Return the first record at or after a timestamp, or the offset of a special timestamp.
+    """Return the offset of a special timestamp that needs no lookup of a record.
 
-    None if the reader sees no such record, and for LATEST_TIERED, as no segment is tiered. LATEST
-    is the upper bound of the reader.
+    None for LATEST_TIERED, as no segment is tiered. LATEST is the upper bound of the reader.
     """
     bounds, epochs, limit = state.bounds, state.epochs.current, limit_of(state, isolation)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -125,8 +129,7 @@ def offset_for_timestamp(
     if timestamp == LATEST:
         latest = epochs.latest
         return TimestampAndOffset(-1, limit, -1 if latest is None else latest.epoch)
-    found = _find_by_timestamp(state, timestamp)
-    return found if found is not None and found.offset < limit else None
+    return None
 
 
 def aborted_between(
@@ -142,20 +145,6 @@ def aborted_between(
         if found.is_complete:
             break
     return tuple(aborted)
-
-
-def _find_by_timestamp(state: LogState, timestamp: int) -> TimestampAndOffset | None:
-    if timestamp == MAX_TIMESTAMP:
-        newest = max(state.segments, key=lambda segment: segment.latest.timestamp)
-        return newest.latest_record()
-    if timestamp < 0:
-        return None
-    for segment in state.segments:
-        if segment.largest_timestamp() >= timestamp:
-            found = segment.find_by_timestamp(timestamp, state.bounds.log_start)
-            if found is not None:
-                return found
-    return None
 
 
 def _ensure_in_range(state: LogState, offset: int) -> None:

@@ -22,7 +22,7 @@ from cordwood.storage.segment.abstract_index import SegmentOverflowError, relati
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment
 from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath
-from cordwood.storage.segment.segment_view import SegmentRead, SegmentView, TimestampAndOffset
+from cordwood.storage.segment.segment_view import SegmentRead, SegmentView
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TimeEntry
 from cordwood.storage.segment.transaction_index import AbortedTxn, TxnIndexSearchResult
@@ -141,6 +141,15 @@ class LogSegment:
             self.is_index_full,
         )
 
+    @property
+    def known_latest(self) -> TimeEntry | None:
+        """`latest` if it is in memory, else None."""
+        return self._latest
+
+    def remember_latest(self, latest: TimeEntry) -> None:
+        """Set `latest` to the last time entry, which another thread has read, unless it is set."""
+        self._latest = self._latest or latest
+
     def largest_timestamp(self) -> int:
         """Return the largest timestamp; without one, the time of the file's last change."""
         if self.latest.timestamp >= 0:
@@ -258,16 +267,6 @@ class LogSegment:
         part = self.files.log().slice(header.position, length) if length else None
         is_first_incomplete = not min_one and 0 < max_size < header.size
         return SegmentRead(part, header.position, is_first_incomplete, header)
-
-    def find_by_timestamp(self, timestamp: int, first_offset: int) -> TimestampAndOffset | None:
-        """Return the first record from `first_offset` on that is not earlier than `timestamp`."""
-        return self.view.find_by_timestamp(timestamp, first_offset)
-
-    def latest_record(self) -> TimestampAndOffset | None:
-        """Return the first record with the segment's largest timestamp."""
-        if self.latest.timestamp < 0:
-            return None
-        return self.view.first_with_timestamp(TimestampAndOffset(*self.latest))
 
     def upper_bound_offset(self, start: OffsetEntry, size: int) -> int | None:
         """Return an offset at least `size` bytes after `start`; None if no index entry has one."""

@@ -12,13 +12,14 @@ from cordwood.storage.segment.log_segment import LogSegment
 
 
 class LogSegments:
-    """A sorted list of segments with lookups by offset."""
+    """A sorted list of segments with lookups by offset; `removals` counts the removed ones."""
 
-    __slots__ = ("_bases", "_segments")
+    __slots__ = ("_bases", "_segments", "removals")
 
     def __init__(self) -> None:
         self._bases: list[int] = []
         self._segments: list[LogSegment] = []
+        self.removals = 0
 
     def __iter__(self) -> Iterator[LogSegment]:
         return iter(tuple(self._segments))
@@ -57,6 +58,7 @@ class LogSegments:
     def remove(self, segment: LogSegment) -> None:
         place = bisect_left(self._bases, segment.base_offset)
         assert self._segments[place] is segment, "the segment is in the list"
+        self.removals += 1
         del self._bases[place]
         del self._segments[place]
 

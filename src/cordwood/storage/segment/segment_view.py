@@ -12,8 +12,8 @@ from cordwood.core.binary import Buffer
 from cordwood.core.errors import CorruptMessageError
 from cordwood.core.ports import Slice
 from cordwood.records.batch_header import BatchHeader
-from cordwood.records.batch_stream import batch_at
-from cordwood.records.record import Record
+from cordwood.records.batch_stream import AnyBatch, batch_at
+from cordwood.records.record_lookup import RecordFinders, plain_record_finder
 from cordwood.storage.files.header_scan import Pread, find_batch, headers
 from cordwood.storage.segment.offset_index import OffsetIndex
 from cordwood.storage.segment.time_index import TimeIndex
@@ -73,26 +73,31 @@ class SegmentView(NamedTuple):
 
     def find_by_timestamp(self, timestamp: int, first_offset: int) -> TimestampAndOffset | None:
         """Return the first record from `first_offset` on that is not earlier than `timestamp`."""
+        begin = self.position_by_timestamp(timestamp, first_offset)
+        return self.search_from(begin, timestamp, first_offset=first_offset)
+
+    def position_by_timestamp(self, timestamp: int, first_offset: int) -> int:
+        """Return the position from which `search_from` finds the first record in question."""
         indexed = self.time_index.lookup(timestamp)
-        begin = self.offset_index.lookup(max(indexed.offset, first_offset)).position
-        for header in headers(self.pread, begin, self.size):
+        return self.offset_index.lookup(max(indexed.offset, first_offset)).position
+
+    def search_from(
+        self,
+        position: int,
+        timestamp: int,
+        *,
+        first_offset: int,
+        finders: RecordFinders = plain_record_finder,
+    ) -> TimestampAndOffset | None:
+        """Read batches from a position on; return the first record as `find_by_timestamp` does."""
+        for header in headers(self.pread, position, self.size):
             if header.max_timestamp < timestamp or header.last_offset < first_offset:
                 continue
-            for record in self.records(header):
-                if record.timestamp >= timestamp and record.offset >= first_offset:
-                    epoch = header.partition_leader_epoch
-                    return TimestampAndOffset(record.timestamp, record.offset, epoch)
-        return None
-
-    def first_with_timestamp(self, found: TimestampAndOffset) -> TimestampAndOffset | None:
-        """Return the first record with the timestamp of the batch at the offset."""
-        header = self.translate(found.offset)
-        if header is None:
-            return None
-        for record in self.records(header):
-            if record.timestamp == found.timestamp:
-                epoch = header.partition_leader_epoch
-                return TimestampAndOffset(record.timestamp, record.offset, epoch)
+            found = finders(header.size).find(
+                self.batch(header), timestamp=timestamp, first_offset=first_offset
+            )
+            if found is not None:
+                return TimestampAndOffset(*found, leader_epoch=header.partition_leader_epoch)
         return None
 
     def latest_timestamp(self) -> TimestampAndOffset:
@@ -122,8 +127,8 @@ class SegmentView(NamedTuple):
         """Return the bytes of a batch."""
         return self.pread(header.size, header.position)
 
-    def records(self, header: BatchHeader) -> list[Record]:
-        """Return the records of a batch without checking its checksum."""
+    def batch(self, header: BatchHeader) -> AnyBatch:
+        """Return the batch with a header, without checking its checksum."""
         batch = batch_at(self.data_of(header), 0)
         if batch is None:
             raise CorruptMessageError(
@@ -133,4 +138,4 @@ class SegmentView(NamedTuple):
                 expected=header.size,
                 found="fewer bytes",
             )
-        return list(batch.records())
+        return batch

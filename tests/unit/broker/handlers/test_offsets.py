@@ -24,9 +24,9 @@ from cordwood.protocol.messages.offset_for_leader_epoch import (
 )
 from cordwood.storage.log_config import COMPACT, DELETE, LogConfig
 from cordwood.storage.manager import log_creation
-from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
 from tests.unit.storage.log_samples import NOW, batch, follow, lead, produced, timed
-from tests.unit.storage.manager_samples import partition
+from tests.unit.storage.manager_samples import HeldWorker, partition
 
 NEWEST = 11
 COMMITTED = 1
@@ -211,3 +211,20 @@ def test_current_leader_epoch_of_the_request_must_match(current: int, code: int)
 
 def test_epochs_of_missing_partitions_are_unknown() -> None:
     assert end_of(BrokerHarness(), 0) == (3, -1, -1)
+
+
+@pytest.mark.parametrize("timestamp", (NOW + 5, -3))
+def test_list_offsets_reads_records_on_the_worker(timestamp: int) -> None:
+    worker = HeldWorker()
+    harness = dated(BrokerHarness(worker=worker))
+    worker.go_on()
+
+    over, response = run(
+        meanwhile(
+            list_offsets(harness.broker, harness.context(NEWEST), list_request(timestamp)),
+            worker.go_on,
+        )
+    )
+
+    assert over == [False]
+    assert response.topics[0].partitions[0].offset == 1

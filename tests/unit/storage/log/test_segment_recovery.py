@@ -82,7 +82,7 @@ def test_recovery_rebuilds_invalid_indexes() -> None:
 
     for offset in range(100):
         assert offsets(read(segment, offset, SIZE)) == [(offset, offset)]
-        found = segment.find_by_timestamp(10 * offset, 0)
+        found = segment.view.find_by_timestamp(10 * offset, 0)
         assert found is not None
         assert found.offset == offset
 

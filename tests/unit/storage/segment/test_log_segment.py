@@ -27,7 +27,6 @@ from tests.unit.storage.segment_samples import (
     read,
     reopened,
     table,
-    times,
     v2,
 )
 
@@ -257,21 +256,25 @@ def test_segment_without_timestamps_uses_the_last_change_of_its_file() -> None:
     files.clock.advance(hours=1)
 
     assert segment.largest_timestamp() == files.clock.now_ms() - 3_600_000
-    assert segment.latest_record() is None
 
 
-def test_segment_finds_the_record_with_its_largest_timestamp() -> None:
-    segment = filled(created(), (times(0, 10, 20), times(2, 30, 50, 50), times(5, 40)))
+def test_segment_remembers_a_time_entry_that_another_thread_has_read() -> None:
+    segment = filled(created(), (v2(0, timestamp=70), v2(1, timestamp=90)))
+    segment.close()
+    again = reopened(segment)
+    before = again.known_latest
 
-    assert segment.latest == TimeEntry(50, 4)
-    assert segment.latest_record() == TimestampAndOffset(50, 3)
+    again.remember_latest(TimeEntry(90, 1))
+    again.remember_latest(TimeEntry(95, 2))
+
+    assert (before, again.known_latest, again.latest) == (None, TimeEntry(90, 1), TimeEntry(90, 1))
 
 
 def test_segment_finds_records_by_timestamp() -> None:
     segment = stepped(10)
 
-    assert segment.find_by_timestamp(421, 40) == TimestampAndOffset(430, 43, leader_epoch=4)
-    assert segment.find_by_timestamp(491, 40) is None
+    assert segment.view.find_by_timestamp(421, 40) == TimestampAndOffset(430, 43, leader_epoch=4)
+    assert segment.view.find_by_timestamp(491, 40) is None
 
 
 def test_segment_returns_an_upper_bound_offset_for_a_size() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.core.errors import CorruptMessageError
 from cordwood.records.batch_header import BatchHeader
+from cordwood.records.record_lookup import PlainRecordFinder
 from cordwood.storage.segment.abstract_index import InMemoryEntries
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.segment_view import SegmentRead, SegmentView, TimestampAndOffset
@@ -117,12 +118,27 @@ def test_find_by_timestamp_continues_when_the_batch_has_it_only_below_the_first_
     assert segment.find_by_timestamp(90, 1) == TimestampAndOffset(95, 2, leader_epoch=4)
 
 
-def test_first_with_timestamp_is_the_record_and_not_the_batch() -> None:
-    segment = view(times(0, 10), times(1, 20, 40, 40, 30))
+def test_search_begins_at_the_given_position() -> None:
+    segment = view(times(0, 10, 50), times(2, 20, 40, 40, 30))
+    position = len(times(0, 10, 50))
 
-    assert segment.first_with_timestamp(TimestampAndOffset(40, 4)) == TimestampAndOffset(40, 2)
-    assert segment.first_with_timestamp(TimestampAndOffset(41, 4)) is None
-    assert segment.first_with_timestamp(TimestampAndOffset(40, 9)) is None
+    assert segment.search_from(0, 40, first_offset=0) == TimestampAndOffset(50, 1)
+    assert segment.search_from(position, 40, first_offset=0) == TimestampAndOffset(40, 3)
+    assert segment.search_from(position, 50, first_offset=0) is None
+
+
+def test_search_asks_for_a_finder_of_each_batch_by_its_size() -> None:
+    batches = times(0, 10), times(1, 20, 30)
+    sizes = list[int]()
+
+    def finders(size: int) -> PlainRecordFinder:
+        sizes.append(size)
+        return PlainRecordFinder()
+
+    found = view(*batches).search_from(0, 30, first_offset=0, finders=finders)
+
+    assert found == TimestampAndOffset(30, 2)
+    assert sizes == [len(batches[1])]
 
 
 @pytest.mark.parametrize("is_indexed", (True, False))
@@ -162,7 +178,7 @@ def test_records_are_rejected_when_the_file_has_been_truncated_since() -> None:
     header = headers_of(data)[0]
 
     with pytest.raises(CorruptMessageError, match="the batch is incomplete"):
-        view(data[:-1]).records(header)
+        view(data[:-1]).batch(header)
 
 
 def test_view_does_not_change_with_the_segment() -> None:
