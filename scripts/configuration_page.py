@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cordwood.broker.settings.catalogue import IMPLEMENTED, NOT_IMPLEMENTED, TABLES
-from cordwood.broker.settings.ignored import ignored_by_reason
+from cordwood.broker.settings.ignored.ignored_catalogue import ignored_by_reason
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.settings import Setting, SettingScope, SettingTable, text_of
 from cordwood.storage.topic_settings import INTERNAL_SEGMENT_BYTES, TOPIC_SETTINGS
@@ -42,6 +42,7 @@ REACH = {
     SettingScope.CLUSTER: "all brokers",
     SettingScope.TOPIC: "one topic",
 }
+NAMES_PER_ROW = 20
 LARGEST = {str(INT32_MAX): "largest int", str(INT64_MAX): "largest long"}
 
 
@@ -80,13 +81,18 @@ def _cells(setting: Setting) -> Iterator[str]:
 
 def _ignored() -> Iterator[str]:
     yield "## Without effect"
-    yield "These are settings of Kafka. They are accepted with a warning."
+    yield (
+        "These are settings of Kafka. They are accepted with a warning, and shown as Kafka shows "
+        "them. Those that are dynamic in Kafka can be altered."
+    )
     yield ""
     yield "| reason | keys |"
     yield "|---|---|"
-    for reason, names in ignored_by_reason():
-        shown = ", ".join(f"`{name}*`" if name.endswith(".") else f"`{name}`" for name in names)
-        yield f"| {reason} | {shown} |"
+    for reason, names in ignored_by_reason().items():
+        for start in range(0, len(names), NAMES_PER_ROW):
+            row = names[start : start + NAMES_PER_ROW]
+            shown = ", ".join(f"`{name}*`" if name.endswith(".") else f"`{name}`" for name in row)
+            yield f"| {reason} | {shown} |"
 
 
 if __name__ == "__main__":

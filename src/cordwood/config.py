@@ -20,7 +20,7 @@ from cordwood.broker.settings.catalogue import (
     find_setting,
     refuse_promised_protection,
 )
-from cordwood.broker.settings.ignored import find_ignore_reason
+from cordwood.broker.settings.ignored.ignored_catalogue import find_ignore_reason
 from cordwood.core.errors import BytesError, DamagedFileError, SettingError
 from cordwood.core.properties import read_properties
 from cordwood.core.settings import SettingSource

@@ -1,6 +1,6 @@
 """Names, types, defaults, scopes, synonyms and errors equal those of a running Kafka 4.3."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,19 +10,20 @@ from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
 from cordwood.broker.config.described_configs import DescribedConfig
-from cordwood.broker.settings.ignored import find_ignore_reason
-from cordwood.core.config_codes import TYPE_CODES, ResourceType
+from cordwood.core.config_codes import TYPE_CODES, UNKNOWN_TYPE, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.properties import parse_properties
 from cordwood.core.settings import SettingSource
-from tests.interop.kafka_harness.brokers import Broker
-from tests.interop.kafka_harness.oracle import ConfigAnswer
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import ConfigAnswer, Oracle
+from tests.interop.kafka_harness.our_broker import cordwood_broker
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
 TOPIC: Final = "configured"
 BROKER: Final = ConfigResource(ResourceType.BROKER, "1")
-TYPES: Final = {code: kind.name for kind, code in TYPE_CODES.items()}
+TYPES: Final = {code: kind.name for kind, code in TYPE_CODES.items()} | {UNKNOWN_TYPE: "UNKNOWN"}
 SHOWN_SOURCES: Final = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -30,60 +31,85 @@ SHOWN_SOURCES: Final = {
     4: "STATIC_BROKER_CONFIG",
     5: "DEFAULT_CONFIG",
 }
-OLDER_NAMES: Final = {"broker.id": "node.id", "log.dir": "log.dirs"}
+
+#: Lines for Kafka's settings, one for each rule of descriptions.
+MORE: Final = """
+log.roll.hours=2
+listener.name.plaintext.max.connections=5
+log.initial.task.delay.ms=100
+zookeeper.connect=keeper:2181
+num.io.threads=4
+"""
 
 PEM: Final = "keys and certificates are PEM"
 AT_START: Final = "listeners are opened when a broker starts"
-THIS_MACHINE: Final = "a broker without access control serves other machines only on request"
+THIS_MACHINE: Final = "without access control the default serves this machine alone"
 NO_KERBEROS: Final = "Kerberos is not supported, and no other mechanism can be the default"
 NOT_SERVED: Final = "streams groups are not supported"
-#: The differences and their reasons.
+NO_DIRECTORY: Final = "there is no default directory under /tmp"
+ONE_NODE: Final = "a broker without an id is node 1"
+ELIGIBLE: Final = "Kafka's controllers set it on all brokers when they format a cluster"
+#: The settings of a broker that are described differently: the fields, and the reason.
 EXCEPTIONS: Final = {
-    ("ssl.keystore.type", "default"): PEM,
-    ("ssl.truststore.type", "default"): PEM,
-    ("listeners", "default"): THIS_MACHINE,
-    ("listeners", "is_read_only"): AT_START,
-    ("listener.security.protocol.map", "is_read_only"): AT_START,
-    ("sasl.enabled.mechanisms", "default"): NO_KERBEROS,
-    ("sasl.mechanism.inter.broker.protocol", "default"): NO_KERBEROS,
-    ("group.coordinator.rebalance.protocols", "default"): NOT_SERVED,
+    "group.coordinator.rebalance.protocols": ({"value", "synonyms"}, NOT_SERVED),
+    "listener.security.protocol.map": ({"is_read_only"}, AT_START),
+    "listeners": ({"is_read_only", "synonyms"}, f"{AT_START}; {THIS_MACHINE}"),
+    "log.dir": ({"value", "synonyms"}, NO_DIRECTORY),
+    "min.insync.replicas": ({"source", "synonyms"}, ELIGIBLE),
+    "node.id": ({"synonyms"}, ONE_NODE),
+    "sasl.enabled.mechanisms": ({"value", "synonyms"}, NO_KERBEROS),
+    "sasl.mechanism.inter.broker.protocol": ({"value", "synonyms"}, NO_KERBEROS),
+    "ssl.keystore.type": ({"value", "synonyms"}, PEM),
+    "ssl.truststore.type": ({"value", "synonyms"}, PEM),
 }
-HOURS: Final = "Kafka omits a value in hours, even where it is effective"
-#: Topic settings that are described differently, and the reasons.
-SHOWN_OTHERWISE: Final = {
-    "flush.ms": HOURS,
-    "segment.ms": HOURS,
-    "segment.jitter.ms": HOURS,
-    "min.insync.replicas": "Kafka's controllers set it on all brokers when they format a cluster",
-}
-THROTTLE: Final = "Kafka takes it while a broker runs, and does not show it"
-AUTHORIZER: Final = "Kafka's authorizer reads it, which shows nothing"
-#: Settings that Kafka does not describe, without Cordwood's own.
-SHOWN_HERE_ALONE: Final = {
-    "leader.replication.throttled.rate": THROTTLE,
-    "follower.replication.throttled.rate": THROTTLE,
-    "replica.alter.log.dirs.io.max.bytes.per.second": THROTTLE,
-    "super.users": AUTHORIZER,
-    "allow.everyone.if.no.acl.found": AUTHORIZER,
-}
+#: The same for a topic.
+TOPIC_EXCEPTIONS: Final = {"min.insync.replicas": ({"source", "synonyms"}, ELIGIBLE)}
+#: Settings that the two running brokers cannot share: places, and Kafka's controller.
+GIVEN_BY_KAFKA_ALONE: Final = frozenset(
+    {
+        "advertised.listeners",
+        "controller.listener.names",
+        "controller.quorum.voters",
+        "listener.security.protocol.map",
+        "listeners",
+        "log.dirs",
+        "process.roles",
+    }
+)
 
 
 @pytest.fixture(scope="module")
-def described(broker43: Broker) -> dict[str, ConfigAnswer]:
-    answers = broker43.oracle.describe_configs(broker43.bootstrap, kind="BROKER", name="1")
-    return {answer["name"]: answer for answer in answers}
+def configured43(
+    kafka43_jars: Jars, kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A running Kafka 4.3.0 with more settings."""
+    folder = tmp_path_factory.mktemp("kafka43-configured")
+    with running(kraft_broker(kafka43_jars, folder, kafka43, MORE)) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="module")
-def of_topic(broker43: Broker) -> dict[str, ConfigAnswer]:
-    broker43.create_topics({TOPIC: {"retention.ms": "5", "cleanup.policy": "compact,delete"}})
-    answers = broker43.oracle.describe_configs(broker43.bootstrap, kind="TOPIC", name=TOPIC)
-    return {answer["name"]: answer for answer in answers}
+def configured(kafka43: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running broker of ours with the same settings."""
+    folder = tmp_path_factory.mktemp("cordwood-configured")
+    with running(cordwood_broker(folder, kafka43, MORE)) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="module")
-def configs(broker43: Broker) -> BrokerConfigs:
-    file = broker43.logs.parent / "server.properties"
+def described(configured43: Broker) -> dict[str, ConfigAnswer]:
+    return _answers(configured43, BROKER)
+
+
+@pytest.fixture(scope="module")
+def of_topic(configured43: Broker) -> dict[str, ConfigAnswer]:
+    configured43.create_topics({TOPIC: {"retention.ms": "5", "cleanup.policy": "compact,delete"}})
+    return _answers(configured43, topic_resource(TOPIC))
+
+
+@pytest.fixture(scope="module")
+def configs(configured43: Broker) -> BrokerConfigs:
+    file = configured43.logs.parent / "server.properties"
     configs = BrokerConfigs(1, [_source(file)])
     configs.apply(topic_resource(TOPIC), {"retention.ms": "5", "cleanup.policy": "compact,delete"})
     return configs
@@ -94,66 +120,60 @@ def _source(file: Path) -> SettingSource:
     return SettingSource("server.properties", texts)
 
 
-def test_every_setting_of_kafka_is_declared_or_ignored_for_a_reason(
+def _answers(broker: Broker, resource: ConfigResource) -> dict[str, ConfigAnswer]:
+    found = broker.oracle.describe_configs(
+        broker.bootstrap, kind=resource.type.name, name=resource.name
+    )
+    return {each["name"]: each for each in found if not each["name"].startswith("cordwood.")}
+
+
+def test_broker_is_described_as_kafka_describes_it(
     described: dict[str, ConfigAnswer], configs: BrokerConfigs
 ) -> None:
-    ours = {entry.name for entry in configs.describe(BROKER)} | set(OLDER_NAMES)
-    missing = [name for name in described if name not in ours and not find_ignore_reason(name)]
+    """Names, values, sources, synonyms, types and flags are Kafka's, for the same settings."""
+    ours = _ours(configs, BROKER)
 
-    own = {name for name in ours if name.startswith("cordwood.")}
-
-    assert missing == []
-    assert ours - described.keys() - own == SHOWN_HERE_ALONE.keys()
-    assert len(described) > 300
-
-
-def test_declared_settings_have_kafka_s_type_default_reach_and_secrecy(
-    described: dict[str, ConfigAnswer],
-) -> None:
-    ours = {entry.name: entry for entry in BrokerConfigs(1, []).describe(BROKER)}
-    differences = [
-        (name, field, mine, theirs)
-        for name in sorted(ours.keys() & described.keys() - set(OLDER_NAMES.values()))
-        for field, mine, theirs in _compared(ours[name], described[name])
-        if mine != theirs and (name, field) not in EXCEPTIONS
-    ]
-
-    assert differences == []
-
-
-def test_each_listed_exception_differs_from_kafka(described: dict[str, ConfigAnswer]) -> None:
-    ours = {entry.name: entry for entry in BrokerConfigs(1, []).describe(BROKER)}
-
-    for name, field in EXCEPTIONS:
-        compared = {each[0]: each[1:] for each in _compared(ours[name], described[name])}
-        mine, theirs = compared[field]
-        assert mine != theirs, name
-
-
-def _compared(
-    ours: DescribedConfig, kafkas: ConfigAnswer
-) -> list[tuple[str, str | bool | None, str | bool | None]]:
-    defaults = [value for name, value, source in kafkas["synonyms"] if source == "DEFAULT_CONFIG"]
-    has_own = any(synonym[0] == ours.name for synonym in kafkas["synonyms"])
-    default = defaults[0] if defaults and has_own else None
-    if ours.name == "log.retention.ms":
-        default = None  # shown is the default of log.retention.hours
-    return [
-        ("type", TYPES[ours.type], kafkas["type"]),
-        ("is_read_only", ours.is_read_only, kafkas["is_read_only"]),
-        ("is_sensitive", ours.is_sensitive, kafkas["is_sensitive"]),
-        ("default", ours.value, default),
-    ]
+    assert ours.keys() == described.keys()
+    assert _differences(ours, described) == {name: found[0] for name, found in EXCEPTIONS.items()}
+    assert len(described) > 340
 
 
 def test_topic_is_described_as_kafka_describes_it(
     of_topic: dict[str, ConfigAnswer], configs: BrokerConfigs
 ) -> None:
-    ours = {entry.name: _answer(entry) for entry in configs.describe(topic_resource(TOPIC))}
+    ours = _ours(configs, topic_resource(TOPIC))
 
     assert ours.keys() == of_topic.keys()
-    for name, mine in ours.items():
-        assert (mine != of_topic[name]) == (name in SHOWN_OTHERWISE), name
+    expected = {name: found[0] for name, found in TOPIC_EXCEPTIONS.items()}
+    assert _differences(ours, of_topic) == expected
+
+
+def test_running_broker_answers_as_kafka_does(
+    configured: Broker, described: dict[str, ConfigAnswer]
+) -> None:
+    ours = _answers(configured, BROKER)
+    differences = _differences(ours, described)
+
+    assert ours.keys() == described.keys()
+    assert {
+        name: fields for name, fields in differences.items() if name not in GIVEN_BY_KAFKA_ALONE
+    } == {name: found[0] for name, found in EXCEPTIONS.items() if name not in GIVEN_BY_KAFKA_ALONE}
+
+
+def _ours(configs: BrokerConfigs, resource: ConfigResource) -> dict[str, ConfigAnswer]:
+    entries = configs.describe(resource)
+    return {each.name: _answer(each) for each in entries if not each.name.startswith("cordwood.")}
+
+
+def _differences(
+    ours: dict[str, ConfigAnswer], kafkas: dict[str, ConfigAnswer]
+) -> dict[str, set[str]]:
+    """Return the fields that differ, by the names of settings."""
+    found = {
+        name: {field for field, value in ours[name].items() if dict(kafkas[name])[field] != value}
+        for name in ours.keys() & kafkas.keys()
+    }
+    return {name: fields for name, fields in found.items() if fields}
 
 
 def _answer(entry: DescribedConfig) -> ConfigAnswer:
@@ -205,6 +225,20 @@ Change = tuple[str, str, str | None]
         (BROKER, [("SET", "log.cleaner.threads", "-5")]),
         (BROKER, [("SET", "message.max.bytes", "x")]),
         (BROKER, [("SET", "compression.type", "rar")]),
+        (BROKER, [("SET", "process.roles", "broker")]),
+        (BROKER, [("SET", "num.io.threads", "5")]),
+        (BROKER, [("SET", "sasl.kerberos.service.name", "kafka")]),
+        (BROKER, [("SET", "sasl.kerberos.ticket.renew.jitter", "x")]),
+        (BROKER, [("SET", "listener.name.plaintext.num.network.threads", "4")]),
+        (ALL_BROKERS, [("SET", "num.io.threads", "x")]),
+        (ALL_BROKERS, [("SET", "num.io.threads", "0")]),
+        (ALL_BROKERS, [("SET", "num.network.threads", "4")]),
+        (ALL_BROKERS, [("SET", "background.threads", "9")]),
+        (ALL_BROKERS, [("SET", "metric.reporters", "")]),
+        (ALL_BROKERS, [("SET", "remote.fetch.max.wait.ms", "5")]),
+        (ALL_BROKERS, [("SET", "share.coordinator.cached.buffer.max.bytes", "1")]),
+        (ALL_BROKERS, [("SET", "sasl.kerberos.service.name", "kafka")]),
+        (ALL_BROKERS, [("SET", "log.dir", "/x")]),
         (BROKER, [("APPEND", "log.cleaner.threads", "1")]),
         (BROKER, [("DELETE", "num.partitions", None)]),
         (ALL_BROKERS, [("SET", "log.retention.hours", "1")]),
@@ -213,10 +247,13 @@ Change = tuple[str, str, str | None]
 )
 @pytest.mark.usefixtures("of_topic")
 def test_change_is_accepted_or_rejected_as_by_kafka(
-    broker43: Broker, configs: BrokerConfigs, resource: ConfigResource, changes: Sequence[Change]
+    configured43: Broker,
+    configs: BrokerConfigs,
+    resource: ConfigResource,
+    changes: Sequence[Change],
 ) -> None:
-    kafkas = broker43.oracle.check_alteration(
-        broker43.bootstrap,
+    kafkas = configured43.oracle.check_alteration(
+        configured43.bootstrap,
         kind=resource.type.name,
         name=resource.name,
         changes=[{"operation": verb, "name": name, "value": text} for verb, name, text in changes],

@@ -30,6 +30,9 @@ class ConfigSource(IntEnum):
     DYNAMIC_GROUP = 8
 
 
+#: The type of a setting that is not declared.
+UNKNOWN_TYPE: Final = 0
+
 TYPE_CODES: Final = MappingProxyType(
     {
         SettingType.BOOLEAN: 1,

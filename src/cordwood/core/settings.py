@@ -82,7 +82,10 @@ class _SettingProblem(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One declaration; `check` returns the problem of a value, or an empty string."""
+    """One declaration; `check` returns the problem of a value, or an empty string.
+
+    An internal setting is described only if a source gives it (Kafka: `internalConfig`).
+    """
 
     name: str
     type: SettingType
@@ -94,6 +97,7 @@ class Setting:
     one_of: tuple[str, ...] = ()
     synonyms: tuple[SettingSynonym, ...] = ()
     check: Callable[[SettingValue], str] | None = None
+    is_internal: bool = False
 
     def parse(self, text: str, *, given_as: str | None = None) -> SettingValue:
         """Return the value of `text`, given under the setting's name or one of its synonyms."""

@@ -30,11 +30,12 @@ from cordwood.broker.config.described_configs import (
     BROKER_SOURCE,
     TOPIC_SOURCE,
     DescribedConfig,
-    describe_setting,
-    find_synonyms,
+    describe_all_brokers,
+    describe_broker,
+    describe_topic,
 )
-from cordwood.broker.settings.catalogue import BROKER_SETTINGS, INTERNAL, find_setting
-from cordwood.broker.settings.topic_defaults import FALLBACKS, TOPIC_DEFAULTS
+from cordwood.broker.settings.catalogue import BROKER_SETTINGS, find_setting
+from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import (
@@ -46,7 +47,6 @@ from cordwood.core.settings import (
 )
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.topic_settings import (
-    INTERNAL_SEGMENT_BYTES,
     TOPIC_SETTINGS,
     broker_source,
     config_from,
@@ -56,7 +56,6 @@ from cordwood.storage.topic_settings import (
 T = TypeVar("T")
 Texts = Mapping[str, str]
 
-_DEFAULTS: Final = MappingProxyType({each.name: each.default for each in BROKER_SETTINGS})
 _INHERITED: Final = frozenset(each.name for each in TOPIC_DEFAULTS)
 _NOTHING: Final[Texts] = MappingProxyType({})
 
@@ -77,6 +76,7 @@ class BrokerConfigs:
         _check_for_topics(self._inherited)
         self._inherited_log_config = _log_config(self._inherited)
         self._own_log_configs: dict[str, LogConfig] = {}
+        self._described: Sequence[DescribedConfig] | None = None
 
     # -- effective values
 
@@ -137,20 +137,16 @@ class BrokerConfigs:
         if resource.is_topic:
             entries = self.describe_topic(self.texts(resource))
         elif resource == ALL_BROKERS:
-            entries = self._entries_of_all_brokers()
+            entries = describe_all_brokers(self.texts(ALL_BROKERS))
         else:
-            entries = self._entries_of_broker()
+            entries = iter(self._describe_broker())
         wanted = None if names is None else frozenset(names)
         return [each for each in entries if wanted is None or each.name in wanted]
 
     def describe_topic(self, texts: Texts) -> Iterator[DescribedConfig]:
         """Yield the described settings of a topic with these texts."""
-        sources = [SettingSource(TOPIC_SOURCE, texts), *self._inherited]
-        resolved = TOPIC_SETTINGS.resolve(sources)
-        for setting in TOPIC_SETTINGS:
-            if setting.name != INTERNAL_SEGMENT_BYTES:
-                synonyms = [*find_synonyms(list(setting.names()), sources, defaults=_DEFAULTS)]
-                yield describe_setting(setting, resolved[setting.name], synonyms=synonyms)
+        resolved = TOPIC_SETTINGS.resolve([SettingSource(TOPIC_SOURCE, texts), *self._inherited])
+        return describe_topic(resolved, texts, sources=self._sources)
 
     # -- changes
 
@@ -195,6 +191,12 @@ class BrokerConfigs:
 
     # -- within
 
+    def _describe_broker(self) -> Sequence[DescribedConfig]:
+        """Return the described settings of this broker, cached until one changes."""
+        if self._described is None:
+            self._described = tuple(describe_broker(self._resolved, self._sources))
+        return self._described
+
     def _sources_with(self, changed: Mapping[ConfigResource, Texts]) -> list[SettingSource]:
         dynamic = ((BROKER_SOURCE, self._broker), (ALL_BROKERS_SOURCE, ALL_BROKERS))
         sources = [
@@ -220,6 +222,7 @@ class BrokerConfigs:
 
     def _apply_to_broker(self) -> None:
         before, listeners_before = self._resolved, self._texts_of_listeners()
+        self._described = None
         self._sources = self._sources_with({})
         self._resolved = BROKER_SETTINGS.resolve(self._sources)
         self._inherited = _for_topics(self._sources)
@@ -250,29 +253,6 @@ class BrokerConfigs:
             for key, text in source.texts.items()
             if BROKER_SETTINGS.find(key) is None and find_setting(key) is not None
         }
-
-    def _entries_of_broker(self) -> Iterator[DescribedConfig]:
-        for setting in BROKER_SETTINGS:
-            if setting.name not in INTERNAL:
-                names = [*setting.names(), *FALLBACKS.get(setting.name, ())]
-                synonyms = [*find_synonyms(names, self._sources, defaults=_DEFAULTS)]
-                yield describe_setting(setting, self._resolved[setting.name], synonyms=synonyms)
-        for key in sorted({key for key, _ in self._texts_of_listeners()}):
-            setting_of_listener = find_setting(key)
-            assert setting_of_listener is not None, "the key is a listener's"
-            names = list(setting_of_listener.names())
-            resolved = self._resolved_of_listener(key)
-            synonyms = [*find_synonyms(names, self._sources, defaults=_DEFAULTS)]
-            yield describe_setting(setting_of_listener, resolved, synonyms=synonyms)
-
-    def _entries_of_all_brokers(self) -> Iterator[DescribedConfig]:
-        source = SettingSource(ALL_BROKERS_SOURCE, self.texts(ALL_BROKERS))
-        for key, text in source.texts.items():
-            setting = find_setting(key)
-            assert setting is not None, "only texts of declared settings are applied"
-            resolved = ResolvedSetting(setting.parse(text), key, source.name)
-            synonyms = [*find_synonyms([key], [source], defaults={})]
-            yield describe_setting(setting, resolved, synonyms=synonyms)
 
 
 def _for_topics(sources: Sequence[SettingSource]) -> list[SettingSource]:

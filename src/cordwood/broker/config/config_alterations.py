@@ -16,7 +16,7 @@ from enum import IntEnum
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource
 from cordwood.broker.settings.catalogue import LISTENER_ONLY, find_setting
-from cordwood.broker.settings.ignored import find_ignore_reason
+from cordwood.broker.settings.ignored.ignored_catalogue import find_ignore_reason
 from cordwood.core.errors import (
     ClientFaultError,
     InvalidConfigError,

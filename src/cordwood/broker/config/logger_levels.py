@@ -9,11 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
 from cordwood.broker.config.described_configs import DescribedConfig
-from cordwood.core.config_codes import ConfigSource
+from cordwood.core.config_codes import UNKNOWN_TYPE, ConfigSource
 from cordwood.core.errors import InvalidConfigError, InvalidRequestError
 from cordwood.observability.logs import LEVELS, ROOT, levels, set_level
-
-_UNKNOWN_TYPE = 0
 
 
 def describe_loggers(names: Iterable[str] | None = None) -> list[DescribedConfig]:
@@ -27,7 +25,7 @@ def describe_loggers(names: Iterable[str] | None = None) -> list[DescribedConfig
             is_sensitive=False,
             is_read_only=False,
             synonyms=(),
-            type=_UNKNOWN_TYPE,
+            type=UNKNOWN_TYPE,
             documentation="",
         )
         for name, level in levels().items()

@@ -146,12 +146,14 @@ ACCESS: Final = SettingTable(
             type=SettingType.STRING,
             default="",
             doc="The principals with all permissions; only empty, for none, is accepted.",
+            is_internal=True,
         ),
         Setting(
             name="allow.everyone.if.no.acl.found",
             type=SettingType.BOOLEAN,
             default=False,
             doc="Whether a resource without an ACL is open to all clients.",
+            is_internal=True,
         ),
         Setting(
             name="ssl.principal.mapping.rules",

@@ -2,7 +2,7 @@
 
     key         a setting's name or synonym
               | listener.name.<listener>.<name>   a listener's own value, for settings of listeners
-              | an ignored name
+              | an ignored name that is not declared
 
 The listener's name is in lower case.
 """
@@ -17,7 +17,7 @@ from cordwood.broker.settings.access import ACCESS
 from cordwood.broker.settings.cleaner import CLEANER
 from cordwood.broker.settings.groups import GROUPS
 from cordwood.broker.settings.identity import IDENTITY
-from cordwood.broker.settings.ignored import find_ignore_reason
+from cordwood.broker.settings.ignored.ignored_catalogue import IGNORED_SETTINGS, find_ignore_reason
 from cordwood.broker.settings.log_maintenance import LOG_MAINTENANCE
 from cordwood.broker.settings.operation import OPERATION
 from cordwood.broker.settings.quotas import QUOTAS
@@ -66,7 +66,9 @@ IMPLEMENTED: Final = frozenset(
         "transaction.state.log.segment.bytes",
     }
 )
-BROKER_SETTINGS: Final = SettingTable(each for table in TABLES.values() for each in table)
+BROKER_SETTINGS: Final = SettingTable(
+    each for table in (*TABLES.values(), IGNORED_SETTINGS) for each in table
+)
 
 #: Settings of access control, which is not implemented yet: the values that promise no protection.
 UNPROTECTED_VALUES: Final = MappingProxyType(
@@ -77,10 +79,6 @@ UNPROTECTED_VALUES: Final = MappingProxyType(
     }
 )
 
-# Internal settings in Kafka: they may be set, but DescribeConfigs does not return them.
-INTERNAL: Final = frozenset(
-    {"log.initial.task.delay.ms", "producer.id.expiration.check.interval.ms"}
-)
 # Kafka allows dynamic changes of these only under a listener's prefix.
 LISTENER_ONLY: Final = frozenset(
     each.name
@@ -88,7 +86,13 @@ LISTENER_ONLY: Final = frozenset(
     if each.name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
 )
 _OF_LISTENERS: Final = frozenset(
-    {"connections.max.reauth.ms", "max.connections", "max.connection.creation.rate"}
+    {
+        "connections.max.reauth.ms",
+        "max.connection.creation.rate",
+        "max.connections",
+        "num.network.threads",
+        "principal.builder.class",
+    }
 )
 _WITHOUT_EFFECT: Final = (
     frozenset(each.name for title in NOT_IMPLEMENTED for each in TABLES[title]) - IMPLEMENTED
@@ -113,7 +117,8 @@ def find_no_effect_reason(key: str) -> str | None:
     setting = find_setting(key)
     if setting is not None and not _WITHOUT_EFFECT.isdisjoint(setting.names()):
         return "its feature is not implemented yet"
-    return find_ignore_reason(key)
+    names = [key] if setting is None else setting.names()
+    return next(filter(None, map(find_ignore_reason, names)), None)
 
 
 def ensure_known(keys: Iterable[str]) -> None:

@@ -23,9 +23,28 @@ IDENTITY: Final = SettingTable(
         Setting(
             name="log.dirs",
             type=SettingType.LIST,
-            default=(),
+            default=None,
             doc="The directories for logs. `log.dir` is used if this is not set.",
             synonyms=(SettingSynonym("log.dir"),),
+        ),
+    )
+)
+
+#: Older names, which DescribeConfigs lists as settings of their own. `broker.id` has the value of
+#: `node.id`.
+ALIASES: Final = SettingTable(
+    (
+        Setting(
+            name="broker.id",
+            type=SettingType.INT,
+            default=-1,
+            doc="The broker's id; node.id is the newer name.",
+        ),
+        Setting(
+            name="log.dir",
+            type=SettingType.LIST,
+            default=None,
+            doc="The directories for logs if log.dirs is not set.",
         ),
     )
 )

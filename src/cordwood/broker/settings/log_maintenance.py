@@ -62,6 +62,7 @@ LOG_MAINTENANCE: Final = SettingTable(
             default=30_000,
             doc="The delay of the first maintenance tasks after startup.",
             at_least=0,
+            is_internal=True,
         ),
         Setting(
             name="producer.id.expiration.ms",
@@ -77,6 +78,7 @@ LOG_MAINTENANCE: Final = SettingTable(
             default=600_000,
             doc="The interval between removals of expired producer state.",
             at_least=1,
+            is_internal=True,
         ),
     )
 )

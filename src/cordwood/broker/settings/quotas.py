@@ -73,6 +73,7 @@ QUOTAS: Final = SettingTable(
             doc="The bytes per second that leaders send to throttled followers.",
             scope=SettingScope.CLUSTER,
             at_least=0,
+            is_internal=True,
         ),
         Setting(
             name="follower.replication.throttled.rate",
@@ -81,6 +82,7 @@ QUOTAS: Final = SettingTable(
             doc="The bytes per second that throttled followers receive.",
             scope=SettingScope.CLUSTER,
             at_least=0,
+            is_internal=True,
         ),
         Setting(
             name="replica.alter.log.dirs.io.max.bytes.per.second",
@@ -89,6 +91,7 @@ QUOTAS: Final = SettingTable(
             doc="The bytes per second that logs move between directories.",
             scope=SettingScope.CLUSTER,
             at_least=0,
+            is_internal=True,
         ),
         Setting(
             name="num.replica.alter.log.dirs.threads",

@@ -64,9 +64,11 @@ def _default(setting: Setting, synonym: SettingSynonym) -> Setting:
 
 TOPIC_DEFAULTS: Final = SettingTable(_defaults())
 
-#: The other names of a duration with several names, by falling precedence.
-FALLBACKS: Final = {
-    setting.synonyms[0].name: tuple(other.name for other in setting.synonyms[1:])
+#: The names of a duration with several names, by falling precedence, for each of them.
+SYNONYMS: Final = {
+    each.name: tuple(other.name for other in setting.synonyms)
     for setting in TOPIC_SETTINGS
     if len(setting.synonyms) > 1
+    for each in setting.synonyms
+    if each.name not in _DECLARED_ELSEWHERE
 }

@@ -85,7 +85,7 @@ def test_topic_settings_override_the_broker_defaults() -> None:
 
 
 def test_synonyms_of_a_topic_are_by_precedence() -> None:
-    configs = given(log_retention_hours="1")
+    configs = given(log_retention_hours="1", log_retention_ms="7")
 
     configs.apply(ORDERS, {"retention.ms": " 5 "})
     entry = shown(configs, "retention.ms", ORDERS)
@@ -93,6 +93,7 @@ def test_synonyms_of_a_topic_are_by_precedence() -> None:
     assert (entry.value, entry.source, entry.type) == ("5", ConfigSource.DYNAMIC_TOPIC, 5)
     assert entry.synonyms == (
         DescribedSynonym("retention.ms", " 5 ", ConfigSource.DYNAMIC_TOPIC),
+        DescribedSynonym("log.retention.ms", "7", ConfigSource.STATIC_BROKER),
         DescribedSynonym("log.retention.hours", "1", ConfigSource.STATIC_BROKER),
         DescribedSynonym("log.retention.hours", "168", ConfigSource.DEFAULT),
     )
@@ -101,7 +102,7 @@ def test_synonyms_of_a_topic_are_by_precedence() -> None:
 def test_topic_shows_the_broker_s_hours_as_milliseconds() -> None:
     entry = shown(given(log_roll_hours="1"), "segment.ms", ORDERS)
 
-    assert (entry.value, entry.source) == ("3600000", ConfigSource.STATIC_BROKER)
+    assert (entry.value, entry.source) == ("3600000", ConfigSource.DEFAULT)
 
 
 def test_broker_shows_each_key_of_a_retention_time_as_configured() -> None:
@@ -109,10 +110,8 @@ def test_broker_shows_each_key_of_a_retention_time_as_configured() -> None:
 
     assert shown(configs, "log.retention.ms").value is None
     assert shown(configs, "log.retention.hours").value == "1"
-    assert [each.name for each in shown(configs, "log.retention.ms").synonyms] == [
-        "log.retention.hours",
-        "log.retention.hours",
-    ]
+    assert shown(configs, "log.retention.ms").synonyms == ()
+    assert [each.value for each in shown(configs, "log.retention.hours").synonyms] == ["1", "168"]
 
 
 def test_secret_is_never_shown() -> None:

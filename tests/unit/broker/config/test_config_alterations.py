@@ -139,7 +139,21 @@ def test_invalid_alteration_of_a_topic_is_rejected(name: str, value: str, told: 
     ("resource", "name", "told"),
     (
         (BROKER, "num.partitions", "Cannot update these configs dynamically: [num.partitions]"),
-        (BROKER, "metric.reporters", "Cannot update these configs dynamically: [metric.reporters]"),
+        (BROKER, "process.roles", "Cannot update these configs dynamically: [process.roles]"),
+        (BROKER, "zookeeper.a", "Cannot update these configs dynamically: [zookeeper.a]"),
+        (
+            ALL_BROKERS,
+            "num.io.threads",
+            "Invalid value x for configuration num.io.threads: Not a number of type INT",
+        ),
+        (
+            ALL_BROKERS,
+            "sasl.kerberos.service.name",
+            (
+                "Cannot update these configs at default cluster level, broker id must be specified:"
+                " [sasl.kerberos.service.name]"
+            ),
+        ),
         (
             BROKER,
             "ssl.keystore.location",
@@ -172,6 +186,25 @@ def test_invalid_alteration_of_a_broker_is_rejected(
 
     assert str(caught.value) == told
     assert isinstance(caught.value, InvalidConfigError) == told.startswith("Unknown")
+
+
+@pytest.mark.parametrize(
+    ("resource", "name", "value"),
+    (
+        (ALL_BROKERS, "num.io.threads", "16"),
+        (ALL_BROKERS, "num.network.threads", "4"),
+        (ALL_BROKERS, "background.threads", "5"),
+        (ALL_BROKERS, "metric.reporters", ""),
+        (ALL_BROKERS, "remote.fetch.max.wait.ms", "5"),
+        (BROKER, "num.io.threads", "16"),
+        (BROKER, "sasl.kerberos.service.name", "kafka"),
+        (BROKER, "listener.name.inside.num.network.threads", "4"),
+    ),
+)
+def test_setting_without_an_effect_is_altered_where_kafka_alters_it(
+    resource: ConfigResource, name: str, value: str
+) -> None:
+    assert planned(SET, name, value, resource) == {name: value}
 
 
 def test_null_is_rejected_except_for_deletion() -> None:

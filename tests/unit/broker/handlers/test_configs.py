@@ -102,21 +102,21 @@ def kept(harness: BrokerHarness, name: str) -> dict[str, str] | None:
 
 
 def test_described_settings_have_the_requested_parts(harness: BrokerHarness) -> None:
-    plain = describe(harness, TOPIC, "orders", "retention.ms")
+    plain = describe(harness, TOPIC, "orders", "segment.bytes")
     rich = describe(
         harness,
         TOPIC,
         "orders",
-        "retention.ms",
+        "segment.bytes",
         include_synonyms=True,
         include_documentation=True,
     )
 
     (entry,) = plain.configs
-    assert (entry.name, entry.value, entry.config_source) == ("retention.ms", "604800000", 5)
+    assert (entry.name, entry.value, entry.config_source) == ("segment.bytes", "1073741824", 5)
     assert (entry.synonyms, entry.documentation) == ([], None)
     (entry,) = rich.configs
-    assert [each.name for each in entry.synonyms] == ["log.retention.hours"]
+    assert [each.name for each in entry.synonyms] == ["log.segment.bytes"]
     assert entry.documentation
 
 
