@@ -3,8 +3,9 @@
     frame     size (int32, of the rest) | header | body
 
 A size is checked against the limit as soon as its four bytes have arrived, before any allocation.
-Each frame gets its own buffer of its exact size. Small frames are copied from the received bytes;
-the rest of a large frame can be received directly into `room`.
+Each frame gets its own buffer. A large frame begins in a buffer of FIRST_BYTES, and gets one of its
+exact size when that is full. Small frames are copied from the received bytes; the rest of a large
+frame can be received directly into `room`.
 """
 
 import struct
@@ -20,40 +21,37 @@ from cordwood.protocol.primitives import Chunk
 _SIZE: Final = struct.Struct(">i")
 
 
-def _admit_all(_size: int) -> bool:
-    return True
+#: The first buffer of a larger frame, so that an announced size alone allocates little.
+FIRST_BYTES: Final = 2 * 1024 * 1024
 
 
 class FrameReader:
     """Parser from bytes to frames, with at most one incomplete frame.
 
     Complete frames, without their sizes, are appended to `frames`, from which the caller takes
-    them. `limit` is called once per frame, because it may change. `admit` is called for each frame
-    within the limit. If it returns False the frame is held: no bytes may be fed until `go_on`.
-    After a BytesError the next frame's start is unknown, so no bytes may be fed any more.
+    them. `limit` is called once per frame, because it may change. `allocate` returns a buffer of
+    any content. After a BytesError the next frame's start is unknown, so no bytes may be fed any
+    more.
     """
 
-    __slots__ = ("_admit", "_body", "_filled", "_kept", "_limit", "frames")
+    __slots__ = ("_allocate", "_body", "_kept", "_limit", "arrived", "frames", "size")
 
     def __init__(
-        self, limit: Callable[[], int], *, admit: Callable[[int], bool] = _admit_all
+        self, limit: Callable[[], int], *, allocate: Callable[[int], bytearray] = bytearray
     ) -> None:
         self._limit = limit
-        self._admit = admit
+        self._allocate = allocate
         self._kept = b""
         self._body: bytearray | None = None
-        self._filled = 0
+        #: The size of the incomplete frame, and its bytes so far; both are 0 if there is none.
+        self.size = 0
+        self.arrived = 0
         self.frames: deque[bytearray] = deque()
-
-    @property
-    def allocated(self) -> int:
-        """Size of the incomplete frame's buffer; 0 if there is none."""
-        return 0 if self._body is None else len(self._body)
 
     @property
     def missing(self) -> int:
         """Bytes that the incomplete frame still needs; 0 if there is none."""
-        return 0 if self._body is None else len(self._body) - self._filled
+        return self.size - self.arrived
 
     def feed(self, data: Buffer) -> None:
         """Parse received bytes; BytesError for a size that is negative or above the limit."""
@@ -65,53 +63,52 @@ class FrameReader:
             at += self._fill_from(view[at:])
         self._kept = bytes(view[at:])
 
-    def room(self) -> memoryview:
-        """Return the unfilled part of the incomplete frame; call `fill` after writing to it."""
+    def room(self, needed: int = 1) -> memoryview:
+        """Return room for the next bytes of the incomplete frame; call `fill` after writing."""
         assert self._body is not None, "a frame is under way"
-        return memoryview(self._body)[self._filled :]
+        if self.arrived + needed > len(self._body):
+            first, self._body = self._body, self._allocate(self.size)
+            memoryview(self._body)[: self.arrived] = memoryview(first)[: self.arrived]
+        return memoryview(self._body)[self.arrived :]
 
     def fill(self, count: int) -> None:
         """Count bytes that were written into `room`."""
-        self._filled += count
-        if self._body is not None and self._filled == len(self._body):
+        self.arrived += count
+        if self._body is not None and self.arrived == self.size:
             self.frames.append(self._body)
-            self._body = None
-
-    def go_on(self) -> None:
-        """Admit the held frame and parse the bytes kept with it; raises as `feed` does."""
-        kept, self._kept = self._kept, b""
-        self._allocate(_SIZE.unpack_from(kept)[0])
-        self.feed(memoryview(kept)[_SIZE.size :])
+            self._end_frame()
 
     def drop(self) -> None:
         """Drop all buffered bytes and frames."""
         self.frames.clear()
-        self._body, self._kept = None, b""
+        self._kept = b""
+        self._end_frame()
 
     def _begin(self, prefix: memoryview) -> bool:
-        """Allocate a frame of this size; False if the size is incomplete, or the frame is held."""
+        """Begin a frame of this size; False if the size is incomplete."""
         if len(prefix) < _SIZE.size:
             return False
         (size,) = _SIZE.unpack(prefix)
         limit = self._limit()
         if not 0 <= size <= limit:
             raise BytesError("frame size", position=0, expected=f"0 to {limit}", found=size)
-        if not self._admit(size):
-            return False
-        self._allocate(size)
+        self.size = size
+        self._body = self._allocate(min(size, FIRST_BYTES))
+        if not size:
+            self.fill(0)
         return True
 
     def _fill_from(self, view: memoryview) -> int:
-        if self._body is None:
-            return 0
-        part = view[: self.missing]
-        self.room()[: len(part)] = part
-        self.fill(len(part))
-        return len(part)
+        """Copy bytes into the incomplete frame, and return how many it takes."""
+        count = min(self.size - self.arrived, len(view))
+        if count:
+            self.room(count)[:count] = view[:count]
+            self.fill(count)
+        return count
 
-    def _allocate(self, size: int) -> None:
-        self._body = bytearray(size)
-        self._filled = 0
+    def _end_frame(self) -> None:
+        self._body = None
+        self.size = self.arrived = 0
 
 
 def framed(header: bytes | bytearray, chunks: list[Chunk]) -> list[Chunk]:

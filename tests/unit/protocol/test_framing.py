@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cordwood.core.errors import BytesError
-from cordwood.protocol.framing import FrameReader, framed
+from cordwood.protocol.framing import FIRST_BYTES, FrameReader, framed
 
 LIMIT = 1 << 27
 
@@ -83,22 +83,31 @@ def test_limit_may_change_between_frames() -> None:
     assert list(frames.frames) == [b"ab", b"abc"]
 
 
-def test_held_frame_continues_with_the_received_bytes() -> None:
+def test_frame_without_bytes_is_complete() -> None:
+    frames = reader()
+
+    frames.feed(framing(b"", b"x"))
+
+    assert list(frames.frames) == [b"", b"x"]
+
+
+def test_announced_size_allocates_the_first_buffer_alone() -> None:
     asked: list[int] = []
 
-    def hold(size: int) -> bool:
+    def allocate(size: int) -> bytearray:
         asked.append(size)
-        return False
+        return bytearray(size)
 
-    frames = FrameReader(lambda: LIMIT, admit=hold)
+    frames = FrameReader(lambda: LIMIT, allocate=allocate)
+    body = bytes(range(256)) * (FIRST_BYTES // 128)
 
-    frames.feed(framing(b"abc", b"d"))
-    held = (len(frames.frames), frames.allocated)
-    frames.go_on()
+    frames.feed(framing(body)[: FIRST_BYTES + 4])
+    announced = list(asked)
+    frames.feed(framing(body)[FIRST_BYTES + 4 :])
 
-    assert held == (0, 0)
-    assert list(frames.frames) == [b"abc"]
-    assert asked == [3, 1]
+    assert announced == [FIRST_BYTES]
+    assert asked == [FIRST_BYTES, len(body)]
+    assert list(frames.frames) == [body]
 
 
 def test_dropped_bytes_are_released() -> None:
@@ -108,22 +117,22 @@ def test_dropped_bytes_are_released() -> None:
     frames.drop()
 
     assert len(frames.frames) == 0
-    assert frames.allocated == 0
+    assert frames.size == 0
 
 
 def test_large_frame_costs_as_much_as_its_bytes() -> None:
     piece, pieces = bytes(1 << 16), 1600
     frames = reader()
-    frames.feed((len(piece) * pieces).to_bytes(4, "big"))
     tracemalloc.start()
 
+    frames.feed((len(piece) * pieces).to_bytes(4, "big"))
     for _ in range(pieces):
         frames.feed(piece)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
     assert len(frames.frames[0]) == len(piece) * pieces
-    assert peak < 4 * len(piece)
+    assert peak < len(piece) * pieces + FIRST_BYTES + 4 * len(piece)
 
 
 def test_framed_message_starts_with_its_size() -> None:

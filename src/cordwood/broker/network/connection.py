@@ -2,10 +2,8 @@
 
 The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`).
 
-All connections receive small frames into one shared buffer; this is safe, since the loop fills the
-buffer and the connection empties it in the same callback. The rest of a large frame is received
-directly into its own memory. Reading pauses while a whole frame waits behind the request in
-progress, or while a frame waits for memory.
+Reading pauses while a whole frame waits behind the request in progress, or while a frame waits for
+memory.
 """
 
 import asyncio
@@ -15,7 +13,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network.connection_quotas import SocketServerSettings
-from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES, MemoryPool
+from cordwood.broker.network.memory_pool import MemoryPool
+from cordwood.broker.network.network_receive import NetworkReceive, ReceivedFrame
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.broker.network.response_writer import (
     ResponseWriter,
@@ -29,7 +28,7 @@ from cordwood.observability.logs import FieldValue
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.codec import size_of
-from cordwood.protocol.framing import FrameReader, framed
+from cordwood.protocol.framing import framed
 from cordwood.protocol.header import (
     ResponseHeader,
     append_response_header,
@@ -67,9 +66,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._writer: ResponseWriter | None = None
-        self._reader = FrameReader(self._frame_limit, admit=self._admit)
-        self._is_waiting_for_memory = False
-        self._is_received_in_place = False
+        self._receive = self._new_receive()
         self._is_reading = True
         self._has_ended = False
         self._frame_error: BytesError | None = None
@@ -82,7 +79,6 @@ class Connection(asyncio.BufferedProtocol):
         self._is_handling = False
         self._is_at_work = False
         self._active_ms = shared.clock.monotonic_ms()
-        self._frame_began_ms = self._active_ms
 
     def log_fields(self) -> dict[str, FieldValue]:
         """Return the peer and its current or last request, as fields of log events."""
@@ -122,7 +118,7 @@ class Connection(asyncio.BufferedProtocol):
         """
         assert self._writer is not None, "`open` has made it"
         while await self._wait_for_request():
-            response = await self._handle_frame(self._reader.frames.popleft())
+            response = await self._handle_frame(self._receive.take())
             if response is not None:
                 self._bytes_out.add(size_of(response))
                 await self._writer.send(response)
@@ -139,15 +135,14 @@ class Connection(asyncio.BufferedProtocol):
         since_ms = self._shared.clock.monotonic_ms() - self._active_ms
         return not self._is_handling and since_ms > allowed_ms
 
-    def is_keeping_memory(self, allowed_ms: float) -> bool:
-        """Whether an incomplete frame has held memory of the pool for `allowed_ms`."""
-        since_ms = self._shared.clock.monotonic_ms() - self._frame_began_ms
-        return self._reader.allocated > SMALL_FRAME_BYTES and since_ms > allowed_ms
+    def is_keeping_memory(self) -> bool:
+        """Whether other frames wait for memory that a slow frame of this connection holds."""
+        return self._receive.is_keeping_memory(is_reading=self._is_reading)
 
     def finish(self) -> bool:
         """Close after the request in progress; return whether there is one."""
         self._stop_reading()
-        self._drop_frames()
+        self._receive.drop_frames()
         return self._is_at_work
 
     async def close(self, *, is_orderly: bool) -> None:
@@ -171,10 +166,7 @@ class Connection(asyncio.BufferedProtocol):
     def abandon(self) -> None:
         """Release the memory of all frames, once, when the task has ended or will never begin."""
         self._stop_reading()
-        self._shared.memory.cancel(self._resume_frame)
-        self._shared.memory.release(self._reader.allocated)
-        self._drop_frames()
-        self._reader.drop()
+        self._receive.drop()
 
     # Callbacks of the event loop.
 
@@ -184,15 +176,15 @@ class Connection(asyncio.BufferedProtocol):
             self._writer = TransportWriter(self._transport, self._loop)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop passes it
-        self._is_received_in_place = self._reader.missing >= SMALL_FRAME_BYTES
-        return self._reader.room() if self._is_received_in_place else self._shared.received
+        return self._receive.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        if self._is_received_in_place:
-            self._reader.fill(nbytes)
-            self._update_reading()
-        else:
-            self._read(self._reader.feed, self._shared.received[:nbytes])
+        try:
+            self._receive.received(nbytes)
+        except BytesError as error:
+            self._frame_error = error
+            self._has_ended = True
+        self._update_reading()
 
     def eof_received(self) -> bool:
         """Handle the received requests, but end their waits: the client has stopped sending."""
@@ -216,26 +208,14 @@ class Connection(asyncio.BufferedProtocol):
 
     # Incoming frames.
 
-    def _frame_limit(self) -> int:
-        return self._shared.settings().request_max_bytes
-
-    def _admit(self, size: int) -> bool:
-        self._frame_began_ms = self._shared.clock.monotonic_ms()
-        self._is_waiting_for_memory = not self._shared.memory.allocate(size, self._resume_frame)
-        return not self._is_waiting_for_memory
-
-    def _resume_frame(self) -> None:
-        self._is_waiting_for_memory = False
-        self._frame_began_ms = self._shared.clock.monotonic_ms()
-        self._read(self._reader.go_on)
-
-    def _read(self, step: Callable[..., None], *received: memoryview) -> None:
-        try:
-            step(*received)
-        except BytesError as error:
-            self._frame_error = error
-            self._has_ended = True
-        self._update_reading()
+    def _new_receive(self) -> NetworkReceive:
+        return NetworkReceive(
+            lambda: self._shared.settings().request_max_bytes,
+            memory=self._shared.memory,
+            shared=self._shared.received,
+            clock=self._shared.clock,
+            resume=self._update_reading,
+        )
 
     def _stop_reading(self) -> None:
         """Stop reading, and end the waits on behalf of this client."""
@@ -243,17 +223,13 @@ class Connection(asyncio.BufferedProtocol):
         self.info.stopping.fire()
         self._update_reading()
 
-    def _drop_frames(self) -> None:
-        while self._reader.frames:
-            self._shared.memory.release(len(self._reader.frames.popleft()))
-
     def _update_reading(self) -> None:
         """Wake the task if there is something for it, and pause or resume reading."""
-        if self._reader.frames or self._has_ended:
+        if self._receive.frames or self._has_ended:
             wake(self._arrival)
         allowed = 0 if self._is_at_work else 1
         is_reading_wanted = not (
-            self._is_waiting_for_memory or self._has_ended or len(self._reader.frames) > allowed
+            self._receive.is_waiting or self._has_ended or self._receive.frames > allowed
         )
         if self._transport is None or is_reading_wanted == self._is_reading:
             return
@@ -268,20 +244,20 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _wait_for_request(self) -> bool:
         """Wait for a request; return False after the last one."""
-        if not self._reader.frames and not self._has_ended:
+        if not self._receive.frames and not self._has_ended:
             self._arrival = self._loop.create_future()
             await self._arrival
-        return bool(self._reader.frames)
+        return self._receive.frames > 0
 
-    async def _handle_frame(self, frame: bytearray) -> list[Chunk] | None:
+    async def _handle_frame(self, frame: ReceivedFrame) -> list[Chunk] | None:
         """Return the frame of the response; the memory of the request is released on return."""
         self.request = None
         self._is_at_work = self._is_handling = True
         self._active_ms = self._shared.clock.monotonic_ms()
-        self._bytes_in.add(len(frame))
+        self._bytes_in.add(len(frame.data))
         self._update_reading()
         try:
-            header, body_at = read_request_header(memoryview(frame))
+            header, body_at = read_request_header(memoryview(frame.data))
             self.request = request = RequestContext(
                 header.request_api_key,
                 header.request_api_version,
@@ -289,11 +265,11 @@ class Connection(asyncio.BufferedProtocol):
                 header.client_id,
                 self.info,
             )
-            chunks = await self._shared.handle(request, memoryview(frame)[body_at:])
+            chunks = await self._shared.handle(request, memoryview(frame.data)[body_at:])
             return None if chunks is None else framed(_response_header(request), chunks)
         finally:
             self._is_handling = False
-            self._shared.memory.release(len(frame))
+            frame.release()
 
 
 def _response_header(request: RequestContext) -> bytearray:

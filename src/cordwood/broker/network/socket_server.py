@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cordwood.core.ports import Timer
 
 _SWEEP_MS: Final = 1_000
-#: An incomplete frame may hold its memory this long while other frames wait for memory.
-_FRAME_TIMEOUT_MS: Final = 30_000
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +49,7 @@ class SocketServer:
         metrics: Metrics,
     ) -> None:
         self.quotas = ConnectionQuotas(settings)
-        self.memory = MemoryPool(lambda: settings().queued_max_bytes)
+        self.memory = MemoryPool(settings)
         self._scheduler = scheduler
         self._metrics = metrics
         self._shared = ServerResources(
@@ -185,7 +183,7 @@ class SocketServer:
         for task, connection in tuple(self._connections.items()):
             if idle_ms >= 0 and connection.is_idle(idle_ms):
                 self._cancel(task, "idle")
-            elif self.memory.is_short and connection.is_keeping_memory(_FRAME_TIMEOUT_MS):
+            elif self.memory.is_short and connection.is_keeping_memory():
                 self._cancel(task, "memory")
         self.memory.admit_waiting()
         self._resume_acceptors()

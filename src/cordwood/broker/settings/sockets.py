@@ -126,7 +126,10 @@ SOCKETS: Final = SettingTable(
             name="queued.max.request.bytes",
             type=SettingType.LONG,
             default=-1,
-            doc="The memory for requests that are received or handled; -1 is 128 MiB.",
+            doc=(
+                "The memory for requests that are received or handled; -1 is 128 MiB. The lowest "
+                "value in effect is 5/4 of socket.request.max.bytes."
+            ),
         ),
     )
 )

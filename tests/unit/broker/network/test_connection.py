@@ -176,7 +176,8 @@ def test_frame_waits_until_memory_is_available(run: Run) -> None:
         return [body[:1].tobytes()]
 
     async def scene() -> list[tuple[int, bytes]]:
-        async with serving(handle, SocketServerSettings(queued_max_bytes=1)) as harness:
+        settings = SocketServerSettings(queued_max_bytes=1, request_max_bytes=len(BIG) + 10)
+        async with serving(handle, settings) as harness:
             peers = [await harness.connect() for _ in range(5)]
             for number, peer in enumerate(peers):
                 peer.send(request(number, BIG), request(number, BIG))
@@ -185,13 +186,33 @@ def test_frame_waits_until_memory_is_available(run: Run) -> None:
     assert run(scene()) == [(number, BIG[:1]) for number in range(5) for _ in range(2)]
 
 
-def test_small_requests_pass_while_memory_is_short(run: Run) -> None:
-    async def scene() -> bytes:
-        async with serving(echo, SocketServerSettings(queued_max_bytes=1)) as harness:
-            large, small = await harness.connect(), await harness.connect()
-            large.send(request(1, BIG)[:-1])
-            while not harness.server.memory.allocated:
-                await turn()
-            return await small.ask(b"passed")
+@pytest.mark.parametrize("size", (10, 100_000, len(BIG), 4 * len(BIG)))
+def test_announced_frames_delay_no_request(run: Run, size: int) -> None:
+    body = bytes(size)
 
-    assert run(scene()) == b"passed"
+    async def scene() -> bytes:
+        async with serving() as harness:
+            for _ in range(3):
+                idle = await harness.connect()
+                idle.send((100_000_000).to_bytes(4, "big"))
+            await harness.until_open(3)
+            await turn()
+            return await (await harness.connect()).ask(body)
+
+    assert run(scene()) == body
+
+
+def test_small_requests_pass_while_memory_is_short(run: Run) -> None:
+    settings = SocketServerSettings(queued_max_bytes=1, request_max_bytes=16 * len(BIG))
+
+    async def scene() -> list[bytes]:
+        async with serving(echo, settings) as harness:
+            for _ in range(3):
+                large = await harness.connect()
+                large.send(request(1, BIG * 15)[: 3 * len(BIG)])
+            while not harness.server.memory.is_short:
+                await turn()
+            small = await harness.connect()
+            return [await small.ask(body) for body in (b"passed", BIG[:500_000])]
+
+    assert run(scene()) == [b"passed", BIG[:500_000]]

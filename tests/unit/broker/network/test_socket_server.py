@@ -221,17 +221,18 @@ def test_stop_releases_the_address(run: Run) -> None:
 
 def test_connection_with_an_incomplete_frame_is_closed_when_memory_is_short(run: Run) -> None:
     big = bytes(100_000)
+    settings = SocketServerSettings(queued_max_bytes=0, request_max_bytes=len(big) + 10)
 
     async def scene() -> tuple[bytes, bytes]:
-        async with serving(echo, SocketServerSettings(queued_max_bytes=50_000)) as harness:
+        async with serving(echo, settings) as harness:
             hog, waiting = await harness.connect(), await harness.connect()
             hog.send(request(1, big)[:-1])
-            while not harness.server.memory.allocated:
+            while harness.server.memory.allocated < len(big):
                 await turn()
             waiting.send(request(1, big))
             while not harness.server.memory.is_short:
                 await turn()
-            harness.clock.advance(seconds=32)
+            harness.clock.advance(seconds=7)
             return await hog.end(), (await waiting.answer())[1]
 
     assert run(scene()) == (b"", big)
