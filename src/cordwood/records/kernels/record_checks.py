@@ -9,7 +9,7 @@ one more read costs little in comparison.
 """
 
 from struct import Struct
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import CordwoodError, InvalidRecordError
@@ -79,22 +79,12 @@ class KernelInspector:
         """Return the facts of a batch; see `Inspector`."""
         if not isinstance(batch, RecordBatch):
             return _PLAIN.inspect(batch, limit=limit)
-        view, at = batch.view, batch.position
-        count: int = _COUNT.unpack_from(view, at + 57)[0]
-        attributes, last_delta, base_timestamp, stamp = _STAMPS.unpack_from(view, at + 21)
-        records = (
-            _as_it_lies(batch)
-            if attributes & CODEC_BITS == Codec.NONE
-            else self._unpack(batch, limit)
-        )
+        header = read_record_header(batch)
+        records = read_range(batch, header, self._room, limit=limit)
         if records is None:
             _refuse(batch, limit)
-        source, start, end = records
-        base_offset: int = _BASE_OFFSET.unpack_from(view, at)[0]
-        is_right = 0 <= base_offset <= INT64_MAX - last_delta and last_delta >= 0
-        if not is_right or not 0 <= count <= (end - start) // SMALLEST_RECORD:
-            _refuse(batch, limit)
-        found = read_through(source, start, end, count, last_delta, base_timestamp)
+        attributes, last_delta, base_timestamp, stamp, base_offset, count = header
+        found = read_through(*records, count, last_delta, base_timestamp)
         stop, earliest, latest, keyless = found
         if stop < 0:
             _refuse(batch, limit)
@@ -102,18 +92,59 @@ class KernelInspector:
             earliest, latest = stamp, max(stamp, NO_TIMESTAMP)
         return BatchFacts(count, base_offset, count == last_delta + 1, earliest, latest, keyless)
 
-    def _unpack(self, batch: RecordBatch, limit: int) -> Stretch | None:
-        """Decompress the records; None if they are bad."""
-        try:
-            codec, packed = batch.codec, batch.payload
-        except CordwoodError:
+
+class RecordHeader(NamedTuple):
+    """The fields of a batch's header that its records depend on."""
+
+    attributes: int
+    last_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    base_offset: int
+    record_count: int
+
+
+def read_record_header(batch: RecordBatch) -> RecordHeader:
+    """Return the header fields as they are, valid or not."""
+    view, at = batch.view, batch.position
+    attributes, last_delta, base_timestamp, stamp = _STAMPS.unpack_from(view, at + 21)
+    return RecordHeader(
+        attributes,
+        last_delta,
+        base_timestamp,
+        stamp,
+        base_offset=_BASE_OFFSET.unpack_from(view, at)[0],
+        record_count=_COUNT.unpack_from(view, at + 57)[0],
+    )
+
+
+def read_range(
+    batch: RecordBatch, header: RecordHeader, room: Room, *, limit: int
+) -> Stretch | None:
+    """Return the range of the records, decompressed into `room` if necessary.
+
+    None if they cannot be decompressed, or if the offsets or the count of the header are invalid.
+    """
+    if header.attributes & CODEC_BITS == Codec.NONE:
+        records = read_only(batch.view), batch.position + HEADER_SIZE, batch.end
+    else:
+        unpacked = _unpack(batch, room, limit=limit)
+        if unpacked is None:
             return None
-        return self._room.unpack(codec, packed, limit=limit)
+        records = unpacked
+    _, start, end = records
+    is_right = header.last_delta >= 0 and 0 <= header.base_offset <= INT64_MAX - header.last_delta
+    is_right = is_right and 0 <= header.record_count <= (end - start) // SMALLEST_RECORD
+    return records if is_right else None
 
 
-def _as_it_lies(batch: RecordBatch) -> Stretch:
-    """Return the range of the records of an uncompressed batch."""
-    return read_only(batch.view), batch.position + HEADER_SIZE, batch.end
+def _unpack(batch: RecordBatch, room: Room, *, limit: int) -> Stretch | None:
+    """Decompress the records; None if they are bad."""
+    try:
+        codec, packed = batch.codec, batch.payload
+    except CordwoodError:
+        return None
+    return room.unpack(codec, packed, limit=limit)
 
 
 def _refuse(batch: RecordBatch, limit: int) -> NoReturn:
