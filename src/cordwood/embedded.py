@@ -55,6 +55,7 @@ def system_runtime(*, max_open_files: int, host: str) -> NodeRuntime:
         max_open_files=max_open_files,
         striders=kernels.tail_scanner,
         inspector=kernels.inspector,
+        finders=kernels.record_finder,
         host=host,
     )
 

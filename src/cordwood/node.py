@@ -64,6 +64,7 @@ from cordwood.observability.exposition import CONTENT_TYPE, expose
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
 from cordwood.records.record_checks import Inspector, PlainInspector
+from cordwood.records.record_lookup import RecordFinders, plain_record_finder
 from cordwood.records.tail_scan import TailScanners, no_tail_scanner
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.manager.log_directories import (
@@ -104,6 +105,8 @@ class NodeRuntime:
     striders: TailScanners = no_tail_scanner
     #: Loads the record checks that replace the plain ones; called on the worker.
     inspector: Callable[[], Inspector] = PlainInspector
+    #: Finds a record by timestamp in a batch; called on the worker.
+    finders: RecordFinders = plain_record_finder
     #: The host that is advertised for a listener on every address.
     host: str = "localhost"
 
@@ -230,7 +233,7 @@ class Node:
                 writer, configs=configs, metadata=metadata, hosting=hosting, random=random
             ),
             logs=manager,
-            timestamp_lookups=TimestampLookups(manager),
+            timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),
             partitions=partitions,
             sessions=FetchSessionCache(random, slots),
             producer_ids=ProducerIdManager(block_allocator(writer, configs.node_id)),

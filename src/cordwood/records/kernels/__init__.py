@@ -2,9 +2,9 @@
 
 `decoder()` returns the fast decoder if its kernels have been compiled before, and the plain one
 otherwise. It loads and never compiles, so that a read does not wait for a compiler. `encoder()`,
-`inspector()`, `line_writer()`, `tail_scanner()` and `batch_checker()` behave alike. `warm()`
-compiles in separate processes. Neither an import of this package nor `is_warm` imports numba or
-numpy. May import `core` and the rest of `records`.
+`inspector()`, `line_writer()`, `record_finder()`, `tail_scanner()` and `batch_checker()` behave
+alike. `warm()` compiles in separate processes. Neither an import of this package nor `is_warm`
+imports numba or numpy. May import `core` and the rest of `records`.
 """
 
 import importlib
@@ -23,6 +23,7 @@ from cordwood.records.kernels import kernel_cache
 from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.records.record_encoder import PlainEncoder, RecordEncoder
 from cordwood.records.record_lines import LineWriter, PlainLineWriter
+from cordwood.records.record_lookup import PlainRecordFinder, RecordFinder
 from cordwood.records.tail_scan import PlainTailScanner, TailScanner
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "inspector",
     "is_warm",
     "line_writer",
+    "record_finder",
     "tail_scanner",
     "warm",
     "warm_for",
@@ -55,6 +57,7 @@ PARTS: Final = (
         "record_lines",
         "record_checks",
         "record_encoder",
+        "record_lookup",
     ),
 )
 
@@ -64,6 +67,10 @@ WORTH_BYTES: Final = 64 << 20
 #: The number of batches from which the kernel is faster: with the load of numba, or without.
 STRIDES_PAY_FROM: Final = 250_000
 STRIDES_PAY_FROM_WHEN_LOADED: Final = 1_000
+
+#: The bytes of a batch from which the kernel finds a record faster, as above.
+LOOKUPS_PAY_FROM: Final = 64 << 10
+LOOKUPS_PAY_FROM_WHEN_LOADED: Final = 4 << 10
 
 #: Without the lock a thread could receive a half-initialised module of a failing import.
 _loading: Final = threading.Lock()
@@ -115,6 +122,20 @@ def line_writer() -> LineWriter:
     from cordwood.records.kernels.record_lines import KernelLineWriter  # noqa: PLC0415  # numba: 0.3 s
 
     return KernelLineWriter()
+
+
+def record_finder(size: int) -> RecordFinder:
+    """Return a finder for one thread: the fast one where it is warm and pays, else the plain one.
+
+    See `RecordFinders`.
+    """
+    is_loaded = f"{__name__}.record_lookup" in sys.modules
+    least = LOOKUPS_PAY_FROM_WHEN_LOADED if is_loaded else LOOKUPS_PAY_FROM
+    if size < least or not can_load(f"{__name__}.record_lookup"):
+        return PlainRecordFinder()
+    from cordwood.records.kernels.record_lookup import KernelRecordFinder  # noqa: PLC0415  # numba: 0.3 s
+
+    return KernelRecordFinder()
 
 
 def batch_checker() -> BatchChecker:

@@ -18,6 +18,7 @@ from cordwood.records.kernels.kernel_decoder import KernelDecoder
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.records.record_checks import PlainInspector
 from cordwood.records.record_lines import PlainLineWriter
+from cordwood.records.record_lookup import PlainRecordFinder
 from cordwood.records.tail_scan import PlainTailScanner
 
 #: The first test compiles for all: fifteen seconds of a processor that may be busy.
@@ -311,6 +312,20 @@ def test_scanner_uses_kernels_for_fewer_batches_once_they_are_loaded(warm: Path)
 
 def test_scanner_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
     assert isinstance(kernels.tail_scanner(1_000_000), PlainTailScanner)
+
+
+def test_finder_is_plain_for_small_batches_until_the_kernels_are_loaded(warm: Path) -> None:
+    said = ask(
+        "from cordwood.records import kernels\n"
+        "sizes = 10_000, 100_000, 10_000, 100\n"
+        "print(*(type(kernels.record_finder(size)).__name__[:6] for size in sizes))"
+    )
+
+    assert said == "PlainR Kernel Kernel PlainR\n"
+
+
+def test_finder_is_plain_when_the_kernels_are_cold(cold: Path) -> None:
+    assert isinstance(kernels.record_finder(1_000_000), PlainRecordFinder)
 
 
 def test_small_reads_do_not_wait_for_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
