@@ -30,7 +30,7 @@ from cordwood.broker.config.log_manager_settings import (
     maintenance_settings,
     manager_settings,
 )
-from cordwood.broker.config.stored_configs import load_configs
+from cordwood.broker.config.stored_configs import initial_texts, load_configs
 from cordwood.broker.dispatch import Dispatch
 from cordwood.broker.metadata.metadata_adoption import open_metadata
 from cordwood.broker.metadata.metadata_cache import MetadataCache
@@ -207,7 +207,12 @@ class Node:
     ) -> BrokerServices:
         """Read the metadata, load the logs, and compose the services of the handlers."""
         runtime, random = self._runtime, self._runtime.ports.random
-        store, adopted = open_metadata(manager.directories, node_id=configs.node_id, random=random)
+        store, adopted = open_metadata(
+            manager.directories,
+            node_id=configs.node_id,
+            random=random,
+            initial_texts=initial_texts(configs),
+        )
         self._opened.callback(store.close)
         if adopted is not None:
             _log.info("directories adopted", extra=fields(what=str(adopted)))

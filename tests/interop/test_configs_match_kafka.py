@@ -10,6 +10,7 @@ from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
 from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.config.stored_configs import initial_texts
 from cordwood.core.config_codes import TYPE_CODES, UNKNOWN_TYPE, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.properties import parse_properties
@@ -48,22 +49,18 @@ NO_KERBEROS: Final = "Kerberos is not supported, and no other mechanism can be t
 NOT_SERVED: Final = "streams groups are not supported"
 NO_DIRECTORY: Final = "there is no default directory under /tmp"
 ONE_NODE: Final = "a broker without an id is node 1"
-ELIGIBLE: Final = "Kafka's controllers set it on all brokers when they format a cluster"
 #: The settings of a broker that are described differently: the fields, and the reason.
 EXCEPTIONS: Final = {
     "group.coordinator.rebalance.protocols": ({"value", "synonyms"}, NOT_SERVED),
     "listener.security.protocol.map": ({"is_read_only"}, AT_START),
     "listeners": ({"is_read_only", "synonyms"}, f"{AT_START}; {THIS_MACHINE}"),
     "log.dir": ({"value", "synonyms"}, NO_DIRECTORY),
-    "min.insync.replicas": ({"source", "synonyms"}, ELIGIBLE),
     "node.id": ({"synonyms"}, ONE_NODE),
     "sasl.enabled.mechanisms": ({"value", "synonyms"}, NO_KERBEROS),
     "sasl.mechanism.inter.broker.protocol": ({"value", "synonyms"}, NO_KERBEROS),
     "ssl.keystore.type": ({"value", "synonyms"}, PEM),
     "ssl.truststore.type": ({"value", "synonyms"}, PEM),
 }
-#: The same for a topic.
-TOPIC_EXCEPTIONS: Final = {"min.insync.replicas": ({"source", "synonyms"}, ELIGIBLE)}
 #: Settings that the two running brokers cannot share: places, and Kafka's controller.
 GIVEN_BY_KAFKA_ALONE: Final = frozenset(
     {
@@ -111,6 +108,7 @@ def of_topic(configured43: Broker) -> dict[str, ConfigAnswer]:
 def configs(configured43: Broker) -> BrokerConfigs:
     file = configured43.logs.parent / "server.properties"
     configs = BrokerConfigs(1, [_source(file)])
+    configs.apply(ALL_BROKERS, initial_texts(configs))
     configs.apply(topic_resource(TOPIC), {"retention.ms": "5", "cleanup.policy": "compact,delete"})
     return configs
 
@@ -143,9 +141,7 @@ def test_topic_is_described_as_kafka_describes_it(
 ) -> None:
     ours = _ours(configs, topic_resource(TOPIC))
 
-    assert ours.keys() == of_topic.keys()
-    expected = {name: found[0] for name, found in TOPIC_EXCEPTIONS.items()}
-    assert _differences(ours, of_topic) == expected
+    assert ours == of_topic
 
 
 def test_running_broker_answers_as_kafka_does(

@@ -11,6 +11,7 @@ import pytest
 from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.core.config_codes import ConfigSource
 from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
 from cordwood.core.settings import SettingSource
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -87,6 +88,19 @@ def test_first_start_creates_kafka_s_files_and_the_metadata() -> None:
     made = {".lock", "meta.properties", "cordwood.metadata", *CHECKPOINTS}
     assert set(run(scene())) == made
     assert set(files.list("/logs")) == made | {".kafka_cleanshutdown"}
+
+
+def test_new_cluster_has_one_minimum_of_in_sync_replicas_for_all_brokers() -> None:
+    """A startup value counts until the cluster exists, as in Kafka 4.3."""
+    files = MemoryFiles()
+
+    async def described(value: str) -> tuple[str | None, ConfigSource]:
+        async with started(files, min_insync_replicas=value) as (_, broker):
+            (entry,) = broker.configs.describe(topic_resource("a"), ["min.insync.replicas"])
+            return entry.value, entry.source
+
+    assert run(described("2")) == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
+    assert run(described("3")) == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
 
 
 def test_topics_are_restored_after_a_restart() -> None:

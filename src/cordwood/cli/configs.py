@@ -44,6 +44,7 @@ _RESOURCES: Final = {
 }
 #: Sources that an operator can change at runtime; values of other sources are defaults.
 _DYNAMIC: Final = ("topic", "broker", "all brokers", "logger")
+_INHERITED: Final = "all brokers"
 #: Commas between settings; a comma in square brackets is part of a value.
 _COMMA: Final = re.compile(r",(?![^\[\]]*\])")
 
@@ -94,7 +95,15 @@ def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each
 
 
 def _select(entries: Iterable["ConfigEntry"], *, show_all: bool) -> list["ConfigEntry"]:
-    return [each for each in entries if show_all or each.source in _DYNAMIC]
+    return [each for each in entries if show_all or _is_changed(each)]
+
+
+def _is_changed(entry: "ConfigEntry") -> bool:
+    """Return whether a setting is set at runtime; a new cluster sets some to their defaults."""
+    is_default = any(
+        each.source == "default" and each.value == entry.value for each in entry.synonyms
+    )
+    return entry.source in _DYNAMIC and not (is_default and entry.source == _INHERITED)
 
 
 def _object(described: "ConfigDescription", entries: list["ConfigEntry"]) -> dict[str, object]:

@@ -71,7 +71,7 @@ def test_alter_changes_defaults_of_all_brokers(command: Command) -> None:
     line = "  log.retention.ms = 1000 (all brokers)\n"
     assert command("configs", "describe", *BROKERS).out == f"broker 1\n{line}"
     shown = command("configs", "describe", *BROKERS, "--entity-default").out
-    assert shown == f"all brokers\n{line}"
+    assert shown == f"all brokers\n  min.insync.replicas = 1 (all brokers)\n{line}"
 
 
 def test_bad_value_is_rejected_with_the_brokers_message(command: Command) -> None:

@@ -7,15 +7,18 @@ changed.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import check_texts
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
-from cordwood.core.config_codes import ResourceType
+from cordwood.core.config_codes import ConfigSource, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.metadata_paths import decode_texts, encode_texts
 from cordwood.core.ports import MetadataStore
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNodeChange
+
+_MIN_INSYNC: Final = "min.insync.replicas"
 
 
 def known_texts(
@@ -33,6 +36,15 @@ def known_texts(
     return known
 
 
+def initial_texts(configs: BrokerConfigs) -> dict[str, str]:
+    """Return the texts that a new cluster sets on all brokers (Kafka: KIP-966).
+
+    Kafka 4 moves `min.insync.replicas` from the startup sources into the metadata, so that every
+    broker has the same value.
+    """
+    return {_MIN_INSYNC: str(configs.integer(_MIN_INSYNC))}
+
+
 def load_configs(
     store: MetadataStore, configs: BrokerConfigs, *, on_event: Callable[[str], object]
 ) -> None:
@@ -46,6 +58,22 @@ def load_configs(
                 decode_texts(node.data, path=resource.path), resource, on_event=on_event
             )
             configs.apply(resource, texts)
+    _report_overridden(configs, own, on_event)
+
+
+def _report_overridden(
+    configs: BrokerConfigs, own: ConfigResource, on_event: Callable[[str], object]
+) -> None:
+    """Report a startup value of `min.insync.replicas` that the stored one overrides."""
+    (entry,) = configs.describe(own, [_MIN_INSYNC])
+    static = [each for each in entry.synonyms if each.source is ConfigSource.STATIC_BROKER]
+    given = [(each.value or "").strip() for each in static]
+    if given and given[0] != entry.value:
+        on_event(
+            f"{ALL_BROKERS.path}: {_MIN_INSYNC} is {entry.value}, which overrides {given[0]} of the"
+            " startup settings; alter it with cordwood configs alter --entity-type brokers"
+            " --entity-default"
+        )
 
 
 def put_texts(

@@ -14,6 +14,7 @@ on another broker begins empty here; the report lists it.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
@@ -40,6 +41,7 @@ from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, read_kafka_m
 
 #: The report lists this many names, and the number of the others.
 _SHOWN: Final = 20
+_NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 OnDisk: TypeAlias = dict[str, dict[int, tuple[LogDirectory, str]]]
 """The log directory and the path of each partition, by topic and index."""
@@ -68,9 +70,16 @@ class AdoptionReport:
 
 
 def open_metadata(
-    directories: Sequence[LogDirectory], *, node_id: int, random: Random
+    directories: Sequence[LogDirectory],
+    *,
+    node_id: int,
+    random: Random,
+    initial_texts: Mapping[str, str] = _NO_TEXTS,
 ) -> tuple[MetadataFile, AdoptionReport | None]:
-    """Return the metadata, and a report if topics have been adopted."""
+    """Return the metadata, and a report if topics have been adopted.
+
+    New metadata set `initial_texts` on all brokers, below the adopted ones.
+    """
     online = [each for each in directories if each.is_online]
     owners = [each for each in online if exists(each.files, _path(each))]
     _ensure_unambiguous(directories, owners)
@@ -81,7 +90,7 @@ def open_metadata(
         store.multi(adoption.topic_nodes())
     else:
         adoption.find_all(online)
-        changes = [*folders(), *adoption.topic_nodes(), *adoption.broker_nodes()]
+        changes = [*folders(), *adoption.topic_nodes(), *adoption.broker_nodes(initial_texts)]
         store = MetadataFile.create(online[0].files, _path(online[0]), changes=changes)
     return store, adoption.report() if adoption.topics else None
 
@@ -134,13 +143,17 @@ class _MetadataAdoption:
                 changes.append(CreateZNode(topic_resource(name).path, encode_texts(texts)))
         return changes
 
-    def broker_nodes(self) -> list[CreateZNode]:
+    def broker_nodes(self, initial_texts: Mapping[str, str]) -> list[CreateZNode]:
         """Return the nodes of broker configurations and of the producer id block."""
         own = ConfigResource(ResourceType.BROKER, str(self._node_id))
+        texts = {
+            own: self._texts.get(own, {}),
+            ALL_BROKERS: {**initial_texts, **self._texts.get(ALL_BROKERS, {})},
+        }
         changes = [
-            CreateZNode(resource.path, encode_texts(self._texts[resource]))
-            for resource in (own, ALL_BROKERS)
-            if resource in self._texts
+            CreateZNode(resource.path, encode_texts(each))
+            for resource, each in texts.items()
+            if each
         ]
         if self._next_producer_id:
             block = range(self._next_producer_id - BLOCK_SIZE, self._next_producer_id)

@@ -4,12 +4,14 @@ from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.config.stored_configs import (
     delete_texts,
+    initial_texts,
     known_texts,
     load_configs,
     put_texts,
 )
 from cordwood.broker.metadata.topic_znodes import folders
 from cordwood.core.metadata_paths import encode_texts
+from cordwood.core.settings import SettingSource
 from cordwood.core.znodes import CreateZNode
 from cordwood.testing.memory_metadata import MemoryMetadata
 
@@ -52,6 +54,31 @@ def test_configuration_is_loaded_from_the_store() -> None:
     assert configs.config_for("other").segment_bytes == 1048576
     assert not events
     assert configs.texts(ALL_BROKERS) == {"log.retention.ms": "7"}
+
+
+def test_new_cluster_sets_the_minimum_of_in_sync_replicas_of_startup() -> None:
+    given = SettingSource("server.properties", {"min.insync.replicas": "2"})
+
+    assert initial_texts(BrokerConfigs(1, [given])) == {"min.insync.replicas": "2"}
+    assert initial_texts(BrokerConfigs(1, [])) == {"min.insync.replicas": "1"}
+
+
+def test_startup_value_that_the_store_overrides_is_reported() -> None:
+    kept = store()
+    texts = encode_texts({"min.insync.replicas": "1"})
+    kept.multi([CreateZNode("/config/brokers/<default>", texts)])
+    given = SettingSource("server.properties", {"min.insync.replicas": "2"})
+    same = SettingSource("server.properties", {"min.insync.replicas": "1"})
+    events, silent = list[str](), list[str]()
+
+    load_configs(kept, BrokerConfigs(1, [given]), on_event=events.append)
+    load_configs(kept, BrokerConfigs(1, [same]), on_event=silent.append)
+
+    (event,) = events
+    assert event.startswith(
+        "/config/brokers/<default>: min.insync.replicas is 1, which overrides 2 of the startup"
+    )
+    assert silent == []
 
 
 def test_configuration_is_that_of_startup_if_the_store_is_empty() -> None:

@@ -2,12 +2,13 @@
 
 import pytest
 
+from cordwood.broker.config.config_resources import ALL_BROKERS
 from cordwood.broker.metadata.metadata_adoption import AdoptionReport, open_metadata
 from cordwood.broker.metadata.metadata_file import MetadataFile
 from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after
 from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
-from cordwood.core.metadata_paths import BROKER, TOPIC, topic_path
+from cordwood.core.metadata_paths import BROKER, TOPIC, decode_texts, topic_path
 from cordwood.core.uuids import Uuid
 from cordwood.core.znodes import CreateZNode
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
@@ -235,3 +236,35 @@ def test_long_lists_are_abbreviated() -> None:
     )
 
     assert str(adopted).endswith("orders-19 and 3 more")
+
+
+def texts_of_all_brokers(foreign: ForeignDirectories) -> dict[str, str]:
+    """Open the metadata with an initial text, and return the texts of all brokers."""
+    store, _ = open_metadata(
+        foreign.directories(),
+        node_id=1,
+        random=SeededRandom(1),
+        initial_texts={"min.insync.replicas": "1"},
+    )
+    node = store.get(ALL_BROKERS.path)
+    return {} if node is None else decode_texts(node.data, path="")
+
+
+def test_new_metadata_have_the_initial_texts() -> None:
+    assert texts_of_all_brokers(ForeignDirectories()) == {"min.insync.replicas": "1"}
+
+
+def test_adopted_texts_override_the_initial_ones() -> None:
+    foreign = ForeignDirectories()
+    foreign.add_metadata(
+        config(BROKER, "", "min.insync.replicas", "2"), config(BROKER, "", "num.io.threads", "5")
+    )
+
+    assert texts_of_all_brokers(foreign) == {"min.insync.replicas": "2", "num.io.threads": "5"}
+
+
+def test_opened_metadata_are_not_given_the_initial_texts() -> None:
+    foreign = ForeignDirectories()
+    MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[]).close()
+
+    assert texts_of_all_brokers(foreign) == {}
