@@ -37,7 +37,9 @@ class LogCommands(LogUnderTest):
     ) -> str:
         """Append one batch as the leader; its records have one timestamp."""
         batch = sized_batch(size, records=records, timestamp=START_MS + timestamp)
-        return appended(lead(self.log, batch, epoch=leader_epoch))
+        result = lead(self.log, batch, epoch=leader_epoch)
+        self.log.epoch_file.save()
+        return appended(result)
 
     def follow(self, offset: int, *, records: int = 1, leader_epoch: int = 0) -> str:
         """Append a batch of 100 bytes as a follower, at the offset that the leader assigned."""

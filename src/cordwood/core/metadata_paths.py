@@ -1,6 +1,7 @@
 """Paths and contents of the ZooKeeper nodes for topics and configurations, as in Kafka 3.9.
 
     /brokers/topics/<topic>      the topic
+    /brokers/topics/<topic>/partitions/<number>/state    see `partition_state`
     /config/topics/<topic>       {"version": 1, "config": {key: text}}
     /config/brokers/<id>         the same, for one broker
     /config/brokers/<default>    the same, for all brokers
@@ -32,6 +33,21 @@ _CONFIGS: Final[Mapping[int, str]] = {TOPIC: "/config/topics", BROKER: "/config/
 def topic_path(topic: str) -> str:
     """Return the path of a topic's node."""
     return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    """Return the path of the node above the partitions of a topic."""
+    return f"{topic_path(topic)}/partitions"
+
+
+def partition_path(topic: str, number: int) -> str:
+    """Return the path of a partition's node."""
+    return f"{partitions_path(topic)}/{number}"
+
+
+def partition_state_path(topic: str, number: int) -> str:
+    """Return the path of the state of a partition."""
+    return f"{partition_path(topic, number)}/state"
 
 
 def config_path(kind: int, name: str) -> str:

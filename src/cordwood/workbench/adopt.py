@@ -82,7 +82,12 @@ def adopt(ports: Ports, path: str, *, options: AdoptOptions) -> AdoptReport:
         _ensure_no_metadata(files, path)
         kept = find_metadata(files, path)
         topics = [
-            _topic(files, name, paths, _configs(name, kept, options), random)
+            BootstrapTopic(
+                name,
+                _topic_id(files, paths, random),
+                _leader_epochs(files, name, paths, kept=kept),
+                _configs(name, kept, options),
+            )
             for name, paths in found.items()
         ]
         meta = _meta(files, path, options, random)
@@ -167,21 +172,30 @@ def _broker_configs(kept: DirectoryMetadata | None, node_id: int) -> dict[str, M
     return {} if kept is None else {name: kept.config_of(BROKER, name) for name in names}
 
 
-def _topic(
-    files: Files, name: str, paths: Mapping[int, str], configs: Mapping[str, str], random: Random
-) -> BootstrapTopic:
-    """Return the topic's record; partitions without a log are included, up to the last one."""
+def _topic_id(files: Files, paths: Mapping[int, str], random: Random) -> Uuid:
+    """Return the topic id on which the partitions agree, or a new one."""
     topic_id: Uuid | None = None
     for each in paths.values():
         found = read_partition_metadata(files, each)
         if found is not None and topic_id is not None:
             ensure_same_topic(found, topic_id, directory=each)
         topic_id = topic_id or found
+    return topic_id or make_uuid(random)
+
+
+def _leader_epochs(
+    files: Files, topic: str, paths: Mapping[int, str], *, kept: DirectoryMetadata | None
+) -> list[int]:
+    """Return the latest leader epoch of each partition, up to the last one that has a log.
+
+    The metadata may have a later epoch than the log: one in which no record was written.
+    """
     epochs = [0] * (max(paths) + 1)
     for number, each in paths.items():
         entries = read_epoch_checkpoint(files, f"{each}/{LEADER_EPOCHS}")
-        epochs[number] = max([0, *(entry.epoch for entry in entries)])
-    return BootstrapTopic(name, topic_id or make_uuid(random), epochs, configs)
+        published = 0 if kept is None else kept.leader_epoch_of(topic, number)
+        epochs[number] = max([published, *(entry.epoch for entry in entries)])
+    return epochs
 
 
 def _meta(files: Files, path: str, options: AdoptOptions, random: Random) -> MetaProperties:

@@ -108,6 +108,7 @@ def reindex(
                 place = SegmentPath(path, base)
                 _remove_indexes(files, place)
                 work.rebuild(LogSegment.open(table, place, config=config, now_ms=now_ms))
+            work.epochs.save()
             files.sync_directory(path)
         finally:
             table.close()

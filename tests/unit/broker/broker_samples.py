@@ -23,6 +23,7 @@ from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.ports import Worker
 from cordwood.core.settings import SettingSource
+from cordwood.core.types import TopicName
 from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
@@ -108,6 +109,8 @@ class BrokerHarness:
         for index in range(len(epochs)):
             log_creation.create(self.manager, partition(index, topic), topic_id=topic_id)
         self.broker.partitions.host(topic, topic_id=topic_id, leader_epochs=epochs)
+        for log in self.manager.logs_of(TopicName(topic)):
+            log.epoch_file.save()
         return self.broker.partitions.get(topic, 0)
 
     def context(self, version: int, *, client_id: str | None = "client") -> RequestContext:

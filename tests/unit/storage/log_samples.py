@@ -240,6 +240,7 @@ def filled(log: Log, count: int, *, epoch: int = 0) -> Log:
     for _ in range(count):
         lead(log, batch(), epoch=epoch)
     log.set_high_watermark(log.bounds.log_end)
+    log.epoch_file.save()
     return log
 
 

@@ -23,9 +23,13 @@ def topic_gone(topic_id: bytes = TOPIC_ID) -> bytes:
     return b"\x01\x09\x00" + topic_id + b"\x00"
 
 
-def partition(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) -> bytes:
-    """Return a partition, with some of the fields behind its replicas."""
-    return b"\x01\x03\x01" + _number(number) + topic_id + _array(replicas) + _array(replicas)
+def partition(
+    number: int, *replicas: int, topic_id: bytes = TOPIC_ID, leader_epoch: int = 0
+) -> bytes:
+    """Return a partition that its first replica leads, all replicas in sync."""
+    sets = _array(replicas) * 2 + _array(()) * 2
+    leadership = _number(replicas[0]) + _number(leader_epoch) + _number(0)
+    return b"\x01\x03\x00" + _number(number) + topic_id + sets + leadership + b"\x00"
 
 
 def partition_change(number: int, *replicas: int, topic_id: bytes = TOPIC_ID) -> bytes:

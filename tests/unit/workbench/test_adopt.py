@@ -11,6 +11,7 @@ from cordwood.core.errors import (
     SettingError,
 )
 from cordwood.core.metadata_paths import BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.partition_state import PartitionState, state_nodes
 from cordwood.core.ports import Ports
 from cordwood.core.types import TimestampMs
 from cordwood.core.uuids import Uuid
@@ -74,6 +75,18 @@ def test_existing_ids_are_kept() -> None:
     assert (report.cluster_id, report.node_id) == ("mine", 9)
     assert read_partition_metadata(files, "/logs/t-0") == T
     assert bytes((0, 0, 0, 3)) in read_whole(files, f"/logs/{BOOTSTRAP}")
+
+
+def test_leader_epoch_without_a_record_is_kept() -> None:
+    files = directory("t-0")
+    files.create("/logs/t-0/leader-epoch-checkpoint").append(b"0\n1\n3 0\n")
+    state = PartitionState(1, 11, (1,))
+    nodes = {node.path: ZNode(node.data) for node in state_nodes("t", [state])}
+    files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+    run(files)
+
+    assert bytes((0, 0, 0, 11)) in read_whole(files, f"/logs/{BOOTSTRAP}")
 
 
 def test_options_override_topic_settings_of_the_metadata() -> None:

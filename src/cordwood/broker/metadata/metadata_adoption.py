@@ -1,7 +1,8 @@
 """Metadata of a single broker at startup: opened, or adopted from log directories.
 
     cordwood.metadata       a directory has it: open it. Also adopt topics that Kafka has created
-                            since: they are in its metadata, not in ours, and have logs here
+                            since: they are in its metadata, not in ours, and have logs here. The
+                            partitions that Kafka has led since begin a new leader epoch
     __cluster_metadata-0    Kafka's metadata log: adopt its topics, partitions and configurations
     directories alone       adopt topics by the names and ids of the directories; their
                             configuration is unknown, so they have the broker's defaults
@@ -21,13 +22,24 @@ from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource,
 from cordwood.broker.config.stored_configs import known_texts
 from cordwood.broker.metadata.metadata_file import MetadataFile
 from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, BLOCK_SIZE, format_block
-from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic, folders
+from cordwood.broker.metadata.topic_znodes import (
+    StoredTopic,
+    decode_topic,
+    encode_topic,
+    folders,
+)
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import LogDirectoryError
-from cordwood.core.metadata_paths import encode_texts, topic_path
+from cordwood.core.metadata_paths import encode_texts, partition_state_path, topic_path
+from cordwood.core.partition_state import (
+    PartitionState,
+    decode_state,
+    encode_state,
+    state_nodes,
+)
 from cordwood.core.ports import MetadataStore, Random
 from cordwood.core.uuids import Uuid, make_uuid
-from cordwood.core.znodes import CreateZNode
+from cordwood.core.znodes import CreateZNode, SetZNode
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
 from cordwood.storage.checkpoints.partition_metadata_file import (
     ensure_same_topic,
@@ -87,7 +99,7 @@ def open_metadata(
     if owners:
         store = MetadataFile.open(owners[0].files, _path(owners[0]))
         adoption.find_new_topics(online, store)
-        store.multi(adoption.topic_nodes())
+        store.multi([*adoption.topic_nodes(), *adoption.leader_epochs(store)])
     else:
         adoption.find_all(online)
         changes = [*folders(), *adoption.topic_nodes(), *adoption.broker_nodes(initial_texts)]
@@ -104,6 +116,7 @@ class _MetadataAdoption:
         self._random = random
         self._source = "directories, configured with the broker's defaults"
         self._texts: dict[ConfigResource, Mapping[str, str]] = {}
+        self._kafka: ClusterMetadata | None = None
         self._next_producer_id = 0
         self._elsewhere: list[str] = []
         self._shared: list[str] = []
@@ -133,11 +146,29 @@ class _MetadataAdoption:
             if not is_known and metadata.topics.get(name) == _topic_id(here.values()):
                 self._adopt_from(metadata, name, here=here)
 
+    def leader_epochs(self, store: MetadataStore) -> list[SetZNode]:
+        """Return the changes that begin new epochs where Kafka has led partitions since."""
+        changes: list[SetZNode] = []
+        kafka = self._kafka or ClusterMetadata()
+        for name, topic_id in kafka.topics.items():
+            node = store.get(topic_path(name))
+            if node is None or decode_topic(node.data, path=topic_path(name)).topic_id != topic_id:
+                continue
+            for number, epoch in kafka.leader_epochs.get(topic_id, {}).items():
+                path = partition_state_path(name, number)
+                found = store.get(path)
+                state = None if found is None else decode_state(found.data, path=path)
+                if state is not None and state.leader_epoch <= epoch:
+                    later = state._replace(leader_epoch=epoch + 1)
+                    changes.append(SetZNode(path, encode_state(later)))
+        return changes
+
     def topic_nodes(self) -> list[CreateZNode]:
         """Return the nodes of the adopted topics."""
         changes = []
         for name, topic in self.topics.items():
             changes.append(CreateZNode(topic_path(name), encode_topic(topic)))
+            changes += state_nodes(name, self._states_of(topic))
             texts = self._texts.get(topic_resource(name))
             if texts:
                 changes.append(CreateZNode(topic_resource(name).path, encode_texts(texts)))
@@ -176,6 +207,7 @@ class _MetadataAdoption:
             metadata = read_kafka_metadata(directory.files, directory.path)
             if metadata is not None:
                 self._source = f"{directory.path}/{METADATA_LOG}"
+                self._kafka = metadata
                 return metadata
         return None
 
@@ -188,6 +220,19 @@ class _MetadataAdoption:
         others = (index for index, nodes in replicas.items() if {*nodes} - {self._node_id})
         self._shared += [f"{name}-{index}" for index in others]
         self._adopt_config(topic_resource(name), metadata)
+
+    def _states_of(self, topic: StoredTopic) -> list[PartitionState]:
+        """Return the states of a topic that Kafka has led; none without its metadata.
+
+        Epochs in the logs alone may be lower than those that Kafka has published.
+        """
+        if self._kafka is None:
+            return []
+        epochs = self._kafka.leader_epochs.get(topic.topic_id, {})
+        return [
+            PartitionState(self._node_id, epochs.get(number, -1) + 1, (self._node_id,))
+            for number in range(len(topic.replicas))
+        ]
 
     def _adopt_brokers(self, metadata: ClusterMetadata) -> None:
         self._next_producer_id = metadata.next_producer_id

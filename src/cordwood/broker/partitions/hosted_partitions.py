@@ -102,14 +102,3 @@ class HostedPartitions:
             # A log of a dropped topic, or beyond its partitions, gives an empty slice.
             for partition in hosted[log.partition.partition : log.partition.partition + 1]:
                 partition.notify_watchers()
-
-
-def epoch_at_start(log: Log, *, is_clean: bool) -> LeaderEpoch:
-    """Return the leader epoch for a log at startup; it rises only after an unclean shutdown.
-
-    A crash may have lost records of the latest epoch that consumers have read. Other records at
-    these offsets must not carry the same epoch.
-    """
-    latest = log.epochs.latest
-    epoch = latest.epoch if latest is not None else 0
-    return LeaderEpoch(epoch if is_clean else epoch + 1)

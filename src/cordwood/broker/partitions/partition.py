@@ -1,7 +1,8 @@
 """One partition led by this broker: append, read, and the fetches that wait (Kafka: `Partition`).
 
-    append   writes to the log and, if `flush.messages` asks for it, waits for the fsync; then the
-             high watermark advances, and the append may be acknowledged
+    append   writes to the log, and waits for the fsync that `flush.messages` asks for, or for the
+             file of the leader epochs in a new epoch; then the high watermark advances, and the
+             append may be acknowledged
     read     reads up to the high watermark, or up to the last stable offset for read_committed
     watch    adds a callback for "there may be more to read, or the partition has gone"
 
@@ -97,13 +98,14 @@ class Partition:
         return self._log
 
     def become_leader(self) -> Log:
-        """Find the log and make everything in it readable."""
+        """Find the log, begin the leader epoch at its end, and make everything in it readable."""
         if self._is_closed:
             raise UnknownTopicOrPartitionError(f"{self.name} has been deleted")
         log = self._manager.get(self.name)
         if log is None:
             raise KafkaStorageError(f"there is no log of {self.name} here")
         self._log = log
+        log.epoch_file.assign(self.leader_epoch, log.bounds.log_end)
         self._advance_high_watermark(log, log.bounds.log_end)
         return log
 
@@ -123,10 +125,13 @@ class Partition:
         bounds, end = log.bounds, result.last_offset + 1
         # The first append of this duplicate may still wait for its fsync, which may fail.
         is_in_doubt = result.is_duplicate and end > bounds.high_watermark
-        if not (result.is_flush_due or is_in_doubt):
+        if result.is_flush_due or is_in_doubt:
+            durable = self._flusher.flush(log)
+        elif log.epoch_file.has_unsaved:
+            durable = self._flusher.save_epochs(log)
+        else:
             self._advance_high_watermark(log, end)
             return PartitionAppendResult(result, bounds.log_start, None)
-        durable = self._flusher.flush(log)
         durable.add_done_callback(lambda flush: self._complete_flush(log, end, flush))
         return PartitionAppendResult(result, bounds.log_start, durable)
 

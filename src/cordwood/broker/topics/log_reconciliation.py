@@ -1,12 +1,13 @@
 """Reconciliation of metadata and log directories at startup; a crash may have separated them.
 
-    topic without a log       create an empty log, with an event for the operator
+    topic without a log       create an empty log, with an event for the operator; but if its log
+                              directory is missing too, the partition is offline
     log without a topic       rename it to `-stray`, with an event; also a log of an earlier topic
                               of the same name, which has another id
     future log without log    promote it: a crash interrupted the promotion
     producer ids in logs      never hand them out again, wherever they come from
 
-The broker leads every partition that it has on disk; `epoch_at_start` gives the leader epoch.
+The broker leads every partition that it has on disk; `leader_election` gives the leader epoch.
 """
 
 from collections.abc import Iterator
@@ -19,25 +20,38 @@ from cordwood.broker.metadata.producer_id_manager import (
     format_block,
 )
 from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
-from cordwood.broker.partitions.hosted_partitions import epoch_at_start
+from cordwood.broker.topics.leader_election import FoundLog, elect
+from cordwood.broker.topics.partition_states import directory_id_of, read_state, replacement
 from cordwood.broker.topics.topic_hosting import TopicHosting
-from cordwood.core.errors import KafkaStorageError
+from cordwood.core.errors import KafkaStorageError, LogDirectoryError
 from cordwood.core.metadata_paths import TOPICS, topic_path
+from cordwood.core.partition_state import PartitionState
 from cordwood.core.ports import MetadataStore
 from cordwood.core.types import TopicPartition
-from cordwood.core.znodes import CreateZNode, SetZNode
+from cordwood.core.uuids import Uuid, format_uuid
+from cordwood.core.znodes import CreateZNode, SetZNode, ZNodeChange
 from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_manager import LogManager
 
 
 def reconcile(store: MetadataStore, hosting: TopicHosting, *, image: ClusterImage) -> ClusterImage:
-    """Serve the stored topics from the loaded logs; return the image with them."""
+    """Serve the stored topics from the loaded logs; return the image with them.
+
+    The new leader epochs are stored before a partition is served.
+    """
     stored = dict(_stored_topics(store))
     _promote_future_logs(stored, hosting)
     _set_stray_logs_aside(stored, hosting)
     _reserve_producer_ids(store, hosting.manager, node_id=image.controller_id)
-    topics = [_host(name, topic, hosting) for name, topic in stored.items()]
-    return image.with_topic(*topics)
+    elections = [
+        _TopicElection(name, topic, hosting, image.controller_id) for name, topic in stored.items()
+    ]
+    changes: list[ZNodeChange] = []
+    for election in elections:
+        changes += election.run(store)
+    store.multi(changes)
+    return image.with_topic(*(election.serve() for election in elections))
 
 
 def _stored_topics(store: MetadataStore) -> Iterator[tuple[str, StoredTopic]]:
@@ -105,26 +119,70 @@ def _reserve_producer_ids(store: MetadataStore, manager: LogManager, *, node_id:
     store.multi([CreateZNode(BLOCK_PATH, data) if node is None else SetZNode(BLOCK_PATH, data)])
 
 
-def _host(name: str, stored: StoredTopic, hosting: TopicHosting) -> TopicImage:
-    """Serve a topic from its logs; return it with the leader epochs of its partitions."""
-    topic = TopicImage.new(name, stored.topic_id, replicas=stored.replicas)
-    partitions, missing = [*topic.partitions], []
-    failed: dict[TopicPartition, KafkaStorageError] = {}
-    for index, partition in enumerate(topic.names()):
-        try:
-            log = hosting.manager.get(partition)
-            if log is None:
-                log_creation.create(hosting.manager, partition, topic_id=topic.topic_id)
-                missing.append(str(index))
-                continue
-        except KafkaStorageError as error:
-            failed[partition] = error
-            continue
-        is_clean = hosting.manager.directory_of(log).is_clean
-        epoch = epoch_at_start(log, is_clean=is_clean)
-        partitions[index] = partitions[index]._replace(leader_epoch=epoch)
-    if missing:
-        numbers = ", ".join(missing)
-        hosting.on_event(f"{name} had no log of its partitions {numbers}: they begin empty")
-    topic = TopicImage(name, stored.topic_id, tuple(partitions))
-    return hosting.serve(topic, failed=failed)
+class _TopicElection:
+    """The leaderships of one topic's partitions: found, to be stored, then served."""
+
+    def __init__(self, name: str, stored: StoredTopic, hosting: TopicHosting, node_id: int) -> None:
+        self._topic = TopicImage.new(name, stored.topic_id, replicas=stored.replicas)
+        self._hosting = hosting
+        self._node_id = node_id
+        self._failed: dict[TopicPartition, KafkaStorageError] = {}
+        self._created: list[str] = []
+
+    def run(self, store: MetadataStore) -> list[ZNodeChange]:
+        """Find or create each log; return the changes to the stored states."""
+        topic, partitions = self._topic, [*self._topic.partitions]
+        changed: dict[int, PartitionState] = {}
+        for index, partition in enumerate(topic.names()):
+            stored = read_state(store, partition)
+            try:
+                state = self._elect(partition, stored)
+            except KafkaStorageError as error:
+                self._failed[partition] = error
+                state = stored or PartitionState(self._node_id, 0, (self._node_id,))
+            if state != stored:
+                changed[index] = state
+            partitions[index] = partitions[index]._replace(leader_epoch=state.leader_epoch)
+        self._topic = TopicImage(topic.name, topic.topic_id, tuple(partitions))
+        return replacement(store, topic.name, states=changed)
+
+    def serve(self) -> TopicImage:
+        """Serve the topic; its states are stored."""
+        if self._created:
+            numbers = ", ".join(self._created)
+            self._hosting.on_event(
+                f"{self._topic.name} had no log of its partitions {numbers}: they begin empty"
+            )
+        return self._hosting.serve(self._topic, failed=self._failed)
+
+    def _elect(self, partition: TopicPartition, stored: PartitionState | None) -> PartitionState:
+        manager = self._hosting.manager
+        log = manager.get(partition)
+        if log is not None:
+            latest = log.epochs.latest
+            found = FoundLog(
+                directory_id_of(manager, log),
+                latest_epoch=None if latest is None else latest.epoch,
+                is_clean=manager.directory_of(log).is_clean,
+            )
+            return elect(stored, found, node_id=self._node_id)
+        if stored is not None and stored.directory is not None:
+            self._ensure_directory_is_here(partition, stored.directory)
+        log = log_creation.create(manager, partition, topic_id=self._topic.topic_id)
+        self._created.append(str(partition.partition))
+        found = FoundLog(directory_id_of(manager, log), is_new=True)
+        return elect(stored, found, node_id=self._node_id)
+
+    def _ensure_directory_is_here(self, partition: TopicPartition, directory: Uuid) -> None:
+        """Mark a partition as offline if its log directory is not among the present ones."""
+        manager = self._hosting.manager
+        present = {each.meta.directory_id for each in manager.directories if each.meta is not None}
+        if directory not in present:
+            error = LogDirectoryError(
+                "is not mounted, or was removed from log.dirs",
+                path=format_uuid(directory),
+                remedy="mount it and restart; if its data are lost, delete the topic",
+            )
+            missing = LogDirectory.failed(manager.ports.files, format_uuid(directory), error=error)
+            manager.current.claim(partition, missing)
+            missing.ensure_online()

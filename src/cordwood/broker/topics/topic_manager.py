@@ -1,7 +1,7 @@
 """Creation, growth and deletion of topics (Kafka: `ReplicationControlManager`).
 
-    create   validate, store in the metadata, create the logs, publish; a topic that a response
-             reports survives a crash
+    create   validate, store in the metadata, create the logs, store their log directories,
+             publish; a topic that a response reports survives a crash
     grow     the same for additional partitions
     delete   remove from the metadata first: the name is free at once, the files are deleted later
 
@@ -24,6 +24,7 @@ from cordwood.broker.metadata.metadata_image import TopicImage
 from cordwood.broker.metadata.metadata_writer import MetadataChange, MetadataWriter
 from cordwood.broker.metadata.replica_placer import Replicas
 from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic
+from cordwood.broker.topics import partition_states
 from cordwood.broker.topics.internal_topic_settings import default_topic
 from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.broker.topics.topic_selection import TopicReference, TopicSelection, select
@@ -119,7 +120,8 @@ class TopicManager:
             outcomes = [self._plan_growth(each) for each in wanted]
             grown = [each for each in outcomes if isinstance(each, TopicImage)]
             if grown and not validate_only:
-                await change.store(partial(_growth, grown))
+                former = [self._count_present(each.name) for each in grown]
+                await change.store(partial(_growth, [*zip(grown, former, strict=True)]))
                 await self._serve(grown, change)
             return outcomes
 
@@ -147,6 +149,7 @@ class TopicManager:
             while manager.is_whole and (missing := self._find_missing()):
                 failed = await self._create_logs(missing, change)
                 created = [name for name, _ in missing if name not in failed]
+                await self._store_directories(created, change)
                 topics = [
                     metadata.image.topics[topic].with_leaders(names)
                     for topic, names in groupby(created, key=attrgetter("topic"))
@@ -227,6 +230,7 @@ class TopicManager:
             failed = await self._create_logs(self._new_partitions(topics), change)
         except KafkaStorageError as error:
             failed = {name: error for name, _ in self._new_partitions(topics)}
+        await self._store_directories([name for name, _ in self._new_partitions(topics)], change)
         served = []
         for topic in topics:
             await self._host(topic, change)
@@ -248,6 +252,13 @@ class TopicManager:
             failed |= some
             await change.yield_turn()
         return failed
+
+    async def _store_directories(
+        self, names: Sequence[TopicPartition], change: MetadataChange
+    ) -> None:
+        """Store the log directories of new logs, so that one that is missing later is noticed."""
+        directories = partition_states.directory_ids(self._hosting.manager, names)
+        await change.store(partial(partition_states.assignment, directories=directories))
 
     async def _host(self, topic: TopicImage, change: MetadataChange) -> None:
         """Serve the partitions of a topic, a few a loop turn; `TopicHosting.serve` has the rest."""
@@ -287,6 +298,7 @@ def _creation(planned: Sequence[PlannedTopic], store: MetadataStore) -> list[ZNo
     changes: list[ZNodeChange] = []
     for topic, texts in planned:
         changes.append(CreateZNode(topic_path(topic.name), _data_of(topic)))
+        changes += partition_states.creation(topic.name, topic.partitions, first=0)
         if texts:
             changes.append(put_texts(store, topic_resource(topic.name), texts=texts))
     return changes
@@ -295,13 +307,20 @@ def _creation(planned: Sequence[PlannedTopic], store: MetadataStore) -> list[ZNo
 def _deletion(doomed: Sequence[TopicImage], store: MetadataStore) -> list[ZNodeChange]:
     changes: list[ZNodeChange] = []
     for topic in doomed:
+        changes += partition_states.deletion(store, topic.name)
         changes.append(DeleteZNode(topic_path(topic.name)))
         changes += delete_texts(store, topic_resource(topic.name))
     return changes
 
 
-def _growth(grown: Sequence[TopicImage], _store: MetadataStore) -> list[ZNodeChange]:
-    return [SetZNode(topic_path(topic.name), _data_of(topic)) for topic in grown]
+def _growth(grown: Sequence[tuple[TopicImage, int]], _store: MetadataStore) -> list[ZNodeChange]:
+    """Return the changes for grown topics, each with its former number of partitions."""
+    changes: list[ZNodeChange] = []
+    for topic, first in grown:
+        changes.append(SetZNode(topic_path(topic.name), _data_of(topic)))
+        added = topic.partitions[first:]
+        changes += partition_states.creation(topic.name, added, first=first)
+    return changes
 
 
 def _data_of(topic: TopicImage) -> bytes:

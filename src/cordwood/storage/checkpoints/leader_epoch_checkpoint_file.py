@@ -1,8 +1,17 @@
 """Leader epoch cache of one log with its file (Kafka: `LeaderEpochCheckpointFile`).
 
-The file is written at every change, and before the first record of a new epoch. So the start
-offset of an epoch that a leader asks for later is right even after a crash.
+A change takes effect in memory at once. The file is written behind it, off the owner's thread:
+
+    begin_save     on the owner's thread: the entries to write, as a value
+    EpochSave.run  on any thread: writes them atomically
+    finish_save    on the owner's thread: the file has these entries now
+
+An older file is repaired when the log is loaded after a crash: entries beyond the log are removed,
+and recovery assigns the epochs of the batches that it reads. So the file must be saved before the
+recovery point passes the start of an epoch, and before a record of a new epoch is acknowledged.
 """
+
+from typing import NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
@@ -11,23 +20,40 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     read_epoch_checkpoint,
     write_epoch_checkpoint,
 )
-from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry, LeaderEpochCache
+
+
+class EpochSave(NamedTuple):
+    """The content of a file to be written; `change` numbers the last change in it."""
+
+    path: str
+    entries: tuple[EpochEntry, ...]
+    change: int
+
+    def run(self, files: Files) -> None:
+        """Write the file atomically and durably."""
+        write_epoch_checkpoint(files, self.path, entries=self.entries)
 
 
 class LeaderEpochCheckpointFile:
     """The epochs of one log. The owner replaces `directory` when it renames the directory."""
 
-    __slots__ = ("_files", "_is_behind", "current", "directory")
+    __slots__ = ("_changes", "_files", "_saved", "current", "directory")
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
         self.directory = directory
         self.current = LeaderEpochCache()
-        self._is_behind = False
+        self._changes = self._saved = 0
 
     @property
     def path(self) -> str:
         return f"{self.directory}/{LEADER_EPOCHS}"
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether the file lacks a change."""
+        return self._changes > self._saved
 
     def load(self) -> None:
         """Read the file; a log without one has no epochs."""
@@ -35,7 +61,7 @@ class LeaderEpochCheckpointFile:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Assign an epoch to the records from `start_offset` on."""
-        self._save(is_changed=self.current.assign(LeaderEpoch(epoch), Offset(start_offset)))
+        self._changes += self.current.assign(LeaderEpoch(epoch), Offset(start_offset))
 
     def assign_if_later(self, epoch: int, start_offset: int) -> None:
         """Assign an epoch that is found in the log, if it is later than all others."""
@@ -45,17 +71,27 @@ class LeaderEpochCheckpointFile:
             self.assign(epoch, start_offset)
 
     def truncate_from_start(self, offset: int) -> None:
-        self._save(is_changed=self.current.truncate_from_start(Offset(offset)))
+        self._changes += self.current.truncate_from_start(Offset(offset))
 
     def truncate_from_end(self, offset: int) -> None:
-        self._save(is_changed=self.current.truncate_from_end(Offset(offset)))
+        self._changes += self.current.truncate_from_end(Offset(offset))
 
     def clear(self) -> None:
-        self._save(is_changed=self.current.clear())
+        self._changes += self.current.clear()
 
-    def _save(self, *, is_changed: bool) -> None:
-        """Write the file if the epochs changed, or if an earlier write failed."""
-        self._is_behind = self._is_behind or is_changed
-        if self._is_behind:
-            write_epoch_checkpoint(self._files, self.path, entries=self.current.entries)
-            self._is_behind = False
+    def begin_save(self) -> EpochSave | None:
+        """Return what the file lacks, None if it lacks nothing."""
+        if not self.has_unsaved:
+            return None
+        return EpochSave(self.path, self.current.entries, self._changes)
+
+    def finish_save(self, save: EpochSave) -> None:
+        """Count the changes of a save that has been written."""
+        self._saved = max(self._saved, save.change)
+
+    def save(self) -> None:
+        """Write the file before returning, if it lacks a change."""
+        save = self.begin_save()
+        if save is not None:
+            save.run(self._files)
+            self.finish_save(save)

@@ -11,14 +11,15 @@ After an OSError the log must not be used any more and its log directory must go
 the log again repairs changes that were half done.
 """
 
+from collections.abc import Iterator
 from typing import Self
 
 from cordwood.core.binary import Buffer
-from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.ports import Clock, Ports
 from cordwood.core.types import TopicPartition
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.checkpoints.leader_epoch_cache import LeaderEpochCache
+from cordwood.storage.checkpoints.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.delayed_deletions import DelayedDeletions
 from cordwood.storage.files.open_file_cache import OpenFileCache
@@ -46,6 +47,7 @@ from cordwood.storage.log.timestamp_lookup import TimestampLookup
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.producers.producer_state_manager import ProducerStateManager
 from cordwood.storage.segment.log_segment import LogSegment
+from cordwood.storage.segment.log_segments import LogSegments
 from cordwood.storage.segment.segment_view import TimestampAndOffset
 
 
@@ -108,6 +110,11 @@ class Log:
         return self._state.epochs.current
 
     @property
+    def epoch_file(self) -> LeaderEpochCheckpointFile:
+        """The file of the leader epochs, which is saved behind its changes."""
+        return self._state.epochs
+
+    @property
     def is_torn(self) -> bool:
         """Whether a change has failed half way."""
         return self._state.is_torn
@@ -129,16 +136,7 @@ class Log:
 
     def segment_facts(self) -> tuple[SegmentFacts, ...]:
         """Return the facts about each segment on which retention decides, oldest first."""
-        segments, log_end = self._state.segments, self._state.bounds.log_end
-        return tuple(
-            SegmentFacts(
-                segment.base_offset,
-                segments.end_of(segment, log_end),
-                segment.size,
-                segment.largest_timestamp(),
-            )
-            for segment in segments
-        )
+        return tuple(_facts_of(self._state.segments, self._state.bounds.log_end))
 
     # -- writing
 
@@ -222,15 +220,7 @@ class Log:
 
     def delete_records(self, offset: int) -> int:
         """Raise the log start to `offset`, -1 for the high watermark; return the log start."""
-        high_watermark = self._state.bounds.high_watermark
-        wanted = high_watermark if offset == -1 else offset
-        if not 0 <= wanted <= high_watermark:
-            raise OffsetOutOfRangeError(
-                f"{self.partition}: records cannot be deleted up to {offset} (the high watermark "
-                f"is {high_watermark})"
-            )
-        truncation.raise_start(self._state, wanted)
-        return self._state.bounds.log_start
+        return truncation.delete_records(self._state, offset)
 
     def plan_retention(self) -> RetentionPlan:
         """Return the segments that retention deletes now, and the reasons that keep the others."""
@@ -278,7 +268,10 @@ class Log:
     # -- durability
 
     def begin_flush(self) -> FlushJob | None:
-        """Return the job that makes the log durable, for any thread; None if it is durable."""
+        """Return the job that makes the log durable, for any thread; None if it is durable.
+
+        Requires: all leader epochs are saved.
+        """
         return log_flush.begin_flush(self._state)
 
     def finish_flush(self, job: FlushJob) -> None:
@@ -297,6 +290,7 @@ class Log:
 
     def flush(self) -> None:
         """Make the log durable before returning."""
+        self._state.epochs.save()
         job = self.begin_flush()
         if job is not None:
             job.run(self._state.table.files)
@@ -309,6 +303,7 @@ class Log:
         state.segments.active.ensure_index_files()
         for segment in state.segments:
             segment.close()
+        self._state.epochs.save()
         snapshot = state.snapshots.take(state.producers, sync=False)
         job = log_flush.final_flush(state, snapshot)
         job.run(state.table.files)
@@ -349,3 +344,13 @@ class Log:
     def forget_files(self) -> None:
         """Close the open files of a log that is not used any more."""
         self._state.table.forget_under(self._state.directory)
+
+
+def _facts_of(segments: LogSegments, log_end: int) -> Iterator[SegmentFacts]:
+    for segment in segments:
+        yield SegmentFacts(
+            segment.base_offset,
+            segments.end_of(segment, log_end),
+            segment.size,
+            segment.largest_timestamp(),
+        )

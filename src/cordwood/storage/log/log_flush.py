@@ -4,8 +4,9 @@
     2. run      any thread syncs every file, then the directory if it contains new names
     3. finish   the owner advances the recovery point to the log end offset of step 1
 
-A job is a value, so a worker may run it while the owner appends. A file that was renamed or removed
-meanwhile has been deleted from the log and needs no fsync.
+The leader epochs are saved before step 1, so that the recovery point never passes the start of an
+epoch that the file lacks. A job is a value, so a worker may run it while the owner appends. A file
+that was renamed or removed meanwhile has been deleted from the log and needs no fsync.
 
 After a failed fsync the state of the pages is unknown: the recovery point stays, and the log
 directory must go offline. The recovery point also stays when the log was truncated or moved
@@ -50,6 +51,7 @@ class FlushJob:
 
 def begin_flush(state: LogState) -> FlushJob | None:
     """Return the job that makes the whole log durable; None if it is durable already."""
+    assert not state.epochs.has_unsaved, "epochs are saved before a flush"
     bounds = state.bounds
     is_behind = bounds.recovery_point < bounds.log_end
     if not (is_behind or state.unsynced_names or state.unsynced_paths):

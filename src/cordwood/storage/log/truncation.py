@@ -4,6 +4,7 @@
     truncate_fully          removes all records; the log continues at a new offset
     delete_segments         raises the log start, then removes the oldest segments
     raise_start             raises the log start; the records below stay on disk for a while
+    delete_records          the same, on a client's request
 
 Whole segments are renamed at once and removed after a delay. Leader epochs and producer state are
 updated last, from the remaining log.
@@ -14,6 +15,7 @@ come back behind new ones.
 
 from collections.abc import Sequence
 
+from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.storage.files.file_names import DELETED
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.producer_state_rebuild import reload
@@ -71,6 +73,19 @@ def raise_start(state: LogState, offset: int) -> bool:
     state.update_first_unstable()
     state.epochs.truncate_from_start(offset)
     return True
+
+
+def delete_records(state: LogState, offset: int) -> int:
+    """Raise the log start to `offset`, -1 for the high watermark; return the log start."""
+    high_watermark = state.bounds.high_watermark
+    wanted = high_watermark if offset == -1 else offset
+    if not 0 <= wanted <= high_watermark:
+        raise OffsetOutOfRangeError(
+            f"{state.partition}: records cannot be deleted up to {offset} (the high watermark is "
+            f"{high_watermark})"
+        )
+    raise_start(state, wanted)
+    return state.bounds.log_start
 
 
 def delete_segments(state: LogState, segments: Sequence[LogSegment], *, log_start: int) -> None:

@@ -2,7 +2,8 @@
 
     retention          deletes old segments of logs whose lease is free
     flush              flushes the logs whose `flush.ms` has passed
-    recovery points    flushes the logs that have rolled, and writes their recovery points
+    recovery points    flushes the logs that have rolled, saves the leader epochs that retention or
+                       a new leadership has changed, and writes the recovery points
     log starts         writes the log start offsets that `DeleteRecords` has raised
     high watermarks    writes the high watermarks, from which consumers continue after a restart
     producers          expires idle producers
@@ -82,7 +83,7 @@ class MaintenanceTasks:
         self._sweep.run(self._flush_if_due)
 
     def write_recovery_points(self) -> None:
-        """Flush the logs that have rolled, and write the recovery points of all logs."""
+        """Flush the logs that have rolled, save leader epochs, and write all recovery points."""
         self._sweep.run(self._flush_if_rolled)
         self._write_checkpoint(RECOVERY_POINTS)
 
@@ -109,6 +110,8 @@ class MaintenanceTasks:
     def _flush_if_rolled(self, log: Log) -> None:
         if log.bounds.recovery_point < log.base_offsets[-1]:
             self._flusher.flush(log)
+        elif log.epoch_file.has_unsaved:
+            self._flusher.save_epochs(log)
 
     def _write_checkpoint(self, name: str) -> None:
         self._sweep.run_steps(self._manager.checkpoints.collect_and_write(name))

@@ -2,9 +2,11 @@
 
     record   unsigned varints: frame 1, kind, version, then the fields, then tagged fields
     2  topic        name string, id uuid
-    3  partition    number i32, topic id uuid, replicas array of i32, and more
+    3  partition    number i32, topic id uuid; arrays of i32: replicas, in-sync, removing, adding;
+                    leader i32, leader epoch i32, and more
     4  config       resource type i8, its name string, key string, value string or null
-    5  change       number i32, topic id uuid; tag 2: replicas array of i32
+    5  change       number i32, topic id uuid; tag 1: leader i32, which begins the next leader
+                    epoch, also if it is -1, no leader; tag 2: replicas array of i32
     9  deleted      id uuid
     15 producers    broker i32, its epoch i64, the next producer id i64
 
@@ -24,20 +26,25 @@ from cordwood.core.uuids import Uuid
 from cordwood.records.flexible_fields import FlexibleReader
 
 _FRAME: Final = 1
+_LEADER_TAG: Final = 1
 _REPLICAS_TAG: Final = 2
+#: The arrays of a partition between its replicas and its leader.
+_REPLICA_SETS: Final = ("in-sync", "removing", "adding")
 #: An array that is null.
 _NULL: Final = b"\0"
 
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """The state after some records: topic ids, replicas by topic id, configs by resource.
+    """The state after some records: topic ids, configs by resource, and by topic id and partition
+    number the replicas and the leader epoch.
 
     `next_producer_id` is the first producer id that is not allocated yet.
     """
 
     topics: dict[str, Uuid] = field(default_factory=dict)
     replicas: dict[Uuid, dict[int, tuple[int, ...]]] = field(default_factory=dict)
+    leader_epochs: dict[Uuid, dict[int, int]] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
 
@@ -61,6 +68,11 @@ class ClusterMetadata:
         """Return the own configs of a topic or broker."""
         return self.configs.get((kind, name), {})
 
+    def leader_epoch_of(self, topic: str, number: int) -> int:
+        """Return the leader epoch of a partition, 0 if it is unknown."""
+        topic_id = self.topics.get(topic)
+        return 0 if topic_id is None else self.leader_epochs.get(topic_id, {}).get(number, 0)
+
 
 def _apply_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     name = reader.string()
@@ -70,11 +82,19 @@ def _apply_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
 def _apply_partition(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     number, topic_id = reader.i32(), Uuid(reader.uuid())
     metadata.replicas.setdefault(topic_id, {})[number] = reader.array(reader.i32)
+    for _ in _REPLICA_SETS:
+        reader.array(reader.i32)
+    reader.i32()
+    metadata.leader_epochs.setdefault(topic_id, {})[number] = reader.i32()
 
 
 def _apply_change(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     number, topic_id = reader.i32(), Uuid(reader.uuid())
-    replicas = reader.tags().get(_REPLICAS_TAG, _NULL)
+    tags = reader.tags()
+    if _LEADER_TAG in tags:
+        epochs = metadata.leader_epochs.setdefault(topic_id, {})
+        epochs[number] = epochs.get(number, 0) + 1
+    replicas = tags.get(_REPLICAS_TAG, _NULL)
     if replicas != _NULL:
         changed = FlexibleReader(replicas)
         metadata.replicas.setdefault(topic_id, {})[number] = changed.array(changed.i32)
@@ -94,6 +114,7 @@ def _apply_config(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
 def _remove_topic(metadata: ClusterMetadata, reader: FlexibleReader) -> None:
     deleted = Uuid(reader.uuid())
     metadata.replicas.pop(deleted, None)
+    metadata.leader_epochs.pop(deleted, None)
     for name in [name for name, topic_id in metadata.topics.items() if topic_id == deleted]:
         del metadata.topics[name]
         metadata.configs.pop((TOPIC, name), None)

@@ -11,7 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from cordwood.core.errors import BadRecordsError, BytesError, DamagedFileError
-from cordwood.core.metadata_paths import config_path, decode_texts, topic_path
+from cordwood.core.metadata_paths import (
+    config_path,
+    decode_texts,
+    partition_state_path,
+    topic_path,
+)
+from cordwood.core.partition_state import decode_state
 from cordwood.core.ports import FileKind, Files
 from cordwood.core.znodes import ZNodeTree
 from cordwood.records.batch_stream import batches
@@ -29,11 +35,15 @@ _CHECKPOINT = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 
 
 class DirectoryMetadata(NamedTuple):
-    """The topics and the configs in the metadata of a log directory."""
+    """The topics, configs and leader epochs in the metadata of a log directory.
+
+    `leader_epoch_of` returns 0 for a partition without a stored leader epoch.
+    """
 
     path: str
     has_topic: Callable[[str], bool]
     config_of: Callable[[int, str], Mapping[str, str]]
+    leader_epoch_of: Callable[[str, int], int]
 
 
 def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
@@ -48,7 +58,10 @@ def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
     if metadata is None:
         return None
     return DirectoryMetadata(
-        f"{log_directory}/{METADATA_LOG}", metadata.topics.__contains__, metadata.config_of
+        f"{log_directory}/{METADATA_LOG}",
+        metadata.topics.__contains__,
+        metadata.config_of,
+        metadata.leader_epoch_of,
     )
 
 
@@ -86,7 +99,15 @@ def _own(tree: ZNodeTree, path: str) -> DirectoryMetadata:
         node = tree.get(place)
         return {} if node is None else decode_texts(node.data, path=f"{path}, {place}")
 
-    return DirectoryMetadata(path, lambda topic: tree.get(topic_path(topic)) is not None, config_of)
+    def leader_epoch_of(topic: str, number: int) -> int:
+        place = partition_state_path(topic, number)
+        node = tree.get(place)
+        return 0 if node is None else decode_state(node.data, path=f"{path}, {place}").leader_epoch
+
+    def has_topic(topic: str) -> bool:
+        return tree.get(topic_path(topic)) is not None
+
+    return DirectoryMetadata(path, has_topic, config_of, leader_epoch_of)
 
 
 def _load(files: Files, path: str, listed: list[str]) -> ClusterMetadata:

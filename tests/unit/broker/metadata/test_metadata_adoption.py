@@ -8,7 +8,14 @@ from cordwood.broker.metadata.metadata_file import MetadataFile
 from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after
 from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
-from cordwood.core.metadata_paths import BROKER, TOPIC, decode_texts, topic_path
+from cordwood.core.metadata_paths import (
+    BROKER,
+    TOPIC,
+    decode_texts,
+    partition_state_path,
+    topic_path,
+)
+from cordwood.core.partition_state import decode_state
 from cordwood.core.uuids import Uuid
 from cordwood.core.znodes import CreateZNode
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
@@ -27,6 +34,7 @@ from tests.unit.workbench.metadata_samples import (
     partition_change,
     producers,
     topic,
+    topic_gone,
 )
 
 OTHER_ID = Uuid(bytes(range(1, 17)))
@@ -50,8 +58,15 @@ class ForeignDirectories:
     def add_metadata(self, *records: bytes) -> None:
         """Write Kafka's metadata log."""
         self.files.make_directory("/a/__cluster_metadata-0")
-        log = self.files.create("/a/__cluster_metadata-0/00000000000000000000.log")
-        log.append(metadata_batch(*records))
+        self.files.sync_directory("/a")
+        self.add_metadata_segment(0, *records)
+
+    def add_metadata_segment(self, base_offset: int, *records: bytes) -> None:
+        """Write a later segment of Kafka's metadata log."""
+        log = self.files.create(f"/a/__cluster_metadata-0/{base_offset:020}.log")
+        log.append(metadata_batch(*records, at=base_offset))
+        log.sync()
+        self.files.sync_directory("/a/__cluster_metadata-0")
 
     def directories(self) -> tuple[LogDirectory, ...]:
         owner = DirectoryOwner(cluster_id="c", node_id=1, random=SeededRandom(1), on_event=str)
@@ -59,6 +74,13 @@ class ForeignDirectories:
 
     def open(self) -> tuple[MetadataFile, AdoptionReport | None]:
         return open_metadata(self.directories(), node_id=1, random=SeededRandom(1))
+
+
+def leader_epoch(store: MetadataFile, topic: str, number: int) -> int:
+    path = partition_state_path(topic, number)
+    node = store.get(path)
+    assert node is not None
+    return decode_state(node.data, path=path).leader_epoch
 
 
 def kept(store: MetadataFile, name: str) -> StoredTopic:
@@ -214,6 +236,51 @@ def test_topics_that_kafka_has_created_since_are_adopted_too() -> None:
     assert store.children("/config/brokers") == []
     assert adopted is not None
     assert (adopted.topics, adopted.partitions) == (1, 1)
+
+
+def test_adopted_partition_begins_the_epoch_after_kafkas() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add_metadata(
+        topic("orders"), partition(0, 1, leader_epoch=7), partition(1, 1), partition_change(0, 1)
+    )
+
+    store, _ = foreign.open()
+
+    assert [leader_epoch(store, "orders", number) for number in (0, 1)] == [9, 1]
+
+
+def test_partition_that_kafka_has_led_since_begins_the_epoch_after_kafkas() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add_metadata(topic("orders"), partition(0, 1, leader_epoch=7))
+    foreign.open()[0].close()
+    foreign.files.crash()
+    foreign.add_metadata_segment(20, partition_change(0), partition_change(0))
+
+    for _ in range(2):
+        store, _ = foreign.open()
+        assert leader_epoch(store, "orders", 0) == 10
+        store.close()
+        foreign.files.crash()
+
+
+def test_epoch_of_another_topic_of_the_same_name_does_not_count() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+    foreign.add_metadata(topic("orders"), partition(0, 1, leader_epoch=7))
+    foreign.open()[0].close()
+    foreign.files.crash()
+    foreign.add_metadata_segment(
+        20,
+        topic_gone(),
+        topic("orders", OTHER_ID),
+        partition(0, 1, topic_id=OTHER_ID, leader_epoch=30),
+    )
+
+    store, _ = foreign.open()
+
+    assert leader_epoch(store, "orders", 0) == 8
 
 
 def test_only_the_metadata_file_is_written() -> None:

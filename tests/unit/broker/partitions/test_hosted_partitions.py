@@ -4,12 +4,11 @@ import errno
 
 import pytest
 
-from cordwood.broker.partitions.hosted_partitions import HostedPartitions, epoch_at_start
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.core.errors import UnknownTopicIdError, UnknownTopicOrPartitionError
 from cordwood.observability.metrics import Metrics
 from cordwood.records.record_checks import PlainInspector
 from tests.unit.broker.broker_samples import BrokerHarness
-from tests.unit.storage.log_samples import batch, lead, opened
 from tests.unit.storage.manager_samples import ORDERS_ID, OTHER_ID
 
 
@@ -82,14 +81,6 @@ def test_log_that_is_not_hosted_may_fail() -> None:
     harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
 
     assert not harness.manager.directories[0].is_online
-
-
-@pytest.mark.parametrize(("is_clean", "epochs"), ((True, (0, 5)), (False, (1, 6))))
-def test_epoch_rises_only_after_a_crash(is_clean: bool, epochs: tuple[int, int]) -> None:  # noqa: FBT001 - a case
-    empty, written = opened(), opened()
-    lead(written, batch(), epoch=5)
-
-    assert tuple(epoch_at_start(log, is_clean=is_clean) for log in (empty, written)) == epochs
 
 
 def test_metrics_of_a_dropped_topic_are_removed() -> None:

@@ -29,12 +29,15 @@ from tests.unit.storage.manager_samples import (
 class StartingBroker:
     """A broker that starts with stored topics over two directories."""
 
-    def __init__(self, house: LogManagerHarness, **topics: int) -> None:
+    def __init__(
+        self, house: LogManagerHarness, store: MemoryMetadata | None = None, **topics: int
+    ) -> None:
         self.house = house
-        self.store = MemoryMetadata()
+        self.store = store or MemoryMetadata()
         kept = {name: StoredTopic(topic_id(name), [(1,)] * topics[name]) for name in topics}
         nodes = [CreateZNode(topic_path(name), encode_topic(kept[name])) for name in kept]
-        self.store.multi([*folders(), *nodes])
+        if store is None:
+            self.store.multi([*folders(), *nodes])
         self.manager = house.load()
         self.partitions = HostedPartitions(
             self.manager, LogFlusher(self.manager), inspector=PlainInspector
@@ -61,13 +64,21 @@ def epochs(image: ClusterImage) -> list[tuple[int, int]]:
     return [(each.leader, each.leader_epoch) for each in image.topics["orders"].partitions]
 
 
-def test_topics_are_served_in_the_epochs_of_their_logs_after_a_clean_stop() -> None:
+def restarted(start: StartingBroker, *, is_clean: bool) -> StartingBroker:
+    """Stop a broker that has started, cleanly or by a crash, and return the next one."""
+    if is_clean:
+        start.manager.close()
+    start.house.files.crash()
+    return StartingBroker(start.house, start.store)
+
+
+def test_logs_without_stored_states_begin_the_next_epoch() -> None:
     house = LogManagerHarness()
     left_by(house, 0, 1)
 
     start = StartingBroker(house, orders=2)
 
-    assert epochs(start.run()) == [(1, 3), (1, 3)]
+    assert epochs(start.run()) == [(1, 4), (1, 4)]
     assert start.partitions.get("orders", 1).log.bounds.high_watermark == 1
     assert not house.events
 
@@ -86,7 +97,7 @@ def test_missing_log_is_created_and_reported() -> None:
 
     start = StartingBroker(house, orders=3)
 
-    assert epochs(start.run()) == [(1, 3), (1, 0), (1, 0)]
+    assert epochs(start.run()) == [(1, 4), (1, 0), (1, 0)]
     assert house.events == [
         "orders had no log of its partitions 1, 2: they begin empty",
     ]
@@ -253,4 +264,78 @@ def test_damaged_log_is_offline_and_others_are_not() -> None:
     damaged.append(b"?")
     damaged.sync()
 
-    assert epochs(StartingBroker(house, orders=2).run()) == [(NO_LEADER, 0), (1, 3)]
+    assert epochs(StartingBroker(house, orders=2).run()) == [(NO_LEADER, 0), (1, 4)]
+
+
+def test_epoch_published_after_a_crash_stays_after_a_clean_stop_without_records() -> None:
+    start = StartingBroker(LogManagerHarness(), orders=1)
+    seen = [epochs(start.run())]
+    for is_clean in (False, True, True, False, True):
+        start = restarted(start, is_clean=is_clean)
+        seen.append(epochs(start.run()))
+
+    assert [leaders[0][1] for leaders in seen] == [0, 1, 1, 1, 2, 2]
+
+
+def test_lost_records_are_replaced_under_another_epoch() -> None:
+    start = StartingBroker(LogManagerHarness(), orders=1)
+    start.run()
+    start = restarted(start, is_clean=False)
+    start.run()
+    first = start.partitions.get("orders", 0)
+    first.append(memoryview(batch()))
+    start = restarted(start, is_clean=False)
+
+    start.run()
+
+    second = start.partitions.get("orders", 0)
+    assert second.log.bounds.log_end == 0
+    assert second.leader_epoch == first.leader_epoch + 1
+
+
+def test_log_that_vanished_is_created_again_under_another_epoch() -> None:
+    start = StartingBroker(LogManagerHarness(), orders=1)
+    start.run()
+    start.manager.close()
+    files = start.house.files
+    for name in files.list("/a/orders-0"):
+        files.remove(f"/a/orders-0/{name}")
+    files.remove_directory("/a/orders-0")
+
+    assert epochs(StartingBroker(start.house, start.store).run()) == [(1, 1)]
+
+
+def test_epoch_without_records_ends_at_the_log_end() -> None:
+    start = StartingBroker(LogManagerHarness(), orders=1)
+    start.run()
+    start.partitions.get("orders", 0).append(memoryview(batch(3)))
+    start.partitions.get("orders", 0).log.flush()
+    for _ in range(2):
+        start = restarted(start, is_clean=False)
+        start.run()
+
+    orders = start.partitions.get("orders", 0)
+    assert orders.leader_epoch == 2
+    assert orders.last_offset_for_leader_epoch(1) == (0, 3)
+    assert orders.last_offset_for_leader_epoch(2) == (2, 3)
+
+
+def test_partition_is_offline_while_its_directory_is_missing() -> None:
+    house = LogManagerHarness()
+    start = StartingBroker(house, orders=2)
+    start.run()
+    start.partitions.get("orders", 1).append(memoryview(batch()))
+    assert house.names("/b") == ["orders-1"]
+    start.manager.close()
+    house.paths = ("/a",)
+    start = StartingBroker(house, start.store)
+
+    assert epochs(start.run()) == [(1, 0), (NO_LEADER, 0)]
+    assert start.manager.has_partition(partition(1))
+    assert any("orders-1 cannot be served" in event for event in house.events)
+    assert any("is not mounted" in event for event in house.events)
+    start.manager.close()
+    house.paths = ("/a", "/b")
+    again = StartingBroker(house, start.store)
+    assert epochs(again.run()) == [(1, 0), (1, 0)]
+    assert again.partitions.get("orders", 1).log.bounds.log_end == 1

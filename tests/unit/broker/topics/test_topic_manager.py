@@ -7,11 +7,13 @@ import pytest
 
 from cordwood.broker.metadata.metadata_image import NO_LEADER
 from cordwood.broker.metadata.topic_znodes import decode_topic
+from cordwood.broker.topics.partition_states import directory_id_of, read_state
 from cordwood.broker.topics.topic_manager import NewPartitions, PlannedTopic
 from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
-from cordwood.core.metadata_paths import topic_path
+from cordwood.core.metadata_paths import partition_state_path, topic_path
+from cordwood.core.partition_state import PartitionState
 from cordwood.storage.manager import log_creation
 from cordwood.testing.file_faults import FileFault
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
@@ -43,6 +45,30 @@ def test_created_topic_is_stored_created_on_disk_and_published() -> None:
     ]
     assert harness.manager.topic_id(partition(1)) == topic.topic_id
     assert harness.broker.configs.config_for("orders").retention_ms == 5
+
+
+def test_states_of_new_partitions_are_stored_with_their_directories() -> None:
+    harness = BrokerHarness()
+    create(harness, NewTopic(name="orders", partitions=2))
+    run(harness.broker.topics.grow([NewPartitions("orders", 3)]))
+
+    states = [read_state(harness.store, partition(each)) for each in range(3)]
+
+    assert states == [
+        PartitionState(1, 0, (1,), directory_id_of(harness.manager, log))
+        for log in (harness.manager.logs[partition(each)] for each in range(3))
+    ]
+    assert all(state is not None and state.directory is not None for state in states)
+
+
+def test_states_of_deleted_topics_are_removed() -> None:
+    harness = BrokerHarness()
+    create(harness, NewTopic(name="orders", partitions=2))
+
+    run(harness.broker.topics.delete([TopicReference("orders")]))
+
+    assert harness.store.children("/brokers/topics") == []
+    assert harness.store.get(partition_state_path("orders", 0)) is None
 
 
 def test_topic_without_settings_has_no_node_for_them() -> None:

@@ -1,4 +1,4 @@
-"""Leader epochs are on disk before the first record of a new epoch."""
+"""Leader epochs are saved behind their changes, off the thread that makes them."""
 
 import errno
 
@@ -27,6 +27,7 @@ def epochs(files: MemoryFiles, *entries: tuple[int, int]) -> LeaderEpochCheckpoi
     file = LeaderEpochCheckpointFile(files, DIRECTORY)
     for epoch, start_offset in entries:
         file.assign(epoch, start_offset)
+    file.save()
     return file
 
 
@@ -42,7 +43,7 @@ def test_log_without_a_file_has_no_epochs() -> None:
     assert entries(directory()) == []
 
 
-def test_epochs_survive_a_crash_once_they_are_assigned() -> None:
+def test_epochs_survive_a_crash_once_they_are_saved() -> None:
     files = directory()
 
     epochs(files, (0, 0), (3, 120))
@@ -57,7 +58,9 @@ def test_assigned_epoch_is_not_written_again() -> None:
     before = files.script.write_points
 
     file.assign(3, 150)
+    file.save()
 
+    assert not file.has_unsaved
     assert files.script.write_points == before
 
 
@@ -69,6 +72,7 @@ def test_epochs_are_truncated_and_cleared_on_disk() -> None:
     file.truncate_from_end(20)
     cut = file.current.entries
     file.clear()
+    file.save()
 
     assert cut == (EpochEntry(LeaderEpoch(0), Offset(5)), EpochEntry(LeaderEpoch(1), Offset(10)))
     assert entries(files) == []
@@ -80,6 +84,7 @@ def test_epoch_found_in_the_log_is_assigned_if_it_is_later() -> None:
 
     for epoch, offset in ((-1, 140), (1, 150), (3, 210), (4, 220)):
         file.assign_if_later(epoch, offset)
+    file.save()
 
     assert entries(files) == [(0, 0), (1, 100), (3, 200), (4, 220)]
 
@@ -87,7 +92,9 @@ def test_epoch_found_in_the_log_is_assigned_if_it_is_later() -> None:
 def test_first_epoch_found_in_the_log_is_assigned() -> None:
     files = directory()
 
-    epochs(files).assign_if_later(0, 7)
+    file = epochs(files)
+    file.assign_if_later(0, 7)
+    file.save()
 
     assert entries(files) == [(0, 7)]
 
@@ -108,13 +115,39 @@ def test_damaged_file_is_an_error_with_its_remedy() -> None:
         LeaderEpochCheckpointFile(files, DIRECTORY).load()
 
 
-def test_epochs_that_could_not_be_written_are_written_the_next_time() -> None:
+def test_change_waits_for_a_save() -> None:
     files = directory()
     file = epochs(files, (0, 0))
-    files.script.add(FileFault(on="append", path="*.tmp", code=errno.ENOSPC))
-    with pytest.raises(OSError, match="No space left"):
-        file.assign(3, 120)
 
     file.assign(3, 120)
+
+    assert file.has_unsaved
+    assert entries(files) == [(0, 0)]
+
+
+def test_save_counts_only_the_changes_before_it() -> None:
+    files = directory()
+    file = epochs(files, (0, 0))
+    file.assign(3, 120)
+    save = file.begin_save()
+    assert save is not None
+
+    file.assign(4, 130)
+    save.run(files)
+    file.finish_save(save)
+
+    assert file.has_unsaved
+    assert entries(files) == [(0, 0), (3, 120)]
+
+
+def test_epochs_that_could_not_be_saved_are_saved_the_next_time() -> None:
+    files = directory()
+    file = epochs(files, (0, 0))
+    file.assign(3, 120)
+    files.script.add(FileFault(on="append", path="*.tmp", code=errno.ENOSPC))
+    with pytest.raises(OSError, match="No space left"):
+        file.save()
+
+    file.save()
 
     assert entries(files) == [(0, 0), (3, 120)]

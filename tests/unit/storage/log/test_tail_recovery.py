@@ -319,6 +319,7 @@ def test_known_epochs_keep_their_start_offsets() -> None:
     log = harness.open(THREE)
     for epoch, count in ((0, 2), (1, 5), (2, 2)):
         filled(log, count, epoch=epoch)
+    log.flush()
 
     found = recovered(harness, at=4).epochs.entries
 

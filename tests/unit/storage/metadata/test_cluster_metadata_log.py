@@ -65,6 +65,22 @@ def test_replicas_are_those_of_the_latest_change() -> None:
     assert metadata.replicas == {TOPIC_ID: {0: (2, 3), 1: (2,)}}
 
 
+def test_each_change_of_the_leader_begins_an_epoch() -> None:
+    metadata = applied(
+        topic("t"),
+        partition(0, 1, 2, leader_epoch=3),
+        partition(1, 2, leader_epoch=4),
+        partition_change(0),
+        partition_change(0, 2, 3),
+    )
+
+    assert metadata.leader_epochs == {TOPIC_ID: {0: 5, 1: 4}}
+
+
+def test_deleted_topic_loses_its_leader_epochs() -> None:
+    assert applied(topic("t"), partition(0, 1), topic_gone()).leader_epochs == {}
+
+
 def test_deleted_topic_loses_its_replicas() -> None:
     assert applied(topic("t"), partition(0, 1), topic_gone()).replicas == {}
 
