@@ -34,7 +34,7 @@ _TOOLS: Final = "org.apache.kafka.tools"
 _RATE: Final = re.compile(r"([\d.]+) records/sec")
 _LATENCY: Final = re.compile(r"Avg latency: ([\d.]+) ms.*99th = (\d+)", re.DOTALL)
 #: EndToEndLatency ends with a commit, which a broker without groups lets wait for so long.
-_QUICK_COMMIT: Final = "default.api.timeout.ms=1000\n"
+_QUICK_COMMIT: Final = "default.api.timeout.ms=10000\n"
 
 
 class Size(NamedTuple):

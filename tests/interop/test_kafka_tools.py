@@ -48,7 +48,7 @@ def test_end_to_end_latency_receives_each_record_that_it_sends(
     """
     our_broker.create_topics({"latency": {}})
     settings = tmp_path / "client.properties"
-    settings.write_text("default.api.timeout.ms=1000\nrequest.timeout.ms=1000\n")
+    settings.write_text("default.api.timeout.ms=10000\nrequest.timeout.ms=10000\n")
     arguments = [our_broker.bootstrap, "latency", "200", "all", "1024", str(settings)]
 
     said = subprocess.run(
