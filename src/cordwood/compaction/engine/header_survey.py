@@ -14,7 +14,6 @@ logs have none.
 
 from array import array
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
 
 from cordwood.compaction.engine.batch_retention import BatchRetention, SegmentSurvey
 from cordwood.compaction.engine.cleaned_transaction_metadata import (
@@ -31,12 +30,6 @@ from cordwood.records.batch_stream import AnyBatch, batches
 from cordwood.records.control_records import ControlType, control_type
 from cordwood.records.record_batch import DELETE_HORIZON_BIT, RecordBatch
 from cordwood.storage.segment.transaction_index import AbortedTxn
-
-_RETENTION_BY_HORIZON: Final = {
-    HorizonState.UNSET: BatchRetention.NEEDS_HORIZON,
-    HorizonState.PENDING: BatchRetention.DELETE_EMPTY,
-    HorizonState.REACHED: BatchRetention.DELETE,
-}
 
 
 class PlainSurveyor:
@@ -134,7 +127,11 @@ class HeaderSurvey:
             return BatchRetention.DELETE
         has_horizon = header.attributes & DELETE_HORIZON_BIT
         horizon_ms = header.base_timestamp if has_horizon else None
-        return _RETENTION_BY_HORIZON[horizon_state(horizon_ms, self._plan.now_ms)]
+        horizon = horizon_state(horizon_ms, self._plan.now_ms)
+        if horizon is HorizonState.UNSET:
+            return BatchRetention.NEEDS_HORIZON
+        is_reached = horizon is HorizonState.REACHED
+        return BatchRetention.DELETE if is_reached else BatchRetention.DELETE_EMPTY
 
     def _is_retained_if_empty(self, header: BatchHeader) -> bool:
         if header.next_offset == self._plan.end:
