@@ -87,13 +87,13 @@ def describe_topic(
     """Yield the settings of a topic with these texts; `sources` are the broker's."""
     own = SettingSource(TOPIC_SOURCE, texts)
     for setting in TOPIC_SETTINGS:
+        found = resolved[setting.name]
         if setting.name == INTERNAL_SEGMENT_BYTES:
             continue
-        broker_name = next((other.name for other in setting.synonyms), setting.name)
-        has_default = bool(setting.synonyms) or setting.name in SAME_AT_THE_BROKER
-        inherited = find_synonyms(broker_name, sources) if has_default else ()
-        synonyms = [*_texts([setting.name], [own]), *inherited]
-        yield _describe(setting, resolved[setting.name].value, synonyms)
+        if found.source == DEFAULT_SOURCE:
+            yield _UNSET_OF_TOPIC[setting.name]
+        else:
+            yield _describe(setting, found.value, _topic_synonyms(setting, own, sources))
 
 
 def describe_broker(
@@ -174,6 +174,17 @@ def _describe_given(key: str, sources: Sequence[SettingSource]) -> DescribedConf
     )
 
 
+def _topic_synonyms(
+    setting: Setting, own: SettingSource, sources: Sequence[SettingSource]
+) -> Iterator[DescribedSynonym]:
+    """Yield a topic's own text, then the synonyms of the broker's setting that is its default."""
+    yield from _texts([setting.name], [own])
+    if setting.synonyms:
+        yield from find_synonyms(setting.synonyms[0].name, sources)
+    elif setting.name in SAME_AT_THE_BROKER:
+        yield from find_synonyms(setting.name, sources)
+
+
 def _texts(names: Sequence[str], sources: Sequence[SettingSource]) -> Iterator[DescribedSynonym]:
     for source in sources:
         for name in names:
@@ -200,5 +211,13 @@ _UNSET: Final = MappingProxyType(
     {
         each.name: _describe(each, each.default, find_synonyms(each.name, []))
         for each in BROKER_SETTINGS
+    }
+)
+_UNSET_OF_TOPIC: Final = MappingProxyType(
+    {
+        each.name: _describe(
+            each, each.default, _topic_synonyms(each, SettingSource(TOPIC_SOURCE, {}), [])
+        )
+        for each in TOPIC_SETTINGS
     }
 )
