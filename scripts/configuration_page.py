@@ -28,7 +28,9 @@ A broker takes settings from four sources; the first one that has a value applie
 4. `server.properties`.
 
 Names, types and defaults are those of Apache Kafka 4.3, except for names that begin with
-`cordwood.`. An unknown key is rejected, with the most similar known one.
+`cordwood.`. An unknown key is rejected, with the most similar known one. So is a setting that
+promises access control, since there is none. `listeners` serves this machine alone by default.
+A new cluster stores `min.insync.replicas` for all brokers; afterwards change it there.
 `listener.name.<listener>.<key>` sets a key of `ssl.`, of `sasl.` or of connections for one
 listener; the listener's name is in lower case.
 
