@@ -1,17 +1,18 @@
 """Lookup of a record by timestamp, off the loop (Kafka: `UnifiedLog.fetchOffsetByTimestamp`).
 
-    created    by the owner of the log: notes the segments, with their paths and sizes
+    created    by the owner of the log: notes the segments, and the end of the active one
     run        on any thread: finds segment, batch and record, through files of its own
     visible    by the owner, if `is_current`: the result for a reader
 
 The timestamp `MAX_TIMESTAMP` stands for the largest one of the log.
 
-An append does not disturb a lookup, because it writes behind the noted sizes. Every other change
+An append does not disturb a lookup, because it writes behind the noted end. Every other change
 may rename the files, or put other records in their place: truncation, retention, a swap, a move.
 `is_current` is False afterwards. The outcome of `run`, even an error, is then meaningless, and the
 caller has to begin again.
 """
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
@@ -36,7 +37,7 @@ _FILES_OPEN: Final = 3
 
 
 class _NotedSegment(NamedTuple):
-    """A segment at the time when the lookup was created.
+    """A segment as a lookup found it.
 
     `begin` is the position where the search begins. Only the owner can read the indexes of the
     active segment, because they grow, so it is set there.
@@ -47,22 +48,6 @@ class _NotedSegment(NamedTuple):
     size: int
     latest: TimeEntry | None
     begin: int | None = None
-
-    def view(self, table: OpenFileCache) -> SegmentView:
-        """Return the segment as the files of a table have it."""
-        files = SegmentFiles(table, self.path, index_bytes=0)
-        return SegmentView(
-            self.path.base_offset, self.size, files.pread, files.offset_index, files.time_index
-        )
-
-    def search(
-        self, timestamp: int, first_offset: int, *, table: OpenFileCache, finders: RecordFinders
-    ) -> TimestampAndOffset | None:
-        """Return the first record from `first_offset` on that is not earlier than `timestamp`."""
-        view, begin = self.view(table), self.begin
-        if begin is None:
-            begin = view.position_by_timestamp(timestamp, first_offset)
-        return view.search_from(begin, timestamp, first_offset=first_offset, finders=finders)
 
 
 class _LogVersion(NamedTuple):
@@ -76,17 +61,23 @@ class _LogVersion(NamedTuple):
 class TimestampLookup:
     """One lookup in one log."""
 
-    __slots__ = ("_noted", "_read_entries", "_state", "_timestamp", "_version")
+    __slots__ = (
+        "_active",
+        "_others",
+        "_read_entries",
+        "_state",
+        "_timestamp",
+        "_used",
+        "_version",
+    )
 
     def __init__(self, state: LogState, timestamp: int) -> None:
         self._state = state
         self._timestamp = timestamp
         self._version = _version_of(state)
-        *others, active = state.segments
-        notes = (
-            _NotedSegment(each, each.files.path, each.size, each.known_latest) for each in others
-        )
-        self._noted = [*notes, self._note_active(active)]
+        *self._others, active = state.segments
+        self._active = self._note_active(active)
+        self._used = list[_NotedSegment]()
         self._read_entries = list[tuple[LogSegment, TimeEntry]]()
 
     # -- on any thread
@@ -105,9 +96,9 @@ class TimestampLookup:
 
     @property
     def is_current(self) -> bool:
-        """Whether the log still has the noted records, in the noted files."""
+        """Whether the log still has the records that were read, in the same files."""
         return _version_of(self._state) == self._version and all(
-            each.segment.files.path is each.path for each in self._noted
+            each.segment.files.path is each.path for each in self._used
         )
 
     def visible(
@@ -132,9 +123,13 @@ class TimestampLookup:
 
     def _find(self, table: OpenFileCache, finders: RecordFinders) -> TimestampAndOffset | None:
         wanted, first_offset = self._timestamp, self._version.log_start
-        for each in self._noted:
+        for each in self._segments():
             if self._largest_timestamp(each, table) >= wanted:
-                found = each.search(wanted, first_offset, table=table, finders=finders)
+                view = self._view(each, table)
+                begin = each.begin
+                if begin is None:
+                    begin = view.position_by_timestamp(wanted, first_offset)
+                found = view.search_from(begin, wanted, first_offset=first_offset, finders=finders)
                 if found is not None:
                     return found
         return None
@@ -142,21 +137,43 @@ class TimestampLookup:
     def _find_largest(
         self, table: OpenFileCache, finders: RecordFinders
     ) -> TimestampAndOffset | None:
-        newest = max(self._noted, key=lambda each: self._latest(each, table).timestamp)
+        newest = max(self._segments(), key=lambda each: self._latest(each, table).timestamp)
         largest = self._latest(newest, table).timestamp
-        return None if largest < 0 else newest.search(largest, 0, table=table, finders=finders)
+        if largest < 0:
+            return None
+        view = self._view(newest, table)
+        begin = view.position_by_timestamp(largest, 0) if newest.begin is None else newest.begin
+        return view.search_from(begin, largest, first_offset=0, finders=finders)
+
+    def _segments(self) -> Iterator[_NotedSegment]:
+        """Yield the segments, oldest first.
+
+        Those that are not active are read here: the owner changes them only with a new version.
+        """
+        for each in self._others:
+            yield _NotedSegment(each, each.files.path, each.size, each.known_latest)
+        yield self._active
+
+    def _view(self, noted: _NotedSegment, table: OpenFileCache) -> SegmentView:
+        """Return a segment as it is on disk."""
+        self._used.append(noted)
+        files = SegmentFiles(table, noted.path, index_bytes=0)
+        return SegmentView(
+            noted.path.base_offset, noted.size, files.pread, files.offset_index, files.time_index
+        )
 
     def _largest_timestamp(self, noted: _NotedSegment, table: OpenFileCache) -> int:
         """Return the largest timestamp; without one, the time of the file's last change."""
         timestamp = self._latest(noted, table).timestamp
         if timestamp >= 0:
             return timestamp
+        self._used.append(noted)
         return table.files.stat(noted.path.of(LOG)).modified_ms
 
     def _latest(self, noted: _NotedSegment, table: OpenFileCache) -> TimeEntry:
         if noted.latest is not None:
             return noted.latest
-        entry = noted.view(table).time_index.last
+        entry = self._view(noted, table).time_index.last
         self._read_entries.append((noted.segment, entry))
         return entry
 

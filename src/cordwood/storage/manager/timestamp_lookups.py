@@ -85,7 +85,7 @@ class TimestampLookups:
     ) -> None:
         """Complete a lookup, or put it first in the queue if the log has changed."""
         self._running -= 1
-        if not lookup.is_current:
+        if not (lookup.is_current and self._manager.has(queued.log)):
             self._queue.appendleft(queued)
         else:
             self._complete(queued, lookup, pending)

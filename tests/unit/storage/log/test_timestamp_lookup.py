@@ -88,10 +88,23 @@ def test_lookup_is_void_after_a_change(change: Callable[[LogHarness, Log], objec
     harness = LogHarness()
     log = stepped(harness)
     lookup = log.begin_lookup(NOW + 21)
+    run(harness, lookup)
 
     change(harness, log)
 
     assert not lookup.is_current
+
+
+def test_lookup_reads_the_files_of_a_log_that_was_moved_before() -> None:
+    harness = LogHarness()
+    log = stepped(harness)
+    lookup = log.begin_lookup(NOW + 21)
+    log.move("/d/u-0")
+
+    found = run(harness, lookup)
+
+    assert lookup.is_current
+    assert found == TimestampAndOffset(NOW + 30, 3, 0)
 
 
 def test_lookup_reads_whole_segments_that_were_put_in_its_place() -> None:
