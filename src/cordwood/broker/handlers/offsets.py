@@ -8,13 +8,13 @@ from typing import Final
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.partitions.delayed_fetch import isolation_of
-from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import (
     InvalidRequestError,
     InvalidTopicError,
     KafkaError,
+    NotLeaderOrFollowerError,
     UnsupportedVersionError,
 )
 from cordwood.protocol.messages.delete_records import (
@@ -72,9 +72,10 @@ async def list_offsets(
 ) -> ListOffsetsResponse:
     """Return the offset of every timestamp; a client with a replica id reads to the log end.
 
-    Records are searched on the worker, for one partition of the request after the other.
+    Records are searched on the worker, for one partition of the request after the other, until the
+    connection stops.
     """
-    isolation = _isolation(request)
+    isolation, lookups = _isolation(request), broker.timestamp_lookups
     counts = Counter(
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
     )
@@ -85,7 +86,12 @@ async def list_offsets(
             _ensure_known(each.timestamp, context.api_version)
             partition = broker.partitions.get(topic, each.partition_index)
             partition.ensure_epoch(each.current_leader_epoch)
-            found = await _find_offset(broker, partition, each.timestamp, isolation=isolation)
+            if not needs_lookup(each.timestamp):
+                found = partition.offset_for_timestamp(each.timestamp, isolation)
+            else:
+                _ensure_connected(context)
+                pending = lookups.find(partition.log, each.timestamp, isolation=isolation)
+                found = await wait_for(pending)
         except KafkaError as error:
             return ListOffsetsPartitionResponse(
                 partition_index=each.partition_index, error_code=error.code
@@ -172,14 +178,10 @@ async def offset_for_leader_epoch(
     )
 
 
-async def _find_offset(
-    broker: BrokerServices, partition: Partition, timestamp: int, *, isolation: FetchIsolation
-) -> TimestampAndOffset | None:
-    """Return the offset for a timestamp, without reading records on the loop."""
-    if not needs_lookup(timestamp):
-        return partition.offset_for_timestamp(timestamp, isolation)
-    lookups = broker.timestamp_lookups
-    return await wait_for(lookups.find(partition.log, timestamp, isolation=isolation))
+def _ensure_connected(context: RequestContext) -> None:
+    """Raise on shutdown and after a disconnect: a lookup would delay others, for no reader."""
+    if context.connection.stopping.has_fired:
+        raise NotLeaderOrFollowerError("the connection is closing; send the request again")
 
 
 def _isolation(request: ListOffsetsRequest) -> FetchIsolation:

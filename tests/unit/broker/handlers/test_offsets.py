@@ -228,3 +228,10 @@ def test_list_offsets_reads_records_on_the_worker(timestamp: int) -> None:
 
     assert over == [False]
     assert response.topics[0].partitions[0].offset == 1
+
+
+def test_list_offsets_starts_no_lookup_on_a_connection_that_stops() -> None:
+    harness = dated(BrokerHarness())
+    harness.connection.stopping.fire()
+
+    assert [look_up(harness, timestamp)[0] for timestamp in (-1, NOW, -3)] == [0, 6, 6]
