@@ -83,6 +83,13 @@ class OpenFileCache:
         """Close every file of a directory that is about to be renamed or removed."""
         self._forget_where(lambda path: path.startswith(f"{directory}/"))
 
+    def close_idle(self) -> bool:
+        """Close the least recently used half of the idle files; return whether there were any."""
+        idle = [path for path, cached in self._files_by_path.items() if not cached.pins]
+        for path in idle[: -(-len(idle) // 2)]:
+            self.forget(path)
+        return bool(idle)
+
     def close(self) -> None:
         """Close all files."""
         self._forget_where(lambda _: True)
@@ -134,15 +141,8 @@ class OpenFileCache:
             try:
                 return call()
             except OSError as error:
-                if error.errno not in NO_DESCRIPTORS or not self._close_idle():
+                if error.errno not in NO_DESCRIPTORS or not self.close_idle():
                     raise
-
-    def _close_idle(self) -> bool:
-        """Close the least recently used half of the idle files; return whether there were any."""
-        idle = [path for path, cached in self._files_by_path.items() if not cached.pins]
-        for path in idle[: -(-len(idle) // 2)]:
-            self.forget(path)
-        return bool(idle)
 
     def _make_room(self, wanted: int) -> None:
         """Close the least recently used files that are not pinned."""

@@ -237,7 +237,8 @@ class LogManager:
     def using(self, log: Log) -> Iterator[None]:
         """Wrap a call into a log: errors of its disk are re-raised as KafkaStorageError.
 
-        So is every error that leaves the log torn, since the log must not be used any more.
+        So is every error that leaves the log torn, since the log must not be used any more. If no
+        descriptor is free, idle files are closed, so that the next call may succeed.
         KafkaStorageError also if the log's directory is offline before the call.
         """
         self.directory_of(log).ensure_online()
@@ -248,6 +249,8 @@ class LogManager:
                 raise self.fail_log(log, error) from error
             if isinstance(error, BadRecordsError):
                 raise
+            if _has_no_descriptor(error):
+                self.options.open_files.close_idle()
             raise KafkaStorageError(f"{log.directory}: {describe_error(error)}") from error
         except Exception as error:
             if log.is_torn:
@@ -260,8 +263,7 @@ class LogManager:
         Takes the log's directory offline, unless the error does not concern the data: no free
         descriptor, or an unusable name.
         """
-        has_no_descriptor = isinstance(error, OSError) and error.errno in NO_DESCRIPTORS
-        if log.is_torn or not (has_no_descriptor or is_name_error(error)):
+        if log.is_torn or not (_has_no_descriptor(error) or is_name_error(error)):
             self.fail(self.directory_of(log), error)
         storage_error = KafkaStorageError(f"{log.directory}: {describe_error(error)}")
         storage_error.__cause__ = error
@@ -389,3 +391,7 @@ class LogManager:
         else:
             reason = describe_error(error)
             self.on_event(f"{directory.path}: a checkpoint could not be written: {reason}")
+
+
+def _has_no_descriptor(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in NO_DESCRIPTORS

@@ -94,7 +94,7 @@ def test_directory_is_offline_when_a_rejected_append_cannot_be_reverted(code: in
     harness = LogManagerHarness()
     manager = harness.load()
     log = filled(create_logs(manager)[0], 1)
-    harness.files.script.add(FileFault(on="create", path="*.timeindex", code=code))
+    harness.files.script.add(FileFault(on="create", path="*.timeindex", code=code, times=9))
     harness.files.script.add(FileFault(on="truncate", path="*.log", code=code, times=9))
     log.roll()
 

@@ -146,3 +146,17 @@ def test_few_lookups_run_at_a_time(harness: LookupHarness) -> None:
 
     assert at_first == LOOKUPS_AT_A_TIME
     assert [each.result() for each in pending] == [TimestampAndOffset(NOW, 0, 0)] * 5
+
+
+def test_lookup_without_a_free_descriptor_makes_the_owner_close_idle_files(
+    harness: LookupHarness,
+) -> None:
+    cache = harness.manager.options.open_files
+    before = cache.open_count
+    harness.logs.files.script.add(FileFault(on="open", path="*.log", times=3, code=errno.EMFILE))
+
+    failed = harness.lookups.find(harness.log, NOW, isolation=HIGH_WATERMARK)
+    harness.worker.go_on()
+
+    assert isinstance(failed.exception(), KafkaStorageError)
+    assert cache.open_count == before // 2
