@@ -64,7 +64,6 @@ EXCEPTIONS: Final = {
 #: Settings that the two running brokers cannot share: places, and Kafka's controller.
 GIVEN_BY_KAFKA_ALONE: Final = frozenset(
     {
-        "advertised.listeners",
         "controller.listener.names",
         "controller.quorum.voters",
         "listener.security.protocol.map",
@@ -81,7 +80,12 @@ def configured43(
 ) -> Iterator[Broker]:
     """A running Kafka 4.3.0 with more settings."""
     folder = tmp_path_factory.mktemp("kafka43-configured")
-    with running(kraft_broker(kafka43_jars, folder, kafka43, MORE)) as broker:
+    broker = kraft_broker(kafka43_jars, folder, kafka43, MORE)
+    file = folder / "server.properties"
+    lines = file.read_text().splitlines(keepends=True)
+    # Without it Kafka advertises its listeners, and describes the setting as unset.
+    file.write_text("".join(each for each in lines if not each.startswith("advertised.listeners")))
+    with running(broker):
         yield broker
 
 
