@@ -94,6 +94,15 @@ def test_quirk_11_times_and_places(timestamp: int, expected: tuple[int, ...]) ->
     assert look_up(dated(BrokerHarness()), timestamp) == expected
 
 
+@pytest.mark.parametrize("timestamp", (-1, -2, -4))
+def test_partition_that_was_never_written_has_the_epoch_of_its_leader(timestamp: int) -> None:
+    """Kafka's leader begins its epoch at the log end, before the first record."""
+    harness = BrokerHarness()
+    harness.host(3)
+
+    assert look_up(harness, timestamp) == (0, -1, 0, 3)
+
+
 @pytest.mark.parametrize(("timestamp", "since"), ((-3, 7), (-4, 8), (-5, 9), (-6, 11)))
 def test_quirk_11_special_timestamps_are_supported_from_their_first_version(
     timestamp: int, since: int
