@@ -38,7 +38,7 @@ from cordwood.broker.metadata.metadata_image import BrokerImage, ClusterImage
 from cordwood.broker.metadata.metadata_writer import MetadataWriter
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager, block_allocator
 from cordwood.broker.network.connection import Handle
-from cordwood.broker.network.socket_server import SocketServer
+from cordwood.broker.network.socket_server import SocketServer, SocketServerPorts
 from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
@@ -251,8 +251,7 @@ class Node:
         server = SocketServer(
             self._around(Dispatch(broker, self.metrics).handle),
             live_server_settings(configs, listeners),
-            clock=broker.clock,
-            scheduler=broker.scheduler,
+            ports=SocketServerPorts(broker.clock, broker.scheduler, self._runtime.ports.worker),
             metrics=self.metrics,
         )
         self._opened.push_async_callback(server.stop, SHUTDOWN_GRACE_MS)

@@ -1,9 +1,11 @@
 """Conformance tests of the Files port, for the operating system and the file system in memory."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import FileKind, Files
 from cordwood.core.system import SystemFiles
 from cordwood.core.types import TimestampMs
@@ -87,6 +89,34 @@ def test_slice_holds_the_file_open_when_it_is_closed(place: tuple[Files, str]) -
     part.release()
     with pytest.raises(ValueError, match="released"):
         part.read()
+
+
+def test_slice_reads_any_part_of_its_range(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    file.append(b"0123456789")
+    part = file.slice(2, 6)
+
+    parts = [bytes(part.read(*each)) for each in ((), (1,), (1, 2), (4, 2))]
+    cached = bytes(part.read_cached(1, 4))
+
+    assert parts == [b"234567", b"34567", b"34", b"67"]
+    assert b"3456".startswith(cached)
+    part.release()
+    file.close()
+
+
+def test_error_of_a_slice_has_the_name_of_its_file(place: tuple[Files, str]) -> None:
+    files, root = place
+    file = files.create(f"{root}/a")
+    part = file.slice(0, 0)
+
+    failure = part.fail(OSError(errno.EIO, "Input/output error"))
+
+    assert isinstance(failure, KafkaStorageError)
+    assert f"{root}/a: Input/output error" in str(failure)
+    part.release()
+    file.close()
 
 
 @pytest.mark.parametrize("slices", (0, 1))

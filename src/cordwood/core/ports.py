@@ -108,8 +108,20 @@ class Slice(Protocol):
     def length(self) -> int:
         """Length of the range in bytes."""
 
-    def read(self) -> memoryview:
-        """Return the bytes; fewer only if the file was truncated since."""
+    def read(self, start: int = 0, length: int | None = None) -> memoryview:
+        """Return bytes from `start` within the range, by default to its end.
+
+        Fewer only if the file was truncated since. It may run on any thread, also during `release`.
+        """
+
+    def read_cached(self, start: int, length: int) -> memoryview:
+        """Return the bytes from `start` that need no disk access: at most `length`, possibly none.
+
+        On the thread that calls `release`.
+        """
+
+    def fail(self, error: OSError) -> Exception:
+        """Report an error of the file in `read` or in sendfile; return the error to be raised."""
 
     def release(self) -> None:
         """Release the file. Releasing again has no effect."""

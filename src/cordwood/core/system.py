@@ -22,6 +22,7 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import FileKind, FileStat, OpenFile, Volume
 from cordwood.core.types import TimestampMs
 
@@ -32,6 +33,9 @@ _FILE_MODE = 0o644
 _KINDS = {stat.S_IFREG: FileKind.FILE, stat.S_IFDIR: FileKind.DIRECTORY}
 _NS_PER_MS = 1_000_000
 _FRACTION_BITS = 53
+# Without this flag, on other systems than Linux, no read is known to need no disk access.
+_ONLY_CACHED: int | None = getattr(os, "RWF_NOWAIT", None)
+_NOT_CACHED = frozenset({errno.EAGAIN, errno.EOPNOTSUPP})
 _LOCK_OF_OPEN_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 # Linux's struct flock: type, whence, start, length (0: whole file), process id (must be 0).
 _WHOLE_FILE = struct.pack("@hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
@@ -117,8 +121,31 @@ class SystemSlice:
     def descriptor(self) -> int | None:
         return self._held().descriptor
 
-    def read(self) -> memoryview:
-        return memoryview(_pread(self._held().descriptor, self.length, self.position))
+    def read(self, start: int = 0, length: int | None = None) -> memoryview:
+        wanted = self.length - start if length is None else length
+        file = self._held()
+        file.add_holder()
+        try:
+            return memoryview(_pread(file.descriptor, wanted, self.position + start))
+        finally:
+            file.release_holder()
+
+    def read_cached(self, start: int, length: int) -> memoryview:
+        if _ONLY_CACHED is None:
+            return memoryview(b"")
+        data = bytearray(length)
+        descriptor = self._held().descriptor
+        try:
+            count = os.preadv(descriptor, [data], self.position + start, _ONLY_CACHED)
+        except OSError as error:
+            if error.errno not in _NOT_CACHED:
+                raise
+            count = 0
+        return memoryview(data)[:count]
+
+    def fail(self, error: OSError) -> KafkaStorageError:
+        error.filename = self._held().path
+        return KafkaStorageError(f"{error.filename}: {error.strerror}")
 
     def release(self) -> None:
         file, self._file = self._file, None
@@ -212,8 +239,7 @@ class SystemFile:
 
     def slice(self, position: int, length: int) -> SystemSlice:
         self._opened()
-        with self._count_lock:
-            self._holders += 1
+        self.add_holder()
         return SystemSlice(self, position, length)
 
     def map(self) -> memoryview:
@@ -231,6 +257,13 @@ class SystemFile:
         if self._is_closed:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self.descriptor
+
+    def add_holder(self) -> None:
+        """Add a holder of an open descriptor."""
+        with self._count_lock:
+            if not self._holders:
+                raise ValueError(f"{self.path} has been closed")
+            self._holders += 1
 
     def release_holder(self) -> None:
         """Remove one holder; the last one closes the descriptor."""

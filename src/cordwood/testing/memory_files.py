@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 
 from cordwood.core.binary import Buffer
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import FileKind, FileStat, Volume
 from cordwood.core.types import TimestampMs
 from cordwood.testing.disk_model import (
@@ -49,14 +50,24 @@ class MemorySlice:
         self.length = length
         self._file: MemoryFile | None = file
 
-    def read(self) -> memoryview:
-        if self._file is None:
-            raise ValueError("the slice has been released")
-        end = self.position + self.length
-        return memoryview(bytes(self._file.node.now[self.position : end]))
+    def read(self, start: int = 0, length: int | None = None) -> memoryview:
+        first = self.position + start
+        end = self.position + self.length if length is None else first + length
+        return memoryview(self._held().read_slice(first, end))
+
+    def read_cached(self, start: int, length: int) -> memoryview:
+        return self.read(start, length)
+
+    def fail(self, error: OSError) -> KafkaStorageError:
+        return KafkaStorageError(f"{self._held().path}: {error.strerror}")
 
     def release(self) -> None:
         self._file = None
+
+    def _held(self) -> "MemoryFile":
+        if self._file is None:
+            raise ValueError("the slice has been released")
+        return self._file
 
 
 class MemoryFile:
@@ -109,6 +120,11 @@ class MemoryFile:
     def sync(self) -> None:
         self._begin("sync", changes=True)
         self._files.carry_over(lambda operation: operation.node is self.node)
+
+    def read_slice(self, first: int, end: int) -> bytes:
+        """Return bytes for a slice, also after `close`."""
+        self._files.script.begin("pread", self.path)
+        return bytes(self.node.now[first:end])
 
     def slice(self, position: int, length: int) -> MemorySlice:
         self._check_open()

@@ -16,11 +16,13 @@ from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection import Handle
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.request_context import RequestContext
-from cordwood.broker.network.socket_server import SocketServer
+from cordwood.broker.network.socket_server import SocketServer, SocketServerPorts
 from cordwood.core.address import Address
+from cordwood.core.ports import Worker
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS
 from cordwood.protocol.primitives import Chunk
+from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.virtual_clock import VirtualClock
 
 T = TypeVar("T")
@@ -134,12 +136,18 @@ async def serving(
     settings: SocketServerSettings | None = None,
     *,
     listeners: tuple[Listener, ...] = (Listener(name="PLAINTEXT", host="127.0.0.1", port=0),),
+    worker: Worker | None = None,
 ) -> AsyncIterator[ServerHarness]:
     """Run a server; assert at the end that it has released everything."""
     clock = VirtualClock()
     given = settings or SocketServerSettings()
     metrics = Metrics()
-    server = SocketServer(handle, lambda: given, clock=clock, scheduler=clock, metrics=metrics)
+    server = SocketServer(
+        handle,
+        lambda: given,
+        ports=SocketServerPorts(clock, clock, worker or InlineWorker()),
+        metrics=metrics,
+    )
     harness = ServerHarness(server, clock, metrics, await server.start(listeners))
     try:
         yield harness

@@ -22,6 +22,7 @@ from cordwood.broker.network.response_writer import (
     TransportWriter,
     wake,
 )
+from cordwood.broker.network.slice_reader import SliceReader
 from cordwood.core.errors import BytesError
 from cordwood.core.ports import Clock
 from cordwood.observability.logs import FieldValue
@@ -54,6 +55,7 @@ class ServerResources(NamedTuple):
     clock: Clock
     metrics: Metrics
     received: memoryview
+    slices: SliceReader
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -100,7 +102,7 @@ class Connection(asyncio.BufferedProtocol):
         if settings.receive_buffer_bytes >= 0:
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
         if tls is None:
-            self._writer = SocketWriter(accepted.dup(), self._loop)
+            self._writer = SocketWriter(accepted.dup(), self._loop, self._shared.slices)
         await self._loop.connect_accepted_socket(
             lambda: self,
             accepted,
@@ -114,7 +116,7 @@ class Connection(asyncio.BufferedProtocol):
         """Handle requests until the client or the server ends the connection.
 
         Raises BytesError for an invalid frame or header, OSError if the client disconnects before
-        its response, and the errors of the handler.
+        its response, and the errors of the handler and of the files that are sent.
         """
         assert self._writer is not None, "`open` has made it"
         while await self._wait_for_request():
@@ -173,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         if self._writer is None:
-            self._writer = TransportWriter(self._transport, self._loop)
+            self._writer = TransportWriter(self._transport, self._loop, self._shared.slices)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop passes it
         return self._receive.buffer()

@@ -5,17 +5,22 @@
     TransportWriter    the loop's transport, for TLS: the next chunk when the last one has left
 
 Chunks are sent in order, and each slice is released once. `send` returns when the kernel or the
-transport has everything, so a slow client blocks its own connection only.
+transport has everything, so a slow client blocks its own connection only. File ranges that are not
+in the page cache are read on the worker first (`slice_reader`).
+
+An OSError of `send` is the client's: it has disconnected. An error of a file is reported to its
+slice, which returns the error to raise.
 """
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from cordwood.broker.network.slice_reader import SliceReader, TruncatedSliceError
 from cordwood.core.binary import Buffer
-from cordwood.core.errors import CordwoodError
 from cordwood.core.ports import Slice
 from cordwood.protocol.primitives import Chunk
 
@@ -26,10 +31,19 @@ IOV_MAX: Final = max(16, os.sysconf("SC_IOV_MAX"))
 READ_BYTES: Final = 16 * 1024
 #: Delays the bytes before a file range, so that they share a packet with it, where supported.
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
-
-
-class TruncatedSliceError(CordwoodError):
-    """A file has been truncated while a range of it was being sent."""
+#: The largest piece that is read into memory where sendfile is not supported.
+PIECE_BYTES: Final = 128 * 1024
+#: The largest range that one sendfile sends, and that is loaded before it if it is not cached.
+_SENDFILE_BYTES: Final = 1024 * 1024
+#: Errors of sendfile that the socket has, next to those of ConnectionError.
+_CLIENT_ERRORS: Final = frozenset(
+    {
+        *(errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETRESET, errno.ENETUNREACH, errno.ENOBUFS),
+        *(errno.ENOMEM, errno.ENOTCONN, errno.ETIMEDOUT),
+    }
+)
+#: The file system has no sendfile.
+_NO_SENDFILE: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 class ResponseWriter(Protocol):
@@ -38,8 +52,9 @@ class ResponseWriter(Protocol):
     async def send(self, chunks: Sequence[Chunk]) -> None:
         """Send all chunks and release all slices, also on an error or a cancellation.
 
-        Raises OSError if the client has disconnected, and TruncatedSliceError if a file has been
-        truncated. The stream cannot be used after an error.
+        Raises OSError if the client has disconnected, the error of `Slice.fail` if a file cannot
+        be read, and TruncatedSliceError if it has been truncated. The stream cannot be used after
+        an error.
         """
 
     def close(self) -> None:
@@ -49,11 +64,14 @@ class ResponseWriter(Protocol):
 class SocketWriter:
     """Writes to a duplicate of a socket that the event loop reads."""
 
-    __slots__ = ("_loop", "_socket", "_waiter")
+    __slots__ = ("_loop", "_slices", "_socket", "_waiter")
 
-    def __init__(self, duplicate: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, duplicate: socket.socket, loop: asyncio.AbstractEventLoop, slices: SliceReader
+    ) -> None:
         self._socket = duplicate
         self._loop = loop
+        self._slices = slices
         self._waiter: asyncio.Future[None] | None = None
 
     async def send(self, chunks: Sequence[Chunk]) -> None:
@@ -66,11 +84,11 @@ class SocketWriter:
         buffers: list[memoryview] = []
         room = READ_BYTES
         for chunk in chunks:
-            if isinstance(chunk, Buffer) or chunk.descriptor is None:
-                buffers.append(_bytes_of(chunk))
+            if isinstance(chunk, Buffer):
+                buffers.append(memoryview(chunk))
             elif chunk.length <= room:
-                buffers.append(_bytes_of(chunk))
                 room -= chunk.length
+                buffers += await self._slices.read_all(chunk)
             else:
                 await self._send_buffers(buffers, _MORE)
                 buffers, room = [], READ_BYTES
@@ -89,20 +107,41 @@ class SocketWriter:
                     run = _after(run, sent)
 
     async def _send_file(self, part: Slice) -> None:
-        position, end = part.position, part.position + part.length
-        while position < end:
+        sent = 0 if part.descriptor is None else await self._sendfile(part)
+        while sent < part.length:
+            length = min(PIECE_BYTES, part.length - sent)
+            piece = await self._slices.read(part, sent, length=length)
+            await self._send_buffers([piece], _MORE)
+            sent += len(piece)
+
+    async def _sendfile(self, part: Slice) -> int:
+        """Return the number of sent bytes: all, or none if the file system has no sendfile."""
+        sent = 0
+        while sent < part.length:
+            wanted = min(part.length - sent, _SENDFILE_BYTES)
+            await self._slices.load(part, sent, length=wanted)
             descriptor = part.descriptor
             assert descriptor is not None
             try:
-                sent = os.sendfile(self._socket.fileno(), descriptor, position, end - position)
+                count = os.sendfile(self._socket.fileno(), descriptor, part.position + sent, wanted)
             except BlockingIOError:
                 await self._until_writable()
-            else:
-                if sent == 0:
-                    raise TruncatedSliceError(
-                        f"the file has been truncated ({end - position} bytes are missing)"
-                    )
-                position += sent
+                continue
+            except OSError as error:
+                if self._is_of_client(error):
+                    raise
+                if error.errno in _NO_SENDFILE:
+                    break
+                raise part.fail(error) from error
+            if count == 0:
+                raise TruncatedSliceError(part.length - sent)
+            sent += count
+        return sent
+
+    def _is_of_client(self, error: OSError) -> bool:
+        """Return whether an error of sendfile is one of the socket."""
+        is_closed = self._socket.fileno() < 0
+        return is_closed or isinstance(error, ConnectionError) or error.errno in _CLIENT_ERRORS
 
     async def _until_writable(self) -> None:
         self._waiter = waiter = self._loop.create_future()
@@ -125,11 +164,17 @@ class SocketWriter:
 class TransportWriter:
     """Writes through a transport, which pauses and resumes the writer."""
 
-    __slots__ = ("_is_closed", "_is_paused", "_loop", "_transport", "_waiter")
+    __slots__ = ("_is_closed", "_is_paused", "_loop", "_slices", "_transport", "_waiter")
 
-    def __init__(self, transport: asyncio.WriteTransport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.WriteTransport,
+        loop: asyncio.AbstractEventLoop,
+        slices: SliceReader,
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._slices = slices
         self._waiter: asyncio.Future[None] | None = None
         self._is_paused = False
         self._is_closed = False
@@ -137,8 +182,11 @@ class TransportWriter:
     async def send(self, chunks: Sequence[Chunk]) -> None:
         try:
             for chunk in chunks:
+                pieces = (
+                    [chunk] if isinstance(chunk, Buffer) else await self._slices.read_all(chunk)
+                )
                 await self._until_resumed()
-                self._transport.write(_bytes_of(chunk))
+                self._transport.writelines(pieces)
             await self._until_resumed()
         finally:
             release(chunks)
@@ -169,16 +217,6 @@ def release(chunks: Sequence[Chunk]) -> None:
     for chunk in chunks:
         if not isinstance(chunk, Buffer):
             chunk.release()
-
-
-def _bytes_of(chunk: Chunk) -> memoryview:
-    if isinstance(chunk, Buffer):
-        return memoryview(chunk)
-    data = chunk.read()
-    if len(data) < chunk.length:
-        missing = chunk.length - len(data)
-        raise TruncatedSliceError(f"the file has been truncated ({missing} bytes are missing)")
-    return data
 
 
 def _after(buffers: Sequence[memoryview], sent: int) -> list[memoryview]:

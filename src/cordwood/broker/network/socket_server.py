@@ -12,16 +12,17 @@ import socket
 import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cordwood.broker.network.acceptor import Acceptor, Listener
 from cordwood.broker.network.connection import Connection, Handle, ServerResources
 from cordwood.broker.network.connection_quotas import ConnectionQuotas, SocketServerSettings
 from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES, MemoryPool
 from cordwood.broker.network.request_context import ConnectionInfo
+from cordwood.broker.network.slice_reader import SliceReader
 from cordwood.core.address import Address
-from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Clock, Scheduler
+from cordwood.core.errors import CordwoodError, KafkaStorageError
+from cordwood.core.ports import Clock, Scheduler, Worker
 from cordwood.observability.logs import fields
 from cordwood.observability.metrics import Metrics
 
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 _SWEEP_MS: Final = 1_000
 
 _log = logging.getLogger(__name__)
+
+
+class SocketServerPorts(NamedTuple):
+    """The ports of a socket server; `worker` reads files of responses from the disk."""
+
+    clock: Clock
+    scheduler: Scheduler
+    worker: Worker
 
 
 class SocketServer:
@@ -44,21 +53,21 @@ class SocketServer:
         handle: Handle,
         settings: Callable[[], SocketServerSettings],
         *,
-        clock: Clock,
-        scheduler: Scheduler,
+        ports: SocketServerPorts,
         metrics: Metrics,
     ) -> None:
         self.quotas = ConnectionQuotas(settings)
         self.memory = MemoryPool(settings)
-        self._scheduler = scheduler
+        self._scheduler = ports.scheduler
         self._metrics = metrics
         self._shared = ServerResources(
             handle=handle,
             settings=settings,
             memory=self.memory,
-            clock=clock,
+            clock=ports.clock,
             metrics=metrics,
             received=memoryview(bytearray(SMALL_FRAME_BYTES)),
+            slices=SliceReader(ports.worker),
         )
         self._acceptors: list[Acceptor] = []
         self._sweep_timer: Timer | None = None
@@ -144,6 +153,11 @@ class SocketServer:
             await connection.run()
             is_orderly = True
             self._count_end("close")
+        except KafkaStorageError as error:
+            self._count_end("storage")
+            _log.error(
+                "response failed", extra=fields(**connection.log_fields(), reason=str(error))
+            )
         except CordwoodError as error:
             self._count_end("refusal")
             _log.warning(

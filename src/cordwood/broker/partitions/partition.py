@@ -13,6 +13,7 @@ epoch is fixed at that moment: appended batches carry it, and a request with ano
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
 from cordwood.core.errors import (
     FencedLeaderEpochError,
@@ -155,7 +156,10 @@ class Partition:
         """Return the batches from `offset`; the caller releases the slice, if there is one."""
         log = self.log
         with self._manager.using(log):
-            return log.read(offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
+            found = log.read(offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
+        if found.slice is None:
+            return found
+        return found._replace(slice=FetchedRecords(found.slice, log, self._manager))
 
     def empty_read(self) -> LogRead:
         """Return a read without records, which carries the current offsets."""

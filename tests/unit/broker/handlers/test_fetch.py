@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.handlers.fetch import error_response, fetch
+from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.core.errors import FetchSessionIdNotFoundError, InvalidFetchSessionEpochError
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.apis import APIS
@@ -71,7 +72,7 @@ def partitions(response: FetchResponse) -> list[PartitionData]:
 
 def records(data: PartitionData) -> bytes:
     assert data.records is not None
-    return bytes(data.records.read() if isinstance(data.records, MemorySlice) else data.records)  # type: ignore[arg-type]  # nothing else is handed out
+    return bytes(data.records.read() if isinstance(data.records, FetchedRecords) else data.records)  # type: ignore[arg-type]  # nothing else is handed out
 
 
 def batches(data: PartitionData) -> list[tuple[int, int]]:

@@ -1,6 +1,8 @@
 """Tests of the response writers."""
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cordwood.broker.network.response_writer import READ_BYTES, SocketWriter, TruncatedSliceError
+from cordwood.broker.network.response_writer import (
+    PIECE_BYTES,
+    READ_BYTES,
+    SocketWriter,
+)
+from cordwood.broker.network.slice_reader import SliceReader, TruncatedSliceError
+from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Slice
 from cordwood.core.system import SystemFiles
+from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.broker.server_samples import Run
 
@@ -18,14 +27,15 @@ if TYPE_CHECKING:
     from cordwood.protocol.primitives import Chunk
 
 DATA = bytes(range(256)) * 8192
+SLICES = SliceReader(InlineWorker())
 
 
 class CountedSlice:
-    """A slice that counts its reads and releases."""
+    """A slice that counts its releases, and notes the length of each read."""
 
     def __init__(self, inner: Slice) -> None:
         self._inner = inner
-        self.reads = 0
+        self.lengths: list[int] = []
         self.releases = 0
 
     @property
@@ -40,9 +50,16 @@ class CountedSlice:
     def length(self) -> int:
         return self._inner.length
 
-    def read(self) -> memoryview:
-        self.reads += 1
-        return self._inner.read()
+    def read(self, start: int = 0, length: int | None = None) -> memoryview:
+        self.lengths.append(self.length - start if length is None else length)
+        return self._inner.read(start, length)
+
+    def read_cached(self, start: int, length: int) -> memoryview:
+        self.lengths.append(length)
+        return self._inner.read_cached(start, length)
+
+    def fail(self, error: OSError) -> Exception:
+        return self._inner.fail(error)
 
     def release(self) -> None:
         self.releases += 1
@@ -100,7 +117,7 @@ def test_chunks_of_all_kinds_arrive_in_order(run: Run, ends: Ends, stored: Count
     expected = b"head" + b"".join(many) + DATA + b"tail"
 
     async def scene() -> bytes:
-        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        writer = SocketWriter(ends[0], asyncio.get_running_loop(), SLICES)
         async with asyncio.TaskGroup() as group:
             arrived = group.create_task(received(ends[1], len(expected)))
             await writer.send(chunks)
@@ -116,7 +133,7 @@ def test_slice_is_released_when_the_writer_is_closed_during_a_send(
 ) -> None:
     async def scene() -> None:
         loop = asyncio.get_running_loop()
-        writer = SocketWriter(ends[0], loop)
+        writer = SocketWriter(ends[0], loop, SLICES)
         loop.call_later(0.005, writer.close)
         await writer.send([b"head", stored])
 
@@ -130,7 +147,7 @@ def test_slice_is_released_when_sending_is_cancelled(
 ) -> None:
     async def scene() -> None:
         loop = asyncio.get_running_loop()
-        writer = SocketWriter(ends[0], loop)
+        writer = SocketWriter(ends[0], loop, SLICES)
         sending = loop.create_task(writer.send([b"head", stored]))
         loop.call_later(0.005, sending.cancel)
         try:
@@ -149,7 +166,7 @@ def test_slice_is_released_when_the_client_has_disconnected(
     ends[1].close()
 
     async def scene() -> None:
-        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        writer = SocketWriter(ends[0], asyncio.get_running_loop(), SLICES)
         await writer.send([b"head", stored])
 
     with pytest.raises(BrokenPipeError):
@@ -164,7 +181,9 @@ def test_file_truncated_during_the_send_ends_the_stream(
     part = cut_slice(f"{tmp_path}/cut", size)
 
     async def scene() -> None:
-        await SocketWriter(ends[0], asyncio.get_running_loop()).send([b"head", part, b"tail"])
+        await SocketWriter(ends[0], asyncio.get_running_loop(), SLICES).send(
+            [b"head", part, b"tail"]
+        )
 
     with pytest.raises(TruncatedSliceError, match=f"{size - 4} bytes"):
         run(scene())
@@ -179,7 +198,7 @@ def test_short_ranges_are_sent_with_the_buffers_around_them(run: Run, tmp_path: 
     file.append(b"0123456789")
 
     async def scene() -> None:
-        writer = SocketWriter(ours, asyncio.get_running_loop())
+        writer = SocketWriter(ours, asyncio.get_running_loop(), SLICES)
         await writer.send([b"head", file.slice(0, 4), b"and", file.slice(8, 2), b"tail"])
 
     with ours, theirs:
@@ -197,12 +216,69 @@ def test_long_total_of_short_ranges_is_not_read_at_once(
     parts = [CountedSlice(file.slice(0, len(data))) for _ in range(3)]
 
     async def scene() -> bytes:
-        writer = SocketWriter(ends[0], asyncio.get_running_loop())
+        writer = SocketWriter(ends[0], asyncio.get_running_loop(), SLICES)
         async with asyncio.TaskGroup() as group:
             arrived = group.create_task(received(ends[1], 3 * len(data)))
             await writer.send([*parts])
         return arrived.result()
 
     assert run(scene()) == data * 3
-    assert [part.reads for part in parts] == [1, 0, 1]
+    assert [part.lengths for part in parts] == [[READ_BYTES], [1, 1], [READ_BYTES]]
     file.close()
+
+
+class BrokenSlice(CountedSlice):
+    """A slice whose file cannot be read, by sendfile either, but by reads of some lengths."""
+
+    def __init__(self, inner: Slice, *, descriptor: int | None = None, readable: int = 1) -> None:
+        super().__init__(inner)
+        self._descriptor = descriptor
+        self._readable = readable
+
+    @property
+    def descriptor(self) -> int | None:
+        return self._descriptor
+
+    def read_cached(self, start: int, length: int) -> memoryview:
+        if length > self._readable:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read_cached(start, length)
+
+
+@pytest.mark.parametrize("size", (READ_BYTES, READ_BYTES + 1))
+def test_error_of_a_file_is_not_taken_for_one_of_the_client(
+    run: Run, ends: Ends, tmp_path: Path, size: int
+) -> None:
+    path = f"{tmp_path}/broken"
+    file = SystemFiles().create(path)
+    file.append(bytes(size))
+    unreadable = os.open(path, os.O_WRONLY)
+    part = BrokenSlice(file.slice(0, size), descriptor=unreadable)
+
+    async def scene() -> None:
+        await SocketWriter(ends[0], asyncio.get_running_loop(), SLICES).send([b"head", part])
+
+    with pytest.raises(KafkaStorageError, match=path):
+        run(scene())
+    assert part.releases == 1
+    os.close(unreadable)
+    file.close()
+
+
+def test_range_is_read_in_pieces_where_sendfile_is_not_supported(
+    run: Run, ends: Ends, stored: CountedSlice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: int) -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "sendfile", unsupported)
+
+    async def scene() -> bytes:
+        writer = SocketWriter(ends[0], asyncio.get_running_loop(), SLICES)
+        async with asyncio.TaskGroup() as group:
+            arrived = group.create_task(received(ends[1], len(DATA)))
+            await writer.send([stored])
+        return arrived.result()
+
+    assert run(scene()) == DATA
+    assert max(stored.lengths) == PIECE_BYTES

@@ -1,6 +1,7 @@
 """Tests of the socket server over real sockets."""
 
 import asyncio
+import errno
 import logging
 import socket
 
@@ -9,9 +10,12 @@ import pytest
 from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.network.response_writer import READ_BYTES
 from cordwood.core.errors import ListenError
 from cordwood.observability.logs import LOGFMT, EventFormatter
 from cordwood.protocol.primitives import Chunk
+from cordwood.testing.file_faults import FileFault
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.broker.server_samples import Run, echo, request, serving, turn
 
 
@@ -126,6 +130,30 @@ def test_error_of_a_handler_ends_only_its_connection(
 
     assert run(scene()) == (b"", b"1", 1)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+@pytest.mark.parametrize("size", (READ_BYTES, READ_BYTES + 1))
+def test_error_of_a_file_is_counted_and_logged_as_one_of_the_storage(
+    run: Run, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    files = MemoryFiles()
+    file = files.create("/data")
+    file.append(bytes(size))
+    files.script.add(FileFault(on="pread", code=errno.EIO))
+
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        return [b"head", file.slice(0, size)]
+
+    async def scene() -> tuple[float, float]:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1))
+            await peer.end()
+            return harness.ended("storage"), harness.ended("disconnect")
+
+    assert run(scene()) == (1, 0)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert 'reason="/data: Input/output error"' in EventFormatter(LOGFMT).format(caplog.records[0])
 
 
 @pytest.mark.parametrize(
