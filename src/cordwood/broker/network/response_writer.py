@@ -2,7 +2,8 @@
 
     SocketWriter       a duplicate of the connection's non-blocking socket: sendmsg for buffers and
                        short file ranges, sendfile for longer ones; works on both event loops
-    TransportWriter    the loop's transport, for TLS: the next chunk when the last one has left
+    TransportWriter    the loop's transport, for TLS: pieces of PIECE_BYTES, each when the transport
+                       has room and other connections have had a turn
 
 Chunks are sent in order, and each slice is released once. `send` returns when the kernel or the
 transport has everything, so a slow client blocks its own connection only. File ranges that are not
@@ -31,7 +32,7 @@ IOV_MAX: Final = max(16, os.sysconf("SC_IOV_MAX"))
 READ_BYTES: Final = 16 * 1024
 #: Delays the bytes before a file range, so that they share a packet with it, where supported.
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
-#: The largest piece that is read into memory where sendfile is not supported.
+#: The largest piece that is encrypted, or read into memory, at a time.
 PIECE_BYTES: Final = 128 * 1024
 #: The largest range that one sendfile sends, and that is loaded before it if it is not cached.
 _SENDFILE_BYTES: Final = 1024 * 1024
@@ -182,14 +183,34 @@ class TransportWriter:
     async def send(self, chunks: Sequence[Chunk]) -> None:
         try:
             for chunk in chunks:
-                pieces = (
-                    [chunk] if isinstance(chunk, Buffer) else await self._slices.read_all(chunk)
-                )
-                await self._until_resumed()
-                self._transport.writelines(pieces)
+                if isinstance(chunk, Buffer):
+                    await self._write_buffer(memoryview(chunk))
+                else:
+                    await self._write_slice(chunk)
             await self._until_resumed()
         finally:
             release(chunks)
+
+    async def _write_buffer(self, buffer: memoryview) -> None:
+        for at in range(0, len(buffer), PIECE_BYTES):
+            await self._write(buffer[at : at + PIECE_BYTES])
+
+    async def _write_slice(self, part: Slice) -> None:
+        at = 0
+        while at < part.length:
+            length = min(PIECE_BYTES, part.length - at)
+            piece = await self._slices.read(part, at, length=length)
+            await self._write(piece)
+            at += len(piece)
+
+    async def _write(self, piece: memoryview) -> None:
+        """Encrypt and send a piece; after a large one, other connections have a turn."""
+        await self._until_resumed()
+        self._transport.write(piece)
+        if len(piece) == PIECE_BYTES:
+            turn = self._loop.create_future()
+            self._loop.call_soon(wake, turn)
+            await turn
 
     async def _until_resumed(self) -> None:
         if self._is_paused and not self._is_closed:

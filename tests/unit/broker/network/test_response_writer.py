@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -14,14 +15,16 @@ from cordwood.broker.network.response_writer import (
     PIECE_BYTES,
     READ_BYTES,
     SocketWriter,
+    TransportWriter,
 )
 from cordwood.broker.network.slice_reader import SliceReader, TruncatedSliceError
+from cordwood.core.binary import Buffer
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Slice
 from cordwood.core.system import SystemFiles
 from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.memory_files import MemoryFiles
-from tests.unit.broker.server_samples import Run
+from tests.unit.broker.server_samples import Run, turn
 
 if TYPE_CHECKING:
     from cordwood.protocol.primitives import Chunk
@@ -282,3 +285,59 @@ def test_range_is_read_in_pieces_where_sendfile_is_not_supported(
 
     assert run(scene()) == DATA
     assert max(stored.lengths) == PIECE_BYTES
+
+
+class NotedTransport(asyncio.WriteTransport):
+    """A transport that notes what is written, and pauses its writer after every write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.writer: TransportWriter | None = None
+
+    def write(self, data: Buffer) -> None:
+        self.written.append(bytes(data))
+        if self.writer is not None:
+            self.writer.pause()
+
+
+def test_transport_gets_a_range_in_pieces_each_when_it_has_room(
+    run: Run, stored: CountedSlice
+) -> None:
+    transport = NotedTransport()
+    steps: list[int] = []
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        transport.writer = writer = TransportWriter(transport, loop, SLICES)
+        sending = loop.create_task(writer.send([b"head", stored, memoryview(DATA)]))
+        while not sending.done():
+            await turn()
+            steps.append(len(transport.written))
+            writer.resume()
+            await turn()
+
+    run(scene())
+    pieces = len(DATA) // PIECE_BYTES
+    assert b"".join(transport.written) == b"head" + DATA + DATA
+    assert steps[: 2 * pieces + 1] == list(range(1, 2 * pieces + 2))
+    assert max(stored.lengths) == PIECE_BYTES
+    assert stored.releases == 1
+
+
+def test_other_tasks_have_a_turn_between_the_pieces(run: Run) -> None:
+    transport = NotedTransport()
+    seen: list[int] = []
+
+    async def scene() -> None:
+        loop = asyncio.get_running_loop()
+        sending = loop.create_task(TransportWriter(transport, loop, SLICES).send([DATA]))
+        while not sending.done():
+            seen.append(len(transport.written))
+            passed = loop.create_future()
+            loop.call_soon(passed.set_result, None)
+            await passed
+
+    run(scene())
+    steps = [after - before for before, after in itertools.pairwise(seen)]
+    assert max(steps) == 1

@@ -9,11 +9,13 @@ from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.network.response_writer import PIECE_BYTES
 from cordwood.broker.network.tls import tls_of_listener
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import SystemFiles
 from cordwood.protocol.primitives import Chunk
+from cordwood.testing.memory_files import MemoryFiles, MemorySlice
 from tests.unit.broker.conftest import Identity
 from tests.unit.broker.server_samples import Run, request, serving, turn
 
@@ -152,3 +154,29 @@ def test_clients_may_have_to_show_a_certificate(identity: Identity) -> None:
 def test_unusable_keys_are_rejected_with_a_remedy(texts: dict[str, str]) -> None:
     with pytest.raises(SettingError, match=r"cannot be used: .*; give PEM"):
         context_of(**texts)
+
+
+def test_file_range_is_read_and_encrypted_in_pieces(
+    run: Run, identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = MemoryFiles()
+    file = files.create("/data")
+    file.append(BIG * 4)
+    lengths: list[int] = []
+    read = MemorySlice.read
+
+    def noted(part: MemorySlice, start: int = 0, length: int | None = None) -> memoryview:
+        lengths.append(part.length - start if length is None else length)
+        return read(part, start, length)
+
+    monkeypatch.setattr(MemorySlice, "read", noted)
+
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        return [file.slice(0, 4 * len(BIG))]
+
+    async def scene() -> bytes:
+        async with serving(handle, listeners=secured(in_place(identity))) as harness:
+            return await (await harness.connect("SSL", client_of(identity))).ask(b"")
+
+    assert run(scene()) == BIG * 4
+    assert max(lengths) == PIECE_BYTES
