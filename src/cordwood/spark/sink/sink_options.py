@@ -21,6 +21,9 @@ _TOPIC: Final = "topic"
 
 #: Default of `batch.size`: bulk writes in larger batches cost less on client and broker.
 _BATCH_SIZE: Final = "131072"
+#: Default of `buffer.memory`: half of a client's, since a task also holds Spark's batch of 64 MB.
+#: It fills up while a broker is slow.
+_BUFFER_MEMORY: Final = "16777216"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ def parse_sink_options(given: Mapping[str, str]) -> SinkOptions:
         raise SettingError(
             f"{_SERVERS} is not set", key=_SERVERS, remedy=f"set {_SERVERS} to host:port"
         )
-    producer = {"batch.size": _BATCH_SIZE} | {
+    producer = {"batch.size": _BATCH_SIZE, "buffer.memory": _BUFFER_MEMORY} | {
         name.removeprefix(_CLIENT): text for name, text in texts.items() if name != _TOPIC
     }
     settings = ProducerSettings(**cast("ProducerOptions", options_of(ProducerSettings, producer)))
