@@ -171,7 +171,10 @@ class Partition:
     def offset_for_timestamp(
         self, timestamp: int, isolation: FetchIsolation
     ) -> TimestampAndOffset | None:
-        """Return the first record at or after `timestamp`, or the offset of a special timestamp."""
+        """Return the first record at or after `timestamp`, or the offset of a special timestamp.
+
+        Decodes batches for a timestamp that `needs_lookup`; on a loop `TimestampLookups` does that.
+        """
         log = self.log
         with self._manager.using(log):
             found = log.offset_for_timestamp(timestamp, isolation)
