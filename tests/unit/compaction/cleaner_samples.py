@@ -109,15 +109,22 @@ class CleanerHarness:
         self.manager = self.house.load()
         self.runner = LastBatches(self.house.files)
         self.cleaned = list[CompletedPass]()
+        self.report_errors = list[Exception]()
         self.failed = list[tuple[TopicPartition, CleaningFailure]]()
         self.cleaner = LogCleaner(
             self.manager,
             settings,
             runner=self.runner,
             worker=worker or InlineWorker(),
-            on_completed=self.cleaned.append,
+            on_completed=self._report,
             on_failed=lambda where, failure: self.failed.append((where, failure)),
         )
+
+    def _report(self, completed: CompletedPass) -> None:
+        """Keep the report of a pass, or fail with the next of `report_errors`."""
+        if self.report_errors:
+            raise self.report_errors.pop()
+        self.cleaned.append(completed)
 
     def log(self, number: int = 0, *, segments: int = 3) -> Log:
         """Return a log of closed segments with two batches each, and an active one."""

@@ -209,6 +209,19 @@ def test_unexpected_error_of_a_swap_frees_the_lease_and_the_thread() -> None:
     assert not [each for each in harness.house.files.list(log.directory) if "cleaned" in each]
 
 
+def test_unexpected_error_of_a_report_frees_the_lease_and_the_thread() -> None:
+    harness = CleanerHarness()
+    log, other = harness.log(0, segments=4), harness.log(1)
+    harness.report_errors = [RuntimeError("a defect of the metrics")]
+
+    harness.cleaner.start()
+    harness.pass_time()
+
+    assert harness.failed[0][1].reason == "RuntimeError('a defect of the metrics')"
+    assert (log.lease.is_free, other.lease.is_free) == (True, True)
+    assert [list(batches_of(each)) for each in (log, other)] == [[7, 8], [5, 6]]
+
+
 def test_lease_is_free_when_a_pass_cannot_be_submitted() -> None:
     worker = InlineWorker()
     harness = CleanerHarness(worker=worker)
