@@ -42,6 +42,7 @@ from cordwood.broker.network.socket_server import SocketServer, SocketServerPort
 from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.pending_results import wait_for
 from cordwood.broker.process.lazy_inspector import LazyInspector
 from cordwood.broker.process.log_sizes import LogSizes
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
@@ -55,6 +56,7 @@ from cordwood.broker.topics.log_reconciliation import reconcile
 from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.compaction.cleaning_job import CleanerRunner
+from cordwood.compaction.log_cleaner import LogCleaner
 from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
 from cordwood.core.ports import Clock, LoopPorts, Scheduler, Worker
@@ -283,7 +285,7 @@ class Node:
             configs=configs,
             metrics=self.metrics,
         )
-        self._opened.callback(cleaner.close)
+        self._opened.push_async_callback(_close_cleaner, cleaner)
         cleaner.start()
         slow_ms = configs.integer("cordwood.slow.call.ms")
         if slow_ms > 0:
@@ -317,6 +319,11 @@ class Node:
         server = StatusServer(pages, clock=broker.clock, scheduler=broker.scheduler)
         self._opened.callback(server.stop)
         self.addresses = MappingProxyType({"metrics": await server.start(address)})
+
+
+async def _close_cleaner(cleaner: LogCleaner) -> None:
+    """Close the cleaner; requests are served until its processes have ended."""
+    await wait_for(cleaner.close())
 
 
 def _ensure_listeners(given: Sequence[SettingSource]) -> None:

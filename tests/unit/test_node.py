@@ -2,8 +2,10 @@
 
 import asyncio
 import errno
+import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -11,9 +13,13 @@ import pytest
 from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult, PassControl
+from cordwood.compaction.engine.plain_engine import PLAIN
+from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.config_codes import ConfigSource
 from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
 from cordwood.core.settings import SettingSource
+from cordwood.core.system import ThreadWorker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.node import RETRY_MS, Node, NodeRuntime
 from cordwood.storage.manager.log_directory import CHECKPOINTS
@@ -23,6 +29,7 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import turns
+from tests.unit.broker.server_samples import Peer, request
 from tests.unit.storage.log_samples import filled
 
 T = TypeVar("T")
@@ -76,6 +83,55 @@ def test_node_compacts_due_logs() -> None:
             return [each.base_offset for each in log.segments]
 
     assert run(scene()) == [0, 3]
+
+
+class StuckRunner:
+    """A runner whose passes end only when the test lets them end."""
+
+    def __init__(self, files: MemoryFiles) -> None:
+        self._inner = InlineRunner(files, PLAIN)
+        self.begun = threading.Event()
+        self.ends = threading.Event()
+
+    def run(self, job: CleaningJob, control: PassControl) -> CleaningResult:
+        self.begun.set()
+        self.ends.wait()
+        return self._inner.run(job, control)
+
+    def limit(self, bytes_per_second: float) -> None:
+        self._inner.limit(bytes_per_second)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def test_stop_serves_requests_while_a_pass_ends() -> None:
+    files = MemoryFiles()
+    runner, worker = StuckRunner(files), ThreadWorker(2)
+    runtime = replace(runtime_over(files), cleaner_runner=runner, cleaner_worker=worker)
+    node = Node([SettingSource("test", {**GIVEN, "log.cleanup.policy": "compact"})], runtime)
+
+    async def scene() -> bytes:
+        broker = await node.start()
+        await broker.topics.create([NewTopic(name="stock", partitions=1)])
+        log = broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))]
+        for _ in range(3):
+            filled(log, 1).roll()
+        assert isinstance(broker.clock, VirtualClock)
+        broker.clock.advance(seconds=15)
+        await asyncio.to_thread(runner.begun.wait)
+        stopping = asyncio.get_running_loop().create_task(node.stop())
+        await turns(5)
+        peer = Peer(*await asyncio.open_connection(*node.addresses["PLAINTEXT"]))
+        peer.send(request(1))
+        _, versions = await peer.answer()
+        runner.ends.set()
+        await stopping
+        await peer.close()
+        return versions
+
+    assert len(run(scene())) > 100
+    worker.close()
 
 
 def test_first_start_creates_kafka_s_files_and_the_metadata() -> None:

@@ -14,7 +14,7 @@ growing backoff (`cleaning_failures`), and `on_failed` reports the reason. An un
 failure of its pass too: the lease and the thread become free, and other logs are cleaned.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -117,7 +117,7 @@ class LogCleaner:
         self._passes: dict[_RunningPass, Pending[CleaningResult]] = {}
         self._next_candidates: dict[TopicPartition, LogToClean] = {}
         self._timer: Timer | None = None
-        self._is_checking = False
+        self._is_checking = self._is_closed = False
         self.candidates: Mapping[TopicPartition, LogToClean] = {}
         self.last_check_ms: float = manager.ports.clock.monotonic_ms()
 
@@ -136,17 +136,19 @@ class LogCleaner:
         self._runner.limit(config.bytes_per_second)
         self._check_in(0)
 
-    def close(self) -> None:
-        """Stop the running passes, wait for them, and discard their results."""
+    def close(self) -> Pending[None]:
+        """Stop the running passes and discard their results; done when all have ended.
+
+        A process may need seconds to end, so the worker waits for it.
+        """
+        self._is_closed = True
         self._sweep.stop()
         if self._timer is not None:
             self._timer.cancel()
         passes, self._passes = self._passes, {}
         for each in passes:
             each.is_over = True
-        for pending in passes.values():
-            pending.exception()
-        self._runner.close()
+        return self._worker.submit(partial(_end, tuple(passes.values()), self._runner))
 
     # -- checks
 
@@ -155,6 +157,8 @@ class LogCleaner:
         ports = self._manager.ports
         if self._timer is not None:
             self._timer.cancel()
+        if self._is_closed:
+            return
         self._timer = ports.scheduler.call_at(ports.clock.monotonic_ms() + wait_ms, self._check)
 
     def _check(self) -> None:
@@ -304,3 +308,9 @@ class LogCleaner:
 
 def _assess(log: Log, now_ms: int) -> LogToClean:
     return assess(read_log_facts(log, checkpoint=log.bounds.cleaned_to), now_ms)
+
+
+def _end(passes: Sequence[Pending[CleaningResult]], runner: CleanerRunner) -> None:
+    for each in passes:
+        each.exception()
+    runner.close()

@@ -344,12 +344,26 @@ def test_close_stops_a_running_pass_and_discards_its_result() -> None:
     harness.cleaner.start()
     harness.pass_time(0)
 
-    harness.cleaner.close()
+    closed = harness.cleaner.close()
+    is_closed_at_once = closed.done()
     worker.go_on()
     harness.pass_time()
 
+    assert (is_closed_at_once, closed.done()) == (False, True)
     assert list(batches_of(log)) == [0, 1, 2, 3, 4, 5, 6]
     assert (harness.runner.is_closed, harness.cleaned, harness.failed) == (True, [], [])
+
+
+def test_settings_do_not_restart_a_closed_cleaner() -> None:
+    harness = CleanerHarness()
+    harness.log()
+    harness.cleaner.start()
+
+    harness.cleaner.close()
+    harness.cleaner.reconfigure(CleanerConfig())
+    harness.pass_time()
+
+    assert harness.runner.jobs == []
 
 
 def test_settings_change_while_the_cleaner_runs() -> None:
