@@ -116,7 +116,7 @@ class Partition:
         """Append a record set; its offsets are written into `records` itself.
 
         A duplicate returns the offsets of the first append. It may be acknowledged only when that
-        append may be.
+        append may be. A roll begins a flush of the closed segment, for which no append waits.
         """
         log = self.log
         with self._manager.using(log):
@@ -126,8 +126,9 @@ class Partition:
         bounds, end = log.bounds, result.last_offset + 1
         # The first append of this duplicate may still wait for its fsync, which may fail.
         is_in_doubt = result.is_duplicate and end > bounds.high_watermark
+        rolled = None if result.rolled is None else self._flusher.flush(log)
         if result.is_flush_due or is_in_doubt:
-            durable = self._flusher.flush(log)
+            durable = rolled or self._flusher.flush(log)
         elif log.epoch_file.has_unsaved:
             durable = self._flusher.save_epochs(log)
         else:

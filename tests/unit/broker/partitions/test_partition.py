@@ -68,6 +68,21 @@ def test_append_is_acknowledged_after_its_flush() -> None:
     assert (durable is not None and durable.done(), high_watermark(orders)) == (True, 1)
 
 
+def test_roll_begins_a_flush_for_which_no_append_waits() -> None:
+    worker = HeldWorker()
+    orders = BrokerHarness(LogConfig(segment_bytes=len(batch())), worker=worker).host()
+    orders.append(memoryview(batch()))
+    before = len(worker.held)
+
+    durable = orders.append(memoryview(batch())).durable
+    flushes = len(worker.held) - before
+    worker.go_on()
+
+    assert (durable, flushes) == (None, 1)
+    assert high_watermark(orders) == 2
+    assert orders.log.bounds.recovery_point == 2
+
+
 def test_duplicate_of_an_unflushed_append_waits_too() -> None:
     worker = HeldWorker()
     orders = BrokerHarness(FLUSHING, worker=worker).host()
