@@ -325,25 +325,16 @@ class Fetcher:
                 self._client, position.partition, epoch=position.last_epoch
             )
             if state is not None and position.generation == generation:
-                if 0 <= end < position.fetch_offset:
-                    self._handle_truncation(position, end, epoch)
+                target = _RESET_TARGETS.get(self._settings.auto_offset_reset)
+                problem = position.complete_validation(end, epoch=epoch, reset_target=target)
+                if problem:
+                    self._report(position, OffsetOutOfRangeError(f"{problem}; {_SEEK}"))
                 position.validated_epoch = state.leader_epoch
         except KafkaError as error:
             self._retry_later(position, error)
         finally:
             self._validating = None
             self._woken.set()
-
-    def _handle_truncation(self, position: TopicPartitionState, end: int, epoch: int) -> None:
-        """Continue at the offset where the new leader's log diverges from what was read."""
-        if self._settings.auto_offset_reset == "none":
-            text = (
-                f"{position.partition}: the log was truncated to offset {end}, below the position"
-                f" {position.fetch_offset}"
-            )
-            self._report(position, OffsetOutOfRangeError(f"{text}; {_SEEK}"))
-        else:
-            position.seek(end, epoch=epoch)
 
 
 def _fetch_request(settings: ConsumerSettings, session: FetchSessionRequest) -> FetchRequest:

@@ -78,6 +78,30 @@ class TopicPartitionState:
             self.last_epoch = epoch
         self.fetched.append(records)
 
+    def complete_validation(self, end: int, *, epoch: int, reset_target: int | None) -> str:
+        """Move the position if the leader's log ends below it, or does not know its epoch.
+
+        `end` and `epoch` are the leader's answer for `last_epoch`. Without a reset target the
+        position stays, and the problem is returned (Java: `maybeCompleteValidation`).
+        """
+        if NO_LEADER_EPOCH in {epoch, end}:
+            if reset_target is not None:
+                self.seek_to(reset_target)
+                return ""
+            return (
+                f"{self.partition}: the leader has no records of leader epoch {self.last_epoch},"
+                f" which was read up to offset {self.fetch_offset}"
+            )
+        if end >= self.fetch_offset:
+            return ""
+        if reset_target is not None:
+            self.seek(end, epoch=epoch)
+            return ""
+        return (
+            f"{self.partition}: the log was truncated to offset {end}, below the position"
+            f" {self.fetch_offset}"
+        )
+
     @property
     def has_room(self) -> bool:
         """Whether another fetch may be prefetched."""

@@ -14,7 +14,11 @@ from cordwood.client.network.owned_tasks import OwnedTasks
 from cordwood.client.network.runtime import system_runtime
 from cordwood.client.serializers import BYTES
 from cordwood.client.settings import ConsumerSettings
-from cordwood.core.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from cordwood.core.errors import (
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -143,6 +147,25 @@ def test_new_leader_with_a_shorter_log_resets_the_position() -> None:
             ends(fake, epoch=0, offset=1)
             fake.script(FetchRequest, lambda _: refused(74))
             assert await values(reader, 1) == [b"other"]
+
+    run(scene())
+
+
+@pytest.mark.parametrize("reset", ("earliest", "none"))
+def test_new_leader_that_does_not_know_the_epoch_resets_the_position(reset: str) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, auto_offset_reset=reset) as reader:
+            reader.seek(T0, 0)
+            fake.append("t", batch(b"a"))
+            assert await values(reader, 1) == [b"a"]
+            fake.leader_epoch = 1
+            ends(fake, epoch=-1, offset=-1)
+            fake.script(FetchRequest, lambda _: refused(74))
+            if reset == "none":
+                with pytest.raises(OffsetOutOfRangeError, match="no records of leader epoch 0"):
+                    await reader.poll(LONG_MS)
+            else:
+                assert await values(reader, 1) == [b"a"]
 
     run(scene())
 
