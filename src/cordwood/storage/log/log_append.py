@@ -192,6 +192,8 @@ def _append(
         )
         if not isinstance(changes, DuplicateBatch):
             _write(state, ready, changes)
+    bounds = state.bounds
+    is_flush_due = bounds.log_end - bounds.recovery_point >= state.config.flush_messages
     if isinstance(changes, DuplicateBatch):
         return AppendResult(
             changes.first_offset,
@@ -199,14 +201,15 @@ def _append(
             changes.timestamp,
             is_duplicate=True,
             rolled=reason,
+            # The first append may have been recovered after a crash, and not be synced yet.
+            is_flush_due=is_flush_due and changes.last_offset >= bounds.recovery_point,
         )
-    bounds = state.bounds
     return AppendResult(
         ready.headers[0].base_offset,
         ready.headers[-1].last_offset,
         ready.log_append_time_ms,
         rolled=reason,
-        is_flush_due=bounds.log_end - bounds.recovery_point >= state.config.flush_messages,
+        is_flush_due=is_flush_due,
     )
 
 

@@ -95,6 +95,24 @@ def test_duplicate_of_an_unflushed_append_waits_too() -> None:
     assert not again.durable.done()
 
 
+def test_duplicate_of_a_recovered_append_waits_for_a_flush() -> None:
+    worker = HeldWorker()
+    harness = BrokerHarness(FLUSHING, worker=worker)
+    recovered = log_creation.create(harness.manager, partition(), topic_id=None)
+    lead(recovered, produced(0))
+    assert recovered.bounds.recovery_point == 0
+    orders = harness.host()
+
+    again = orders.append(memoryview(produced(0)))
+
+    assert again.result.is_duplicate
+    assert again.durable is not None
+    assert not again.durable.done()
+    worker.go_on()
+    assert again.durable.done()
+    assert orders.append(memoryview(produced(0))).durable is None
+
+
 def test_failed_flush_makes_no_records_visible() -> None:
     worker = HeldWorker()
     harness = BrokerHarness(FLUSHING, worker=worker)
