@@ -1,6 +1,7 @@
 """The broker process of `cordwood serve`: settings, startup, the ready line, and signals.
 
-SIGTERM and SIGINT shut it down cleanly: requests in progress are answered, logs are closed. It
+SIGTERM and SIGINT shut it down cleanly: requests in progress are answered, logs are closed. It also
+stops when all log directories are offline, and then ends with an error. It
 notifies systemd when it is ready and when it stops (`Type=notify`). Log events go to the standard
 error. The kernels are compiled in the background, if they never were.
 """
@@ -32,6 +33,7 @@ from cordwood.node import Node
 from cordwood.observability.logs import fields, write_events
 from cordwood.records import kernels
 from cordwood.records.record_checks import Inspector
+from cordwood.storage.manager.log_manager import LogManager
 
 #: The default log directory, in the working directory of the command.
 DEFAULT_DATA: Final = "cordwood-data"
@@ -82,12 +84,17 @@ async def _run(sources: Sequence[SettingSource]) -> None:
     stopped = _stop_event()
     try:
         with exempt_from_gc():
-            await node.start()
+            broker = await node.start()
+        stop_without_directories(broker.logs, stopped)
         print_output(_ready_line(node))
         _notify_systemd("READY=1")
         _warm_kernels(node)
         await stopped.wait()
         _notify_systemd("STOPPING=1")
+        if not broker.logs.is_serving:
+            raise KafkaStorageError(
+                "all log directories are offline, so the broker stops; repair the disks and restart"
+            )
     finally:
         await node.stop()
         runtime.close()
@@ -156,6 +163,21 @@ def _stop_event() -> asyncio.Event:
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
     return stopped
+
+
+def stop_without_directories(logs: LogManager, stopped: asyncio.Event) -> None:
+    """Set the event once all log directories are offline, so that the process ends with an error.
+
+    As with Kafka, a supervisor sees the end of the process, and no client waits for a broker that
+    cannot store anything.
+    """
+
+    def look(_: object) -> None:
+        if not logs.is_serving:
+            stopped.set()
+
+    logs.on_lost(look)
+    look(None)
 
 
 def _ready_line(node: Node) -> str:

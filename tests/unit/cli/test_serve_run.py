@@ -1,5 +1,6 @@
 """`cordwood serve` as a process: its ready line, its signals, and its errors."""
 
+import asyncio
 import re
 import resource
 import signal
@@ -10,8 +11,10 @@ from typing import Final
 
 import pytest
 
-from cordwood.cli.serve_run import raise_descriptor_limit
+import cordwood
+from cordwood.cli.serve_run import raise_descriptor_limit, stop_without_directories
 from tests.serving import CORDWOOD, Serving, ended_with
+from tests.unit.storage.manager_samples import LogManagerHarness
 
 ANYWHERE = ("--listen", "127.0.0.1:0")
 COLD: Final = {"NUMBA_DISABLE_JIT": "1"}
@@ -43,6 +46,29 @@ def test_serve_prints_its_address_and_stops_on_a_signal(
 
         assert broker.end() == 0
     assert (tmp_path / "cordwood-data" / ".kafka_cleanshutdown").exists()
+
+
+def test_serve_stops_when_its_last_directory_goes_offline() -> None:
+    manager = LogManagerHarness().load()
+    stopped = asyncio.Event()
+    stop_without_directories(manager, stopped)
+
+    manager.fail(manager.directories[0], OSError("gone"))
+    first = stopped.is_set()
+    manager.fail(manager.directories[1], OSError("gone too"))
+
+    assert (first, stopped.is_set()) == (False, True)
+
+
+def test_serve_ends_with_an_error_when_its_only_directory_vanishes(tmp_path: Path) -> None:
+    quick = "replica.high.watermark.checkpoint.interval.ms=100"
+    with ended_with(serving(tmp_path, "--data", "logs", "--set", quick)) as broker:
+        broker.start()
+        with cordwood.Producer(broker.line.rpartition(" ")[2].strip()) as producer:
+            producer.send("orders", b"3 beams").result()
+        (tmp_path / "logs").rename(tmp_path / "unmounted")
+
+        assert broker.end() == 1
 
 
 def test_serve_rejects_a_directory_in_use(tmp_path: Path) -> None:
