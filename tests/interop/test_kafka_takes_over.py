@@ -71,7 +71,10 @@ def test_kafka_continues_a_log_after_our_broker_continued_its_own(
 def test_serving_without_appends_keeps_kafkas_files(
     kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path
 ) -> None:
-    """Only the ownership files change, and the checkpoints, which Kafka writes alike."""
+    """Only the ownership files change, and the checkpoints, which Kafka writes alike.
+
+    A new leader begins its epoch at the log end, in Kafka too.
+    """
     kafka = kraft_broker(kafka43_jars, tmp_path, kafka43)
     with running(kafka):
         kafka.create_topics({codec: {} for codec in CODECS})
@@ -87,7 +90,10 @@ def test_serving_without_appends_keeps_kafkas_files(
     assert taken == dict.fromkeys(CODECS, RECORDS)
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     ours_alone = {"cordwood.metadata", ".kafka_cleanshutdown", ".lock"}
-    assert changed <= ours_alone | {*CHECKPOINTS}, changed
+    epochs = {f"{codec}-0/leader-epoch-checkpoint" for codec in CODECS}
+    assert changed <= ours_alone | {*CHECKPOINTS} | epochs, changed
+    for each in epochs:
+        assert after[each].splitlines()[2:-1] == before[each].splitlines()[2:]
 
 
 def _files(folder: Path) -> dict[str, bytes]:

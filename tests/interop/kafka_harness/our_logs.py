@@ -71,6 +71,8 @@ class OurLogs:
             result = _act(log, asked, question) or NOTHING
         except KafkaError as error:
             code = error.code
+        # A broker's worker does this behind each change.
+        log.epoch_file.save()
         bounds = log.bounds
         return Answer(
             code,

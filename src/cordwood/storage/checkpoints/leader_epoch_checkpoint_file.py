@@ -11,7 +11,7 @@ and recovery assigns the epochs of the batches that it reads. So the file must b
 recovery point passes the start of an epoch, and before a record of a new epoch is acknowledged.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.core.ports import Files
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
@@ -22,13 +22,14 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry, LeaderEpochCache
 
+_NEVER: Final = -1
+
 
 class EpochSave(NamedTuple):
-    """The content of a file to be written; `change` numbers the last change in it."""
+    """The content of a file to be written."""
 
     path: str
     entries: tuple[EpochEntry, ...]
-    change: int
 
     def run(self, files: Files) -> None:
         """Write the file atomically and durably."""
@@ -38,13 +39,14 @@ class EpochSave(NamedTuple):
 class LeaderEpochCheckpointFile:
     """The epochs of one log. The owner replaces `directory` when it renames the directory."""
 
-    __slots__ = ("_changes", "_files", "_saved", "current", "directory")
+    __slots__ = ("_changes", "_compared", "_files", "_saved", "current", "directory")
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
         self.directory = directory
         self.current = LeaderEpochCache()
-        self._changes = self._saved = 0
+        self._saved: tuple[EpochEntry, ...] = ()
+        self._changes = self._compared = 0
 
     @property
     def path(self) -> str:
@@ -52,12 +54,16 @@ class LeaderEpochCheckpointFile:
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether the file lacks a change."""
-        return self._changes > self._saved
+        """Whether the file has other entries."""
+        # Called for each append: the entries are compared only after a change.
+        if self._compared != self._changes and self.current.entries == self._saved:
+            self._compared = self._changes
+        return self._compared != self._changes
 
     def load(self) -> None:
         """Read the file; a log without one has no epochs."""
         self.current = LeaderEpochCache(read_epoch_checkpoint(self._files, self.path))
+        self._saved = self.current.entries
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Assign an epoch to the records from `start_offset` on."""
@@ -83,11 +89,12 @@ class LeaderEpochCheckpointFile:
         """Return what the file lacks, None if it lacks nothing."""
         if not self.has_unsaved:
             return None
-        return EpochSave(self.path, self.current.entries, self._changes)
+        return EpochSave(self.path, self.current.entries)
 
     def finish_save(self, save: EpochSave) -> None:
-        """Count the changes of a save that has been written."""
-        self._saved = max(self._saved, save.change)
+        """Record the entries that the file has now."""
+        self._saved = save.entries
+        self._compared = _NEVER
 
     def save(self) -> None:
         """Write the file before returning, if it lacks a change."""

@@ -112,7 +112,6 @@ def load(
     _set_bounds(state, place, log_end=log_end)
     _load_producers(state, is_clean=place.is_clean, now_ms=now_ms)
     state.warn(*map(str, state.snapshots.errors))
-    state.epochs.save()
     if not place.is_clean or report.truncated_bytes:
         table.files.sync_directory(place.directory)
         state.unsynced_names = False
@@ -216,8 +215,7 @@ def _set_bounds(state: LogState, place: LogPlace, *, log_end: int) -> None:
         recovery_point=recovery_point,
     )
     state.bounds.cleaned_to = place.cleaned_to
-    # The epoch of a leader that has not written yet begins at the log end, and stays.
-    state.epochs.truncate_from_end(log_end + 1)
+    state.epochs.truncate_from_end(log_end)
     state.epochs.truncate_from_start(max(0, place.log_start))
 
 

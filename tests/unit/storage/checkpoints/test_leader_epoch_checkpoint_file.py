@@ -125,6 +125,19 @@ def test_change_waits_for_a_save() -> None:
     assert entries(files) == [(0, 0)]
 
 
+def test_epoch_that_is_assigned_again_needs_no_save() -> None:
+    files = directory()
+    epochs(files, (0, 0), (3, 120))
+    file = LeaderEpochCheckpointFile(files, DIRECTORY)
+    file.load()
+
+    file.truncate_from_end(120)
+    removed = file.has_unsaved
+    file.assign(3, 120)
+
+    assert (removed, file.has_unsaved) == (True, False)
+
+
 def test_save_counts_only_the_changes_before_it() -> None:
     files = directory()
     file = epochs(files, (0, 0))
@@ -138,6 +151,23 @@ def test_save_counts_only_the_changes_before_it() -> None:
 
     assert file.has_unsaved
     assert entries(files) == [(0, 0), (3, 120)]
+
+
+def test_change_taken_back_during_a_save_is_saved_again() -> None:
+    files = directory()
+    file = epochs(files, (0, 0))
+    file.assign(3, 120)
+    save = file.begin_save()
+    assert save is not None
+
+    file.truncate_from_end(120)
+    assert not file.has_unsaved
+    save.run(files)
+    file.finish_save(save)
+
+    assert file.has_unsaved
+    file.save()
+    assert entries(files) == [(0, 0)]
 
 
 def test_epochs_that_could_not_be_saved_are_saved_the_next_time() -> None:
