@@ -161,11 +161,11 @@ def test_change_taken_back_during_a_save_is_saved_again() -> None:
     assert save is not None
 
     file.truncate_from_end(120)
-    assert not file.has_unsaved
+    before = file.has_unsaved
     save.run(files)
     file.finish_save(save)
 
-    assert file.has_unsaved
+    assert (before, file.has_unsaved) == (False, True)
     file.save()
     assert entries(files) == [(0, 0)]
 
