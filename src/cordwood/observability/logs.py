@@ -1,27 +1,20 @@
 """Log events, one a line, over the standard library's logging.
 
-    logfmt   time=… level=INFO logger=cordwood.broker event="listener open" port=9092
-    json     {"time": …, "level": "INFO", "logger": "cordwood.broker", "event": …, "port": 9092}
-
 An event has a constant text; variable facts are fields:
 `logger.info("listener open", extra=fields(port=9092))`. Levels have Kafka's names, and are set on
-the loggers of the logging module.
+the loggers of the logging module. `log_lines` has the two formats.
 """
 
-import json
 import logging
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Final, TextIO, TypeAlias
+from typing import Final
 
 from cordwood.core.errors import SettingError
+from cordwood.observability.log_lines import FieldValue, event_line
 
-FieldValue: TypeAlias = str | int | float | bool | None
 ROOT: Final = "cordwood"
-LOGFMT: Final = "logfmt"
-JSON: Final = "json"
 
 _TRACE: Final = 5
 LEVELS: Final = MappingProxyType(
@@ -36,7 +29,6 @@ LEVELS: Final = MappingProxyType(
 )
 _NAMES: Final = MappingProxyType({number: name for name, number in LEVELS.items()})
 _FIELDS: Final = "cordwood_fields"
-_PLAIN: Final = re.compile(r"[^\s\"=\\]+")
 
 
 def fields(**values: FieldValue) -> dict[str, Mapping[str, FieldValue]]:
@@ -49,10 +41,10 @@ class EventFormatter(logging.Formatter):
 
     def __init__(self, style: str) -> None:
         super().__init__()
-        self._write = _json_line if style == JSON else _logfmt_line
+        self._line_style = style
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._write(self._values(record))
+        return event_line(self._values(record), self._line_style)
 
     def _values(self, record: logging.LogRecord) -> dict[str, FieldValue]:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -67,24 +59,6 @@ class EventFormatter(logging.Formatter):
         if record.exc_info:
             values["error"] = self.formatException(record.exc_info)
         return values
-
-
-def write_events(stream: TextIO, *, style: str, level: str) -> logging.Handler:
-    """Write the events of this package to `stream` until `stop_writing`."""
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(EventFormatter(style))
-    logger = logging.getLogger(ROOT)
-    logger.addHandler(handler)
-    logger.propagate = False
-    set_level(ROOT, level)
-    return handler
-
-
-def stop_writing(handler: logging.Handler) -> None:
-    """Undo `write_events`, except for the levels."""
-    logger = logging.getLogger(ROOT)
-    logger.removeHandler(handler)
-    logger.propagate = not logger.handlers
 
 
 def levels() -> dict[str, str]:
@@ -106,18 +80,3 @@ def set_level(name: str, level: str | None) -> None:
 def is_ours(name: str) -> bool:
     """Return whether a logger belongs to this package."""
     return name == ROOT or name.startswith(f"{ROOT}.")
-
-
-def _json_line(values: Mapping[str, FieldValue]) -> str:
-    return json.dumps(values, ensure_ascii=False)
-
-
-def _logfmt_line(values: Mapping[str, FieldValue]) -> str:
-    return " ".join(f"{key}={_logfmt_value(value)}" for key, value in values.items())
-
-
-def _logfmt_value(value: FieldValue) -> str:
-    if value is None or isinstance(value, bool):
-        return str(value).lower() if value is not None else ""
-    text = str(value)
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
