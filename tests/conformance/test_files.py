@@ -1,6 +1,7 @@
 """Conformance tests of the Files port, for the operating system and the file system in memory."""
 
 import errno
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -321,3 +322,16 @@ def test_rename_rejects_a_target_inside_the_directory(place: tuple[Files, str]) 
         files.rename(f"{root}/d", f"{root}/d/e")
 
     assert files.list(root) == ["d"]
+
+
+def test_private_file_is_open_to_this_user(place: tuple[Files, str]) -> None:
+    files, root = place
+    with closing(files.create(f"{root}/a", is_private=True)) as file:
+        file.append(b"secret")
+
+    files.make_private(f"{root}/a")
+
+    with closing(files.open(f"{root}/a")) as file:
+        assert file.pread(9, 0) == b"secret"
+    with pytest.raises(FileNotFoundError):
+        files.make_private(f"{root}/missing")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cordwood.core.ports import Pending, Worker
+from cordwood.core.ports import Lane, Pending, Worker
 from cordwood.core.system import ThreadWorker
 from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.memory_files import MemoryFiles
@@ -17,8 +17,9 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     made.close()
 
 
-def test_worker_returns_the_result(worker: Worker) -> None:
-    pending = worker.submit(lambda: 42)
+@pytest.mark.parametrize("lane", Lane)
+def test_worker_returns_the_result(worker: Worker, lane: Lane) -> None:
+    pending = worker.submit(lambda: 42, lane=lane)
 
     assert pending.result() == 42
     assert pending.exception() is None
@@ -26,7 +27,7 @@ def test_worker_returns_the_result(worker: Worker) -> None:
 
 
 def test_worker_returns_the_error(worker: Worker) -> None:
-    pending = worker.submit(lambda: 1 // 0)
+    pending = worker.submit(lambda: 1 // 0, lane=Lane.READ)
 
     assert isinstance(pending.exception(), ZeroDivisionError)
     with pytest.raises(ZeroDivisionError):
@@ -36,7 +37,7 @@ def test_worker_returns_the_error(worker: Worker) -> None:
 def test_worker_calls_back_when_done(worker: Worker) -> None:
     seen: list[Pending[int]] = []
 
-    pending = worker.submit(lambda: 1)
+    pending = worker.submit(lambda: 1, lane=Lane.READ)
     pending.add_done_callback(seen.append)
     worker.close()
 
@@ -63,5 +64,6 @@ def test_sync_returns_the_error_of_the_file(worker: Worker) -> None:
 def test_closed_worker_rejects_tasks(worker: Worker) -> None:
     worker.close()
 
-    with pytest.raises(RuntimeError):
-        worker.submit(lambda: 1)
+    for lane in Lane:
+        with pytest.raises(RuntimeError):
+            worker.submit(lambda: 1, lane=lane)

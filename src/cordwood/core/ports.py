@@ -201,8 +201,11 @@ class Files(Protocol):
     directory. Of later changes it keeps any part, in any order.
     """
 
-    def create(self, path: str) -> OpenFile:
-        """Create an empty file, open for writing; FileExistsError if the path exists."""
+    def create(self, path: str, *, is_private: bool = False) -> OpenFile:
+        """Create an empty file, open for writing; FileExistsError if the path exists.
+
+        Other users cannot read a private file.
+        """
 
     def open(self, path: str, *, writable: bool = False) -> OpenFile:
         """Open an existing file; FileNotFoundError if it does not exist.
@@ -239,6 +242,9 @@ class Files(Protocol):
 
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         """Set the modification time of a file."""
+
+    def make_private(self, path: str) -> None:
+        """Take the right to open a file from other users."""
 
     def lock(self, path: str) -> FileLock:
         """Take the lock, creating the file if needed; BlockingIOError if it is held."""
@@ -302,16 +308,37 @@ class Pending(Protocol[T_co]):
         """
 
 
-class Worker(Protocol):
-    """Threads for blocking calls. Calls may overlap, run on any thread and end in any order."""
+class Lane(Enum):
+    """Threads of a worker for one kind of call; a call waits for calls of its own lane only."""
 
-    def submit(self, call: Callable[[], T]) -> Pending[T]:
-        """Start the call soon; `Pending.result` raises its error."""
+    #: Fsyncs that an acknowledgement waits for.
+    FLUSH = "flush"
+    #: Reads of cold data, which a response waits for.
+    READ = "read"
+    #: Files created, grown, renamed or truncated, which appends wait for.
+    FILES = "files"
+    #: Changes of the metadata.
+    METADATA = "metadata"
+    #: Work of the processor above about 1 ms: decoding, checks, compression.
+    COMPUTE = "compute"
+    #: All other calls: deleted and cleaned segments, checkpoints, startup, shutdown.
+    BACKGROUND = "background"
+
+
+class Worker(Protocol):
+    """Threads for blocking calls. Calls may overlap, run on any thread and end in any order.
+
+    Each lane has threads of its own: calls of one lane never delay calls of another one.
+    """
+
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Pending[T]:
+        """Start the call soon, in a lane; `Pending.result` raises its error."""
 
     def sync(self, file: OpenFile) -> Pending[None]:
         """Call `file.sync()`, shared with other waiting calls for the same file (group commit).
 
-        When it is done, every write that returned before this call is durable.
+        It runs in the lane FLUSH. When it is done, every write that returned before this call is
+        durable.
         """
 
     def close(self) -> None:

@@ -1,10 +1,10 @@
-"""Implementations of the ports on the operating system, the only core module with side effects.
+"""Implementations of the ports on the operating system; with `lane_threads`, it has side effects.
 
 Only composition roots import this module.
 """
 
 # The ports take paths as strings, so that pure modules need no pathlib:
-# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH113, PTH116
+# ruff: noqa: PTH101, PTH102, PTH105, PTH106, PTH108, PTH112, PTH113, PTH116
 
 import asyncio
 import errno
@@ -16,20 +16,23 @@ import stat
 import struct
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+import weakref
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import FileKind, FileStat, OpenFile, Volume
+from cordwood.core.lane_threads import LANE_THREADS, LaneThreads
+from cordwood.core.ports import FileKind, FileStat, Lane, OpenFile, Volume
 from cordwood.core.types import TimestampMs
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 _FILE_MODE = 0o644
+_PRIVATE_MODE = 0o600
 _KINDS = {stat.S_IFREG: FileKind.FILE, stat.S_IFDIR: FileKind.DIRECTORY}
 _NS_PER_MS = 1_000_000
 _FRACTION_BITS = 53
@@ -314,9 +317,10 @@ def _is_of_kind(entry: os.DirEntry[str], kind: FileKind) -> bool:
 class SystemFiles:
     """File system of the machine."""
 
-    def create(self, path: str) -> SystemFile:
+    def create(self, path: str, *, is_private: bool = False) -> SystemFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        return SystemFile(path, os.open(path, flags, _FILE_MODE))
+        mode = _PRIVATE_MODE if is_private else _FILE_MODE
+        return SystemFile(path, os.open(path, flags, mode))
 
     def open(self, path: str, *, writable: bool = False) -> SystemFile:
         access = os.O_RDWR if writable else os.O_RDONLY
@@ -366,6 +370,9 @@ class SystemFiles:
     def set_modified(self, path: str, modified_ms: TimestampMs) -> None:
         os.utime(path, ns=(modified_ms * _NS_PER_MS, modified_ms * _NS_PER_MS))
 
+    def make_private(self, path: str) -> None:
+        os.chmod(path, _PRIVATE_MODE)
+
     def lock(self, path: str) -> SystemFileLock:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
@@ -376,33 +383,46 @@ class SystemFiles:
         return SystemFileLock(descriptor)
 
 
-class ThreadWorker:
-    """Thread pool with group commit: at most one fsync of a file runs at a time.
+def _end(pools: Iterable[LaneThreads]) -> None:
+    for pool in pools:
+        pool.end()
 
-    Callers that arrive during an fsync share the next one.
+
+class ThreadWorker:
+    """Threads by lane, with group commit: at most one fsync of a file runs at a time.
+
+    Callers that arrive during an fsync share the next one. `threads` replaces the number of each
+    lane. The first thread of the lanes in `ready` starts at once, of the others with a call.
     """
 
-    def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="cordwood-worker")
+    def __init__(self, threads: int | None = None, *, ready: Iterable[Lane] = ()) -> None:
+        self._pools = {
+            lane: LaneThreads(lane, threads or most) for lane, most in LANE_THREADS.items()
+        }
+        for lane in ready:
+            self._pools[lane].ensure_idle()
+        weakref.finalize(self, _end, (*self._pools.values(),))  # a forgotten worker has no threads
         self._waiting: dict[OpenFile, list[Future[None]]] = {}
         self._waiting_lock = threading.Lock()
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        return self._pool.submit(call)
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
+        return self._pools[lane].submit(call)
 
     def sync(self, file: OpenFile) -> Future[None]:
         pending: Future[None] = Future()
         with self._waiting_lock:
             waiting = self._waiting.get(file)
             if waiting is None:
-                self._pool.submit(self._sync_while_requested, file)  # blocks on the lock at first
+                # It blocks on the lock at first.
+                self._pools[Lane.FLUSH].submit(partial(self._sync_while_requested, file))
                 self._waiting[file] = [pending]
             else:
                 waiting.append(pending)
         return pending
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        for pool in self._pools.values():
+            pool.close()
 
     def _sync_while_requested(self, file: OpenFile) -> None:
         while waiting := self._next_batch(file):

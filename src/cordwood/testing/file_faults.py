@@ -9,7 +9,18 @@ from cordwood.testing.virtual_clock import VirtualClock
 
 #: Every call that faults may match.
 CALLS = (
-    *("append", "create", "list", "lock", "make_directory", "map", "open", "preallocate", "pread"),
+    *(
+        "append",
+        "create",
+        "list",
+        "lock",
+        "make_directory",
+        "make_private",
+        "map",
+        "open",
+        "preallocate",
+        "pread",
+    ),
     *("pwrite", "remove", "remove_directory", "rename", "set_modified", "stat", "sync"),
     *("sync_directory", "truncate", "volume"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from cordwood.core.ports import OpenFile
+from cordwood.core.ports import Lane, OpenFile
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ class InlineWorker:
     def __init__(self) -> None:
         self._is_closed = False
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:  # noqa: ARG002 - the port
         if self._is_closed:
             raise RuntimeError("the worker is closed")
         pending: Future[T] = Future()
@@ -26,7 +26,7 @@ class InlineWorker:
         return pending
 
     def sync(self, file: OpenFile) -> Future[None]:
-        return self.submit(file.sync)
+        return self.submit(file.sync, lane=Lane.FLUSH)
 
     def close(self) -> None:
         self._is_closed = True

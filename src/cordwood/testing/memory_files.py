@@ -197,7 +197,7 @@ class MemoryFiles:
         self._pending: list[DiskOperation] = []
         self._locked: set[str] = set()
 
-    def create(self, path: str) -> MemoryFile:
+    def create(self, path: str, *, is_private: bool = False) -> MemoryFile:  # noqa: ARG002 - one user
         self.script.begin("create", path, changes=True)
         node = FileNode(self.clock.now_ms())
         self._add_node(path, node)
@@ -267,6 +267,10 @@ class MemoryFiles:
         self.script.begin("set_modified", path, changes=True)
         self._file(path).modified_ms = modified_ms
 
+    def make_private(self, path: str) -> None:
+        self.script.begin("make_private", path)
+        self._file(path)
+
     def lock(self, path: str) -> MemoryFileLock:
         self.script.begin("lock", path)
         directory, name = self._place(path)
@@ -314,6 +318,11 @@ class MemoryFiles:
         durable.restore()
         return left
 
+    def end_process(self) -> None:
+        """Invalidate open files and held locks, as kill -9 does; every write stays, unsynced."""
+        self._locked = set()
+        self.age += 1
+
     def saved(self) -> DirectoryNode:
         """Return the present state, synced or not, for a later `restore`; it is never changed."""
         return copy_of_present(self._root)
@@ -348,8 +357,7 @@ class MemoryFiles:
     def _end_age(self) -> None:
         """Invalidate open files and locks, and drop pending operations."""
         self._pending.clear()
-        self._locked = set()
-        self.age += 1
+        self.end_process()
 
     def _add_node(self, path: str, node: DiskNode) -> None:
         directory, name = self._place(path)

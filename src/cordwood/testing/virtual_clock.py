@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
+from typing import Final
 
 from cordwood.core.types import TimestampMs
 
@@ -18,8 +19,16 @@ def duration_ms(*, days: float = 0, hours: float = 0, seconds: float = 0, ms: fl
     return passed / timedelta(milliseconds=1)
 
 
+#: The queue is freed of cancelled timers when it has twice as many entries as before, and these.
+_QUEUE_SLACK: Final = 64
+
+
+def _call_nothing() -> None:
+    """Replace the call of a cancelled timer, which would keep its objects alive."""
+
+
 class VirtualTimer:
-    """One entry of the queue; a cancelled one stays there and is skipped."""
+    """One entry of the queue; a cancelled one is skipped, and removed some time."""
 
     __slots__ = ("call", "interval_ms", "is_cancelled")
 
@@ -30,6 +39,7 @@ class VirtualTimer:
 
     def cancel(self) -> None:
         self.is_cancelled = True
+        self.call = _call_nothing
 
 
 class VirtualClock:
@@ -40,6 +50,7 @@ class VirtualClock:
         self._elapsed_ms = 0.0
         self._wall_offset_ms = 0
         self._queue: list[tuple[float, int, VirtualTimer]] = []
+        self._room = _QUEUE_SLACK
         self._order = count()
         self._is_in_call = False
 
@@ -106,5 +117,9 @@ class VirtualClock:
             self._is_in_call = False
 
     def _push(self, when_ms: float, timer: VirtualTimer) -> VirtualTimer:
+        if len(self._queue) >= self._room:
+            self._queue = [entry for entry in self._queue if not entry[2].is_cancelled]
+            heapq.heapify(self._queue)
+            self._room = 2 * len(self._queue) + _QUEUE_SLACK
         heapq.heappush(self._queue, (when_ms, next(self._order), timer))
         return timer

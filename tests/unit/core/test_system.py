@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.ports import FileKind
+from cordwood.core.lane_threads import LANE_THREADS
+from cordwood.core.ports import FileKind, Lane
 from cordwood.core.system import LoopScheduler, SystemClock, SystemFiles, ThreadWorker
 from cordwood.testing.memory_files import MemoryFile, MemoryFiles
 
@@ -49,7 +50,7 @@ def test_worker_commits_pending_syncs_as_one_group() -> None:
 
 def test_worker_completes_other_syncs_when_one_is_cancelled() -> None:
     file, worker = _slow_file(), ThreadWorker(threads=1)
-    worker.submit(lambda: file.gate.wait(10))
+    worker.submit(lambda: file.gate.wait(10), lane=Lane.FLUSH)
 
     first, second = worker.sync(file), worker.sync(file)
     first.cancel()
@@ -57,6 +58,42 @@ def test_worker_completes_other_syncs_when_one_is_cancelled() -> None:
 
     assert second.result() is None
     worker.close()
+
+
+@pytest.mark.parametrize("blocked", Lane)
+def test_calls_of_a_lane_wait_for_no_other_lane(blocked: Lane) -> None:
+    worker, gate = ThreadWorker(), threading.Event()
+    for _ in range(LANE_THREADS[blocked]):
+        worker.submit(gate.wait, lane=blocked)
+
+    waiting = worker.submit(lambda: True, lane=blocked)
+    others = [worker.submit(lambda: True, lane=lane) for lane in Lane if lane is not blocked]
+
+    assert all(pending.result(timeout=10) for pending in others)
+    assert not waiting.done()
+    gate.set()
+    worker.close()
+    assert waiting.done()
+
+
+def test_worker_starts_no_thread_before_a_call_except_for_ready_lanes() -> None:
+    before = threading.active_count()
+    idle, ready = ThreadWorker(), ThreadWorker(ready=[Lane.READ, Lane.FLUSH])
+
+    assert threading.active_count() == before + 2
+    for worker in (idle, ready):
+        worker.close()
+    assert threading.active_count() == before
+
+
+def test_forgotten_worker_has_no_threads() -> None:
+    before = {*threading.enumerate()}
+    ThreadWorker(ready=[Lane.READ])  # no reference is kept
+
+    for thread in {*threading.enumerate()} - before:
+        thread.join(10)
+
+    assert {*threading.enumerate()} <= before
 
 
 def _odd_things(place: Path) -> None:

@@ -1,5 +1,6 @@
 """Tests of the runtime without threads and processes."""
 
+from cordwood.core.ports import Lane
 from cordwood.testing.inline_runtime import inline_runtime
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
@@ -13,7 +14,9 @@ def test_cleaning_pass_is_done_when_submit_returns() -> None:
         harness.house.files, clock=clock, scheduler=clock, random=SeededRandom(1)
     )
 
-    pending = runtime.cleaner_worker.submit(lambda: runtime.cleaner_runner.run(job, Control()))
+    pending = runtime.cleaner_worker.submit(
+        lambda: runtime.cleaner_runner.run(job, Control()), lane=Lane.BACKGROUND
+    )
 
     assert pending.result().end == job.plan.end
 

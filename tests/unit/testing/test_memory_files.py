@@ -29,6 +29,23 @@ def test_crash_keeps_synced_data_and_loses_the_rest() -> None:
     assert files.open("/a").pread(99, 0) == b"safe"
 
 
+def test_end_of_a_process_keeps_unsynced_data_until_a_crash() -> None:
+    files = _synced_file(b"safe")
+    lock = files.lock("/lock")
+    file = files.open("/a", writable=True)
+    file.append(b" for now")
+
+    files.end_process()
+
+    with pytest.raises(OSError, match="/a"):
+        file.append(b"late")
+    files.lock("/lock")
+    assert files.open("/a").pread(99, 0) == b"safe for now"
+    lock.release()
+    files.crash()
+    assert files.open("/a").pread(99, 0) == b"safe"
+
+
 def test_crash_keeps_chosen_operations_and_tears_writes() -> None:
     files = _synced_file(b"safe")
     file = files.open("/a", writable=True)

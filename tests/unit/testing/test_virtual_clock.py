@@ -1,9 +1,13 @@
 """Virtual time: advances, timers and jumps of the wall clock."""
 
+import gc
+import math
+import weakref
+
 import pytest
 
 from cordwood.core.types import TimestampMs
-from cordwood.testing.virtual_clock import VirtualClock
+from cordwood.testing.virtual_clock import VirtualClock, VirtualTimer
 
 
 def test_clock_advances_by_the_given_time() -> None:
@@ -52,6 +56,19 @@ def test_next_call_ignores_cancelled_calls() -> None:
 
     assert clock.next_call_ms() == 2
     assert VirtualClock().next_call_ms() is None
+
+
+def test_cancelled_timer_of_a_distant_time_keeps_nothing() -> None:
+    clock = VirtualClock()
+    held = set[int]()
+    kept = weakref.ref(held)
+
+    for _ in range(1_000):
+        clock.call_at(math.inf, lambda held=held: held).cancel()  # type: ignore[misc]  # a default
+    del held
+
+    assert kept() is None
+    assert sum(type(each) is VirtualTimer for each in gc.get_objects()) < 500
 
 
 def test_slow_call_delays_later_calls_without_turning_time_back() -> None:

@@ -1,0 +1,103 @@
+"""Threads of a lane: an idle one for the next call, and none more than are allowed."""
+
+import threading
+
+import pytest
+
+from cordwood.core.lane_threads import LaneThreads
+from cordwood.core.ports import Lane
+
+
+class StartedThreads:
+    """The threads of lanes that were started since this object was made."""
+
+    def __init__(self) -> None:
+        self._before = {*threading.enumerate()}
+
+    def __len__(self) -> int:
+        return sum(each.name.startswith("cordwood-read-") for each in self._new())
+
+    def _new(self) -> set[threading.Thread]:
+        return {*threading.enumerate()} - self._before
+
+
+def test_ready_lane_starts_no_thread_in_submit(monkeypatch: pytest.MonkeyPatch) -> None:
+    starters: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        starters.append(threading.current_thread())
+        start(thread)
+
+    lane, together = LaneThreads(Lane.READ, 4), threading.Barrier(4)
+    lane.ensure_idle()
+    monkeypatch.setattr(threading.Thread, "start", note)
+
+    pending = [lane.submit(lambda: together.wait(10)) for _ in range(8)]
+    for each in pending:
+        each.result()
+    lane.close()
+
+    assert len(starters) == 3
+    assert threading.current_thread() not in starters
+
+
+def test_calls_overlap_up_to_the_number_of_threads() -> None:
+    threads = StartedThreads()
+    lane, together = LaneThreads(Lane.READ, 3), threading.Barrier(3)
+
+    met = [lane.submit(lambda: together.wait(10)) for _ in range(6)]
+
+    assert sorted(each.result() for each in met) == [0, 0, 1, 1, 2, 2]
+    assert len(threads) == 3
+    lane.close()
+    assert len(threads) == 0
+
+
+def test_one_thread_has_no_idle_one_beside_it() -> None:
+    threads, lane = StartedThreads(), LaneThreads(Lane.READ, 1)
+
+    lane.submit(bool).result()
+
+    assert len(threads) == 1
+    lane.close()
+
+
+def test_close_waits_for_all_calls() -> None:
+    lane, gate = LaneThreads(Lane.READ, 1), threading.Event()
+    pending = [lane.submit(gate.wait) for _ in range(3)]
+    threading.Thread(target=gate.set).start()
+
+    lane.close()
+
+    assert all(each.done() for each in pending)
+
+
+def test_cancelled_call_is_skipped() -> None:
+    lane, gate, seen = LaneThreads(Lane.READ, 1), threading.Event(), list[int]()
+    lane.submit(gate.wait)
+    cancelled = lane.submit(lambda: seen.append(1))
+
+    cancelled.cancel()
+    gate.set()
+    lane.close()
+
+    assert (cancelled.cancelled(), seen) == (True, [])
+
+
+def test_error_of_a_call_is_in_its_future_and_the_thread_continues() -> None:
+    lane = LaneThreads(Lane.READ, 1)
+
+    failed, following = lane.submit(lambda: 1 // 0), lane.submit(lambda: 2)
+
+    assert isinstance(failed.exception(), ZeroDivisionError)
+    assert following.result() == 2
+    lane.close()
+
+
+def test_closed_lane_rejects_calls() -> None:
+    lane = LaneThreads(Lane.READ, 1)
+    lane.close()
+
+    with pytest.raises(RuntimeError, match="shutdown"):
+        lane.submit(bool)
