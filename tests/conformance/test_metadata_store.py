@@ -1,8 +1,9 @@
-"""Conformance tests of the MetadataStore port, for the metadata file and the store in memory."""
+"""Conformance tests of the MetadataStore port, for the store in files and the store in memory."""
 
 import pytest
 
-from cordwood.broker.metadata.metadata_file import MetadataFile
+from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
+from cordwood.broker.metadata.metadata_copies import CopyPlace
 from cordwood.core.errors import MetadataConflictError
 from cordwood.core.ports import MetadataStore
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNode
@@ -14,7 +15,8 @@ from cordwood.testing.memory_metadata import MemoryMetadata
 def store(request: pytest.FixtureRequest) -> MetadataStore:
     if request.param == "memory":
         return MemoryMetadata()
-    return MetadataFile.create(MemoryFiles(), "/cordwood.metadata", changes=[])
+    places = [CopyPlace(MemoryFiles(), "", "a")]
+    return FileMetadataStore.create(places, changes=[], on_event=str)
 
 
 def test_created_node_is_in_the_store(store: MetadataStore) -> None:

@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 
-from cordwood.broker.metadata.metadata_file import MetadataFile
+import pytest
+
+from cordwood.broker.metadata import file_metadata_store
+from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
+from cordwood.broker.metadata.metadata_copies import CopyPlace
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNode, ZNodeChange, ZNodeTree
 from cordwood.testing.file_faults import PowerLoss
 from cordwood.testing.memory_files import MemoryFiles
 from tests.crash.losses import KINDS, draw_losses
 
-PATH = "/cordwood.metadata"
+DIRECTORIES = ("", "/other")
 
 State = dict[str, ZNode]
 
@@ -21,7 +25,7 @@ OVERTAKEN: list[ZNodeChange] = [SetZNode("/config/a", b"as before")]
 CHANGES: list[list[ZNodeChange]] = [
     [CreateZNode("/topics"), CreateZNode("/config")],
     [CreateZNode("/topics/a", b"a" * 100), CreateZNode("/config/a", b"b" * 50)],
-    *[OVERTAKEN] * 1002,
+    *[OVERTAKEN] * 6,
     [DeleteZNode("/topics/a"), DeleteZNode("/config/a")],
     [CreateZNode("/topics/a", b"again" * 30)],
 ]
@@ -36,11 +40,23 @@ def states() -> list[State]:
     return found
 
 
+def places(files: MemoryFiles) -> list[CopyPlace]:
+    return [CopyPlace(files, path, path) for path in DIRECTORIES]
+
+
+def new_files() -> MemoryFiles:
+    """Return files in which the directories are durable."""
+    files = MemoryFiles()
+    files.make_directory("/other")
+    files.sync_directory("/")
+    return files
+
+
 def run(files: MemoryFiles) -> int:
     """Make all changes until the power goes out; return how many were answered for, -1 if none."""
     done = -1
     try:
-        store = MetadataFile.create(files, PATH, changes=[])
+        store = FileMetadataStore.create(places(files), changes=[], on_event=str)
         done = 0
         for changes in CHANGES:
             store.multi(changes)
@@ -53,9 +69,8 @@ def run(files: MemoryFiles) -> int:
 
 def state_of(files: MemoryFiles) -> State | None:
     """Return the current content, None if there is no file."""
-    try:
-        store = MetadataFile.open(files, PATH)
-    except FileNotFoundError:
+    store = FileMetadataStore.open(places(files), on_event=str)
+    if store is None:
         return None
     paths, found = ["/"], State()
     for path in paths:
@@ -77,14 +92,15 @@ def crashes(files: MemoryFiles, chance: Random) -> Iterator[tuple[str, MemoryFil
                 yield kind, files.after_crash(keep, torn=losses)
 
 
-def test_crash_keeps_acknowledged_changes() -> None:
+def test_crash_keeps_acknowledged_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_metadata_store, "_MIN_OBSOLETE", 4)
     expected, chance, seen = states(), Random(1), Counter[str]()
-    files = MemoryFiles()
+    files = new_files()
     run(files)
     last = files.script.write_points
 
-    for point in [*range(20), *range(1990, last + 1)]:
-        files = MemoryFiles()
+    for point in range(last + 1):
+        files = new_files()
         files.script.stop_after(point)
         done = run(files)
         for kind, left in crashes(files, chance):

@@ -1,18 +1,19 @@
 """Metadata of a single broker at startup: opened, or adopted from log directories.
 
-    cordwood.metadata       a directory has it: open it. Also adopt topics that Kafka has created
-                            since: they are in its metadata, not in ours, and have logs here. The
-                            partitions that Kafka has led since begin a new leader epoch
+    cordwood.metadata       a directory has it: open the newest copy. Also adopt topics that Kafka
+                            has created since: they are in its metadata, not in ours, and have logs
+                            here. The partitions that Kafka has led since begin a new leader epoch,
+                            and the producer ids that Kafka has allocated are not handed out again
     __cluster_metadata-0    Kafka's metadata log: adopt its topics, partitions and configurations
     directories alone       adopt topics by the names and ids of the directories; their
-                            configuration is unknown, so they have the broker's defaults
+                            configuration is unknown, so they are set to keep all records
 
-The adopted metadata are written at once, atomically, to the first directory that is online; nothing
-else is changed. This broker becomes the only replica of every partition. A partition whose log is
+The adopted metadata are written at once, atomically, to each directory that is online; nothing else
+is changed. This broker becomes the only replica of every partition. A partition whose log is
 on another broker begins empty here; the report lists it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -20,8 +21,8 @@ from typing import Final, TypeAlias
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
 from cordwood.broker.config.stored_configs import known_texts
-from cordwood.broker.metadata.metadata_file import MetadataFile
-from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, BLOCK_SIZE, format_block
+from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
+from cordwood.broker.metadata.metadata_copies import CopyPlace
 from cordwood.broker.metadata.topic_znodes import (
     StoredTopic,
     decode_topic,
@@ -38,14 +39,19 @@ from cordwood.core.partition_state import (
     state_nodes,
 )
 from cordwood.core.ports import MetadataStore, Random
-from cordwood.core.uuids import Uuid, make_uuid
-from cordwood.core.znodes import CreateZNode, SetZNode
+from cordwood.core.producer_id_block import (
+    BLOCK_PATH,
+    BLOCK_SIZE,
+    format_block,
+    next_producer_id,
+)
+from cordwood.core.uuids import Uuid, format_uuid, make_uuid
+from cordwood.core.znodes import CreateZNode, SetZNode, ZNode, ZNodeChange
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
 from cordwood.storage.checkpoints.partition_metadata_file import (
     ensure_same_topic,
     read_partition_metadata,
 )
-from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.files.file_names import DirectorySuffix, ensure_topic_name
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.metadata.cluster_metadata_log import ClusterMetadata
@@ -53,7 +59,15 @@ from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, read_kafka_m
 
 #: The report lists this many names, and the number of the others.
 _SHOWN: Final = 20
+_UNKNOWN_SETTINGS: Final = (
+    "their settings are unknown, so no record of them is deleted or compacted until "
+    "cleanup.policy, retention.ms and retention.bytes of each topic are set"
+)
 _NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
+#: Settings of a topic whose settings are unknown: nothing of it is deleted or compacted.
+_KEEP_ALL: Final[Mapping[str, str]] = MappingProxyType(
+    {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "-1"}
+)
 
 OnDisk: TypeAlias = dict[str, dict[int, tuple[LogDirectory, str]]]
 """The log directory and the path of each partition, by topic and index."""
@@ -66,6 +80,7 @@ class AdoptionReport:
     source: str
     topics: int
     partitions: int
+    has_settings: bool
     elsewhere: Sequence[str]
     shared: Sequence[str]
     ignored: Sequence[str]
@@ -78,6 +93,8 @@ class AdoptionReport:
             ("ignored", self.ignored),
         )
         words = [f"{self.topics} topics with {self.partitions} partitions from {self.source}"]
+        if not self.has_settings:
+            words.append(_UNKNOWN_SETTINGS)
         return "; ".join(words + [f"{what}: {_shorten(names)}" for what, names in parts if names])
 
 
@@ -87,23 +104,36 @@ def open_metadata(
     node_id: int,
     random: Random,
     initial_texts: Mapping[str, str] = _NO_TEXTS,
-) -> tuple[MetadataFile, AdoptionReport | None]:
+    on_event: Callable[[str], object],
+) -> tuple[FileMetadataStore, AdoptionReport | None]:
     """Return the metadata, and a report if topics have been adopted.
 
-    New metadata set `initial_texts` on all brokers, below the adopted ones.
+    New metadata set `initial_texts` on all brokers, below the adopted ones. `on_event` receives
+    messages for the operator.
     """
     online = [each for each in directories if each.is_online]
-    owners = [each for each in online if exists(each.files, _path(each))]
-    _ensure_unambiguous(directories, owners)
+    places = [*map(_place, online)]
     adoption = _MetadataAdoption(node_id, random)
-    if owners:
-        store = MetadataFile.open(owners[0].files, _path(owners[0]))
+    store = FileMetadataStore.open(places, on_event=on_event)
+    if store is not None:
         adoption.find_new_topics(online, store)
-        store.multi([*adoption.topic_nodes(), *adoption.leader_epochs(store)])
+        store.multi(
+            [
+                *adoption.topic_nodes(),
+                *adoption.leader_epochs(store),
+                *adoption.producer_ids(store.get(BLOCK_PATH)),
+            ]
+        )
     else:
+        _ensure_all_online(directories)
         adoption.find_all(online)
-        changes = [*folders(), *adoption.topic_nodes(), *adoption.broker_nodes(initial_texts)]
-        store = MetadataFile.create(online[0].files, _path(online[0]), changes=changes)
+        changes = [
+            *folders(),
+            *adoption.topic_nodes(),
+            *adoption.broker_nodes(initial_texts),
+            *adoption.producer_ids(None),
+        ]
+        store = FileMetadataStore.create(places, changes=changes, on_event=on_event)
     return store, adoption.report() if adoption.topics else None
 
 
@@ -114,10 +144,9 @@ class _MetadataAdoption:
         self.topics: dict[str, StoredTopic] = {}
         self._node_id = node_id
         self._random = random
-        self._source = "directories, configured with the broker's defaults"
+        self._source = "directories"
         self._texts: dict[ConfigResource, Mapping[str, str]] = {}
         self._kafka: ClusterMetadata | None = None
-        self._next_producer_id = 0
         self._elsewhere: list[str] = []
         self._shared: list[str] = []
         self._ignored: list[str] = []
@@ -134,6 +163,7 @@ class _MetadataAdoption:
         for name, places in on_disk.items():
             topic_id = _topic_id(places.values()) or make_uuid(self._random)
             self._adopt(name, topic_id, count=max(places) + 1, here=places)
+            self._texts[topic_resource(name)] = _KEEP_ALL
 
     def find_new_topics(self, online: Sequence[LogDirectory], store: MetadataStore) -> None:
         """Find topics that Kafka has created while it had the directories back."""
@@ -175,21 +205,25 @@ class _MetadataAdoption:
         return changes
 
     def broker_nodes(self, initial_texts: Mapping[str, str]) -> list[CreateZNode]:
-        """Return the nodes of broker configurations and of the producer id block."""
+        """Return the nodes of broker configurations."""
         own = ConfigResource(ResourceType.BROKER, str(self._node_id))
         texts = {
             own: self._texts.get(own, {}),
             ALL_BROKERS: {**initial_texts, **self._texts.get(ALL_BROKERS, {})},
         }
-        changes = [
+        return [
             CreateZNode(resource.path, encode_texts(each))
             for resource, each in texts.items()
             if each
         ]
-        if self._next_producer_id:
-            block = range(self._next_producer_id - BLOCK_SIZE, self._next_producer_id)
-            changes.append(CreateZNode(BLOCK_PATH, format_block(block, self._node_id)))
-        return changes
+
+    def producer_ids(self, latest: ZNode | None) -> list[ZNodeChange]:
+        """Return the change that skips the producer ids which Kafka has allocated."""
+        end = 0 if self._kafka is None else self._kafka.next_producer_id
+        if end <= next_producer_id(None if latest is None else latest.data):
+            return []
+        data = format_block(range(end - BLOCK_SIZE, end), self._node_id)
+        return [CreateZNode(BLOCK_PATH, data) if latest is None else SetZNode(BLOCK_PATH, data)]
 
     def report(self) -> AdoptionReport:
         """Return the report."""
@@ -197,6 +231,7 @@ class _MetadataAdoption:
             source=self._source,
             topics=len(self.topics),
             partitions=sum(len(topic.replicas) for topic in self.topics.values()),
+            has_settings=self._kafka is not None,
             elsewhere=self._elsewhere,
             shared=self._shared,
             ignored=self._ignored,
@@ -235,7 +270,6 @@ class _MetadataAdoption:
         ]
 
     def _adopt_brokers(self, metadata: ClusterMetadata) -> None:
-        self._next_producer_id = metadata.next_producer_id
         own = str(self._node_id)
         for resource in (ConfigResource(ResourceType.BROKER, own), ALL_BROKERS):
             self._adopt_config(resource, metadata)
@@ -251,27 +285,23 @@ class _MetadataAdoption:
             self._texts[resource] = known
 
 
-def _path(directory: LogDirectory) -> str:
-    return f"{directory.path}/{METADATA_FILE}"
+def _place(directory: LogDirectory) -> CopyPlace:
+    """Return the place of a copy; a directory of Kafka's first version has no id."""
+    meta = directory.meta
+    directory_id = None if meta is None else meta.directory_id
+    name = directory.path if directory_id is None else format_uuid(directory_id)
+    return CopyPlace(directory.files, directory.path, name)
 
 
-def _ensure_unambiguous(
-    directories: Sequence[LogDirectory], owners: Sequence[LogDirectory]
-) -> None:
-    """Raise if two directories have metadata, or if an offline one may have the only metadata."""
-    if len(owners) > 1:
-        raise LogDirectoryError(
-            f"has a {METADATA_FILE}, and so has {owners[0].path}",
-            path=owners[1].path,
-            remedy="move away the file that does not list the topics of these directories",
-        )
-    offline = [each for each in directories if not each.is_online]
-    if offline and not owners:
-        raise LogDirectoryError(
-            f"cannot be used, and may have the {METADATA_FILE} that no other directory has",
-            path=offline[0].path,
-            remedy="repair it, or remove it from log.dirs to find the topics by directories",
-        )
+def _ensure_all_online(directories: Sequence[LogDirectory]) -> None:
+    """Raise if an offline directory may have the only metadata."""
+    for each in directories:
+        if not each.is_online:
+            raise LogDirectoryError(
+                f"cannot be used, and may have the {METADATA_FILE} that no other directory has",
+                path=each.path,
+                remedy="repair it, or remove it from log.dirs to find the topics by directories",
+            )
 
 
 def _partitions(online: Iterable[LogDirectory]) -> OnDisk:

@@ -96,6 +96,8 @@ def parse_meta_properties(data: bytes, *, path: str) -> MetaProperties:
     if version not in {"0", "1"}:
         raise _damage(path, "version is unknown", expected="0 or 1", found=version)
     node_key = _node_key(int(version))
+    if version == "0":
+        _ensure_of_version_0(values, path)
     needed = () if version == "0" else ("cluster.id", node_key)
     for key in needed:
         if key not in values:
@@ -106,6 +108,15 @@ def parse_meta_properties(data: bytes, *, path: str) -> MetaProperties:
         node_id=_node_id(values.get(node_key), node_key, path=path),
         directory_id=_directory_id(values.get("directory.id"), path),
     )
+
+
+def _ensure_of_version_0(values: Mapping[str, str], path: str) -> None:
+    """Raise for an empty file, and for one of version 1 whose version is lost."""
+    if "node.id" in values:
+        raise _damage(path, "node.id is not in version 0", expected="broker.id", found="node.id")
+    if values.keys().isdisjoint({"version", "broker.id", "cluster.id"}):
+        found = ", ".join(values) or "no key"
+        raise _damage(path, "owner is missing", expected="broker.id=...", found=found)
 
 
 def make_directory_id(random: Random, used: Collection[Uuid] = ()) -> Uuid:

@@ -1,7 +1,8 @@
 """`bootstrap.checkpoint`, the initial metadata of a Kafka 4 cluster (Kafka: `BootstrapDirectory`).
 
     batch    control: snapshot header
-    batches  feature levels; topics, each with its partitions and configs; broker configs
+    batches  feature levels; topics, each with its partitions and configs; broker configs; the
+             next producer id
     batch    control: snapshot footer
 
     record   unsigned varints: frame 1, kind, version; then the fields; then the number of tags
@@ -10,6 +11,7 @@
      3 partition  number i32, topic id uuid, replicas, in-sync, removing, adding: arrays of i32,
                   leader i32, leader epoch i32, partition epoch i32, directories: array of uuid
      4 config     resource type i8, its name string, key string, value string
+    15 producers  broker i32, its epoch i64, the next producer id i64
 
 A partition has one replica, which is in sync, and no leader yet: the broker becomes the leader in
 the next epoch.
@@ -29,6 +31,7 @@ FEATURES: Final = {"metadata.version": 25, "group.version": 1, "transaction.vers
 
 _FRAME: Final = 1
 _NO_LEADER: Final = -1
+_NO_BROKER_EPOCH: Final = -1
 #: The largest number of records in a batch: a batch must fit into a request.
 BATCH_RECORDS: Final = 1000
 
@@ -49,10 +52,12 @@ def bootstrap_checkpoint(
     node_id: int,
     directory_id: Uuid,
     now_ms: int,
+    next_producer_id: int = 0,
 ) -> bytes:
     """Return the bytes of the file.
 
-    `brokers` has configs by broker id; the empty id means all brokers.
+    `brokers` has configs by broker id; the empty id means all brokers. Kafka hands out producer ids
+    from `next_producer_id` on.
     """
     values = [_feature(name, level) for name, level in FEATURES.items()]
     for topic in topics:
@@ -64,6 +69,8 @@ def bootstrap_checkpoint(
         values += _configs(TOPIC, topic.name, topic.configs)
     for name, configs in brokers.items():
         values += _configs(BROKER, name, configs)
+    if next_producer_id:
+        values.append(_producer_ids(next_producer_id, node_id=node_id))
     out = control_batch(
         SnapshotHeader(now_ms), BatchFields(partition_leader_epoch=0), timestamp=now_ms
     )
@@ -125,3 +132,11 @@ def _configs(kind: int, name: str, configs: Mapping[str, str]) -> Iterator[bytes
         for text in (name, key, value):
             out.string(text)
         yield _end_record(out)
+
+
+def _producer_ids(next_producer_id: int, *, node_id: int) -> bytes:
+    out = _begin_record(15, 0)
+    out.i32(node_id)
+    out.i64(_NO_BROKER_EPOCH)
+    out.i64(next_producer_id)
+    return _end_record(out)

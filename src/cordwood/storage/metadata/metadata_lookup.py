@@ -3,7 +3,8 @@
     cordwood.metadata       Cordwood's; if it exists, Kafka's is ignored
     __cluster_metadata-0    Kafka's: a snapshot and the log after it, as if all were committed
 
-`cordwood.metadata` is in only one of a broker's log directories, perhaps in another one.
+Each log directory of a broker has a copy of `cordwood.metadata`. Only the copy in the given
+directory is read; after a failure of its disk it may be older than the others.
 """
 
 import re
@@ -19,6 +20,7 @@ from cordwood.core.metadata_paths import (
 )
 from cordwood.core.partition_state import decode_state
 from cordwood.core.ports import FileKind, Files
+from cordwood.core.producer_id_block import BLOCK_PATH, next_producer_id
 from cordwood.core.znodes import ZNodeTree
 from cordwood.records.batch_stream import batches
 from cordwood.records.record_batch import RecordBatch
@@ -37,13 +39,15 @@ _CHECKPOINT = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 class DirectoryMetadata(NamedTuple):
     """The topics, configs and leader epochs in the metadata of a log directory.
 
-    `leader_epoch_of` returns 0 for a partition without a stored leader epoch.
+    `leader_epoch_of` returns 0 for a partition without a stored leader epoch. `next_producer_id` is
+    the first producer id that is not allocated yet.
     """
 
     path: str
     has_topic: Callable[[str], bool]
     config_of: Callable[[int, str], Mapping[str, str]]
     leader_epoch_of: Callable[[str, int], int]
+    next_producer_id: int
 
 
 def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
@@ -62,6 +66,7 @@ def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
         metadata.topics.__contains__,
         metadata.config_of,
         metadata.leader_epoch_of,
+        metadata.next_producer_id,
     )
 
 
@@ -107,7 +112,14 @@ def _own(tree: ZNodeTree, path: str) -> DirectoryMetadata:
     def has_topic(topic: str) -> bool:
         return tree.get(topic_path(topic)) is not None
 
-    return DirectoryMetadata(path, has_topic, config_of, leader_epoch_of)
+    block = tree.get(BLOCK_PATH)
+    return DirectoryMetadata(
+        path,
+        has_topic,
+        config_of,
+        leader_epoch_of,
+        next_producer_id(None if block is None else block.data),
+    )
 
 
 def _load(files: Files, path: str, listed: list[str]) -> ClusterMetadata:

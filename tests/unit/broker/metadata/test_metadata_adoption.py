@@ -3,9 +3,10 @@
 import pytest
 
 from cordwood.broker.config.config_resources import ALL_BROKERS
+from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
 from cordwood.broker.metadata.metadata_adoption import AdoptionReport, open_metadata
-from cordwood.broker.metadata.metadata_file import MetadataFile
-from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after
+from cordwood.broker.metadata.metadata_copies import CopyPlace
+from cordwood.broker.metadata.producer_id_manager import block_after
 from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
 from cordwood.core.metadata_paths import (
@@ -16,6 +17,7 @@ from cordwood.core.metadata_paths import (
     topic_path,
 )
 from cordwood.core.partition_state import decode_state
+from cordwood.core.producer_id_block import BLOCK_PATH, format_block
 from cordwood.core.uuids import Uuid
 from cordwood.core.znodes import CreateZNode
 from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
@@ -72,24 +74,30 @@ class ForeignDirectories:
         owner = DirectoryOwner(cluster_id="c", node_id=1, random=SeededRandom(1), on_event=str)
         return open_directories(self.files, ["/a", "/b"], owner=owner)
 
-    def open(self) -> tuple[MetadataFile, AdoptionReport | None]:
-        return open_metadata(self.directories(), node_id=1, random=SeededRandom(1))
+    def add_own_metadata(self, path: str, *nodes: CreateZNode) -> None:
+        """Write a copy of our metadata."""
+        FileMetadataStore.create(
+            [CopyPlace(self.files, path, path)], changes=nodes, on_event=str
+        ).close()
+
+    def open(self) -> tuple[FileMetadataStore, AdoptionReport | None]:
+        return open_metadata(self.directories(), node_id=1, random=SeededRandom(1), on_event=str)
 
 
-def leader_epoch(store: MetadataFile, topic: str, number: int) -> int:
+def leader_epoch(store: FileMetadataStore, topic: str, number: int) -> int:
     path = partition_state_path(topic, number)
     node = store.get(path)
     assert node is not None
     return decode_state(node.data, path=path).leader_epoch
 
 
-def kept(store: MetadataFile, name: str) -> StoredTopic:
+def kept(store: FileMetadataStore, name: str) -> StoredTopic:
     node = store.get(topic_path(name))
     assert node is not None
     return decode_topic(node.data, path="")
 
 
-def test_new_directories_get_empty_metadata_in_the_first() -> None:
+def test_new_directories_get_empty_metadata() -> None:
     foreign = ForeignDirectories()
 
     store, adopted = foreign.open()
@@ -97,26 +105,17 @@ def test_new_directories_get_empty_metadata_in_the_first() -> None:
     assert adopted is None
     assert store.children("/brokers/topics") == []
     assert exists(foreign.files, f"/a/{METADATA_FILE}")
-    assert not exists(foreign.files, f"/b/{METADATA_FILE}")
+    assert exists(foreign.files, f"/b/{METADATA_FILE}")
 
 
 def test_metadata_are_opened_in_any_directory() -> None:
     foreign = ForeignDirectories()
-    MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[CreateZNode("/x")]).close()
+    foreign.add_own_metadata("/b", CreateZNode("/x"))
 
     store, adopted = foreign.open()
 
     assert adopted is None
     assert store.children("/") == ["x"]
-
-
-def test_metadata_in_two_directories_are_rejected() -> None:
-    foreign = ForeignDirectories()
-    for path in ("/a", "/b"):
-        MetadataFile.create(foreign.files, f"{path}/{METADATA_FILE}", changes=[]).close()
-
-    with pytest.raises(LogDirectoryError, match=r"/b: has a cordwood\.metadata, and so has /a"):
-        foreign.open()
 
 
 def test_metadata_are_not_created_while_a_failed_directory_may_have_them() -> None:
@@ -139,9 +138,25 @@ def test_topics_are_adopted_from_directories() -> None:
     assert len(kept(store, "old").replicas) == 1
     assert adopted is not None
     assert str(adopted) == (
-        "2 topics with 4 partitions from directories, configured with the broker's defaults;"
-        " without a log here, so they begin empty: orders-1"
+        "2 topics with 4 partitions from directories; their settings are unknown, so no record of"
+        " them is deleted or compacted until cleanup.policy, retention.ms and retention.bytes of"
+        " each topic are set; without a log here, so they begin empty: orders-1"
     )
+
+
+def test_topics_without_known_settings_keep_all_records() -> None:
+    foreign = ForeignDirectories()
+    foreign.add("/a/orders-0")
+
+    store, _ = foreign.open()
+
+    node = store.get("/config/topics/orders")
+    assert node is not None
+    assert decode_texts(node.data, path="") == {
+        "cleanup.policy": "delete",
+        "retention.bytes": "-1",
+        "retention.ms": "-1",
+    }
 
 
 def test_directories_of_two_topics_with_one_name_are_rejected() -> None:
@@ -205,9 +220,9 @@ def test_adopted_metadata_are_opened_at_the_next_start() -> None:
     foreign = ForeignDirectories()
     foreign.add("/a/orders-0")
     directories = foreign.directories()
-    open_metadata(directories, node_id=1, random=SeededRandom(1))[0].close()
+    open_metadata(directories, node_id=1, random=SeededRandom(1), on_event=str)[0].close()
 
-    store, adopted = open_metadata(directories, node_id=1, random=SeededRandom(2))
+    store, adopted = open_metadata(directories, node_id=1, random=SeededRandom(2), on_event=str)
 
     assert adopted is None
     assert kept(store, "orders").topic_id == TOPIC_ID
@@ -232,7 +247,7 @@ def test_topics_that_kafka_has_created_since_are_adopted_too() -> None:
     store, adopted = foreign.open()
 
     assert store.children("/brokers/topics") == ["later", "orders"]
-    assert store.children("/config/topics") == ["later"]
+    assert store.children("/config/topics") == ["later", "orders"]
     assert store.children("/config/brokers") == []
     assert adopted is not None
     assert (adopted.topics, adopted.partitions) == (1, 1)
@@ -283,6 +298,20 @@ def test_epoch_of_another_topic_of_the_same_name_does_not_count() -> None:
     assert leader_epoch(store, "orders", 0) == 8
 
 
+@pytest.mark.parametrize(("end", "first"), ((9000, 9000), (3000, 6000)))
+def test_producer_ids_that_kafka_has_allocated_since_are_skipped(end: int, first: int) -> None:
+    foreign = ForeignDirectories()
+    block = CreateZNode(BLOCK_PATH, format_block(range(5000, 6000), 1))
+    foreign.add_own_metadata("/a", block)
+    foreign.add_metadata(producers(end))
+
+    store, _ = foreign.open()
+
+    node = store.get(BLOCK_PATH)
+    assert node is not None
+    assert block_after(node.data).start == first
+
+
 def test_only_the_metadata_file_is_written() -> None:
     foreign = ForeignDirectories()
     foreign.add("/a/orders-0", None)
@@ -290,16 +319,23 @@ def test_only_the_metadata_file_is_written() -> None:
     directories = foreign.directories()
     before = {path: foreign.files.list(path) for path in ("/a", "/b", "/a/orders-0")}
 
-    open_metadata(directories, node_id=1, random=SeededRandom(1))
+    open_metadata(directories, node_id=1, random=SeededRandom(1), on_event=str)
 
     after = {path: foreign.files.list(path) for path in before}
-    assert after == {**before, "/a": sorted([*before["/a"], METADATA_FILE])}
+    copies = {path: sorted([*before[path], METADATA_FILE]) for path in ("/a", "/b")}
+    assert after == {**before, **copies}
 
 
 def test_long_lists_are_abbreviated() -> None:
     names = [f"orders-{index}" for index in range(23)]
     adopted = AdoptionReport(
-        source="x", topics=1, partitions=23, elsewhere=names, shared=[], ignored=[]
+        source="x",
+        topics=1,
+        partitions=23,
+        has_settings=True,
+        elsewhere=names,
+        shared=[],
+        ignored=[],
     )
 
     assert str(adopted).endswith("orders-19 and 3 more")
@@ -312,6 +348,7 @@ def texts_of_all_brokers(foreign: ForeignDirectories) -> dict[str, str]:
         node_id=1,
         random=SeededRandom(1),
         initial_texts={"min.insync.replicas": "1"},
+        on_event=str,
     )
     node = store.get(ALL_BROKERS.path)
     return {} if node is None else decode_texts(node.data, path="")
@@ -332,6 +369,6 @@ def test_adopted_texts_override_the_initial_ones() -> None:
 
 def test_opened_metadata_are_not_given_the_initial_texts() -> None:
     foreign = ForeignDirectories()
-    MetadataFile.create(foreign.files, f"/b/{METADATA_FILE}", changes=[]).close()
+    foreign.add_own_metadata("/b")
 
     assert texts_of_all_brokers(foreign) == {}

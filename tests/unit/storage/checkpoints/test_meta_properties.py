@@ -63,7 +63,10 @@ def test_text_of_kafka_has_a_date_and_may_have_no_version() -> None:
         ("version=1\ncluster.id=c\nbroker.id=1", "node.id is missing"),
         ("version=1\ncluster.id=c\nnode.id=x", "node.id is not a 32-bit number"),
         ("broker.id=2147483648", "broker.id is not a 32-bit number"),
-        ("directory.id=abc", "directory.id is not an id"),
+        ("", "owner is missing .*found 'no key'"),
+        ("directory.id=abc", "owner is missing"),
+        ("node.id=1\ncluster.id=c", "node.id is not in version 0"),
+        ("broker.id=1\ndirectory.id=abc", "directory.id is not an id"),
         ("version=0\nbroker.id=\\u00", "a damaged escape .*position 2"),
     ),
 )

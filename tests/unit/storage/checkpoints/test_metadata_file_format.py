@@ -7,6 +7,7 @@ from cordwood.core.errors import DamagedFileError
 from cordwood.core.znodes import ZNode, ZNodeTree
 from cordwood.storage.checkpoints.metadata_file_format import (
     decode_metadata,
+    encode_copies,
     encode_line,
     encode_metadata,
 )
@@ -24,11 +25,32 @@ def test_tree_is_read_as_it_was_written() -> None:
     tree = ZNodeTree()
     tree.apply({"/a": ZNode(b"\xff\n\x00", 1), "/b": ZNode(b"")})
 
-    read = decode_metadata(encode_metadata(tree), path=PATH)
+    read = decode_metadata(encode_metadata(tree, change=7, copies=("x", "y")), path=PATH)
 
     assert [*read.tree] == [*tree]
-    assert read.version == 1
-    assert read.written == 2
+    assert (read.version, read.lines) == (2, 2)
+    assert (read.change, read.copies) == (7, ("x", "y"))
+
+
+def test_each_later_line_is_one_change() -> None:
+    tree = ZNodeTree()
+    tree.apply({"/a": ZNode(b"")})
+    whole = encode_metadata(tree, change=7, copies=("x", "y"))
+
+    read = decode_metadata(whole + LINE + encode_copies(("y",)), path=PATH)
+
+    assert read.tree.get("/a") == ZNode(b"\xff\n\x00", 1)
+    assert (read.change, read.copies) == (9, ("y",))
+
+
+def test_file_without_all_of_its_nodes_is_damaged() -> None:
+    tree = ZNodeTree()
+    tree.apply({"/a": ZNode(b""), "/b": ZNode(b"")})
+    lines = encode_metadata(tree, change=1, copies=()).splitlines(keepends=True)
+
+    for count in range(1, len(lines)):
+        with pytest.raises(DamagedFileError, match=f"line {count + 1} is damaged or missing"):
+            decode_metadata(b"".join(lines[:count]), path=PATH)
 
 
 def test_changes_are_applied_in_order() -> None:
@@ -59,5 +81,5 @@ def test_file_of_another_kind_is_rejected(data: bytes) -> None:
 
 
 def test_newer_format_is_rejected() -> None:
-    with pytest.raises(DamagedFileError, match="format 2, which only a later release can read"):
-        decode_metadata(b"cordwood.metadata 2\nwhatever\n", path=PATH)
+    with pytest.raises(DamagedFileError, match="format 3, which only a later release can read"):
+        decode_metadata(b"cordwood.metadata 3\nwhatever\n", path=PATH)

@@ -7,6 +7,7 @@ import pytest
 from cordwood.storage.files.atomic_write import (
     directory_of,
     exists,
+    is_file,
     read_whole,
     write_atomically,
     write_synced,
@@ -96,3 +97,11 @@ def test_file_in_place_has_durable_bytes() -> None:
 @pytest.mark.parametrize(("path", "directory"), (("/a/b/c", "/a/b"), ("/a", "/")))
 def test_directory_of_a_path(path: str, directory: str) -> None:
     assert directory_of(path) == directory
+
+
+def test_file_is_distinguished_from_a_directory() -> None:
+    files = MemoryFiles()
+    files.make_directory("/d")
+    files.create("/f")
+
+    assert [is_file(files, path) for path in ("/d", "/f", "/x")] == [False, True, False]

@@ -45,6 +45,15 @@ def test_topics_partitions_and_configs_are_written() -> None:
     assert values[1] == said + bytes((0, 0, 0, 3)) + bytes(4) + b"\x02" + D + b"\x00"
 
 
+def test_next_producer_id_is_written() -> None:
+    data = bootstrap_checkpoint((), {}, node_id=1, directory_id=D, now_ms=5, next_producer_id=4000)
+    records = [batch for batch in batches(data) if isinstance(batch, RecordBatch)][1]
+
+    (*_, value) = (record.value for record in records.records())
+
+    assert value == b"\x01\x0f\x00" + bytes((0, 0, 0, 1)) + b"\xff" * 8 + (4000).to_bytes(8) + b"\0"
+
+
 def test_many_records_are_several_batches() -> None:
     found = written(BootstrapTopic("t", T, (0,) * BATCH_RECORDS, {}))
 

@@ -1,15 +1,16 @@
-"""Tests of the metadata file."""
+"""The metadata store keeps each acknowledged change in every copy that it has."""
 
 import errno
-import json
 from pathlib import Path
 
 import pytest
 
-from cordwood.broker.metadata.metadata_file import MetadataFile
+from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
+from cordwood.broker.metadata.metadata_copies import CopyPlace
 from cordwood.core.errors import KafkaStorageError
+from cordwood.core.system import SystemFiles
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNode
-from cordwood.storage.checkpoints.metadata_file_format import FORMATS
+from cordwood.storage.checkpoints.metadata_file_format import encode_line
 from cordwood.storage.files.atomic_write import read_whole, write_synced
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
@@ -19,8 +20,16 @@ PAGE = Path(__file__).parents[4] / "docs" / "formats" / "metadata.md"
 DOCUMENTED = PAGE.read_text().split("```metadata\n")[1].split("```")[0].encode()
 
 
-def made(files: MemoryFiles, *paths: str) -> MetadataFile:
-    return MetadataFile.create(files, PATH, changes=[CreateZNode(path) for path in paths])
+def created(files: MemoryFiles, *paths: str) -> FileMetadataStore:
+    return FileMetadataStore.create(
+        [CopyPlace(files, "", "a")], changes=[CreateZNode(path) for path in paths], on_event=str
+    )
+
+
+def opened(files: MemoryFiles) -> FileMetadataStore:
+    store = FileMetadataStore.open([CopyPlace(files, "", "a")], on_event=str)
+    assert store is not None
+    return store
 
 
 def append(files: MemoryFiles, data: bytes) -> None:
@@ -29,11 +38,11 @@ def append(files: MemoryFiles, data: bytes) -> None:
 
 def test_file_is_read_as_it_was_written() -> None:
     files = MemoryFiles()
-    store = made(files, "/a", "/b")
+    store = created(files, "/a", "/b")
     store.multi([SetZNode("/a", b"\xff\n\x00"), DeleteZNode("/b")])
     store.close()
 
-    again = MetadataFile.open(files, PATH)
+    again = opened(files)
 
     assert again.get("/a") == ZNode(b"\xff\n\x00", 1)
     assert again.children("/") == ["a"]
@@ -41,9 +50,7 @@ def test_file_is_read_as_it_was_written() -> None:
 
 def test_documented_example_equals_the_written_file() -> None:
     files = MemoryFiles()
-    store = MetadataFile.create(
-        files, PATH, changes=[CreateZNode(path) for path in ("/brokers", "/brokers/topics")]
-    )
+    store = created(files, "/brokers", "/brokers/topics")
 
     store.multi([CreateZNode("/brokers/topics/orders", b'{"version":3}')])
     store.multi([DeleteZNode("/brokers/topics/orders")])
@@ -54,20 +61,20 @@ def test_documented_example_equals_the_written_file() -> None:
 @pytest.mark.parametrize("tail", (b"12", b"00000000 {}\n", b"\0\0\0\0", b"00000000 [1]\n"))
 def test_incomplete_last_line_is_truncated(tail: bytes) -> None:
     files = MemoryFiles()
-    made(files, "/a").close()
+    created(files, "/a").close()
     before = read_whole(files, PATH)
     append(files, tail)
 
-    store = MetadataFile.open(files, PATH)
+    store = opened(files)
     store.multi([CreateZNode("/b")])
 
     assert read_whole(files, PATH).startswith(before)
-    assert MetadataFile.open(files, PATH).children("/") == ["a", "b"]
+    assert opened(files).children("/") == ["a", "b"]
 
 
 def test_empty_change_is_not_written() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     before = read_whole(files, PATH)
 
     store.multi([])
@@ -75,55 +82,56 @@ def test_empty_change_is_not_written() -> None:
     assert read_whole(files, PATH) == before
 
 
-def test_older_format_is_read_and_rewritten() -> None:
+def test_format_1_is_read_and_rewritten() -> None:
     files = MemoryFiles()
-    made(files, "/a").close()
-    line = read_whole(files, PATH).splitlines(keepends=True)[1]
-    write_synced(files, PATH, data=b"cordwood.metadata 0\n" + line)
-    older = {0: lambda text: {path: ZNode(b"old") for path in json.loads(text)}}
+    line = encode_line({"/a": ZNode(b"old", 3)})
+    write_synced(files, PATH, data=b"cordwood.metadata 1\n" + line)
 
-    MetadataFile.open(files, PATH, formats={**FORMATS, **older})
+    store = opened(files)
+    store.multi([CreateZNode("/b")])
 
-    assert MetadataFile.open(files, PATH).get("/a") == ZNode(b"old")
+    assert read_whole(files, PATH).startswith(b"cordwood.metadata 2\n")
+    assert opened(files).get("/a") == ZNode(b"old", 3)
+    assert opened(files).children("/") == ["a", "b"]
 
 
 def test_file_is_rewritten_when_most_lines_are_obsolete() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
 
     for number in range(1100):
         store.multi([SetZNode("/a", b"%d" % number)])
 
     assert len(read_whole(files, PATH).splitlines()) < 200
-    assert MetadataFile.open(files, PATH).get("/a") == ZNode(b"1099", 1100)
+    assert opened(files).get("/a") == ZNode(b"1099", 1100)
 
 
 def test_file_is_not_rewritten_when_the_disk_is_full() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     files.script.add(FileFault(on="append", path="*.tmp", code=errno.ENOSPC, times=9))
 
     for number in range(1100):
         store.multi([SetZNode("/a", b"%d" % number)])
 
-    assert MetadataFile.open(files, PATH).get("/a") == ZNode(b"1099", 1100)
+    assert opened(files).get("/a") == ZNode(b"1099", 1100)
 
 
 def test_change_is_rejected_when_the_disk_is_full() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     files.script.add(FileFault(on="append", code=errno.ENOSPC))
 
     with pytest.raises(KafkaStorageError, match="No space left"):
         store.multi([CreateZNode("/b")])
     store.multi([CreateZNode("/c")])
 
-    assert MetadataFile.open(files, PATH).children("/") == ["a", "c"]
+    assert opened(files).children("/") == ["a", "c"]
 
 
 def test_store_rejects_all_changes_after_a_failed_fsync() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     files.script.add(FileFault(on="sync"))
 
     for path in ("/b", "/c"):
@@ -134,7 +142,7 @@ def test_store_rejects_all_changes_after_a_failed_fsync() -> None:
 @pytest.mark.parametrize("call", ("rename", "sync_directory"))
 def test_store_rejects_all_changes_after_a_failed_rename(call: str) -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     files.script.add(FileFault(on=call))
     for _ in range(1002):
         store.multi([SetZNode("/a", b"")])
@@ -145,12 +153,41 @@ def test_store_rejects_all_changes_after_a_failed_rename(call: str) -> None:
 
 def test_opened_file_is_fsynced_before_its_content_is_used() -> None:
     files = MemoryFiles()
-    store = made(files, "/a")
+    store = created(files, "/a")
     files.script.add(FileFault(on="sync"))
     with pytest.raises(KafkaStorageError):
         store.multi([CreateZNode("/b")])
 
-    MetadataFile.open(files, PATH)
+    opened(files)
     files.crash()
 
-    assert MetadataFile.open(files, PATH).children("/") == ["a", "b"]
+    assert opened(files).children("/") == ["a", "b"]
+
+
+def test_file_with_passwords_is_private_after_each_way_to_write_it(tmp_path: Path) -> None:
+    place = CopyPlace(SystemFiles(), str(tmp_path), "a")
+    write_synced(place.files, f"{place.path}.tmp", data=b"left by a crash")
+    store = FileMetadataStore.create([place], changes=[CreateZNode("/a")], on_event=str)
+    created = mode_of(place.path)
+    for number in range(1_100):
+        store.multi([SetZNode("/a", str(number).encode())])
+    store.close()
+
+    assert (created, mode_of(place.path)) == (0o600, 0o600)
+
+
+def test_file_of_an_earlier_release_becomes_private(tmp_path: Path) -> None:
+    place = CopyPlace(SystemFiles(), str(tmp_path), "a")
+    FileMetadataStore.create([place], changes=[CreateZNode("/a")], on_event=str).close()
+    Path(place.path).chmod(0o644)
+
+    store = FileMetadataStore.open([place], on_event=str)
+
+    assert store is not None
+    store.close()
+
+    assert mode_of(place.path) == 0o600
+
+
+def mode_of(path: str) -> int:
+    return Path(path).stat().st_mode & 0o777
