@@ -2,7 +2,8 @@
 
     partition.metadata     the topic id, the same in all partitions; created if missing
     meta.properties        cluster, node and directory id; created if missing
-    bootstrap.checkpoint   topics, partitions and settings: Kafka's initial metadata
+    bootstrap.checkpoint   topics, partitions, settings and the next producer id: Kafka's initial
+                           metadata
 
 Settings of topics and brokers are those in `cordwood.metadata`, if that file exists, unless the
 options override them. Logs, indexes and checkpoints already have Kafka's formats. Everything is
@@ -14,9 +15,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from cordwood.core.errors import LogDirectoryError, SettingError
+from cordwood.core.errors import DamagedFileError, LogDirectoryError, SettingError
 from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC
-from cordwood.core.ports import Files, Ports, Random
+from cordwood.core.ports import FileKind, Files, Ports, Random
+from cordwood.core.types import NO_PRODUCER_ID, Offset
 from cordwood.core.uuids import Uuid, format_uuid, make_uuid
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, read_epoch_checkpoint
 from cordwood.storage.checkpoints.meta_properties import (
@@ -25,16 +27,19 @@ from cordwood.storage.checkpoints.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
+from cordwood.storage.checkpoints.metadata_file_format import METADATA_FILE
 from cordwood.storage.checkpoints.partition_metadata_file import (
     ensure_same_topic,
     read_partition_metadata,
     write_partition_metadata,
 )
-from cordwood.storage.files.atomic_write import write_atomically
-from cordwood.storage.files.file_names import ensure_topic_name
+from cordwood.storage.files.atomic_write import read_whole, write_atomically
+from cordwood.storage.files.file_names import SNAPSHOT, ensure_topic_name, segment_name
 from cordwood.storage.metadata.bootstrap_checkpoint import BootstrapTopic, bootstrap_checkpoint
 from cordwood.storage.metadata.metadata_lookup import METADATA_LOG, DirectoryMetadata, find_metadata
+from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.reader.path_resolution import partition_of, partition_paths
+from cordwood.storage.reader.segment_listing import snapshot_offsets
 from cordwood.storage.topic_settings import TOPIC_SETTINGS
 from cordwood.workbench.exclusive_log import lock_directory
 
@@ -104,6 +109,7 @@ def adopt(ports: Ports, path: str, *, options: AdoptOptions) -> AdoptReport:
             node_id=meta.node_id,
             directory_id=meta.directory_id,
             now_ms=ports.clock.now_ms(),
+            next_producer_id=_next_producer_id(files, found, kept),
         )
         write_atomically(files, f"{path}/{BOOTSTRAP}", data=data)
     return AdoptReport(
@@ -149,13 +155,19 @@ def _validate_configs(options: AdoptOptions, found: Mapping[str, object]) -> Non
 
 
 def _ensure_no_metadata(files: Files, path: str) -> None:
-    for name in (METADATA_LOG, BOOTSTRAP):
-        if name in files.list(path):
-            raise LogDirectoryError(
-                f"already contains {name} of Kafka",
-                path=path,
-                remedy="start Kafka on it as it is, or move that away to create a new cluster",
-            )
+    """Reject a directory with metadata of Kafka; they may be older than those of Cordwood."""
+    names = files.list(path)
+    present = [name for name in (METADATA_LOG, BOOTSTRAP) if name in names]
+    if not present:
+        return
+    words = " and ".join(present)
+    remedy = f"start Kafka on it as it is, or move {words} away to create a new cluster"
+    if METADATA_FILE in names:
+        remedy = (
+            f"move {words} away and adopt again: a broker of Cordwood has served the directory, "
+            "and with its old metadata Kafka would use former leader epochs, topics and settings"
+        )
+    raise LogDirectoryError(f"already contains {words} of Kafka", path=path, remedy=remedy)
 
 
 def _configs(
@@ -196,6 +208,31 @@ def _leader_epochs(
         published = 0 if kept is None else kept.leader_epoch_of(topic, number)
         epochs[number] = max([published, *(entry.epoch for entry in entries)])
     return epochs
+
+
+def _next_producer_id(
+    files: Files, found: Mapping[str, Mapping[int, str]], kept: DirectoryMetadata | None
+) -> int:
+    """Return an id above all producer ids that the metadata and the logs have.
+
+    The metadata may be in another log directory.
+    """
+    allocated = 0 if kept is None else kept.next_producer_id
+    paths = (path for of_topic in found.values() for path in of_topic.values())
+    return max(allocated, *(_largest_producer_id(files, path) + 1 for path in paths))
+
+
+def _largest_producer_id(files: Files, path: str) -> int:
+    """Return the largest id in the newest producer snapshot of a partition; -1 without one."""
+    offsets = snapshot_offsets(files.list(path, FileKind.FILE))
+    if not offsets:
+        return NO_PRODUCER_ID
+    newest = f"{path}/{segment_name(Offset(offsets[-1]), SNAPSHOT)}"
+    try:
+        states = decode_snapshot(read_whole(files, newest), path=newest)
+    except DamagedFileError:  # the broker removes it and reads the log instead
+        return NO_PRODUCER_ID
+    return max((each.producer_id for each in states), default=NO_PRODUCER_ID)
 
 
 def _meta(files: Files, path: str, options: AdoptOptions, random: Random) -> MetaProperties:

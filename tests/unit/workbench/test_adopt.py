@@ -13,9 +13,12 @@ from cordwood.core.errors import (
 from cordwood.core.metadata_paths import BROKER, TOPIC, config_path, encode_texts
 from cordwood.core.partition_state import PartitionState, state_nodes
 from cordwood.core.ports import Ports
+from cordwood.core.producer_id_block import BLOCK_PATH, format_block
 from cordwood.core.types import TimestampMs
 from cordwood.core.uuids import Uuid
 from cordwood.core.znodes import ZNode
+from cordwood.records.batch_stream import batches
+from cordwood.records.record_batch import RecordBatch
 from cordwood.storage.checkpoints.meta_properties import read_meta_properties
 from cordwood.storage.checkpoints.metadata_file_format import encode_line
 from cordwood.storage.checkpoints.partition_metadata_file import (
@@ -23,6 +26,9 @@ from cordwood.storage.checkpoints.partition_metadata_file import (
     write_partition_metadata,
 )
 from cordwood.storage.files.atomic_write import read_whole
+from cordwood.storage.metadata.cluster_metadata_log import ClusterMetadata
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
@@ -89,6 +95,46 @@ def test_leader_epoch_without_a_record_is_kept() -> None:
     assert bytes((0, 0, 0, 11)) in read_whole(files, f"/logs/{BOOTSTRAP}")
 
 
+def allocated(files: MemoryFiles) -> int:
+    """Return the next producer id in the checkpoint, 0 without one."""
+    metadata = ClusterMetadata()
+    for each in batches(read_whole(files, f"/logs/{BOOTSTRAP}")):
+        assert isinstance(each, RecordBatch)
+        if not each.is_control:
+            metadata.apply_all(record.value for record in each.records())
+    return metadata.next_producer_id
+
+
+def add_producer(files: MemoryFiles, offset: int, producer_id: int) -> None:
+    """Write a producer snapshot of partition t-0."""
+    state = ProducerStateEntry(producer_id, 0, (), -1, 5, -1)
+    files.create(f"/logs/t-0/{offset:020}.snapshot").append(encode_snapshot([state]))
+
+
+@pytest.mark.parametrize(("in_log", "expected"), ((4, 5000), (7000, 7001)))
+def test_kafka_hands_out_no_producer_id_that_was_handed_out_before(
+    in_log: int, expected: int
+) -> None:
+    files = directory("t-0", "t-1")
+    add_producer(files, 3, 9999)
+    add_producer(files, 7, in_log)
+    nodes = {BLOCK_PATH: ZNode(format_block(range(4000, 5000), 1))}
+    files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+    run(files)
+
+    assert allocated(files) == expected
+
+
+def test_producer_snapshot_that_is_damaged_is_ignored() -> None:
+    files = directory("t-0")
+    files.create("/logs/t-0/00000000000000000003.snapshot").append(b"x")
+
+    run(files)
+
+    assert allocated(files) == 0
+
+
 def test_options_override_topic_settings_of_the_metadata() -> None:
     files = directory("t-0")
     kept = encode_texts({"retention.ms": "7", "segment.ms": "8"})
@@ -141,6 +187,19 @@ def test_directory_with_metadata_of_kafka_is_rejected(name: str) -> None:
     with pytest.raises(LogDirectoryError, match="already"):
         run(files)
     assert "meta.properties" not in files.list("/logs")
+
+
+def test_old_metadata_of_kafka_have_to_be_moved_away_after_a_broker_of_cordwood() -> None:
+    """Kafka would begin with its own leader epochs, below those that clients have seen."""
+    files = directory("t-0")
+    files.create(f"/logs/{BOOTSTRAP}")
+    files.make_directory("/logs/__cluster_metadata-0")
+    files.create("/logs/cordwood.metadata")
+
+    with pytest.raises(LogDirectoryError) as raised:
+        run(files)
+
+    assert f"move __cluster_metadata-0 and {BOOTSTRAP} away and adopt again" in str(raised.value)
 
 
 def test_directory_in_use_is_rejected() -> None:

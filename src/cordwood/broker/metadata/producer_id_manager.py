@@ -1,24 +1,24 @@
 """Unique producer ids, allocated in blocks (Kafka: `ProducerIdManager`, `ProducerIdsBlock`).
 
 A block has 1,000 ids. It is stored durably before its first id is handed out, so the rest of a
-block is never used after a restart. The metadata contain the last allocated block:
-
-    {"version":1,"broker":1,"block_start":"4000","block_end":"4999"}      both ends included
+block is never used after a restart. The metadata contain the last allocated block
+(`core.producer_id_block`).
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
 
 from cordwood.broker.metadata.metadata_writer import MetadataWriter
 from cordwood.core.binary import INT64_MAX
-from cordwood.core.errors import DamagedFileError, UnknownServerError
+from cordwood.core.errors import UnknownServerError
 from cordwood.core.ports import MetadataStore
+from cordwood.core.producer_id_block import (
+    BLOCK_PATH,
+    BLOCK_SIZE,
+    format_block,
+    next_producer_id,
+)
 from cordwood.core.znodes import CreateZNode, SetZNode, ZNodeChange
-
-BLOCK_SIZE: Final = 1000
-BLOCK_PATH: Final = "/latest_producer_id_block"
 
 
 class ProducerIdManager:
@@ -63,30 +63,7 @@ def block_allocator(writer: MetadataWriter, broker_id: int) -> Callable[[], Awai
 
 def block_after(latest: bytes | None) -> range:
     """Return the block after `latest`, the stored one; the first block if that is None."""
-    start = 0 if latest is None else _end_of(latest) + 1
+    start = next_producer_id(latest)
     if start > INT64_MAX - BLOCK_SIZE:
         raise UnknownServerError("all producer ids have been used")
     return range(start, start + BLOCK_SIZE)
-
-
-def format_block(block: range, broker_id: int) -> bytes:
-    """Return the stored form of a block."""
-    content = {
-        "version": 1,
-        "broker": broker_id,
-        "block_start": str(block.start),
-        "block_end": str(block.stop - 1),
-    }
-    return json.dumps(content, separators=(",", ":")).encode()
-
-
-def _end_of(latest: bytes) -> int:
-    """Return the last id of a block; Kafka writes its numbers as text."""
-    try:
-        return int(json.loads(latest)["block_end"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise DamagedFileError(
-            "not a block of producer ids",
-            path=BLOCK_PATH,
-            remedy="restore the metadata from a backup, so that used ids are not handed out again",
-        ) from error
