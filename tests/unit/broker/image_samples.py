@@ -7,6 +7,8 @@ from cordwood.broker.metadata.metadata_image import (
     PartitionImage,
     TopicImage,
 )
+from cordwood.broker.metadata.replica_changes import replica_changes
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.core.uuids import Uuid
 
 
@@ -27,3 +29,15 @@ def broker(node_id: int = 1, rack: str | None = None) -> BrokerImage:
 def cluster(*topics: TopicImage, brokers: int = 1) -> ClusterImage:
     nodes = {node_id: broker(node_id) for node_id in range(1, brokers + 1)}
     return ClusterImage(cluster_id="c", controller_id=1, brokers=nodes).with_topic(*topics)
+
+
+def host(partitions: HostedPartitions, topic: TopicImage) -> None:
+    """Apply the states of a topic's partitions, as at a start of the broker."""
+    for change in replica_changes(cluster(), cluster(topic), node_id=partitions.node_id):
+        partitions.apply(change)
+
+
+def drop(partitions: HostedPartitions, topic: TopicImage) -> None:
+    """Drop the partitions of a topic, as after its deletion."""
+    for change in replica_changes(cluster(topic), cluster(), node_id=partitions.node_id):
+        partitions.apply(change)

@@ -1,6 +1,7 @@
 """Latest image of the cluster, published by one writer (Kafka: `MetadataCache`)."""
 
-from collections.abc import Callable, Hashable
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar, cast
 
 from cordwood.broker.metadata.metadata_image import ClusterImage
@@ -14,6 +15,7 @@ class MetadataCache:
     def __init__(self, image: ClusterImage) -> None:
         self._image = image
         self._derived: dict[Hashable, object] = {}
+        self._deriving: dict[Hashable, asyncio.Event] = {}
 
     @property
     def image(self) -> ClusterImage:
@@ -26,8 +28,24 @@ class MetadataCache:
         self._image = image
         self._derived.clear()
 
-    def derive(self, key: Hashable, make: Callable[[ClusterImage], T]) -> T:
-        """Return `make(image)` for the latest image, computed once a key and image."""
-        if key not in self._derived:
-            self._derived[key] = make(self._image)
+    async def derive(self, key: Hashable, make: Callable[[ClusterImage], Awaitable[T]]) -> T:
+        """Return `make(image)` for the latest image, computed once a key and image.
+
+        Later callers wait for the first one. If it is cancelled, the next one begins again.
+        """
+        while key not in self._derived:
+            running = self._deriving.get(key)
+            if running is not None:
+                await running.wait()
+                continue
+            self._deriving[key] = running = asyncio.Event()
+            image = self._image
+            try:
+                value = await make(image)
+            finally:
+                del self._deriving[key]
+                running.set()
+            if image is not self._image:
+                return value
+            self._derived[key] = value
         return cast("T", self._derived[key])

@@ -4,7 +4,8 @@ A change makes a new image. A reader that keeps an image sees one state of the c
 orders the images of one broker.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self, TypeVar
@@ -135,13 +136,14 @@ class ClusterImage:
 
     def with_topic(self, *topics: TopicImage) -> "ClusterImage":
         """Return the next image, in which these topics are added or replaced."""
-        leaderless = _without(self.leaderless, [topic.name for topic in topics])
+        leaderless = _without(self.leaderless, {topic.name for topic in topics})
         leaderless |= {topic.name: found for topic in topics if (found := topic.leaderless())}
         return self._next({**self.topics, **{topic.name: topic for topic in topics}}, leaderless)
 
     def without_topic(self, *names: str) -> "ClusterImage":
         """Return the next image, in which these topics are removed."""
-        return self._next(_without(self.topics, names), _without(self.leaderless, names))
+        removed = frozenset(names)
+        return self._next(_without(self.topics, removed), _without(self.leaderless, removed))
 
     def _next(
         self, topics: dict[str, TopicImage], leaderless: dict[str, Sequence[TopicPartition]]
@@ -155,5 +157,18 @@ class ClusterImage:
         )
 
 
-def _without(by_name: Mapping[str, T], names: Container[str]) -> dict[str, T]:
+def without_leaders(
+    topics: Iterable[TopicImage], lost: Iterable[TopicPartition]
+) -> list[TopicImage]:
+    """Return topics without leaders for the partitions that are lost."""
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for name in lost:
+        by_topic.setdefault(name.topic, []).append(name)
+    return [
+        topic.without_leaders(by_topic[topic.name]) if topic.name in by_topic else topic
+        for topic in topics
+    ]
+
+
+def _without(by_name: Mapping[str, T], names: AbstractSet[str]) -> dict[str, T]:
     return {name: each for name, each in by_name.items() if name not in names}

@@ -5,6 +5,9 @@
         await change.store(...)                durable on return, or it raises
         ...                                    apply the change
 
+A change holds the writer only while it decides, stores and applies: longer work, such as the
+creation of logs, comes after it, and what that work has found is applied by another change.
+
 A cancellation in the middle is raised at the end of the block. A change that has begun is
 completed, so that the store and the broker's state never differ.
 """
@@ -14,8 +17,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias, TypeVar
 
-from cordwood.broker.pending_results import wait_for
-from cordwood.core.ports import MetadataStore, Worker
+from cordwood.broker.pending_results import next_turn, wait_for
+from cordwood.core.ports import Lane, MetadataStore, Worker
 from cordwood.core.znodes import ZNodeChange
 
 T = TypeVar("T")
@@ -39,7 +42,7 @@ class MetadataChange:
 
     async def run_blocking(self, call: Callable[[], T]) -> T:
         """Run a blocking call on the worker and return its result."""
-        pending = self._worker.submit(call)
+        pending = self._worker.submit(call, lane=Lane.METADATA)
         # A cancellation does not stop the call, so the wait goes on until the call has ended.
         while not pending.done():
             try:
@@ -52,10 +55,8 @@ class MetadataChange:
 
     async def yield_turn(self) -> None:
         """Give other tasks a turn of the loop."""
-        turn = asyncio.Event()
-        asyncio.get_running_loop().call_soon(turn.set)
         try:
-            await turn.wait()
+            await next_turn()
         except asyncio.CancelledError as error:
             self.cancellation = error
 

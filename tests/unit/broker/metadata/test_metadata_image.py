@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from cordwood.broker.metadata.metadata_image import NO_LEADER, BrokerImage
+from cordwood.broker.metadata.metadata_image import NO_LEADER, BrokerImage, without_leaders
 from cordwood.core.errors import LeaderNotAvailableError
 from tests.unit.broker.image_samples import cluster, topic, topic_id
+from tests.unit.storage.manager_samples import partition
 
 
 def test_topics_are_found_by_name_and_by_id() -> None:
@@ -65,3 +66,12 @@ def test_brokers_without_a_listener_are_not_reached_by_it() -> None:
 
     assert [broker.node_id for broker, _ in image.endpoints_of("PLAINTEXT")] == [1, 2]
     assert not [*image.endpoints_of("SSL")]
+
+
+def test_leaders_are_removed_only_from_lost_partitions() -> None:
+    orders, others = topic("orders", 2), topic("others")
+
+    fewer = without_leaders([orders, others], [partition(1)])
+
+    assert fewer[0].leaderless() == [partition(1)]
+    assert fewer[1] is others

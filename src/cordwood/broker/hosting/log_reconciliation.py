@@ -1,38 +1,43 @@
 """Reconciliation of metadata and log directories at startup; a crash may have separated them.
 
-    topic without a log       create an empty log, with an event for the operator; but if its log
+    topic without a log       create an empty log, many at a time, with an event; but if its log
                               directory is missing too, the partition is offline
     log without a topic       rename it to `-stray`, with an event; also a log of an earlier topic
                               of the same name, which has another id
     future log without log    promote it: a crash interrupted the promotion
     producer ids in logs      never hand them out again, wherever they come from
 
-The broker leads every partition that it has on disk; `leader_election` gives the leader epoch.
+The broker leads every partition that it has on disk; `leader_election` gives the leader epoch. The
+partitions are served by the difference between the image and one without topics.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Final
 
+from cordwood.broker.hosting.leader_election import FoundLog, elect
+from cordwood.broker.hosting.metadata_publisher import apply_image
+from cordwood.broker.hosting.partition_states import directory_id_of, read_state, replacement
+from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.metadata.metadata_image import ClusterImage, TopicImage
-from cordwood.broker.metadata.producer_id_manager import (
-    BLOCK_PATH,
-    BLOCK_SIZE,
-    block_after,
-    format_block,
-)
 from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
-from cordwood.broker.topics.leader_election import FoundLog, elect
-from cordwood.broker.topics.partition_states import directory_id_of, read_state, replacement
-from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.core.errors import KafkaStorageError, LogDirectoryError
 from cordwood.core.metadata_paths import TOPICS, topic_path
 from cordwood.core.partition_state import PartitionState
 from cordwood.core.ports import MetadataStore
+from cordwood.core.producer_id_block import BLOCK_PATH, BLOCK_SIZE, format_block, next_producer_id
 from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import Uuid, format_uuid
 from cordwood.core.znodes import CreateZNode, SetZNode, ZNodeChange
+from cordwood.storage.files.disk_errors import is_disk_failure
 from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.bulk_log_creation import BulkLogCreation
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_manager import LogManager
+
+#: Missing logs that are created together, before the next check for a signal.
+_CREATED_TOGETHER: Final = 500
 
 
 def reconcile(store: MetadataStore, hosting: TopicHosting, *, image: ClusterImage) -> ClusterImage:
@@ -47,11 +52,15 @@ def reconcile(store: MetadataStore, hosting: TopicHosting, *, image: ClusterImag
     elections = [
         _TopicElection(name, topic, hosting, image.controller_id) for name, topic in stored.items()
     ]
+    errors = _create_missing_logs(elections, store, hosting.manager)
     changes: list[ZNodeChange] = []
     for election in elections:
-        changes += election.run(store)
+        hosting.manager.options.check_start()
+        changes += election.run(store, errors)
     store.multi(changes)
-    return image.with_topic(*(election.serve() for election in elections))
+    served = image.with_topic(*(election.result() for election in elections))
+    apply_image(hosting, served, before=image)
+    return served
 
 
 def _stored_topics(store: MetadataStore) -> Iterator[tuple[str, StoredTopic]]:
@@ -112,66 +121,131 @@ def _reserve_producer_ids(store: MetadataStore, manager: LogManager, *, node_id:
         (max(log.producers.producers, default=-1) for log in manager.all_logs()), default=-1
     )
     node = store.get(BLOCK_PATH)
-    if largest < block_after(None if node is None else node.data).start:
+    if largest < next_producer_id(None if node is None else node.data):
         return
     start = largest - largest % BLOCK_SIZE
     data = format_block(range(start, start + BLOCK_SIZE), node_id)
     store.multi([CreateZNode(BLOCK_PATH, data) if node is None else SetZNode(BLOCK_PATH, data)])
 
 
+def _create_missing_logs(
+    elections: Sequence["_TopicElection"], store: MetadataStore, manager: LogManager
+) -> dict[TopicPartition, KafkaStorageError]:
+    """Create the logs of partitions that have none; return the errors by partition."""
+    missing = (new for election in elections for new in election.find_missing(store))
+    errors: dict[TopicPartition, KafkaStorageError] = {}
+    while some := [*islice(missing, _CREATED_TOGETHER)]:
+        manager.options.check_start()
+        errors |= _forget_checkpoints(manager, [partition for partition, _ in some])
+        creation = BulkLogCreation(manager)
+        deque(creation.place(each for each in some if each[0] not in errors), maxlen=0)
+        for jobs in creation.run():
+            for job in jobs:
+                job.exception()  # waits; the creation itself looks at the outcome
+        errors |= creation.errors
+    return errors
+
+
+def _forget_checkpoints(
+    manager: LogManager, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, KafkaStorageError]:
+    """Remove the checkpoints of earlier logs; return the errors of those that stay.
+
+    The creation of logs would wait for the loop to do it, and the loop waits for the start.
+    """
+    errors: dict[TopicPartition, KafkaStorageError] = {}
+    for partition, directory in product(partitions, manager.online):
+        try:
+            if directory.is_online:
+                manager.checkpoints.forget(partition, directory)
+        except OSError as error:
+            errors[partition] = log_creation.creation_error(str(partition), error)
+            if is_disk_failure(error):
+                manager.fail(directory, error)
+    return errors
+
+
 class _TopicElection:
-    """The leaderships of one topic's partitions: found, to be stored, then served."""
+    """The leaderships of one topic's partitions: found, to be stored, then published."""
 
     def __init__(self, name: str, stored: StoredTopic, hosting: TopicHosting, node_id: int) -> None:
         self._topic = TopicImage.new(name, stored.topic_id, replicas=stored.replicas)
         self._hosting = hosting
         self._node_id = node_id
         self._failed: dict[TopicPartition, KafkaStorageError] = {}
-        self._created: list[str] = []
+        self._created: list[TopicPartition] = []
 
-    def run(self, store: MetadataStore) -> list[ZNodeChange]:
-        """Find or create each log; return the changes to the stored states."""
+    def find_missing(self, store: MetadataStore) -> Iterator[tuple[TopicPartition, Uuid]]:
+        """Yield the partitions whose logs are to be created, with the id of the topic."""
+        for partition in self._topic.names():
+            try:
+                if self._hosting.manager.get(partition) is not None:
+                    continue
+                self._ensure_creatable(partition, read_state(store, partition))
+            except KafkaStorageError as error:
+                self._failed[partition] = error
+            else:
+                self._created.append(partition)
+                yield partition, self._topic.topic_id
+
+    def run(
+        self, store: MetadataStore, errors: Mapping[TopicPartition, KafkaStorageError]
+    ) -> list[ZNodeChange]:
+        """Elect the leader of each log; return the changes to the stored states.
+
+        `errors` has the partitions whose missing logs could not be created.
+        """
+        self._failed |= {each: errors[each] for each in self._created if each in errors}
         topic, partitions = self._topic, [*self._topic.partitions]
         changed: dict[int, PartitionState] = {}
         for index, partition in enumerate(topic.names()):
             stored = read_state(store, partition)
-            try:
-                state = self._elect(partition, stored)
-            except KafkaStorageError as error:
-                self._failed[partition] = error
-                state = stored or PartitionState(self._node_id, 0, (self._node_id,))
+            state = self._elect(partition, stored)
             if state != stored:
                 changed[index] = state
             partitions[index] = partitions[index]._replace(leader_epoch=state.leader_epoch)
         self._topic = TopicImage(topic.name, topic.topic_id, tuple(partitions))
         return replacement(store, topic.name, states=changed)
 
-    def serve(self) -> TopicImage:
-        """Serve the topic; its states are stored."""
-        if self._created:
-            numbers = ", ".join(self._created)
-            self._hosting.on_event(
-                f"{self._topic.name} had no log of its partitions {numbers}: they begin empty"
-            )
-        return self._hosting.serve(self._topic, failed=self._failed)
+    def result(self) -> TopicImage:
+        """Return the topic; the partitions without a usable log have no leader."""
+        on_event = self._hosting.on_event
+        created = [each for each in self._created if each not in self._failed]
+        if created:
+            numbers = ", ".join(str(each.partition) for each in created)
+            on_event(f"{self._topic.name} had no log of its partitions {numbers}: they begin empty")
+        for partition, error in self._failed.items():
+            on_event(f"{partition} cannot be served: {error}")
+        return self._topic.without_leaders(self._failed)
 
     def _elect(self, partition: TopicPartition, stored: PartitionState | None) -> PartitionState:
+        """Return the new state; the present one if the partition has no usable log."""
         manager = self._hosting.manager
-        log = manager.get(partition)
-        if log is not None:
-            latest = log.epochs.latest
-            found = FoundLog(
-                directory_id_of(manager, log),
-                latest_epoch=None if latest is None else latest.epoch,
-                is_clean=manager.directory_of(log).is_clean,
-            )
-            return elect(stored, found, node_id=self._node_id)
+        # A directory may have failed since, while logs were created in it.
+        log = None if partition in self._failed else manager.logs.get(partition)
+        if log is None:
+            outage = KafkaStorageError(f"{partition}: its log directory has failed")
+            self._failed.setdefault(partition, outage)
+            return stored or PartitionState(self._node_id, 0, (self._node_id,))
+        directory = directory_id_of(manager, log)
+        if partition in self._created:
+            return elect(stored, FoundLog(directory, is_new=True), node_id=self._node_id)
+        latest = log.epochs.latest
+        found = FoundLog(
+            directory,
+            latest_epoch=None if latest is None else latest.epoch,
+            is_clean=manager.directory_of(log).is_clean,
+        )
+        return elect(stored, found, node_id=self._node_id)
+
+    def _ensure_creatable(self, partition: TopicPartition, stored: PartitionState | None) -> None:
+        """Raise if the log of a partition may be in a directory that is not here."""
         if stored is not None and stored.directory is not None:
             self._ensure_directory_is_here(partition, stored.directory)
-        log = log_creation.create(manager, partition, topic_id=self._topic.topic_id)
-        self._created.append(str(partition.partition))
-        found = FoundLog(directory_id_of(manager, log), is_new=True)
-        return elect(stored, found, node_id=self._node_id)
+        outages = [each.outage for each in self._hosting.manager.directories if each.outage]
+        if outages:
+            words = "; ".join(map(str, outages))
+            raise KafkaStorageError(f"{partition}: the log cannot be created: {words}")
 
     def _ensure_directory_is_here(self, partition: TopicPartition, directory: Uuid) -> None:
         """Mark a partition as offline if its log directory is not among the present ones."""

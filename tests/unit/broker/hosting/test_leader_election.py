@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.broker.topics.leader_election import FoundLog, elect
+from cordwood.broker.hosting.leader_election import FoundLog, elect
 from cordwood.core.partition_state import PartitionState
 from cordwood.core.uuids import Uuid
 

@@ -2,20 +2,22 @@
 
 import errno
 
+from cordwood.broker.hosting.log_reconciliation import reconcile
+from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.metadata.metadata_image import NO_LEADER, ClusterImage
-from cordwood.broker.metadata.producer_id_manager import BLOCK_PATH, block_after, format_block
+from cordwood.broker.metadata.producer_id_manager import block_after
 from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic, folders
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
-from cordwood.broker.topics.log_reconciliation import reconcile
-from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.core.metadata_paths import topic_path
+from cordwood.core.producer_id_block import BLOCK_PATH, format_block
 from cordwood.core.znodes import CreateZNode
 from cordwood.records.record_checks import PlainInspector
+from cordwood.storage.files.delayed_deletions import remove_tree
 from cordwood.storage.manager import log_creation, log_renames
-from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.manager.log_manager import LogManager
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_metadata import MemoryMetadata
+from tests.unit.broker.broker_samples import resources
 from tests.unit.broker.image_samples import cluster, topic_id
 from tests.unit.storage.log_samples import batch, produced
 from tests.unit.storage.manager_samples import (
@@ -39,9 +41,7 @@ class StartingBroker:
         if store is None:
             self.store.multi([*folders(), *nodes])
         self.manager = house.load()
-        self.partitions = HostedPartitions(
-            self.manager, LogFlusher(self.manager), inspector=PlainInspector
-        )
+        self.partitions = HostedPartitions(resources(self.manager))
 
     def run(self) -> ClusterImage:
         hosting = TopicHosting(self.manager, self.partitions, self.house.events.append)
@@ -102,6 +102,48 @@ def test_missing_log_is_created_and_reported() -> None:
         "orders had no log of its partitions 1, 2: they begin empty",
     ]
     assert start.manager.topic_id(partition(2)) == topic_id("orders")
+
+
+def test_missing_logs_are_created_together() -> None:
+    house = LogManagerHarness("/a")
+    left_by(house, 0)
+    second = FileFault(on="sync_directory", path="/a", first=2, code=errno.EIO)
+    start = StartingBroker(house, orders=4)
+    house.files.script.add(second)
+
+    assert epochs(start.run()) == [(1, 4), (1, 0), (1, 0), (1, 0)]
+
+
+def test_log_that_cannot_be_created_is_offline_and_others_are_not() -> None:
+    house = LogManagerHarness("/a")
+    left_by(house, 0)
+    start = StartingBroker(house, orders=3)
+    full = FileFault(on="create", path="/a/orders-1/*", code=errno.ENOSPC)
+    house.files.script.add(full)
+
+    assert epochs(start.run()) == [(1, 4), (NO_LEADER, 0), (1, 0)]
+    assert house.events[0] == "orders had no log of its partitions 2: they begin empty"
+    assert house.events[1].startswith("orders-1 cannot be served: ")
+
+
+def test_log_is_offline_when_its_directory_fails_while_others_are_created() -> None:
+    house = LogManagerHarness("/a")
+    left_by(house, 0)
+    start = StartingBroker(house, orders=2)
+    house.files.script.add(FileFault(on="sync_directory", path="/a", code=errno.EIO))
+
+    assert epochs(start.run()) == [(NO_LEADER, 0), (NO_LEADER, 0)]
+    assert [event for event in house.events if "orders-0 cannot be served" in event]
+
+
+def test_log_whose_old_checkpoints_stay_is_not_created() -> None:
+    house = LogManagerHarness("/a")
+    left_by(house, 0, 1)
+    remove_tree(house.files, "/a/orders-1")
+    start = StartingBroker(house, orders=2)
+    house.files.script.add(FileFault(on="rename", path="/a/*checkpoint", code=errno.ENOSPC))
+
+    assert epochs(start.run()) == [(1, 4), (NO_LEADER, 0)]
 
 
 def test_log_without_a_topic_is_set_aside() -> None:

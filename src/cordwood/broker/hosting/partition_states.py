@@ -1,14 +1,15 @@
 """Changes of the stored partition states (Kafka: `PartitionStateMachine`, `AssignmentsManager`).
 
-create    with the topic, before its logs exist: epoch 0, no directory yet
-assign    the directories of new logs, before the partitions are served
+create    with the topic, before its logs exist: epoch 0, and the directories planned for the logs
+assign    other directories than the planned ones, before the partitions are served
 elect     the states with which this broker leads after a start
 delete    with the topic
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
-from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.broker.metadata.metadata_image import TopicImage
 from cordwood.core.metadata_paths import partition_path, partition_state_path, partitions_path
 from cordwood.core.partition_state import (
     PartitionState,
@@ -31,10 +32,15 @@ def read_state(store: MetadataStore, partition: TopicPartition) -> PartitionStat
     return None if node is None else decode_state(node.data, path=path)
 
 
-def creation(topic: str, partitions: Sequence[PartitionImage], *, first: int) -> list[CreateZNode]:
-    """Return the nodes of new partitions, numbered from `first` on."""
-    states = [PartitionState(each.leader, each.leader_epoch, each.isr) for each in partitions]
-    return list(state_nodes(topic, states, first=first))
+def creation(
+    topic: TopicImage, directories: Mapping[TopicPartition, Uuid], *, first: int
+) -> list[CreateZNode]:
+    """Return the nodes of the new partitions of a topic, those from `first` on."""
+    states = [
+        PartitionState(each.leader, each.leader_epoch, each.isr, directories.get(name))
+        for name, each in islice(zip(topic.names(), topic.partitions, strict=True), first, None)
+    ]
+    return list(state_nodes(topic.name, states, first=first))
 
 
 def deletion(store: MetadataStore, topic: str) -> list[DeleteZNode]:
@@ -49,7 +55,9 @@ def deletion(store: MetadataStore, topic: str) -> list[DeleteZNode]:
     return [*changes, *([] if store.get(above) is None else [DeleteZNode(above)])]
 
 
-def assignment(store: MetadataStore, directories: Mapping[TopicPartition, Uuid]) -> list[SetZNode]:
+def assignment(
+    store: MetadataStore, directories: Mapping[TopicPartition, Uuid | None]
+) -> list[SetZNode]:
     """Return the changes that assign log directories to the replicas of this broker."""
     changes = []
     for partition, directory in directories.items():
@@ -95,3 +103,23 @@ def directory_ids(
         if directory is not None:
             found[partition] = directory
     return found
+
+
+def corrections(
+    manager: LogManager,
+    partitions: Iterable[TopicPartition],
+    *,
+    stored: Mapping[TopicPartition, Uuid],
+) -> dict[TopicPartition, Uuid | None]:
+    """Return the directory ids of partitions whose logs are elsewhere than it is stored.
+
+    A log that could not be created has none. The log of an offline directory stays where it is.
+    """
+    partitions = [*partitions]
+    found = directory_ids(manager, partitions)
+    return {
+        name: found.get(name)
+        for name in partitions
+        if found.get(name) != stored.get(name)
+        and (name in found or not manager.has_partition(name))
+    }

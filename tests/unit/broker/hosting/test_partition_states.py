@@ -1,8 +1,8 @@
 """Partition states are created, assigned, replaced and deleted with their nodes."""
 
-from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.broker.hosting import partition_states
+from cordwood.broker.metadata.metadata_image import TopicImage
 from cordwood.broker.metadata.topic_znodes import folders
-from cordwood.broker.topics import partition_states
 from cordwood.core.metadata_paths import topic_path
 from cordwood.core.partition_state import PartitionState
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -14,17 +14,20 @@ HERE = Uuid(bytes(range(16)))
 T0, T1 = (TopicPartition(TopicName("t"), PartitionId(number)) for number in (0, 1))
 
 
-def stored(count: int) -> MemoryMetadata:
+def stored(count: int, directories: dict[TopicPartition, Uuid] | None = None) -> MemoryMetadata:
     """Return metadata with a topic t of this many partitions."""
     store = MemoryMetadata()
-    images = [PartitionImage.new((1,))] * count
-    nodes = partition_states.creation("t", images, first=0) if count else []
+    topic = TopicImage.new("t", HERE, replicas=[(1,)] * count)
+    nodes = partition_states.creation(topic, directories or {}, first=0) if count else []
     store.multi([*folders(), CreateZNode(topic_path("t")), *nodes])
     return store
 
 
-def test_new_partition_has_no_directory() -> None:
-    assert partition_states.read_state(stored(1), T0) == PartitionState(1, 0, (1,))
+def test_new_partition_has_the_directory_planned_for_it() -> None:
+    store = stored(2, {T1: HERE})
+
+    assert partition_states.read_state(store, T0) == PartitionState(1, 0, (1,))
+    assert partition_states.read_state(store, T1) == PartitionState(1, 0, (1,), HERE)
 
 
 def test_partition_without_a_node_has_no_state() -> None:
