@@ -1,16 +1,19 @@
 """CreateTopics, DeleteTopics and CreatePartitions handlers.
 
 A topic that occurs twice in a request is rejected, and the other topics are handled. A response has
-each name once. A change is durable when the response is sent.
+each name once. A change is durable when the response is sent. At the timeout of the request the
+response has REQUEST_TIMED_OUT for each topic that is not complete.
 """
 
 from collections import Counter
 from typing import Final
 
 from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
-from cordwood.broker.topics.topic_manager import NewPartitions, PlannedTopic
+from cordwood.broker.topics.request_deadline import RequestDeadline
+from cordwood.broker.topics.topic_planning import NewPartitions, PlannedTopic
 from cordwood.broker.topics.topic_selection import TopicReference, duplicate_name
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import (
@@ -38,6 +41,7 @@ from cordwood.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    DeleteTopicState,
 )
 from cordwood.protocol.schema import Request, Response
 
@@ -50,22 +54,26 @@ async def create_topics(
     broker: BrokerServices, _context: RequestContext, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     """Create topics."""
+    turns = LoopTurns(broker.turns)
     names = Counter(topic.name for topic in request.topics)
     valid = [
         topic
-        for topic in request.topics
+        async for topic in turns.of(request.topics)
         if names[topic.name] == 1 and topic.name != _CLUSTER_METADATA
     ]
     outcomes = await broker.topics.create(
-        [_new_topic(topic) for topic in valid], validate_only=request.validate_only
+        [_new_topic(topic) async for topic in turns.of(valid)],
+        validate_only=request.validate_only,
+        deadline=_deadline(broker, request.timeout_ms),
     )
     results = [
         _not_created(topic.name, outcome)
         if isinstance(outcome, KafkaError)
         else _created(broker, outcome)
-        for topic, outcome in zip(valid, outcomes, strict=True)
+        async for topic, outcome in turns.of(zip(valid, outcomes, strict=True))
     ]
-    results += [_not_created(name, duplicate_name()) for name, times in names.items() if times > 1]
+    duplicates = [name for name, times in names.items() if times > 1]
+    results += [_not_created(name, duplicate_name()) async for name in turns.of(duplicates)]
     if names[_CLUSTER_METADATA] == 1:
         words = f"Creation of internal topic {_CLUSTER_METADATA} is prohibited."
         results.append(_not_created(_CLUSTER_METADATA, InvalidRequestError(words)))
@@ -80,9 +88,13 @@ async def delete_topics(
         if context.api_version < _FIRST_WITH_DELETION_DISABLED:
             raise InvalidRequestError("Topic deletion is disabled.")
         raise TopicDeletionDisabledError("Topic deletion is disabled.")
-    selection = await broker.topics.delete(_references(request))
-    results = [_deleted(TopicReference(*each), None) for each in selection.topic_ids.items()]
-    results += [_deleted(*each) for each in selection.rejected]
+    deadline = _deadline(broker, request.timeout_ms)
+    turns = LoopTurns(broker.turns)
+    references = await _references(request, turns)
+    selection = await broker.topics.delete(references, deadline=deadline)
+    deleted, rejected = selection.topic_ids.items(), selection.rejected
+    results = [_deleted(TopicReference(*each), None) async for each in turns.of(deleted)]
+    results += [_deleted(*each) async for each in turns.of(rejected)]
     return DeleteTopicsResponse(responses=results)
 
 
@@ -90,16 +102,20 @@ async def create_partitions(
     broker: BrokerServices, _context: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
     """Add partitions to topics."""
+    turns = LoopTurns(broker.turns)
     names = Counter(topic.name for topic in request.topics)
     valid = [topic for topic in request.topics if names[topic.name] == 1]
     outcomes = await broker.topics.grow(
-        [_new_partitions(topic) for topic in valid], validate_only=request.validate_only
+        [_new_partitions(topic) async for topic in turns.of(valid)],
+        validate_only=request.validate_only,
+        deadline=_deadline(broker, request.timeout_ms),
     )
     results = [
         _grown(topic.name, outcome if isinstance(outcome, KafkaError) else None)
-        for topic, outcome in zip(valid, outcomes, strict=True)
+        async for topic, outcome in turns.of(zip(valid, outcomes, strict=True))
     ]
-    results += [_grown(name, duplicate_name()) for name, times in names.items() if times > 1]
+    duplicates = [name for name, times in names.items() if times > 1]
+    results += [_grown(name, duplicate_name()) async for name in turns.of(duplicates)]
     return CreatePartitionsResponse(results=results)
 
 
@@ -112,8 +128,13 @@ def error_response(request: Request, error: KafkaError, *, version: int) -> Resp
         topics = dict.fromkeys(topic.name for topic in request.topics)
         return CreatePartitionsResponse(results=[_grown(name, error) for name in topics])
     assert isinstance(request, DeleteTopicsRequest), "this module has three APIs"
-    references = dict.fromkeys(_references(request))
+    names = [TopicReference(name) for name in request.topic_names]
+    references = dict.fromkeys((*names, *map(_reference, request.topics)))
     return DeleteTopicsResponse(responses=[_deleted(each, error) for each in references])
+
+
+def _deadline(broker: BrokerServices, timeout_ms: int) -> RequestDeadline:
+    return RequestDeadline(broker.clock, broker.scheduler, timeout_ms=timeout_ms)
 
 
 # -- creation
@@ -178,9 +199,13 @@ def _grown(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:
 # -- deletion
 
 
-def _references(request: DeleteTopicsRequest) -> list[TopicReference]:
-    by_name = [TopicReference(name) for name in request.topic_names]
-    return [*by_name, *(TopicReference(each.name, Uuid(each.topic_id)) for each in request.topics)]
+async def _references(request: DeleteTopicsRequest, turns: LoopTurns) -> list[TopicReference]:
+    by_name = [TopicReference(name) async for name in turns.of(request.topic_names)]
+    return [*by_name, *[_reference(each) async for each in turns.of(request.topics)]]
+
+
+def _reference(topic: DeleteTopicState) -> TopicReference:
+    return TopicReference(topic.name, Uuid(topic.topic_id))
 
 
 def _deleted(reference: TopicReference, error: KafkaError | None) -> DeletableTopicResult:

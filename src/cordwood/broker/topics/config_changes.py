@@ -11,6 +11,7 @@ from typing import TypeAlias
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import ConfigAlteration
 from cordwood.broker.config.config_resources import ConfigResource
+from cordwood.broker.config.reconfiguration_checks import CHECKS, ReconfigurationCheck
 from cordwood.broker.config.stored_configs import put_texts
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_writer import MetadataWriter
@@ -24,11 +25,17 @@ class ConfigChanges:
     """All changes of configurations on this broker."""
 
     def __init__(
-        self, writer: MetadataWriter, configs: BrokerConfigs, metadata: MetadataCache
+        self,
+        writer: MetadataWriter,
+        configs: BrokerConfigs,
+        metadata: MetadataCache,
+        *,
+        checks: Sequence[ReconfigurationCheck] = CHECKS,
     ) -> None:
         self._writer = writer
         self._configs = configs
         self._metadata = metadata
+        self._checks = checks
 
     async def alter(
         self,
@@ -63,7 +70,15 @@ class ConfigChanges:
     ) -> None:
         async with self._writer.change() as change:
             self.ensure_exists(resource)
-            texts = plan()
+            texts = await change.run_blocking(plan)  # there may be thousands of names
+            if not resource.is_topic:
+                planned = self._configs.planned(resource, texts)
+                await change.run_blocking(lambda: self._check(planned))
             if not validate_only:
                 await change.store(lambda store: [put_texts(store, resource, texts=texts)])
                 self._configs.apply(resource, texts)
+
+    def _check(self, planned: BrokerConfigs) -> None:
+        """Raise for settings that the running broker cannot take; called on the worker."""
+        for check in self._checks:
+            check(planned, self._configs)

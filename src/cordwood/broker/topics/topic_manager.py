@@ -1,76 +1,71 @@
 """Creation, growth and deletion of topics (Kafka: `ReplicationControlManager`).
 
-    create   validate, store in the metadata, create the logs, store their log directories,
-             publish; a topic that a response reports survives a crash
+    create   validate, choose the log directories, store all of it in the metadata; then create the
+             logs, and publish; a topic that a response reports survives a crash
     grow     the same for additional partitions
-    delete   remove from the metadata first: the name is free at once, the files are deleted later
+    delete   remove from the metadata first; then rename the directories of the logs and sync these
+             renames; the files are removed later
 
-Changes run one at a time. A log that cannot be created does not undo its topic: the partition has
-no leader, and `retry` creates the log when the disk allows it.
+Decisions and stores run one at a time. Logs are created, and renames synced, between two changes
+of the metadata, so that other changes go on meanwhile; the topics are busy for that time. A request
+that has begun is completed even if it is cancelled or has timed out: no topic is half created.
+
+A log that had to be created in another directory than the stored one is corrected by a second
+store. A log that cannot be created does not undo its topic: the partition has no leader, and
+`retry` creates the log when the disk allows it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import groupby, islice
-from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_resources import topic_resource
-from cordwood.broker.config.stored_configs import delete_texts, put_texts
-from cordwood.broker.metadata.metadata_cache import MetadataCache
-from cordwood.broker.metadata.metadata_image import TopicImage
-from cordwood.broker.metadata.metadata_writer import MetadataChange, MetadataWriter
-from cordwood.broker.metadata.replica_placer import Replicas
-from cordwood.broker.metadata.topic_znodes import StoredTopic, encode_topic
-from cordwood.broker.topics import partition_states
-from cordwood.broker.topics.internal_topic_settings import default_topic
-from cordwood.broker.topics.topic_hosting import TopicHosting
-from cordwood.broker.topics.topic_selection import TopicReference, TopicSelection, select
-from cordwood.broker.topics.topic_validation import (
-    ExistingTopicNames,
-    NewTopic,
-    TopicDefaults,
-    check_configs,
-    check_partition_count,
-    plan_more_partitions,
-    plan_replicas,
+from cordwood.broker.hosting.metadata_publisher import MetadataPublisher
+from cordwood.broker.hosting.partition_additions import (
+    PartitionAdditions,
+    PlacedPartitions,
+    TopicAddition,
+    store_placed,
 )
-from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
-from cordwood.core.metadata_paths import topic_path
-from cordwood.core.ports import MetadataStore, Random
-from cordwood.core.types import TopicPartition
-from cordwood.core.uuids import Uuid, make_uuid
-from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNodeChange
+from cordwood.broker.hosting.topic_hosting import TopicHosting
+from cordwood.broker.large_messages import ELEMENTS_PER_TURN
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import TopicImage, without_leaders
+from cordwood.broker.metadata.metadata_writer import MetadataChange, MetadataWriter
+from cordwood.broker.pending_results import next_turn, wait_until_done
+from cordwood.broker.topics import topic_node_changes
+from cordwood.broker.topics.busy_topics import TopicWork
+from cordwood.broker.topics.internal_topic_settings import default_topic
+from cordwood.broker.topics.missing_logs import MissingLogs
+from cordwood.broker.topics.request_deadline import RequestDeadline
+from cordwood.broker.topics.topic_planning import (
+    Grown,
+    NewPartitions,
+    Planned,
+    PlannedTopic,
+    TopicPlanner,
+)
+from cordwood.broker.topics.topic_selection import TopicReference, TopicSelection, select
+from cordwood.broker.topics.topic_turns import TopicTurns, Turn
+from cordwood.broker.topics.topic_validation import NewTopic, ensure_few_partitions
+from cordwood.core.errors import RequestTimedOutError
+from cordwood.core.ports import Random
 from cordwood.storage.log.log import Log
-from cordwood.storage.manager import log_creation
+from cordwood.storage.manager.log_renames import LogDeletion
 
+T = TypeVar("T")
+New = TypeVar("New")
 
-class PlannedTopic(NamedTuple):
-    """A valid new topic with its own configuration."""
-
-    image: TopicImage
-    texts: Mapping[str, str]
-
-
-class NewPartitions(NamedTuple):
-    """A new partition count, with brokers for the added partitions if the client assigns them."""
-
-    name: str
-    total: int
-    assignments: Sequence[Replicas] | None = None
-
-
-#: Partitions that are served or retried in one loop turn.
-_PARTITIONS_PER_TURN: Final = 20
-
-Planned: TypeAlias = PlannedTopic | KafkaError
-Grown: TypeAlias = TopicImage | KafkaError
+#: Topics that are planned in one loop turn.
+_PER_TURN: Final = 5
 
 
 class TopicManager:
-    """All changes of topics on this broker; called on the thread that owns the logs."""
+    """All changes of topics on this broker; called on the thread that owns the logs.
+
+    A request raises RequestTimedOutError if its deadline comes before its turn.
+    """
 
     def __init__(
         self,
@@ -81,248 +76,215 @@ class TopicManager:
         hosting: TopicHosting,
         random: Random,
     ) -> None:
-        self._writer = writer
         self._configs = configs
         self._metadata = metadata
         self._hosting = hosting
         self._random = random
-        self._lost: set[TopicPartition] = set()
+        self._turns = TopicTurns(writer)
+        self._publisher = MetadataPublisher(metadata, hosting)
+        self._additions = PartitionAdditions(writer, self._publisher, hosting)
+        self._missing = MissingLogs(
+            writer, metadata, hosting, publisher=self._publisher, busy=self._turns.busy
+        )
         hosting.manager.on_lost(self._remove_lost_leaders)
 
     # -- requests
 
     async def create(
-        self, new: Sequence[NewTopic], *, validate_only: bool = False
+        self,
+        new: Sequence[NewTopic],
+        *,
+        validate_only: bool = False,
+        deadline: RequestDeadline | None = None,
     ) -> list[Planned]:
         """Create topics; return the created topic or the error for each."""
-        async with self._writer.change() as change:
-            outcomes = self._plan(new)
-            planned = [each for each in outcomes if isinstance(each, PlannedTopic)]
-            if planned and not validate_only:
-                await change.store(partial(_creation, planned))
-                for topic, texts in planned:
-                    self._configs.apply(topic_resource(topic.name), texts)
-                await self._serve([topic for topic, _ in planned], change)
-            return outcomes
+        turn = self._turns.after_deletions([each.name for each in new], deadline)
+        outcomes: list[Planned] = []
+        scene = self._create(new, outcomes, turn, validate_only=validate_only)
+        return await self._turns.outcomes_of(scene, outcomes, deadline=deadline)
 
-    async def create_missing(self, names: Iterable[str]) -> list[Planned]:
-        """Create missing topics with the broker's settings (Kafka: `AutoTopicCreationManager`)."""
+    async def create_missing(self, names: Sequence[str]) -> list[Planned]:
+        """Create missing topics with the broker's settings (Kafka: `AutoTopicCreationManager`).
+
+        Waits for a creation that is in progress. Raises PolicyViolationError for too many names.
+        """
+        ensure_few_partitions(len(names))
         brokers = len(self._metadata.image.brokers)
-        return await self.create(
-            [default_topic(name, self._configs, brokers=brokers) for name in names]
-        )
+        new = [default_topic(name, self._configs, brokers=brokers) for name in names]
+        turn = self._turns.alone([each.name for each in new])
+        outcomes: list[Planned] = []
+        scene = self._create(new, outcomes, turn, validate_only=False)
+        return await self._turns.outcomes_of(scene, outcomes, deadline=None)
 
     async def grow(
-        self, wanted: Sequence[NewPartitions], *, validate_only: bool = False
+        self,
+        wanted: Sequence[NewPartitions],
+        *,
+        validate_only: bool = False,
+        deadline: RequestDeadline | None = None,
     ) -> list[Grown]:
         """Add partitions to topics; return the grown topic or the error for each."""
-        async with self._writer.change() as change:
-            outcomes = [self._plan_growth(each) for each in wanted]
-            grown = [each for each in outcomes if isinstance(each, TopicImage)]
-            if grown and not validate_only:
-                former = [self._count_present(each.name) for each in grown]
-                await change.store(partial(_growth, [*zip(grown, former, strict=True)]))
-                await self._serve(grown, change)
-            return outcomes
+        turn = self._turns.alone([each.name for each in wanted], deadline)
+        outcomes: list[Grown] = []
+        scene = self._grow(wanted, outcomes, turn, validate_only=validate_only)
+        return await self._turns.outcomes_of(scene, outcomes, deadline=deadline)
 
-    async def delete(self, references: Sequence[TopicReference]) -> TopicSelection:
+    async def delete(
+        self, references: Sequence[TopicReference], *, deadline: RequestDeadline | None = None
+    ) -> TopicSelection:
         """Delete topics; return the deleted topics and the rejected references."""
-        metadata = self._metadata
-        async with self._writer.change() as change:
-            selection = select(references, metadata.image)
-            doomed = [metadata.image.topics[name] for name in selection.topic_ids]
-            if doomed:
-                await change.store(partial(_deletion, doomed))
-                metadata.publish(metadata.image.without_topic(*selection.topic_ids))
-                for topic in doomed:
-                    self._hosting.partitions.drop(topic.name)
-                for topic in doomed:
-                    await self._delete_logs(topic, change)
-                    self._configs.apply(topic_resource(topic.name), {})
-            return selection
+        turn = self._turns.alone_with(references, deadline)
+        selections: list[TopicSelection] = []
+        scene = self._delete(references, selections, turn)
+        try:
+            await self._turns.run(scene, deadline=deadline)
+        except RequestTimedOutError as error:
+            if not selections:
+                raise
+            return selections[0].rejecting_all(error)
+        return selections[0]
 
     async def retry(self) -> None:
         """Create logs that could not be created earlier, a few at a time, until one fails."""
-        manager, metadata = self._hosting.manager, self._metadata
-        async with self._writer.change() as change:
-            # A log that seems missing may be in a directory that is offline now.
-            while manager.is_whole and (missing := self._find_missing()):
-                failed = await self._create_logs(missing, change)
-                created = [name for name, _ in missing if name not in failed]
-                await self._store_directories(created, change)
-                topics = [
-                    metadata.image.topics[topic].with_leaders(names)
-                    for topic, names in groupby(created, key=attrgetter("topic"))
-                ]
-                metadata.publish(metadata.image.with_topic(*topics))
-                for name in created:
-                    self._hosting.on_event(f"{name}: log created after a retry")
-                if failed:
-                    return
+        await self._turns.run(self._missing.create())
 
-    # -- planning
+    async def stop(self) -> None:
+        """Wait until all changes that have begun are complete; no request may follow."""
+        await self._turns.stop()
 
-    def _plan(self, new: Sequence[NewTopic]) -> list[Planned]:
-        defaults = TopicDefaults(
-            self._configs.integer("num.partitions"),
-            self._configs.integer("default.replication.factor"),
+    # -- creation and growth
+
+    async def _create(
+        self, new: Sequence[NewTopic], outcomes: list[Planned], turn: Turn, *, validate_only: bool
+    ) -> None:
+        async with turn as change:
+            outcomes += await self._plan(new, change)
+            planned = [each for each in outcomes if isinstance(each, PlannedTopic)]
+            if validate_only or not planned:
+                return
+            placed = await self._store_new(planned, change)
+            topics = [topic for topic, _ in planned]
+            work = self._turns.busy.begin(topics, TopicWork.CREATION)
+        with work:
+            await self._additions.complete(placed)
+
+    async def _store_new(
+        self, planned: Sequence[PlannedTopic], change: MetadataChange
+    ) -> PlacedPartitions:
+        """Store new topics with their directories, then apply their configurations."""
+        additions = [TopicAddition(topic, 0) for topic, _ in planned]
+        placed = await self._additions.place(additions, change)
+        creation = partial(
+            topic_node_changes.creation, planned=planned, directories=placed.directories
         )
-        check_partition_count(new, defaults)
-        existing = ExistingTopicNames(self._metadata.image.topics)
-        return [self._plan_topic(each, existing, defaults) for each in new]
-
-    def _plan_topic(
-        self, new: NewTopic, existing: ExistingTopicNames, defaults: TopicDefaults
-    ) -> Planned:
-        try:
-            existing.check(new.name)
-            check_configs(new)
-            texts = self._configs.plan_replacement(topic_resource(new.name), new.configs)
-            replicas = plan_replicas(
-                new, self._metadata.image, defaults=defaults, random=self._random
-            )
-        except KafkaError as error:
-            return error
-        topic = TopicImage.new(new.name, make_uuid(self._random), replicas=replicas)
-        return PlannedTopic(topic, texts)
-
-    def _plan_growth(self, wanted: NewPartitions) -> Grown:
-        image = self._metadata.image
-        topic = image.topics.get(wanted.name)
-        if topic is None:
-            return UnknownTopicOrPartitionError()
-        try:
-            replicas = plan_more_partitions(
-                topic,
-                wanted.total,
-                assignments=wanted.assignments,
-                image=image,
-                random=self._random,
-            )
-        except KafkaError as error:
-            return error
-        added = TopicImage.new(topic.name, topic.topic_id, replicas=replicas)
-        return replace(topic, partitions=(*topic.partitions, *added.partitions))
-
-    # -- logs and partitions
-
-    async def _delete_logs(self, topic: TopicImage, change: MetadataChange) -> None:
-        """Delete the logs of a topic that is not served any more, one a loop turn."""
-        for partition in topic.names():
-            self._hosting.delete_log(partition)
+        await store_placed(placed, change, changes=creation)
+        for topic, texts in planned:
+            self._configs.apply(topic_resource(topic.name), texts)
             await change.yield_turn()
+        return placed
+
+    async def _grow(
+        self,
+        wanted: Sequence[NewPartitions],
+        outcomes: list[Grown],
+        turn: Turn,
+        *,
+        validate_only: bool,
+    ) -> None:
+        async with turn as change:
+            outcomes += await self._plan_growth(wanted, change)
+            grown = [each for each in outcomes if isinstance(each, TopicImage)]
+            if validate_only or not grown:
+                return
+            topics = self._metadata.image.topics
+            additions = [TopicAddition(each, len(topics[each.name].partitions)) for each in grown]
+            placed = await self._additions.place(additions, change)
+            growth = partial(
+                topic_node_changes.growth, grown=additions, directories=placed.directories
+            )
+            await store_placed(placed, change, changes=growth)
+            work = self._turns.busy.begin(grown, TopicWork.GROWTH)
+        with work:
+            await self._additions.complete(placed)
+
+    async def _plan(self, new: Sequence[NewTopic], change: MetadataChange) -> list[Planned]:
+        planner = TopicPlanner(
+            self._metadata.image, self._configs, self._random, taken=self._turns.busy.created()
+        )
+        planner.check_count(new)
+        return await _in_turns(planner.plan, new, change)
+
+    async def _plan_growth(
+        self, wanted: Sequence[NewPartitions], change: MetadataChange
+    ) -> list[Grown]:
+        planner = TopicPlanner(self._metadata.image, self._configs, self._random)
+        return await _in_turns(planner.plan_growth, wanted, change)
+
+    # -- deletion
+
+    async def _delete(
+        self, references: Sequence[TopicReference], selections: list[TopicSelection], turn: Turn
+    ) -> None:
+        async with turn as change:
+            image = self._metadata.image
+            found = partial(select, references, image)
+            is_large = len(references) > ELEMENTS_PER_TURN
+            selections.append(await change.run_blocking(found) if is_large else found())
+            doomed = [image.topics[name] for name in selections[0].topic_ids]
+            if not doomed:
+                return
+            await change.store(partial(topic_node_changes.deletion, doomed=doomed))
+            names = [topic.name for topic in doomed]
+            await self._publisher.publish_in_turns(
+                lambda image: image.without_topic(*names), change
+            )
+            deletion = await self._rename_logs(doomed, change)
+            work = self._turns.busy.begin(doomed, TopicWork.DELETION)
+        with work:
+            for sync in deletion.begin_sync():
+                await wait_until_done(sync)
+            for _ in deletion.finish():
+                await next_turn()
+
+    async def _rename_logs(
+        self, doomed: Sequence[TopicImage], change: MetadataChange
+    ) -> LogDeletion:
+        """Rename the logs of topics that are not served any more, one a loop turn."""
+        hosting = self._hosting
+        deletion = LogDeletion(hosting.manager)
+        for topic in doomed:
+            for partition in topic.names():
+                hosting.delete_log(partition, deletion)
+                await change.yield_turn()
+            self._configs.apply(topic_resource(topic.name), {})
+        for job in deletion.jobs:
+            await wait_until_done(job)
+        for error in deletion.rename():
+            if error is not None:
+                hosting.report_remains(error)
+            await change.yield_turn()
+        return deletion
+
+    # -- lost logs
 
     def _remove_lost_leaders(self, logs: Iterable[Log]) -> None:
         """Publish that the partitions of lost logs have no leader."""
         metadata = self._metadata
-        lost = {log.partition for log in logs}
-        self._lost |= lost
-        topics = metadata.image.topics
-        names = {partition.topic for partition in lost if partition.topic in topics}
-        if names:
-            fewer = [topics[name].without_leaders(lost) for name in names]
-            metadata.publish(metadata.image.with_topic(*fewer))
+        topics, lost = metadata.image.topics, [log.partition for log in logs]
+        names = dict.fromkeys(partition.topic for partition in lost)
+        affected = [topics[name] for name in names if name in topics]
+        if affected:
+            fewer = without_leaders(affected, lost)
+            self._publisher.publish(metadata.image.with_topic(*fewer))
 
-    async def _serve(self, topics: Sequence[TopicImage], change: MetadataChange) -> None:
-        """Create the missing logs of topics on the worker, serve the topics, and publish them."""
-        self._lost.clear()
-        try:
-            failed = await self._create_logs(self._new_partitions(topics), change)
-        except KafkaStorageError as error:
-            failed = {name: error for name, _ in self._new_partitions(topics)}
-        await self._store_directories([name for name, _ in self._new_partitions(topics)], change)
-        served = []
-        for topic in topics:
-            await self._host(topic, change)
-            served.append(self._hosting.serve(topic, failed=failed))
-        lost = self._lost  # a directory may have failed since its logs were created
-        served = [topic.without_leaders(lost) if lost else topic for topic in served]
-        self._metadata.publish(self._metadata.image.with_topic(*served))
 
-    async def _create_logs(
-        self, missing: Iterable[tuple[TopicPartition, Uuid]], change: MetadataChange
-    ) -> dict[TopicPartition, KafkaStorageError]:
-        """Create logs without blocking the loop; return the errors of those that failed."""
-        logs = log_creation.BulkLogCreation(self._hosting.manager)
-        for _ in logs.place(missing):
+async def _in_turns(
+    plan: Callable[[New], T], new: Iterable[New], change: MetadataChange
+) -> list[T]:
+    """Return the plan of each, a few planned in each loop turn."""
+    plans = []
+    for count, each in enumerate(new, start=1):
+        plans.append(plan(each))
+        if count % _PER_TURN == 0:
             await change.yield_turn()
-        await change.run_blocking(logs.create)
-        failed: dict[TopicPartition, KafkaStorageError] = {}
-        for some in logs.publish():
-            failed |= some
-            await change.yield_turn()
-        return failed
-
-    async def _store_directories(
-        self, names: Sequence[TopicPartition], change: MetadataChange
-    ) -> None:
-        """Store the log directories of new logs, so that one that is missing later is noticed."""
-        directories = partition_states.directory_ids(self._hosting.manager, names)
-        await change.store(partial(partition_states.assignment, directories=directories))
-
-    async def _host(self, topic: TopicImage, change: MetadataChange) -> None:
-        """Serve the partitions of a topic, a few a loop turn; `TopicHosting.serve` has the rest."""
-        epochs = [each.leader_epoch for each in topic.partitions]
-        for end in range(_PARTITIONS_PER_TURN, len(epochs), _PARTITIONS_PER_TURN):
-            self._hosting.partitions.host(
-                topic.name, topic_id=topic.topic_id, leader_epochs=epochs[:end]
-            )
-            await change.yield_turn()
-
-    def _find_missing(self) -> list[tuple[TopicPartition, Uuid]]:
-        """Return a few partitions that have no log at all, with their topics' ids."""
-        image, manager = self._metadata.image, self._hosting.manager
-        missing = (
-            (name, image.topics[topic].topic_id)
-            for topic, names in image.leaderless.items()
-            for name in names
-            if not manager.has_partition(name)
-        )
-        return [*islice(missing, _PARTITIONS_PER_TURN)]
-
-    def _new_partitions(
-        self, topics: Iterable[TopicImage]
-    ) -> Iterator[tuple[TopicPartition, Uuid]]:
-        """Yield the partitions that have not been published yet, with their topics' ids."""
-        for topic in topics:
-            for name in islice(topic.names(), self._count_present(topic.name), None):
-                yield name, topic.topic_id
-
-    def _count_present(self, name: str) -> int:
-        """Return the published number of a topic's partitions."""
-        topic = self._metadata.image.topics.get(name)
-        return 0 if topic is None else len(topic.partitions)
-
-
-def _creation(planned: Sequence[PlannedTopic], store: MetadataStore) -> list[ZNodeChange]:
-    changes: list[ZNodeChange] = []
-    for topic, texts in planned:
-        changes.append(CreateZNode(topic_path(topic.name), _data_of(topic)))
-        changes += partition_states.creation(topic.name, topic.partitions, first=0)
-        if texts:
-            changes.append(put_texts(store, topic_resource(topic.name), texts=texts))
-    return changes
-
-
-def _deletion(doomed: Sequence[TopicImage], store: MetadataStore) -> list[ZNodeChange]:
-    changes: list[ZNodeChange] = []
-    for topic in doomed:
-        changes += partition_states.deletion(store, topic.name)
-        changes.append(DeleteZNode(topic_path(topic.name)))
-        changes += delete_texts(store, topic_resource(topic.name))
-    return changes
-
-
-def _growth(grown: Sequence[tuple[TopicImage, int]], _store: MetadataStore) -> list[ZNodeChange]:
-    """Return the changes for grown topics, each with its former number of partitions."""
-    changes: list[ZNodeChange] = []
-    for topic, first in grown:
-        changes.append(SetZNode(topic_path(topic.name), _data_of(topic)))
-        added = topic.partitions[first:]
-        changes += partition_states.creation(topic.name, added, first=first)
-    return changes
-
-
-def _data_of(topic: TopicImage) -> bytes:
-    replicas = [partition.replicas for partition in topic.partitions]
-    return encode_topic(StoredTopic(topic.topic_id, replicas))
+    return plans

@@ -6,10 +6,11 @@ page before it ended. If that topic has been deleted, a request for all topics c
 next one.
 """
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from cordwood.broker.metadata.metadata_image import TopicImage
+from cordwood.broker.metadata.metadata_image import ClusterImage, TopicImage
 from cordwood.core.errors import InvalidRequestError
 
 
@@ -35,21 +36,31 @@ class TopicPage(NamedTuple):
     next_cursor: TopicCursor | None
 
 
+class SortedTopics(NamedTuple):
+    """The topics of an image, and their names in order: sorting thousands takes milliseconds."""
+
+    names: Sequence[str]
+    by_name: Mapping[str, TopicImage]
+
+
+async def sorted_topics(image: ClusterImage) -> SortedTopics:
+    """Return the topics of an image; the metadata cache keeps them."""
+    return SortedTopics(sorted(image.topics), image.topics)
+
+
 def page_of(
-    topics: Mapping[str, TopicImage],
-    names: Collection[str],
-    *,
-    start: TopicCursor | None,
-    limit: int,
+    topics: SortedTopics, names: Collection[str], *, start: TopicCursor | None, limit: int
 ) -> TopicPage:
     """Return one page of the topics with these names, or of all topics if `names` is empty."""
     _check(names, start)
     begin = start or TopicCursor("", 0)
     page, left = TopicPage([], None), limit
-    for name in sorted(each for each in set(names or topics) if each >= begin.topic):
+    ordered = sorted({*names}) if names else topics.names
+    for at in range(bisect_left(ordered, begin.topic), len(ordered)):
+        name = ordered[at]
         if left == 0:
             return page._replace(next_cursor=TopicCursor(name, 0))
-        topic = topics.get(name)
+        topic = topics.by_name.get(name)
         first = begin.partition if name == begin.topic else 0
         count = 0 if topic is None else len(topic.partitions)
         end = min(count, first + left)

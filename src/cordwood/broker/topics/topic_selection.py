@@ -30,6 +30,11 @@ class TopicSelection(NamedTuple):
     topic_ids: Mapping[str, Uuid]
     rejected: Sequence[tuple[TopicReference, KafkaError]]
 
+    def rejecting_all(self, error: KafkaError) -> "TopicSelection":
+        """Return the selection with the resolved topics rejected too."""
+        resolved = [(TopicReference(*each), error) for each in self.topic_ids.items()]
+        return TopicSelection({}, [*resolved, *self.rejected])
+
 
 def duplicate_name() -> InvalidRequestError:
     """Return the error for a name that occurs twice."""
@@ -46,7 +51,7 @@ def select(references: Sequence[TopicReference], image: ClusterImage) -> TopicSe
         try:
             topic = _resolve(each, count, image)
         except KafkaError as error:
-            rejected.append((each, error))
+            rejected.append((each, error.with_traceback(None)))  # its frame refers to the list
             continue
         if each.name is not None and topic.topic_id in ids:
             topic_ids.pop(topic.name, None)

@@ -96,7 +96,12 @@ def check_partition_count(new: Sequence[NewTopic], defaults: TopicDefaults) -> N
         len(each.assignments) or (each.partitions if each.partitions > 0 else defaults.partitions)
         for each in new
     )
-    if sum(counts) > MAX_NEW_PARTITIONS:
+    ensure_few_partitions(sum(counts))
+
+
+def ensure_few_partitions(count: int) -> None:
+    """Raise PolicyViolationError for more new partitions than one request may create."""
+    if count > MAX_NEW_PARTITIONS:
         raise PolicyViolationError("Excessively large number of partitions per request.")
 
 

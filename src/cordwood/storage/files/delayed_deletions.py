@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
-from cordwood.core.ports import Files, Pending, Scheduler, Timer, Worker
+from cordwood.core.ports import Files, Lane, Pending, Scheduler, Timer, Worker
 
 
 class DelayedDeletions(Protocol):
@@ -59,9 +59,10 @@ class ScheduledDeletions:
         if due:
             self._call_later(lambda: self._remove(due), delay_ms)
 
-    def remove_tree_later(self, path: str, *, delay_ms: int) -> None:
-        """Remove a directory with its content after a delay."""
-        self._call_later(lambda: self._remove_tree(path), delay_ms)
+    def remove_trees_later(self, paths: Iterable[str], *, delay_ms: int) -> None:
+        """Remove directories with their contents after a delay, by one call of the worker."""
+        due = tuple(paths)
+        self._call_later(lambda: self._remove_trees(due), delay_ms)
 
     def close(self) -> None:
         """Cancel the deletions that are not due, and wait for those that are running.
@@ -78,7 +79,7 @@ class ScheduledDeletions:
         def submit() -> None:
             self._timers.discard(timer)
             self._running = {each for each in self._running if not each.done()}
-            self._running.add(self._worker.submit(call))
+            self._running.add(self._worker.submit(call, lane=Lane.BACKGROUND))
 
         timer = self._scheduler.call_at(self._now_ms() + delay_ms, submit)
         self._timers.add(timer)
@@ -92,11 +93,12 @@ class ScheduledDeletions:
             except OSError as error:
                 self._on_error(path, error)
 
-    def _remove_tree(self, path: str) -> None:
-        try:
-            remove_tree(self._files, path)
-        except OSError as error:
-            self._on_error(path, error)
+    def _remove_trees(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            try:
+                remove_tree(self._files, path)
+            except OSError as error:
+                self._on_error(path, error)
 
 
 def remove_tree(files: Files, path: str) -> None:

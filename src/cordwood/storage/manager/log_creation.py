@@ -1,24 +1,11 @@
-"""Creation of logs, one by one or in bulk (Kafka: `LogManager.getOrCreateLog`).
+"""Creation of one log (Kafka: `LogManager.getOrCreateLog`).
 
 A new log is placed in the online log directory with the fewest logs. Where it cannot be created,
 its files are removed and the next directory is tried. Its topic id is durable before the log can be
 written to, and no checkpoint contains offsets of an earlier partition of its name.
-
-`BulkLogCreation` creates many logs without blocking the owner of the other logs:
-
-    place      on the owner's thread, a few logs a step: choose the directory of each log
-    create     on any thread, blocking: create directories and files; uses no shared state
-    publish    on the owner's thread, a few logs a step: make the created logs available
-
-Other work may run between two steps. A log that could not be created in its directory is created by
-`publish` as a single log would be. If its directory went offline meanwhile the log is offline too,
-since it is unknown which of its files exist.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
 
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import InvalidPartitionsError, KafkaStorageError
@@ -29,15 +16,15 @@ from cordwood.storage.checkpoints.partition_metadata_file import (
     ensure_same_topic,
     write_partition_metadata,
 )
-from cordwood.storage.files.delayed_deletions import DelayedDeletions, QueuedDeletions, remove_tree
+from cordwood.storage.files.atomic_write import directory_of
+from cordwood.storage.files.delayed_deletions import DelayedDeletions, remove_tree
 from cordwood.storage.files.disk_errors import describe_error, is_disk_failure, is_name_error
 from cordwood.storage.files.file_names import directory_name, ensure_topic_name
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_loader import LogPlace
-from cordwood.storage.manager.log_checkpoints import LOGS_PER_TURN
 from cordwood.storage.manager.log_directory import LogDirectory
-from cordwood.storage.manager.log_manager import FILES_PER_LOG, LogManager
+from cordwood.storage.manager.log_manager import LogManager
 
 
 class LeastLoadedDirectories:
@@ -70,12 +57,12 @@ def create(
     if log is not None:
         _ensure_topic_id(manager, log, topic_id)
         return log
-    _ensure_name(partition)
+    ensure_name(partition)
     directories = LeastLoadedDirectories(manager).ordered()
     outages = [each.outage for each in manager.directories if each.outage is not None]
     if not directories or (outages and not is_new):
         raise KafkaStorageError(f"{partition}: the log cannot be created: {'; '.join(outages)}")
-    _ensure_absent(manager, partition)
+    ensure_absent(manager, partition)
     errors = []
     for directory in directories:
         try:
@@ -85,89 +72,6 @@ def create(
     raise errors[0]
 
 
-@dataclass(slots=True)
-class _NewLog:
-    """A log to be created, its directory, and the outcome of the creation."""
-
-    directory: LogDirectory
-    place: LogPlace
-    topic_id: Uuid
-    outcome: Log | OSError | None = None
-
-
-class BulkLogCreation:
-    """Many logs in creation."""
-
-    def __init__(self, manager: LogManager) -> None:
-        self._manager = manager
-        self._new: list[_NewLog] = []
-
-    def place(self, wanted: Iterable[tuple[TopicPartition, Uuid]]) -> Iterator[None]:
-        """Choose the directory of each log; KafkaStorageError if no directory is online."""
-        manager, rest = self._manager, iter(wanted)
-        if not manager.is_serving:
-            raise KafkaStorageError(
-                "new logs: no log directory is online; repair one of log.dirs and restart"
-            )
-        directories = LeastLoadedDirectories(manager)
-        while batch := [*islice(rest, LOGS_PER_TURN)]:
-            for partition, topic_id in batch:
-                _ensure_name(partition)
-                directory = directories.place()
-                with manager.failing(directory):
-                    manager.checkpoints.forget(partition, directory)
-                place = _new_place(manager, partition, directory)
-                self._new.append(_NewLog(directory, place, topic_id))
-            yield
-
-    def create(self) -> None:
-        """Create the placed logs."""
-        for new in self._new:
-            try:
-                new.outcome = self._create(new)
-            except OSError as error:
-                new.outcome = error
-            except KafkaStorageError:
-                # `publish` tries again and reports this error.
-                continue
-
-    def publish(self) -> Iterator[dict[TopicPartition, KafkaStorageError]]:
-        """Make the created logs available; yield the errors of the others."""
-        rest = iter(self._new)
-        while batch := [*islice(rest, LOGS_PER_TURN)]:
-            errors = {}
-            for new in batch:
-                try:
-                    self._publish(new)
-                except KafkaStorageError as error:
-                    errors[new.place.partition] = error
-            yield errors
-
-    def _create(self, new: _NewLog) -> Log:
-        ports = self._manager.ports
-        table = OpenFileCache(ports.files, FILES_PER_LOG)
-        try:
-            _ensure_absent(self._manager, new.place.partition)
-            return _open_new(
-                new.place, ports, topic_id=new.topic_id, table=table, deletions=QueuedDeletions()
-            )
-        finally:
-            table.close()
-
-    def _publish(self, new: _NewLog) -> None:
-        manager, partition = self._manager, new.place.partition
-        if isinstance(new.outcome, Log):
-            if not new.directory.is_online:
-                manager.current.claim(partition, new.directory)
-                new.directory.ensure_online()
-            new.outcome.use(manager.options.open_files, manager.deletions)
-            manager.current.put(new.outcome, new.directory)
-            return
-        if new.outcome is not None:
-            _undo(manager, new.place.directory, error=new.outcome)
-        create(manager, partition, topic_id=new.topic_id, is_new=True)
-
-
 def _create_in(
     manager: LogManager,
     partition: TopicPartition,
@@ -175,10 +79,10 @@ def _create_in(
     *,
     topic_id: Uuid | None,
 ) -> Log:
-    place = _new_place(manager, partition, directory)
+    place = new_place(manager, partition, directory=directory)
     try:
         manager.checkpoints.forget(partition, directory)
-        log = _open_new(
+        log = open_new(
             place,
             manager.ports,
             topic_id=topic_id,
@@ -187,18 +91,19 @@ def _create_in(
         )
     except OSError as error:
         _undo(manager, place.directory, error=error)
-        raise KafkaStorageError(
-            f"{place.directory}: the log could not be created: {describe_error(error)}"
-        ) from error
+        raise creation_error(place.directory, error) from error
     manager.current.put(log, directory)
     return log
 
 
-def _new_place(manager: LogManager, partition: TopicPartition, directory: LogDirectory) -> LogPlace:
+def new_place(
+    manager: LogManager, partition: TopicPartition, *, directory: LogDirectory
+) -> LogPlace:
+    """Return the parameters of a new log."""
     return manager.place(partition, directory, name=directory_name(partition), is_new=True)
 
 
-def _open_new(
+def open_new(
     place: LogPlace,
     ports: Ports,
     *,
@@ -224,7 +129,7 @@ def _ensure_topic_id(manager: LogManager, log: Log, topic_id: Uuid | None) -> No
             write_partition_metadata(manager.ports.files, log.directory, topic_id=topic_id)
 
 
-def _ensure_name(partition: TopicPartition) -> None:
+def ensure_name(partition: TopicPartition) -> None:
     """Reject an invalid topic name or partition number."""
     ensure_topic_name(partition.topic)
     if not 0 <= partition.partition <= INT32_MAX:
@@ -233,7 +138,7 @@ def _ensure_name(partition: TopicPartition) -> None:
         )
 
 
-def _ensure_absent(manager: LogManager, partition: TopicPartition) -> None:
+def ensure_absent(manager: LogManager, partition: TopicPartition) -> None:
     """Reject a partition whose directory appeared after the log directory was loaded.
 
     A second directory elsewhere would put the partition in two places at the next start.
@@ -260,9 +165,33 @@ def _undo(manager: LogManager, path: str, *, error: OSError) -> None:
     directory = manager.parent_of(path)
     if is_disk_failure(error):
         manager.fail(directory, error)
-    if is_disk_failure(error) or is_name_error(error):
-        # An unusable name means that no file was created under it.
-        return
     with manager.failing(directory):
         manager.options.open_files.forget_under(path)
-        remove_tree(manager.ports.files, path)
+    removal_error = remove_created(manager.ports.files, path, error=error)
+    if removal_error is not None:
+        manager.fail(directory, removal_error)
+
+
+def remove_created(files: Files, path: str, *, error: OSError) -> OSError | None:
+    """Remove the files of a log that could not be created; return the error of the removal.
+
+    The removal is durable: otherwise a crash could leave the partition in two directories.
+    """
+    # An unusable name means that no file was created under it.
+    if is_disk_failure(error) or is_name_error(error):
+        return None
+    try:
+        remove_tree(files, path)
+        files.sync_directory(directory_of(path))
+    except OSError as removal_error:
+        return removal_error
+    return None
+
+
+def creation_error(path: str, error: Exception) -> KafkaStorageError:
+    """Return the error for a log that could not be created."""
+    if isinstance(error, KafkaStorageError):
+        return error
+    wrapped = KafkaStorageError(f"{path}: the log could not be created: {describe_error(error)}")
+    wrapped.__cause__ = error
+    return wrapped

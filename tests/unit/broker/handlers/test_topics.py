@@ -1,5 +1,7 @@
 """Tests of the handlers of CreateTopics, DeleteTopics and CreatePartitions."""
 
+import asyncio
+
 import pytest
 
 from cordwood.broker.handlers.topics import (
@@ -8,9 +10,11 @@ from cordwood.broker.handlers.topics import (
     delete_topics,
     error_response,
 )
+from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.errors import (
     InvalidRequestError,
     KafkaStorageError,
+    RequestTimedOutError,
     TopicDeletionDisabledError,
 )
 from cordwood.core.uuids import NO_UUID
@@ -32,7 +36,8 @@ from cordwood.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.broker_samples import BrokerHarness, run, turns
+from tests.unit.storage.manager_samples import HeldWorker
 
 
 def new(
@@ -199,3 +204,54 @@ def test_error_responses_have_every_topic_once() -> None:
     ]
     assert [(each.name, each.error_code) for each in grown.results] == [("a", 56)]
     assert [(each.name, each.error_code) for each in deleted.responses] == [("a", 56), ("b", 56)]
+
+
+@pytest.mark.parametrize("timeout_ms", (0, -1))
+def test_request_without_time_is_answered_with_a_timeout(timeout_ms: int) -> None:
+    harness = BrokerHarness()
+    request = CreateTopicsRequest(topics=[new("orders")], timeout_ms=timeout_ms)
+
+    with pytest.raises(RequestTimedOutError):
+        run(create_topics(harness.broker, harness.context(7), request))
+
+    assert not harness.metadata.image.topics
+
+
+def test_each_api_stops_waiting_at_its_timeout() -> None:
+    worker = HeldWorker()
+    harness = BrokerHarness(worker=worker)
+    context, topics = harness.context(6), harness.broker.topics
+
+    async def scene() -> list[tuple[str | None, int]]:
+        loop = asyncio.get_running_loop()
+        first = loop.create_task(topics.create([NewTopic(name="a"), NewTopic(name="b")]))
+        while not first.done():
+            await turns()
+            worker.go_on()
+        more = [CreatePartitionsTopic(name="a", count=2, assignments=None)]
+        creation = CreateTopicsRequest(topics=[new("c")], timeout_ms=9)
+        growth = CreatePartitionsRequest(topics=more, timeout_ms=9, validate_only=False)
+        deletion = DeleteTopicsRequest(topic_names=["b"], timeout_ms=9)
+        creating = loop.create_task(create_topics(harness.broker, context, creation))
+        growing = loop.create_task(create_partitions(harness.broker, context, growth))
+        deleting = loop.create_task(delete_topics(harness.broker, context, deletion))
+        await turns()
+        for _ in range(3):
+            # Each of them is stored, and none is complete.
+            worker.held.pop(0)()
+            await turns(9)
+        harness.time.advance(ms=9)
+        codes = [
+            *[(each.name, each.error_code) for each in (await creating).topics],
+            *[(each.name, each.error_code) for each in (await growing).results],
+            *[(each.name, each.error_code) for each in (await deleting).responses],
+        ]
+        stopping = loop.create_task(topics.stop())
+        while not stopping.done():
+            await turns()
+            worker.go_on()
+        return codes
+
+    assert run(scene()) == [("c", 7), ("a", 7), ("b", 7)]
+    image = harness.metadata.image
+    assert {name: len(topic.partitions) for name, topic in image.topics.items()} == {"a": 2, "c": 1}

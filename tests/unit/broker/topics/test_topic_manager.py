@@ -1,32 +1,31 @@
 """Tests of topic creation, growth and deletion."""
 
-import asyncio
 import errno
+import threading
 
 import pytest
 
+from cordwood.broker.hosting.partition_states import directory_id_of, read_state
 from cordwood.broker.metadata.metadata_image import NO_LEADER
 from cordwood.broker.metadata.topic_znodes import decode_topic
-from cordwood.broker.topics.partition_states import directory_id_of, read_state
-from cordwood.broker.topics.topic_manager import NewPartitions, PlannedTopic
+from cordwood.broker.topics.topic_planning import NewPartitions
 from cordwood.broker.topics.topic_selection import TopicReference
 from cordwood.broker.topics.topic_validation import NewTopic
-from cordwood.core.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartitionError
+from cordwood.core.errors import (
+    KafkaError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.metadata_paths import partition_state_path, topic_path
 from cordwood.core.partition_state import PartitionState
+from cordwood.core.system import ThreadWorker
 from cordwood.storage.manager import log_creation
-from cordwood.testing.file_faults import FileFault
-from tests.unit.broker.broker_samples import BrokerHarness, run, turns
+from cordwood.testing.file_faults import FaultScript, FileFault
+from cordwood.testing.virtual_clock import VirtualClock
+from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.topic_samples import (
+    create,
+)
 from tests.unit.storage.manager_samples import partition
-
-
-def create(harness: BrokerHarness, *new: NewTopic, validate_only: bool = False) -> list[str]:
-    """Create topics; return their names or the error messages."""
-    outcomes = run(harness.broker.topics.create(new, validate_only=validate_only))
-    return [
-        each.image.name if isinstance(each, PlannedTopic) else type(each).__name__
-        for each in outcomes
-    ]
 
 
 def test_created_topic_is_stored_created_on_disk_and_published() -> None:
@@ -107,120 +106,6 @@ def test_validate_only_creates_no_topic() -> None:
 
     assert harness.store.children("/brokers/topics") == []
     assert not harness.manager.logs
-
-
-def test_no_log_is_created_that_is_not_stored() -> None:
-    harness = BrokerHarness()
-    harness.store.refuse(KafkaStorageError("no room"))
-
-    with pytest.raises(KafkaStorageError, match="no room"):
-        create(harness, NewTopic(name="orders"))
-
-    assert not harness.broker.metadata.image.topics
-    assert not harness.manager.logs
-
-
-def test_partition_whose_log_cannot_be_created_has_no_leader() -> None:
-    harness = BrokerHarness()
-    fault = FileFault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
-    harness.storage.files.script.add(fault)
-
-    create(harness, NewTopic(name="orders", partitions=2))
-
-    partitions = harness.broker.metadata.image.topics["orders"].partitions
-    assert [each.leader for each in partitions] == [1, NO_LEADER]
-    with pytest.raises(KafkaStorageError):
-        _ = harness.broker.partitions.get("orders", 1).log
-    assert any("orders-1 cannot be served" in event for event in harness.storage.events)
-
-
-def test_log_is_created_once_the_disk_allows_it() -> None:
-    harness = BrokerHarness()
-    fault = FileFault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
-    harness.storage.files.script.add(fault)
-    create(harness, NewTopic(name="orders", partitions=2))
-    run(harness.broker.topics.retry())
-    refused = harness.broker.metadata.image.topics["orders"]
-
-    harness.storage.files.script.reset()
-    run(harness.broker.topics.retry())
-
-    assert refused.leaderless() == [partition(1)]
-    assert not harness.broker.metadata.image.topics["orders"].leaderless()
-    assert harness.broker.partitions.get("orders", 1).log.bounds.log_end == 0
-
-
-def test_retry_creates_logs_until_one_fails() -> None:
-    harness = BrokerHarness()
-    full = FileFault(on="create", path="*/orders-*", code=errno.ENOSPC, times=999)
-    harness.storage.files.script.add(full)
-    create(harness, NewTopic(name="orders", partitions=60))
-    harness.storage.files.script.reset()
-    harness.storage.files.script.add(
-        FileFault(on="create", path="*/orders-30/*", code=errno.ENOSPC, times=99)
-    )
-
-    run(harness.broker.topics.retry())
-
-    leaderless = harness.broker.metadata.image.topics["orders"].leaderless()
-    assert leaderless == [partition(30), *map(partition, range(40, 60))]
-
-
-def test_other_tasks_run_while_many_partitions_are_created() -> None:
-    harness, seen = BrokerHarness(), list[int]()
-
-    async def scene() -> None:
-        async with asyncio.TaskGroup() as group:
-            new = [NewTopic(name="orders", partitions=100)]
-            creating = group.create_task(harness.broker.topics.create(new))
-            while not creating.done():
-                await asyncio.sleep(0)
-                seen.append(len(harness.manager.logs))
-
-    run(scene())
-
-    assert {*seen} >= {0, 20, 40, 60, 80, 100}
-    assert seen.count(100) >= 5
-
-
-@pytest.mark.parametrize("moment", (2, 7, 9, 11, 13))
-def test_partition_whose_directory_fails_during_creation_has_no_leader(moment: int) -> None:
-    harness = BrokerHarness()
-
-    async def scene() -> None:
-        async with asyncio.TaskGroup() as group:
-            new = [NewTopic(name="orders", partitions=100)]
-            group.create_task(harness.broker.topics.create(new))
-            await turns(moment)
-            harness.manager.fail(harness.manager.directories[0], OSError("gone"))
-
-    run(scene())
-
-    topic = harness.broker.metadata.image.topics["orders"]
-    usable = [name for name in topic.names() if name in harness.manager.logs]
-    assert {*topic.leaderless()} == {*topic.names()} - {*usable}
-    assert len(usable) >= 50
-
-
-def test_partitions_of_a_failed_directory_are_not_created_elsewhere() -> None:
-    harness = BrokerHarness()
-    create(harness, NewTopic(name="orders", partitions=2))
-    harness.manager.fail(harness.manager.directories[0], OSError("gone"))
-    before = harness.broker.metadata.image
-
-    run(harness.broker.topics.retry())
-
-    assert harness.broker.metadata.image is before
-
-
-def test_topic_has_no_leaders_when_no_directory_is_left() -> None:
-    harness = BrokerHarness()
-    for directory in harness.manager.directories:
-        harness.manager.fail(directory, OSError("gone"))
-
-    create(harness, NewTopic(name="orders"))
-
-    assert harness.broker.metadata.image.topics["orders"].partitions[0].leader == NO_LEADER
 
 
 def test_partitions_of_a_directory_that_fails_have_no_leader() -> None:
@@ -334,3 +219,46 @@ def test_topic_is_deleted_even_if_its_files_cannot_be_moved() -> None:
 
     assert not harness.broker.metadata.image.topics
     assert any("its files remain" in event for event in harness.storage.events)
+
+
+class ThreadOfSyncs(FaultScript):
+    """A script without faults that notes which fsyncs run on the test's thread."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__(clock)
+        self.here: list[str] = []
+        self.elsewhere: list[str] = []
+        self._thread = threading.get_ident()
+
+    def begin(self, call: str, path: str, *, changes: bool = False) -> FileFault | None:
+        if call in {"sync", "sync_directory"}:
+            is_here = threading.get_ident() == self._thread
+            (self.here if is_here else self.elsewhere).append(path)
+        return super().begin(call, path, changes=changes)
+
+
+def test_topics_are_changed_without_an_fsync_on_the_loop() -> None:
+    worker = ThreadWorker()
+    harness = BrokerHarness(worker=worker)
+    script = harness.storage.files.script = ThreadOfSyncs(harness.storage.clock)
+
+    create(harness, NewTopic(name="orders", partitions=8))
+    run(harness.broker.topics.grow([NewPartitions("orders", 16)]))
+    script.elsewhere.clear()
+    run(harness.broker.topics.delete([TopicReference("orders")]))
+    worker.close()
+
+    assert script.here == []
+    assert sorted(script.elsewhere) == ["/a", "/b"]
+
+
+def test_directory_that_cannot_be_synced_after_a_deletion_is_offline() -> None:
+    harness = BrokerHarness()
+    create(harness, NewTopic(name="orders"), NewTopic(name="other"))
+    harness.storage.files.script.add(FileFault(on="sync_directory", path="/a"))
+
+    run(harness.broker.topics.delete([TopicReference("orders")]))
+    create(harness, NewTopic(name="orders"))
+
+    assert [each.is_online for each in harness.manager.directories] == [False, True]
+    assert harness.metadata.image.topics["orders"].leaderless() == [partition(0)]

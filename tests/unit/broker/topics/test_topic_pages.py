@@ -1,12 +1,16 @@
 """Tests of pages of topics."""
 
+from collections.abc import Sequence
+from typing import overload
+
 import pytest
 
-from cordwood.broker.topics.topic_pages import TopicCursor, page_of
+from cordwood.broker.topics.topic_pages import SortedTopics, TopicCursor, page_of, sorted_topics
 from cordwood.core.errors import InvalidRequestError
+from tests.unit.broker.broker_samples import run
 from tests.unit.broker.image_samples import cluster, topic
 
-TOPICS = cluster(topic("b", 2), topic("a", 3), topic("c", 1)).topics
+TOPICS = run(sorted_topics(cluster(topic("b", 2), topic("a", 3), topic("c", 1))))
 
 
 def page(
@@ -53,3 +57,33 @@ def test_missing_named_topic_is_on_the_page() -> None:
 def test_invalid_start_is_rejected(start: TopicCursor) -> None:
     with pytest.raises(InvalidRequestError, match="DescribeTopicPartitionsRequest"):
         page("a", start=start)
+
+
+class CountedNames(Sequence[str]):
+    """Names in order, which counts the names that are read."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.reads = 0
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        self.reads += 1
+        return self._names[index]
+
+
+def test_page_of_many_topics_does_not_read_all_names() -> None:
+    image = cluster(*(topic(f"{number:05}") for number in range(10_000)))
+    names = CountedNames(sorted(image.topics))
+
+    found = page_of(SortedTopics(names, image.topics), (), start=TopicCursor("05000", 0), limit=2)
+
+    assert [each.name for each in found.entries] == ["05000", "05001"]
+    assert found.next_cursor == TopicCursor("05002", 0)
+    assert names.reads < 20

@@ -101,7 +101,7 @@ def test_deletions_leave_segments_under_another_name_until_their_delay_is_over()
 def test_deletions_remove_a_directory_when_it_is_due() -> None:
     yard = DeletionHarness("a")
 
-    yard.deletions.remove_tree_later("/d", delay_ms=1000)
+    yard.deletions.remove_trees_later(["/d"], delay_ms=1000)
     yard.clock.advance(ms=999)
     before = yard.files.list("/")
     yard.clock.advance(ms=1)
@@ -114,7 +114,7 @@ def test_deletions_report_a_directory_that_cannot_be_removed() -> None:
     yard = DeletionHarness("a")
     yard.files.script.add(FileFault(on="remove", path="/d/a"))
 
-    yard.deletions.remove_tree_later("/d", delay_ms=0)
+    yard.deletions.remove_trees_later(["/d"], delay_ms=0)
     yard.clock.advance(ms=0)
 
     assert yard.errors == [("/d", errno.EIO)]

@@ -11,6 +11,7 @@ from cordwood.core.types import TopicPartition
 from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.manager import log_creation, log_renames
 from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.manager.log_renames import LogDeletion
 from cordwood.testing.file_faults import FileFault
 from tests.unit.storage.log_samples import SMALL, batch, filled, follow, lead
 from tests.unit.storage.manager_samples import (
@@ -330,3 +331,21 @@ def test_future_log_that_cannot_be_synced_is_not_promoted() -> None:
 
     assert manager.logs[partition()].directory == "/a/orders-0"
     assert manager.futures == {}
+
+
+def test_many_logs_are_deleted_in_steps_with_one_fsync() -> None:
+    harness = LogManagerHarness("/a")
+    manager = harness.load()
+    create_logs(manager, *range(45))
+    deletion = LogDeletion(manager)
+    for number in range(45):
+        deletion.add(partition(number))
+    assert list(deletion.rename()) == [None] * 45
+    syncs = harness.files.script.add(FileFault(on="sync*", code=0, times=99))
+
+    deletion.begin_sync()
+    steps = list(deletion.finish())
+    harness.clock.advance(seconds=60)
+
+    assert (syncs.met, len(steps)) == (1, 1 + 3)
+    assert harness.names("/a") == []

@@ -1,0 +1,92 @@
+"""Logs that could not be created with their topics, and are created when the disk allows it."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Final
+
+from cordwood.broker.hosting import partition_states
+from cordwood.broker.hosting.metadata_publisher import MetadataPublisher
+from cordwood.broker.hosting.partition_additions import create_logs
+from cordwood.broker.hosting.topic_hosting import TopicHosting
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_writer import MetadataChange, MetadataWriter
+from cordwood.broker.topics.busy_topics import BusyTopics, TopicWork
+from cordwood.core.types import TopicPartition
+from cordwood.core.uuids import Uuid
+from cordwood.storage.manager.bulk_log_creation import BulkLogCreation
+
+#: Logs that are created at a time.
+_PER_ROUND: Final = 20
+
+
+class MissingLogs:
+    """Creates the logs of partitions that have none; such a partition has no leader."""
+
+    def __init__(
+        self,
+        writer: MetadataWriter,
+        metadata: MetadataCache,
+        hosting: TopicHosting,
+        *,
+        publisher: MetadataPublisher,
+        busy: BusyTopics,
+    ) -> None:
+        self._writer = writer
+        self._metadata = metadata
+        self._publisher = publisher
+        self._hosting = hosting
+        self._busy = busy
+
+    async def create(self) -> None:
+        """Create missing logs, a few at a time, until one fails."""
+        # A log that seems missing may be in a directory that is offline now.
+        while self._hosting.manager.is_whole:
+            async with self._writer.change() as change:
+                missing = self._find()
+                if not missing:
+                    return
+                creation = await self._place(missing, change)
+                topics = {each.topic: self._metadata.image.topics[each.topic] for each in missing}
+                work = self._busy.begin(topics.values(), TopicWork.GROWTH)
+            with work:
+                await create_logs(creation)
+                await self._publish([*missing])
+            if creation.errors:
+                return
+
+    def _find(self) -> dict[TopicPartition, Uuid]:
+        """Return a few partitions that have no log at all, with their topics' ids."""
+        image, manager = self._metadata.image, self._hosting.manager
+        missing = (
+            (name, image.topics[topic].topic_id)
+            for topic, names in image.leaderless.items()
+            for name in names
+            if topic not in self._busy and not manager.has_partition(name)
+        )
+        return dict(islice(missing, _PER_ROUND))
+
+    async def _place(
+        self, missing: dict[TopicPartition, Uuid], change: MetadataChange
+    ) -> BulkLogCreation:
+        creation = BulkLogCreation(self._hosting.manager)
+        for _ in creation.place(missing.items()):
+            await change.yield_turn()
+        return creation
+
+    async def _publish(self, names: Sequence[TopicPartition]) -> None:
+        """Store the directories of the created logs, then publish that they have leaders."""
+        metadata, manager = self._metadata, self._hosting.manager
+        async with self._writer.change() as change:
+            assigned = partition_states.corrections(manager, names, stored={})
+            if assigned:
+                await change.store(partial(partition_states.assignment, directories=assigned))
+            created = [name for name in names if name in manager.logs]
+            topics = [
+                metadata.image.topics[topic].with_leaders(names)
+                for topic, names in groupby(created, key=attrgetter("topic"))
+            ]
+            self._publisher.publish(metadata.image.with_topic(*topics))
+        for name in created:
+            self._hosting.on_event(f"{name}: log created after a retry")
