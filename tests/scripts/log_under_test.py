@@ -31,6 +31,8 @@ def configured(config: LogConfig, texts: dict[str, str]) -> LogConfig:
     for key, text in texts.items():
         if key == "cleanup_policy":
             values[key] = frozenset(text.split(","))
+        elif isinstance(known.get(key), str):
+            values[key] = text
         elif isinstance(known.get(key), float):
             values[key] = float(text)
         elif isinstance(known.get(key), int):

@@ -235,6 +235,21 @@ class BatchBuilder:
         )
         return out
 
+    def split(self, count: int) -> tuple["BatchBuilder", "BatchBuilder"]:
+        """Return builders of the first `count` records and of the others, with the same fields."""
+        assert self._base_timestamp is not None, "only a builder with records is split"
+        encoded = EncodedRecords(
+            bytes(self._raw), self.count, self._base_timestamp, self.max_timestamp
+        )
+        parts = BatchBuilder(self.fields), BatchBuilder(self.fields)
+        for index, record in enumerate(
+            RecordBatch(BatchBuilder.of_encoded(encoded).build()).records()
+        ):
+            parts[index >= count].append(
+                record.key, record.value, timestamp=record.timestamp, headers=record.headers
+            )
+        return parts
+
     def _ensure_follows(self, offset: int, timestamp: int) -> None:
         """Raise InvalidRecordError for a record that cannot follow the previous ones."""
         base_offset = self.fields.base_offset

@@ -311,3 +311,18 @@ def test_builder_continues_after_encoded_records() -> None:
     records = list(RecordBatch(builder.build()).records())
     found = [(record.offset, record.timestamp, record.value) for record in records]
     assert found == [(5, 7, b"a"), (6, 7, b"b"), (7, 9, b"c")]
+
+
+def test_split_builder_has_its_records_in_two_parts() -> None:
+    builder = BatchBuilder(BatchFields(codec=Codec.GZIP))
+    for n in range(5):
+        builder.append(b"k", b"%d" % n, timestamp=100 - n, headers=[("h", None)])
+
+    parts = builder.split(2)
+
+    made = [list(RecordBatch(bytes(part.build())).records()) for part in parts]
+    assert [[(each.offset, each.value, each.timestamp) for each in part] for part in made] == [
+        [(0, b"0", 100), (1, b"1", 99)],
+        [(0, b"2", 98), (1, b"3", 97), (2, b"4", 96)],
+    ]
+    assert {each.headers for part in made for each in part} == {(("h", None),)}

@@ -5,6 +5,7 @@
   directory.
 - `TableError`: a table outside of the log that cannot take the offered rows.
 - `ListenError`: a listener address that cannot be bound.
+- `StartInterruptedError`: a signal during the start of a broker.
 - `SparkError`: Spark is missing, or has failed.
 - `MetadataConflictError`: a change that the present metadata do not allow.
 - `KafkaError`: every error with a wire code, one leaf per code of Apache Kafka 4.3, each with
@@ -180,6 +181,7 @@ from cordwood.core.errors.tree import (
     ServerFaultError,
     SettingError,
     SparkError,
+    StartInterruptedError,
     TableError,
 )
 
@@ -303,6 +305,7 @@ __all__ = [
     "StaleBrokerEpochError",
     "StaleControllerEpochError",
     "StaleMemberEpochError",
+    "StartInterruptedError",
     "StreamsInvalidTopologyEpochError",
     "StreamsInvalidTopologyError",
     "StreamsTopologyFencedError",

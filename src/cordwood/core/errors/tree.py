@@ -104,6 +104,10 @@ class TableError(PlaceError):
     """A table outside of the log cannot take the offered rows, or is not the expected table."""
 
 
+class StartInterruptedError(CordwoodError):
+    """A signal has ended the process while its broker started."""
+
+
 class ListenError(CordwoodError):
     """A listener address cannot be bound: it is in use, or not an address of this machine.
 

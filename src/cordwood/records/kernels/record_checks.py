@@ -8,6 +8,7 @@ Messages of the old formats go to the plain twin: an append rewrites each of the
 one more read costs little in comparison.
 """
 
+import threading
 from struct import Struct
 from typing import Final, NamedTuple, NoReturn
 
@@ -67,20 +68,29 @@ def read_through(
     return position, earliest, latest, keyless
 
 
-class KernelInspector:
-    """An inspector with the kernel; keeps its room for decompressed records between batches."""
-
-    __slots__ = ("_room",)
+class _Rooms(threading.local):
+    """The room of the calling thread."""
 
     def __init__(self) -> None:
-        self._room = Room()
+        self.room = Room()
+
+
+class KernelInspector:
+    """An inspector with the kernel; keeps a room for decompressed records for each thread."""
+
+    __slots__ = ("_rooms",)
+
+    is_compiled: Final = True
+
+    def __init__(self) -> None:
+        self._rooms = _Rooms()
 
     def inspect(self, batch: AnyBatch, *, limit: int = DEFAULT_LIMIT) -> BatchFacts:
         """Return the facts of a batch; see `Inspector`."""
         if not isinstance(batch, RecordBatch):
             return _PLAIN.inspect(batch, limit=limit)
         header = read_record_header(batch)
-        records = read_range(batch, header, self._room, limit=limit)
+        records = read_range(batch, header, self._rooms.room, limit=limit)
         if records is None:
             _refuse(batch, limit)
         attributes, last_delta, base_timestamp, stamp, base_offset, count = header

@@ -13,7 +13,7 @@ cache closes idle files and tries again. The cache is not thread-safe: one threa
 from collections import OrderedDict
 from collections.abc import Callable
 
-from cordwood.core.ports import FileKind, Files, OpenFile
+from cordwood.core.ports import Files, OpenFile
 from cordwood.storage.files.atomic_write import exists
 from cordwood.storage.files.disk_errors import NO_DESCRIPTORS
 
@@ -80,8 +80,12 @@ class OpenFileCache:
             self._drop(cached)
 
     def forget_under(self, directory: str) -> None:
-        """Close every file of a directory that is about to be renamed or removed."""
-        self._forget_where(lambda path: path.startswith(f"{directory}/"))
+        """Close every file of a directory that is about to be renamed, removed or not used.
+
+        An error of one file is raised after all are closed.
+        """
+        above = f"{directory}/"
+        self._forget_where(lambda path: path.startswith(above))
 
     def close_idle(self) -> bool:
         """Close the least recently used half of the idle files; return whether there were any."""
@@ -114,10 +118,6 @@ class OpenFileCache:
     def exists(self, path: str) -> bool:
         """Return whether a file or directory has the path."""
         return exists(self.files, path)
-
-    def is_file(self, path: str) -> bool:
-        """Return whether a file has the path."""
-        return self.exists(path) and self.files.stat(path).kind is FileKind.FILE
 
     def _get(self, path: str, *, writable: bool) -> _CachedFile:
         cached = self._files_by_path.get(path)
@@ -160,5 +160,11 @@ class OpenFileCache:
             cached.file.close()
 
     def _forget_where(self, is_selected: Callable[[str], bool]) -> None:
+        errors = []
         for path in [path for path in self._files_by_path if is_selected(path)]:
-            self.forget(path)
+            try:
+                self.forget(path)
+            except OSError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]

@@ -2,7 +2,8 @@
 
     leader                                      follower
     analyze   headers, sizes, checksums         analyze   headers, checksums, order
-    validate  records, offsets, timestamps      the leader's offsets are kept
+    validate  records, timestamps
+    assign    offsets and leader epoch          the leader's offsets are kept
     epochs    a new leader epoch begins here, even if the append fails later
     size      at most `segment.bytes`
     roll      if a roll limit is reached; the new segment stays even if the append fails later,
@@ -12,6 +13,11 @@
               transactions
 
 Every step before the write may reject the record set, and the log then has the same records.
+
+A leader's analysis and validation are an `append_job`, which a worker may run. The other steps take
+its result on the owner's thread. They read headers only, so they take no longer for more records.
+Appends are written in the order in which they are finished. On an event loop, `append_files` rolls
+before the append, on a worker.
 """
 
 from typing import Final, NamedTuple
@@ -24,22 +30,22 @@ from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record_batch import MAGIC
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.append_origin import AppendOrigin
+from cordwood.storage.log import append_files
+from cordwood.storage.log.append_job import AppendJob, PreparedRecords
 from cordwood.storage.log.log_state import LogState
-from cordwood.storage.log.segment_roll import roll, rolled_within
+from cordwood.storage.log.segment_roll import roll, undo_unreached_roll
+from cordwood.storage.producers.ongoing_transactions import CompletedTxn
 from cordwood.storage.producers.producer_append_info import DuplicateBatch, ProducerChanges
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.producers.verification_guard import VerificationGuard
-from cordwood.storage.segment.roll_policy import (
-    IncomingAppend,
-    RollLimits,
-    RollReason,
-    next_base_offset,
-    should_roll,
-)
+from cordwood.storage.segment.roll_policy import IncomingAppend, RollReason, next_base_offset
 from cordwood.storage.segment.segment_files import TornWriteError
 from cordwood.storage.segment.transaction_index import AbortedTxn
-from cordwood.storage.validation.log_validator import ValidationParameters, validate
-from cordwood.storage.validation.record_set_analysis import LogAppendInfo, analyze
+from cordwood.storage.validation.record_set_analysis import (
+    LogAppendInfo,
+    analyze,
+    ensure_leader_epoch,
+)
 
 _NONE: Final = -1
 
@@ -55,8 +61,8 @@ class AppendContext(NamedTuple):
 class AppendResult(NamedTuple):
     """The offsets of an appended record set; -1 where there is none.
 
-    For a duplicate they are the offsets of the earlier append. With `is_flush_due` the caller must
-    flush before it acknowledges the append: `flush.messages` has been reached.
+    For a duplicate they are the offsets of the earlier append. `completed` has the transactions
+    that the markers in the set have ended.
     """
 
     first_offset: int
@@ -64,7 +70,7 @@ class AppendResult(NamedTuple):
     log_append_time_ms: int = _NONE
     is_duplicate: bool = False
     rolled: RollReason | None = None
-    is_flush_due: bool = False
+    completed: tuple[CompletedTxn, ...] = ()
 
 
 class UnexpectedOffsetError(InvalidRecordError):
@@ -74,8 +80,8 @@ class UnexpectedOffsetError(InvalidRecordError):
     """
 
 
-class _PreparedRecords(NamedTuple):
-    """A record set that has passed analysis and validation."""
+class _PlacedRecords(NamedTuple):
+    """A valid record set with its offsets. A wrapper's `first_offset` is unknown, None."""
 
     data: memoryview
     headers: tuple[BatchHeader, ...]
@@ -87,33 +93,49 @@ class _PreparedRecords(NamedTuple):
 NOTHING: Final = AppendResult(_NONE, _NONE)
 
 
-def append_as_leader(
+def begin_append(
+    state: LogState, data: Buffer, *, origin: AppendOrigin, now_ms: int, inspector: Inspector
+) -> AppendJob:
+    """Return the job that checks a record set with the present config; `data` must be writable."""
+    return AppendJob(
+        data=bytes_view(data),
+        origin=origin,
+        config=state.config,
+        now_ms=now_ms,
+        inspector=inspector,
+    )
+
+
+def finish_append(
     state: LogState,
-    data: Buffer,
+    prepared: PreparedRecords,
     *,
     leader_epoch: int,
     now_ms: int,
-    inspector: Inspector,
     context: AppendContext = AppendContext(),  # noqa: B008 - a value that cannot change
+    has_files: bool = False,
 ) -> AppendResult:
-    """Assign offsets and leader epoch to a record set, and append it; `data` must be writable."""
-    config = state.config
-    info = analyze(
-        data,
-        context.origin,
-        max_message_bytes=config.max_message_bytes,
-        leader_epoch=leader_epoch,
-    )
-    if not info.headers:
+    """Assign offsets and leader epoch to the result of a job, and append it.
+
+    With `has_files` the append needs no change of files: see `append_files.begin`.
+    """
+    header = prepared.header
+    if header is None:
         return NOTHING
+    if prepared.origin is AppendOrigin.RAFT_LEADER:
+        ensure_leader_epoch(header, leader_epoch)
     first_offset = state.bounds.log_end
     _ensure_offsets_are_left(first_offset, first_offset + INT32_MAX)
-    append = ValidationParameters(first_offset, leader_epoch, now_ms, context.origin)
-    found = validate(data, info, append=append, config=config, inspector=inspector)
-    ready = _PreparedRecords(
-        found.data, found.headers, found.max_timestamp, first_offset, found.log_append_time_ms
+    placed = _PlacedRecords(
+        prepared.data,
+        (prepared.assign(first_offset, leader_epoch),),
+        header.max_timestamp,
+        first_offset,
+        prepared.log_append_time_ms,
     )
-    return _append(state, ready, now_ms=now_ms, context=context)
+    if context.origin is not prepared.origin:
+        context = context._replace(origin=prepared.origin)
+    return _append(state, placed, now_ms=now_ms, context=context, has_files=has_files)
 
 
 def append_as_follower(
@@ -131,13 +153,13 @@ def append_as_follower(
     _ensure_follows(info, data, log_end=state.bounds.log_end)
     _ensure_offsets_are_left(info.first_offset, info.headers[-1].next_offset)
     knows_first = info.headers[0].magic == MAGIC
-    ready = _PreparedRecords(
+    placed = _PlacedRecords(
         bytes_view(data)[: info.size],
         info.headers,
         info.max_timestamp,
         info.first_offset if knows_first else None,
     )
-    return _append(state, ready, now_ms=now_ms, context=AppendContext(AppendOrigin.REPLICATION))
+    return _append(state, placed, now_ms=now_ms, context=AppendContext(AppendOrigin.REPLICATION))
 
 
 def _ensure_offsets_are_left(first_offset: int, next_offset: int) -> None:
@@ -177,23 +199,28 @@ def _first_offset(header: BatchHeader, data: Buffer) -> int:
 
 
 def _append(
-    state: LogState, ready: _PreparedRecords, *, now_ms: int, context: AppendContext
+    state: LogState,
+    placed: _PlacedRecords,
+    *,
+    now_ms: int,
+    context: AppendContext,
+    has_files: bool = False,
 ) -> AppendResult:
-    """Append a prepared record set: the steps that leaders and followers share."""
-    _assign_epochs(state, ready.headers)
-    _ensure_fits(state, ready)
-    with rolled_within(state, now_ms=now_ms):
-        reason = _roll_if_due(state, ready, now_ms)
+    """Append a record set with offsets: the steps that leaders and followers share."""
+    _assign_epochs(state, placed.headers)
+    _ensure_fits(state, placed)
+    try:
+        reason = None if has_files else _roll_if_due(state, placed, now_ms)
         changes = state.producers.analyze(
-            _produced(ready),
+            _produced(placed),
             context.origin,
             guard=context.guard,
             is_strict_on_markers=context.is_strict_on_markers,
         )
         if not isinstance(changes, DuplicateBatch):
-            _write(state, ready, changes)
-    bounds = state.bounds
-    is_flush_due = bounds.log_end - bounds.recovery_point >= state.config.flush_messages
+            _write(state, placed, changes)
+    finally:
+        undo_unreached_roll(state, now_ms=now_ms)
     if isinstance(changes, DuplicateBatch):
         return AppendResult(
             changes.first_offset,
@@ -201,15 +228,13 @@ def _append(
             changes.timestamp,
             is_duplicate=True,
             rolled=reason,
-            # The first append may have been recovered after a crash, and not be synced yet.
-            is_flush_due=is_flush_due and changes.last_offset >= bounds.recovery_point,
         )
     return AppendResult(
-        ready.headers[0].base_offset,
-        ready.headers[-1].last_offset,
-        ready.log_append_time_ms,
+        placed.headers[0].base_offset,
+        placed.headers[-1].last_offset,
+        placed.log_append_time_ms,
         rolled=reason,
-        is_flush_due=is_flush_due,
+        completed=changes.completed,
     )
 
 
@@ -228,47 +253,45 @@ def _assign_epochs(state: LogState, headers: tuple[BatchHeader, ...]) -> None:
             )
 
 
-def _ensure_fits(state: LogState, ready: _PreparedRecords) -> None:
-    if len(ready.data) > state.config.segment_bytes:
+def _ensure_fits(state: LogState, placed: _PlacedRecords) -> None:
+    if len(placed.data) > state.config.segment_bytes:
         raise RecordListTooLargeError(
-            f"{state.partition}: the record set has {len(ready.data)} bytes (segment.bytes is "
+            f"{state.partition}: the record set has {len(placed.data)} bytes (segment.bytes is "
             f"{state.config.segment_bytes})"
         )
 
 
-def _roll_if_due(state: LogState, ready: _PreparedRecords, now_ms: int) -> RollReason | None:
-    active = state.segments.active
-    last_offset = ready.headers[-1].last_offset
-    limits = RollLimits(state.config.segment_bytes, state.config.roll_ms, active.jitter_ms)
-    incoming = IncomingAppend(len(ready.data), ready.max_timestamp, last_offset, now_ms)
-    reason = should_roll(active.as_active, incoming, limits=limits)
+def _roll_if_due(state: LogState, placed: _PlacedRecords, now_ms: int) -> RollReason | None:
+    last_offset = placed.headers[-1].last_offset
+    incoming = IncomingAppend(len(placed.data), placed.max_timestamp, last_offset, now_ms)
+    reason = append_files.roll_reason(state, incoming)
     if reason is not None:
-        base = next_base_offset(ready.first_offset, last_offset, log_end=state.bounds.log_end)
+        base = next_base_offset(placed.first_offset, last_offset, log_end=state.bounds.log_end)
         roll(state, now_ms=now_ms, base_offset=base)
     return reason
 
 
-def _produced(ready: _PreparedRecords) -> list[ProducedBatch]:
+def _produced(placed: _PlacedRecords) -> list[ProducedBatch]:
     """Return the batches with a producer id."""
     found = []
     position = 0
-    for header in ready.headers:
+    for header in placed.headers:
         if header.has_producer_id:
-            found.append(ProducedBatch.of(header, ready.data[position : position + header.size]))
+            found.append(ProducedBatch.of(header, placed.data[position : position + header.size]))
         position += header.size
     return found
 
 
-def _write(state: LogState, ready: _PreparedRecords, changes: ProducerChanges) -> None:
+def _write(state: LogState, placed: _PlacedRecords, changes: ProducerChanges) -> None:
     """Write the records, then advance bounds and producer state."""
     active = state.segments.active
     try:
-        active.append(ready.data, ready.headers)
+        active.append(placed.data, placed.headers)
     except TornWriteError:
         # A part of the records was written and could not be removed; recovery will truncate it.
         state.is_torn = True
         raise
-    end = ready.headers[-1].next_offset
+    end = placed.headers[-1].next_offset
     # The marker is in the log by now. If its index entry fails, only recovery can write it.
     with state.torn_on_error():
         state.bounds.advance_log_end(end)

@@ -8,6 +8,11 @@
 
 The bytes begin with the batch that contains the offset, so they may include earlier records. They
 may end inside a batch. Kafka's clients handle both.
+
+A truncation removes records above the high watermark, and other records take their place in the
+file. Base offset and leader epoch lie outside the checksum, so a slice of the file could then mix
+two leaderships, and no reader would notice. A read to the log end therefore ends at the high
+watermark; if it begins there or above, its bytes are copied.
 """
 
 from enum import Enum, auto
@@ -16,7 +21,9 @@ from typing import Final, NamedTuple
 from cordwood.core.errors import OffsetOutOfRangeError
 from cordwood.core.ports import Slice
 from cordwood.records.decoder import AbortedTransaction
+from cordwood.storage.files.bytes_slice import BytesSlice
 from cordwood.storage.log.log_state import LogState
+from cordwood.storage.log.offset_bounds import OffsetBounds
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.segment_view import SegmentRead, TimestampAndOffset
@@ -36,12 +43,21 @@ class FetchIsolation(Enum):
     TXN_COMMITTED = auto()
 
 
+class LogPosition(NamedTuple):
+    """A place in a log's files (Kafka: `LogOffsetMetadata`); of two, the later one is greater."""
+
+    segment_base: int
+    #: Bytes from the begin of the segment.
+    bytes: int
+
+
 class LogRead(NamedTuple):
     """The result of a read. The caller must release the slice.
 
-    `aborted` is None except for TXN_COMMITTED. `has_more` is set if a later segment has records
-    for this reader. `base_offset`, `segment_base` and `position` locate the first batch; they are
-    -1 when there is no record to read yet.
+    `aborted` is None except for TXN_COMMITTED. `has_more` is set if another read would return more
+    now: a later segment, or the range above the high watermark, has records for this reader.
+    `base_offset`, `segment_base` and `position` locate the first batch; they are -1 when there is
+    no record to read yet.
     """
 
     slice: Slice | None
@@ -72,7 +88,7 @@ def read(
     """Return records from `offset` on, of one segment; with `min_one` at least a whole batch."""
     bounds = state.bounds
     _ensure_in_range(state, offset)
-    limit = limit_of(state, isolation)
+    request = _ReadRequest(offset, max_bytes, min_one)
     empty = LogRead(
         None,
         bounds.high_watermark,
@@ -81,26 +97,76 @@ def read(
         bounds.log_end,
         aborted=() if isolation is FetchIsolation.TXN_COMMITTED else None,
     )
-    if offset >= limit:
+    if isolation is not FetchIsolation.LOG_END:
+        return _read_below(state, request, limit_of(state, isolation), empty=empty)
+    found = _read_below(state, request, bounds.high_watermark, empty=empty)
+    if found.slice is not None:
+        return found._replace(has_more=found.has_more or bounds.high_watermark < bounds.log_end)
+    return _read_below(state, request._replace(is_copied=True), bounds.log_end, empty=empty)
+
+
+class _ReadRequest(NamedTuple):
+    """The parameters of a read; `is_copied` asks for a slice in memory."""
+
+    offset: int
+    max_bytes: int
+    min_one: bool
+    is_copied: bool = False
+
+
+def _read_below(state: LogState, request: _ReadRequest, limit: int, *, empty: LogRead) -> LogRead:
+    """Return records below `limit`; `empty` without any."""
+    if request.offset >= limit:
         return empty
-    for segment in state.segments.from_floor(offset):
+    for segment in state.segments.from_floor(request.offset):
         if segment.base_offset >= limit:
             break
         found = segment.read(
-            offset,
-            max_bytes,
+            request.offset,
+            request.max_bytes,
             max_position=_end_position(state, segment, limit),
-            min_one=min_one,
+            min_one=request.min_one,
         )
         if found is not None:
-            has_more = limit > state.segments.end_of(segment, bounds.log_end)
+            found = _copied(found) if request.is_copied else found
+            has_more = limit > state.segments.end_of(segment, state.bounds.log_end)
             return _answer(state, empty._replace(has_more=has_more), segment=segment, found=found)
     return empty
 
 
+def _copied(found: SegmentRead) -> SegmentRead:
+    """Return the read with its bytes in memory.
+
+    Without a wait for the disk, if the first batch is cached: recent records nearly always are.
+    """
+    part = found.slice
+    if part is None:
+        return found
+    try:
+        data = part.read_cached(0, part.length)
+        if len(data) < min(found.header.size, part.length):
+            data = part.read()
+    finally:
+        part.release()
+    return found._replace(slice=BytesSlice(data, part.position))
+
+
 def limit_of(state: LogState, isolation: FetchIsolation) -> int:
     """Return the first offset that a reader must not see."""
-    bounds = state.bounds
+    return readable_end(state.bounds, isolation)
+
+
+def readable_position(state: LogState, isolation: FetchIsolation) -> LogPosition:
+    """Return the place up to which a reader may read; below the log end it is looked up."""
+    limit = limit_of(state, isolation)
+    if limit >= state.bounds.log_end:
+        return LogPosition(state.segments.active.base_offset, state.segments.active.size)
+    segment = state.segments.floor(limit) or state.segments.first
+    return LogPosition(segment.base_offset, _end_position(state, segment, limit))
+
+
+def readable_end(bounds: OffsetBounds | LogRead, isolation: FetchIsolation) -> int:
+    """Return the upper bound of a reader, now or at the time of a read."""
     if isolation is FetchIsolation.LOG_END:
         return bounds.log_end
     return (

@@ -7,8 +7,6 @@ Only the owner's thread changes a log. Readers hold slices, which stay readable 
 worker that syncs holds paths.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +22,23 @@ from cordwood.storage.producers.snapshot_files import SnapshotFiles
 from cordwood.storage.segment.log_segments import LogSegments
 
 MAX_WARNINGS: Final = 100
+
+
+class TornOnError:
+    """A change of a log in progress. Every append has one: a generator would take longer."""
+
+    __slots__ = ("_state", "_was_torn")
+
+    def __init__(self, state: "LogState") -> None:
+        self._state = state
+        self._was_torn = state.is_torn
+
+    def __enter__(self) -> None:
+        self._state.is_torn = True
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            self._state.is_torn = self._was_torn
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,13 +69,9 @@ class LogState:
     warnings: list[str] = field(default_factory=list)
     is_torn: bool = False
 
-    @contextmanager
-    def torn_on_error(self) -> Iterator[None]:
+    def torn_on_error(self) -> "TornOnError":
         """Wrap a change that must be done as a whole: an error in it leaves the log torn."""
-        was_torn = self.is_torn
-        self.is_torn = True
-        yield
-        self.is_torn = was_torn
+        return TornOnError(self)
 
     def warn(self, *texts: str) -> None:
         """Keep messages for the operator, up to `MAX_WARNINGS` in all."""

@@ -56,6 +56,11 @@ class OffsetBounds:
             return self.first_unstable
         return self.high_watermark
 
+    @property
+    def unflushed(self) -> int:
+        """The number of offsets that are not known to be durable."""
+        return self.log_end - self.recovery_point
+
     def advance_log_end(self, log_end: int) -> None:
         """Advance the log end offset after an append."""
         assert log_end >= self.log_end, "an append advances the log end"

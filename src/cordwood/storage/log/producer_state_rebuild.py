@@ -8,6 +8,7 @@ each such case is returned as a warning.
 """
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 
 from cordwood.core.errors import BadRecordsError, CorruptMessageError
 from cordwood.records.batch_header import BatchHeader
@@ -15,18 +16,19 @@ from cordwood.storage.files.header_scan import headers
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.producers.producer_state_entry import ProducedBatch
 from cordwood.storage.producers.producer_state_manager import ProducerStateManager
-from cordwood.storage.producers.snapshot_files import SnapshotFiles
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.log_segments import LogSegments
 
 
-def reload(state: LogState, *, now_ms: int) -> None:
+def reload(state: LogState, *, now_ms: int, sync: bool = True) -> None:
     """Rebuild the producer state after loading or truncating a log.
 
     Batches that a snapshot or a recovery covers are not read again. Snapshots are taken on the way
-    and at the end, so that the next start reads fewer batches.
+    and at the end, so that the next start reads fewer batches. Without `sync` they are left to the
+    next flush.
     """
     bounds, producers = state.bounds, state.producers
+    take = partial(state.snapshots.take_if_space, sync=sync)
     was_empty = producers.is_empty and producers.map_end_offset >= bounds.log_end
     state.snapshots.truncate_and_reload(
         producers,
@@ -40,12 +42,15 @@ def reload(state: LogState, *, now_ms: int) -> None:
             producers,
             log_start=bounds.log_start,
             log_end=bounds.log_end,
-            snapshots=state.snapshots,
             snapshot_at=state.segments.base_offsets[-2:],
+            take=take,
         )
         state.warn(*warnings)
     producers.advance(bounds.log_end)
-    state.snapshots.take_if_space(producers)
+    take(producers)
+    if not sync:
+        state.unsynced_paths += tuple(map(state.snapshots.path_of, state.snapshots.offsets[-3:]))
+        state.unsynced_names = True
 
 
 def replay(
@@ -54,19 +59,19 @@ def replay(
     *,
     log_start: int,
     log_end: int,
-    snapshots: SnapshotFiles | None = None,
     snapshot_at: Collection[int] = (),
+    take: Callable[[ProducerStateManager], object] = lambda _: None,
 ) -> list[str]:
     """Replay the batches from the end offset of `producers` to `log_end`; return warnings.
 
-    A snapshot is taken at each segment base in `snapshot_at`.
+    A snapshot is taken with `take` at each segment base in `snapshot_at`.
     """
     warnings: list[str] = []
     for segment in segments.between(producers.map_end_offset, log_end):
         start = max(segment.base_offset, producers.map_end_offset, log_start)
         producers.advance(start)
-        if snapshots is not None and segment.base_offset in snapshot_at:
-            snapshots.take_if_space(producers)
+        if segment.base_offset in snapshot_at:
+            take(producers)
 
         def warn(*texts: str, path: str = segment.files.log_path) -> None:
             warnings.extend(f"{path}: {text}" for text in texts)

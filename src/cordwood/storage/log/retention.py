@@ -44,6 +44,12 @@ class DeletionReason(Enum):
     SIZE = "beyond retention.bytes"
     AGE = "older than retention.ms"
 
+    @property
+    def label(self) -> str:
+        """The short name, for metrics: the setting, if there is one."""
+        labels = {"LOG_START": "log start offset", "SIZE": "retention.bytes"}
+        return labels.get(self.name, "retention.ms")
+
 
 class RetentionHold(Enum):
     """A reason that keeps a segment."""
@@ -85,6 +91,13 @@ class RetentionPlan(NamedTuple):
     is_rolling: bool
     log_start_offset: int
 
+    def portions(self, size: int) -> Iterator["RetentionPlan"]:
+        """Yield plans of at most `size` deletions each, oldest first."""
+        for first in range(0, len(self.deletions), size):
+            deletions = self.deletions[first : first + size]
+            start = min(self.log_start_offset, deletions[-1].segment.next_base)
+            yield RetentionPlan(deletions, (), is_rolling=False, log_start_offset=start)
+
 
 def plan_retention(
     segments: Sequence[SegmentFacts],
@@ -93,8 +106,12 @@ def plan_retention(
     high_watermark: int,
     config: LogConfig,
     now_ms: int,
+    explains: bool = True,
 ) -> RetentionPlan:
-    """Decide on all segments of a log, oldest first; a reader may pass no segments."""
+    """Decide on all segments of a log, oldest first; a reader may pass no segments.
+
+    `kept` is empty unless the plan `explains`.
+    """
     if not segments:
         return RetentionPlan((), (), is_rolling=False, log_start_offset=log_start_offset)
     movable = segments[: _count_movable(segments, high_watermark)]
@@ -106,7 +123,9 @@ def plan_retention(
     count = len(reasons)
     return RetentionPlan(
         deletions=tuple(map(SegmentDeletion, segments, reasons)),
-        kept=tuple(_explain(segments[count:], high_watermark, config=config, now_ms=now_ms)),
+        kept=tuple(_explain(segments[count:], high_watermark, config=config, now_ms=now_ms))
+        if explains
+        else (),
         is_rolling=count == len(segments),
         log_start_offset=max([log_start_offset, *(each.next_base for each in segments[:count])]),
     )

@@ -22,26 +22,23 @@ After a crash the .swap files cover offsets only up to their last batch. Replace
 that offset may then come back, uncleaned. The cleaner checkpoint must therefore not be advanced
 before the swap is complete.
 
-Steps that wait for the disk are jobs for any thread. The state of the log changes between them, on
-the owner's thread, and files that readers open are renamed only there.
+The steps are those of a `SteppedChange`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Files, Pending
+from cordwood.core.ports import Files
 from cordwood.storage.files.file_names import CLEANED, DELETED, SWAP
 from cordwood.storage.log.crash_cleanup import cleaned_names
 from cordwood.storage.log.log_state import LogState
+from cordwood.storage.log.stepped_change import SteppedChange, Steps
 from cordwood.storage.segment.log_segment import LogSegment
 from cordwood.storage.segment.roll_policy import draw_jitter_ms
 from cordwood.storage.segment.segment_files import SegmentPath
-
-Job: TypeAlias = Callable[[], None]
-Submit: TypeAlias = Callable[[Job], Pending[None]]
 
 
 class SwapRefusedError(CordwoodError):
@@ -59,39 +56,7 @@ class SegmentReplacement(NamedTuple):
     truncations: int
 
 
-class SegmentSwap:
-    """A running swap. Any other change of the log must `finish` it first."""
-
-    __slots__ = ("_running", "_state", "_steps")
-
-    def __init__(self, state: LogState, steps: Iterator[Job]) -> None:
-        self._state = state
-        self._steps = steps
-        self._running: Pending[None] | None = None
-
-    def advance(self, submit: Submit) -> Pending[None] | None:
-        """Submit the next job when the one before has ended; return None after the last one.
-
-        After an error the log is torn.
-        """
-        with self._state.torn_on_error():
-            if self._running is not None:
-                self._running.result()
-            job = next(self._steps, None)
-            self._running = None if job is None else submit(job)
-        return self._running
-
-    def finish(self) -> None:
-        """Run all remaining jobs before returning."""
-        with self._state.torn_on_error():
-            if self._running is not None:
-                self._running.result()
-                self._running = None
-            for job in self._steps:
-                job()
-
-
-def begin(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> SegmentSwap:
+def begin(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> SteppedChange:
     """Return a swap that can start; SwapRefusedError if the log has changed in between."""
     replaced, cleaned, truncations = replacement
     assert replaced[0] == cleaned[0], f"{replacement} keeps the first base offset"
@@ -100,16 +65,16 @@ def begin(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> S
         raise SwapRefusedError(
             f"{state.partition}: the log was truncated, or segments of it were deleted"
         )
-    return SegmentSwap(state, _steps(state, replacement, now_ms=now_ms))
+    return SteppedChange(state, _steps(state, replacement, now_ms=now_ms))
 
 
-def _steps(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> Iterator[Job]:
+def _steps(state: LogState, replacement: SegmentReplacement, *, now_ms: int) -> Steps:
     """Yield the jobs, and change the state of the log between them."""
     files, directory = state.table.files, state.directory
     sync = partial(files.sync_directory, directory)
     old = [each for each in state.segments if each.base_offset in replacement.replaced]
     yield partial(_decide, files, directory, bases=replacement.cleaned)
-    doomed = _take_out(state, old, keeping=replacement.cleaned)
+    doomed = take_out(state, old, keeping=replacement.cleaned)
     new = [_put_in(state, base, now_ms=now_ms) for base in replacement.cleaned]
     yield partial(_set_aside, files, doomed, directory=directory)
     for segment in new:
@@ -133,13 +98,15 @@ def _decide(files: Files, directory: str, *, bases: Sequence[int]) -> None:
         files.sync_directory(directory)
 
 
-def _take_out(state: LogState, old: Sequence[LogSegment], *, keeping: Sequence[int]) -> list[str]:
+def take_out(
+    state: LogState, old: Sequence[LogSegment], *, keeping: Sequence[int] = ()
+) -> list[str]:
     """Remove segments from the log; return their files and the snapshots no longer needed."""
     doomed: list[str] = []
     for segment in old:
         state.segments.remove(segment)
         segment.files.forget()
-        doomed += segment.paths()
+        doomed += segment.possible_paths()
         if segment.base_offset not in keeping:
             snapshot = state.snapshots.detach(segment.base_offset)
             doomed += [] if snapshot is None else [snapshot]
@@ -159,8 +126,12 @@ def _put_in(state: LogState, base_offset: int, *, now_ms: int) -> LogSegment:
 
 
 def _set_aside(files: Files, doomed: Sequence[str], *, directory: str) -> None:
-    """Rename the replaced files; an index or a snapshot may not exist any more."""
+    mark_deleted(files, doomed)
+    files.sync_directory(directory)
+
+
+def mark_deleted(files: Files, doomed: Sequence[str]) -> None:
+    """Rename files of former segments; an index or a snapshot may not exist."""
     for path in doomed:
         with suppress(FileNotFoundError):
             files.rename(path, f"{path}{DELETED}")
-    files.sync_directory(directory)

@@ -1,68 +1,90 @@
 """Truncation of a log at its end or its start (Kafka: `UnifiedLog.truncateTo` and others).
 
-    truncate_to             removes the records from an offset on
-    truncate_fully          removes all records; the log continues at a new offset
-    delete_segments         raises the log start, then removes the oldest segments
+    begin                   removes the records from an offset on
+    begin_fully             removes all records; the log continues at a new offset
     raise_start             raises the log start; the records below stay on disk for a while
     delete_records          the same, on a client's request
 
 Whole segments are renamed at once and removed after a delay. Leader epochs and producer state are
 updated last, from the remaining log.
 
-A truncation at the end is synced before the next append: after a crash, removed records must not
-come back behind new ones.
+A truncation at the end is a `SteppedChange`. The log is shorter as soon as it has begun; the rest
+makes it durable, before the next append: after a crash, removed records must not come back behind
+new ones.
+
+    1. begin    later segments lose their names; bounds, epochs and producers follow
+    2. job      the directory is synced, if there were such segments
+    3. owner    the files of the last segment are truncated, no sooner: a crash must not bring back
+                a later segment behind a gap
+    4. job      the log file is synced
+
+The epoch file is saved behind, but before a record of a new epoch counts. A snapshot at the new end
+is synced by the next flush.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from cordwood.core.errors import OffsetOutOfRangeError
+from cordwood.storage.files.atomic_write import sync_file
 from cordwood.storage.files.file_names import DELETED
 from cordwood.storage.log.log_state import LogState
 from cordwood.storage.log.producer_state_rebuild import reload
 from cordwood.storage.log.segment_roll import new_segment
+from cordwood.storage.log.stepped_change import SteppedChange, Steps
 from cordwood.storage.segment.log_segment import LogSegment
 
 
-def truncate_to(state: LogState, offset: int, *, now_ms: int) -> bool:
-    """Truncate the log to end at `offset`; return whether records were removed.
+def begin(state: LogState, offset: int, *, now_ms: int) -> SteppedChange | None:
+    """Truncate the log to end at `offset`, and return the rest of the work.
 
-    An epoch that begins at the log end, without any record, is removed too.
+    None if no records are removed: the log ends at `offset` or below. Then an epoch that begins at
+    the log end, without any record, is removed.
     """
     bounds = state.bounds
     if offset < 0:
         raise ValueError(f"{state.partition}: the log cannot be truncated to offset {offset}")
     if offset >= bounds.log_end:
         state.epochs.truncate_from_end(bounds.log_end)
-        return False
+        return None
     if offset < state.segments.first.base_offset:
-        truncate_fully(state, offset, now_ms=now_ms)
-        return True
+        return begin_fully(state, offset, now_ms=now_ms)
     gone = [segment for segment in state.segments if segment.base_offset > offset]
     with state.torn_on_error():
-        if gone:
-            _remove(state, gone[::-1])
-            state.table.files.sync_directory(state.directory)
-        active = state.segments.active
-        if active.truncate_to(offset, now_ms=now_ms):
-            active.files.log(writable=True).sync()
+        _remove(state, gone[::-1])
+        removed = state.segments.active.cut(offset, now_ms=now_ms)
         bounds.truncate_to(offset)
         state.epochs.truncate_from_end(offset)
         _reload_producers(state, now_ms)
-    return True
+    return SteppedChange(state, _steps(state, offset, removed=removed, has_old_names=bool(gone)))
 
 
-def truncate_fully(
+def _steps(state: LogState, offset: int, *, removed: int, has_old_names: bool) -> Steps:
+    """Yield the jobs of a truncation, and truncate the files of its last segment between them."""
+    files, active = state.table.files, state.segments.active
+    if has_old_names:
+        yield partial(files.sync_directory, state.directory)
+    active.truncate_files(offset, removed)
+    if removed:
+        yield partial(sync_file, files, active.files.log_path)
+
+
+def begin_fully(
     state: LogState, offset: int, *, now_ms: int, log_start: int | None = None
-) -> None:
-    """Remove every record; the next one is written at `offset`."""
+) -> SteppedChange:
+    """Remove every record, continue at `offset`, and return the rest of the work."""
     with state.torn_on_error():
         _remove(state, tuple(state.segments)[::-1])
         new_segment(state, offset, now_ms=now_ms)
-        state.table.files.sync_directory(state.directory)
         state.epochs.clear()
         state.snapshots.truncate_fully(state.producers, offset)
         state.snapshots.on_log_start(state.producers, offset)
         state.bounds.reset_to(offset, log_start=log_start)
+    return SteppedChange(state, _sync_names(state))
+
+
+def _sync_names(state: LogState) -> Steps:
+    yield partial(state.table.files.sync_directory, state.directory)
 
 
 def raise_start(state: LogState, offset: int) -> bool:
@@ -88,13 +110,6 @@ def delete_records(state: LogState, offset: int) -> int:
     return state.bounds.log_start
 
 
-def delete_segments(state: LogState, segments: Sequence[LogSegment], *, log_start: int) -> None:
-    """Remove the oldest segments, but not all segments of the log."""
-    raise_start(state, log_start)
-    with state.torn_on_error():
-        _remove(state, segments)
-
-
 def _remove(state: LogState, segments: Sequence[LogSegment]) -> None:
     """Rename the files of segments, and remove them after a delay.
 
@@ -114,6 +129,6 @@ def _remove(state: LogState, segments: Sequence[LogSegment]) -> None:
 
 def _reload_producers(state: LogState, now_ms: int) -> None:
     """Rebuild the producer state of the remaining log from snapshots and batches."""
-    reload(state, now_ms=now_ms)
+    reload(state, now_ms=now_ms, sync=False)
     state.producers.on_high_watermark(state.bounds.high_watermark)
     state.update_first_unstable()

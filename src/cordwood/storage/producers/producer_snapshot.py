@@ -20,13 +20,13 @@ The file's name is the offset. A snapshot contains only the last batch of each p
 entries have no order.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from struct import Struct
 from typing import Final
 
 from cordwood.core.binary import Buffer, bytes_view, crc32c
 from cordwood.core.errors import DamagedFileError
-from cordwood.core.types import NO_OFFSET
+from cordwood.core.types import NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP
 from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 
 VERSION: Final = 1
@@ -35,25 +35,46 @@ _HEADER: Final = Struct(">hIi")
 _COUNT: Final = Struct(">i")
 _ENTRY: Final = Struct(">qhiqiqiq")
 _CRC_START: Final = 6
+_NO_BATCH: Final = BatchMetadata(NO_SEQUENCE, NO_OFFSET, 0, NO_TIMESTAMP)
 _REMEDY: Final = "remove it: an older snapshot and the log after it replace it"
 
 
 def encode_snapshot(states: Collection[ProducerStateEntry]) -> bytes:
     """Return the bytes of a snapshot."""
-    body = bytearray(_COUNT.pack(len(states)))
-    for state in states:
-        batch = state.batches[-1] if state.batches else None
-        body += _ENTRY.pack(
-            state.producer_id,
-            state.producer_epoch,
-            state.last_sequence,
-            state.last_offset,
-            0 if batch is None else batch.offset_delta,
-            state.last_timestamp,
-            state.coordinator_epoch,
-            state.transaction_first_offset,
+    entries = encode_entries(states)
+    checksum = crc32c(entries, initial_checksum(len(states)))
+    return encode_header(len(states), checksum) + entries
+
+
+def encode_entries(states: Iterable[ProducerStateEntry]) -> bytes:
+    """Return the entries of a snapshot, or a part of them."""
+    pack, found = _ENTRY.pack, []
+    # A loop over 100,000 producers: fields are unpacked, since properties take twice the time.
+    for producer_id, epoch, batches, coordinator_epoch, timestamp, first_offset in states:
+        sequence, offset, delta, _ = batches[-1] if batches else _NO_BATCH
+        found.append(
+            pack(
+                producer_id,
+                epoch,
+                sequence,
+                offset,
+                delta,
+                timestamp,
+                coordinator_epoch,
+                first_offset,
+            )
         )
-    return _HEADER.pack(VERSION, crc32c(body), len(states)) + body[_COUNT.size :]
+    return b"".join(found)
+
+
+def encode_header(count: int, checksum: int) -> bytes:
+    """Return the bytes before the entries; the checksum covers the count and the entries."""
+    return _HEADER.pack(VERSION, checksum, count)
+
+
+def initial_checksum(count: int) -> int:
+    """Return the checksum of the count, to be continued over the entries."""
+    return crc32c(_COUNT.pack(count))
 
 
 def decode_snapshot(data: Buffer, *, path: str) -> list[ProducerStateEntry]:

@@ -3,10 +3,16 @@
 The name of a snapshot is the offset up to which it is complete. A log writes one at the base of
 every new segment, at its end when it is closed, and during recovery. A damaged snapshot is removed
 and the next older one is used; the log after it supplies the rest.
+
+At a roll, a snapshot of many producers stays in memory until `snapshot_save` has written it. It is
+in the list like the others, and is loaded from memory.
 """
 
 from bisect import insort
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from itertools import count
+from typing import Final
 
 from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import FileKind, Files
@@ -16,16 +22,36 @@ from cordwood.storage.files.file_names import DELETED, SNAPSHOT, parse_segment_n
 from cordwood.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducerStateEntry
 from cordwood.storage.producers.producer_state_manager import ProducerStateManager
+from cordwood.storage.producers.snapshot_save import (
+    Entries,
+    SnapshotSave,
+    SnapshotTake,
+    UnsavedSnapshot,
+)
+
+#: The largest number of producers whose snapshot is written in less than 1 ms.
+SMALL: Final = 1000
+_TEMPORARY: Final = ".tmp"
+#: Numbers the temporary files of this process: a deleted log may have had the same directory.
+_SAVES: Final = count(1)
 
 
 class SnapshotFiles:
     """The snapshots of one partition, by offset.
 
     The owner replaces `directory` when it renames the directory. `errors` collects the errors that
-    did not stop the log.
+    did not stop the log. `has_new_names` is set by a save; the next flush syncs the directory.
     """
 
-    __slots__ = ("_last_offset", "_offsets", "directory", "errors", "files")
+    __slots__ = (
+        "_last_offset",
+        "_offsets",
+        "_unsaved",
+        "directory",
+        "errors",
+        "files",
+        "has_new_names",
+    )
 
     def __init__(self, files: Files, directory: str) -> None:
         self.files = files
@@ -33,6 +59,13 @@ class SnapshotFiles:
         self.errors: list[DamagedFileError | OSError] = []
         self._offsets: list[int] = []
         self._last_offset = 0
+        self._unsaved: dict[int, Entries] = {}
+        self.has_new_names = False
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether a snapshot is in memory only."""
+        return bool(self._unsaved)
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -44,10 +77,15 @@ class SnapshotFiles:
         return f"{self.directory}/{segment_name(Offset(offset), SNAPSHOT)}"
 
     def scan(self) -> None:
-        """List the snapshots in the directory; to be called first and after outside changes."""
-        names = (
-            parse_segment_name(name) for name in self.files.list(self.directory, FileKind.FILE)
-        )
+        """List the snapshots in the directory, and remove what a crash left of unsaved ones.
+
+        To be called first and after outside changes.
+        """
+        found = self.files.list(self.directory, FileKind.FILE)
+        for name in found:
+            if name.endswith(_TEMPORARY) and SNAPSHOT in name:
+                self.files.remove(f"{self.directory}/{name}")
+        names = map(parse_segment_name, found)
         self._offsets = sorted(
             name.base_offset
             for name in names
@@ -78,10 +116,84 @@ class SnapshotFiles:
         self._last_offset = offset
         return path
 
-    def take_if_space(self, states: ProducerStateManager) -> None:
-        """Take a snapshot unless the disk is full: then the next start reads more of the log."""
+    def take_at_roll(self, states: ProducerStateManager) -> None:
+        """Take a snapshot like `take` without a sync; of many producers, only in memory."""
+        take = self.begin_take(states)
+        if take is not None:
+            take.run(self.files)
+            self.finish_take(take, states)
+
+    def begin_take(self, states: ProducerStateManager) -> SnapshotTake | None:
+        """Return the work of `take_at_roll`, for any thread; None if the last one is as new."""
+        offset = states.map_end_offset
+        if offset <= self._last_offset:
+            return None
+        is_small = len(states.producers) <= SMALL
+        entries = tuple(states.producers.values()) if is_small else None
+        return SnapshotTake(offset, self.path_of(offset), entries)
+
+    def finish_take(self, take: SnapshotTake, states: ProducerStateManager) -> None:
+        """Add the snapshot of a roll; `states` are still those of its beginning."""
+        self._forget(take.offset)
+        if take.entries is None:
+            self._unsaved[take.offset] = tuple(states.producers.values())
+        insort(self._offsets, take.offset)
+        self._last_offset = take.offset
+
+    def begin_save(self) -> SnapshotSave | None:
+        """Return the snapshots that are in memory only, None if there are none."""
+        if not self._unsaved:
+            return None
+        found = []
+        for offset, entries in self._unsaved.items():
+            temporary = f"{segment_name(Offset(offset), SNAPSHOT)}.{next(_SAVES)}{_TEMPORARY}"
+            found.append(UnsavedSnapshot(offset, entries, temporary))
+        return SnapshotSave(self.directory, tuple(found))
+
+    def finish_save(self, save: SnapshotSave) -> None:
+        """Give the written files their names, except those of snapshots that were dropped.
+
+        After a move to another directory the snapshots stay in memory, for the next save.
+        """
+        is_moved = save.directory != self.directory
+        for offset, entries, temporary in save.snapshots:
+            if is_moved or self._unsaved.get(offset) is not entries:
+                self._discard_temporary(save, temporary)
+                continue
+            self.files.rename(f"{self.directory}/{temporary}", self.path_of(offset))
+            del self._unsaved[offset]
+            self.has_new_names = True
+
+    def abort_save(self, save: SnapshotSave) -> None:
+        """Remove the files of a failed save; its snapshots stay in memory."""
+        for each in save.snapshots:
+            self._discard_temporary(save, each.temporary)
+
+    def drop_save(self, save: SnapshotSave, error: OSError) -> None:
+        """Drop the snapshots of a save without space; the next start reads more of the log."""
+        self.abort_save(save)
+        for each in save.snapshots:
+            if self._unsaved.get(each.offset) is each.entries:
+                self._forget(each.offset)
+        self.errors.append(error)
+
+    def save(self) -> None:
+        """Write the snapshots that are in memory only before returning."""
+        save = self.begin_save()
+        if save is not None:
+            save.run(self.files)
+            self.finish_save(save)
+
+    def take_if_space(self, states: ProducerStateManager, *, sync: bool = True) -> None:
+        """Take a snapshot unless the disk is full: then the next start reads more of the log.
+
+        Without `sync` it is taken as at a roll.
+        """
         try:
-            self.take(states)
+            if sync:
+                self.take(states)
+            else:
+                self.take_at_roll(states)
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise
@@ -176,7 +288,9 @@ class SnapshotFiles:
         """Drop a snapshot from the list and return its path; the caller removes the file."""
         return self.path_of(offset) if self._forget(offset) else None
 
-    def _read(self, offset: int) -> list[ProducerStateEntry]:
+    def _read(self, offset: int) -> Sequence[ProducerStateEntry]:
+        if offset in self._unsaved:
+            return self._unsaved[offset]
         file = self.files.open(self.path_of(offset))
         try:
             return decode_snapshot(file.pread(file.size, 0), path=file.path)
@@ -186,13 +300,20 @@ class SnapshotFiles:
     def _remove(self, offset: int) -> None:
         """Remove a snapshot, whether or not its file still exists."""
         self._forget(offset)
-        try:
-            self.files.remove(self.path_of(offset))
-        except FileNotFoundError:
-            return
+        self._discard(self.path_of(offset))
+
+    def _discard_temporary(self, save: SnapshotSave, name: str) -> None:
+        """Remove a temporary file, where it was written or where it was moved since."""
+        for directory in {save.directory, self.directory}:
+            self._discard(f"{directory}/{name}")
+
+    def _discard(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self.files.remove(path)
 
     def _forget(self, offset: int) -> bool:
         if offset not in self._offsets:
             return False
         self._offsets.remove(offset)
+        self._unsaved.pop(offset, None)
         return True

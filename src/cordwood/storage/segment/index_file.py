@@ -10,15 +10,70 @@ the next entry. A crash may leave zeros or lose entries, so recovery rebuilds th
 active segment.
 
 An index without `max_bytes`, such as the transaction index, is not preallocated and is never full.
+
+A loop must not create, grow or trim a file, because a file system that commits its journal blocks
+these calls. `growth` and `trim_with` return that work as a value, which a worker runs, and
+`finish_growth` and `finish_trim` take over the result.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import FileKind
+from cordwood.core.ports import FileKind, Files
 from cordwood.storage.files.open_file_cache import OpenFileCache
 
 _UNLIMITED: Final = 1 << 62
+
+
+class GrownIndex(NamedTuple):
+    """The size and the entries of a file to which entries can be appended."""
+
+    size: int
+    data: bytes
+
+
+class IndexGrowth(NamedTuple):
+    """An index file to be created, or to be read and grown, up to `size` bytes."""
+
+    path: str
+    entry_size: int
+    size: int
+
+    def run(self, files: Files) -> GrownIndex:
+        """Create the file, unless it exists, and grow it; for any thread."""
+        try:
+            file = files.create(self.path)
+        except FileExistsError:
+            file = files.open(self.path, writable=True)
+        try:
+            found = file.size
+            data = file.pread(found - found % self.entry_size, 0)
+            size = max(self.size, len(data))
+            if size > found:
+                file.preallocate(size)
+            elif size < found:
+                file.truncate(size)
+        finally:
+            file.close()
+        return GrownIndex(size, data)
+
+
+class IndexTrim(NamedTuple):
+    """Last entries for an index file, at their position; the file is truncated behind them."""
+
+    path: str
+    entries: bytes
+    position: int
+
+    def run(self, files: Files) -> None:
+        """Write the entries, and truncate the file; for any thread."""
+        file = files.open(self.path, writable=True)
+        try:
+            if self.entries:
+                file.pwrite(self.entries, self.position)
+            file.truncate(self.position + len(self.entries))
+        finally:
+            file.close()
 
 
 class IndexFile:
@@ -71,6 +126,16 @@ class IndexFile:
         return self._load()
 
     @property
+    def may_exist(self) -> bool:
+        """Whether the file exists, as far as that is known without a look at the disk."""
+        return self._exists is not False
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether the next entries change neither the name nor the size of the file."""
+        return self._data is not None
+
+    @property
     def is_full(self) -> bool:
         """Return whether only the reserved entries fit."""
         return self.room <= self.reserved
@@ -105,6 +170,36 @@ class IndexFile:
             self._size = self._round_down(self.max_bytes)
             file.preallocate(self._size)
         self._data = bytearray()
+
+    def declare_missing(self) -> None:
+        """Take for granted that the file does not exist: its segment is new."""
+        self._exists = False
+
+    def growth(self) -> IndexGrowth:
+        """Return the work that makes the index grow; requires that it does not grow yet."""
+        assert self._data is None, f"{self.path} has room already"
+        if not self._exists:
+            # The work may fail behind the creation of the file.
+            self._exists = None
+        limit = 0 if self.max_bytes is None else self._round_down(self.max_bytes)
+        return IndexGrowth(self.path, self.entry_size, limit)
+
+    def finish_growth(self, grown: GrownIndex) -> None:
+        """Take over the file that `growth` has made."""
+        self._exists, self._size = True, grown.size
+        self._data = bytearray(grown.data)
+        self._count = len(grown.data) // self.entry_size
+
+    def trim_with(self, entries: bytes = b"") -> IndexTrim:
+        """Return the work that appends last entries and trims a growing file."""
+        assert self._data is not None, f"{self.path} is trimmed already"
+        return IndexTrim(self.path, entries, self._count * self.entry_size)
+
+    def finish_trim(self, trim: IndexTrim) -> None:
+        """Take over the file that `trim_with` has trimmed, and release the memory."""
+        self._size = trim.position + len(trim.entries)
+        self._count = self._size // self.entry_size
+        self._data = None
 
     def append(self, entries: bytes) -> None:
         """Write whole entries after the last one. If it raises, no entry has been added."""

@@ -21,14 +21,14 @@ from cordwood.storage.log_config import LogConfig
 from cordwood.storage.segment.abstract_index import SegmentOverflowError, relative_offset
 from cordwood.storage.segment.offset_index import OffsetEntry
 from cordwood.storage.segment.roll_policy import ActiveSegment
-from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath
+from cordwood.storage.segment.segment_files import SegmentFiles, SegmentPath, SegmentTrim
 from cordwood.storage.segment.segment_view import SegmentRead, SegmentView
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TimeEntry
 from cordwood.storage.segment.transaction_index import AbortedTxn, TxnIndexSearchResult
 
 
-class LogSegment:
+class LogSegment:  # tidy: allow[class-lines] one writer; files and lookups are in modules
     """The batches from `base_offset` to the next segment's base offset. One thread writes to it."""
 
     __slots__ = (
@@ -70,8 +70,22 @@ class LogSegment:
         jitter_ms: int = 0,
     ) -> Self:
         """Create an empty segment; FileExistsError if its log file exists."""
+        segment = cls.empty(open_files, path, config=config, now_ms=now_ms, jitter_ms=jitter_ms)
+        segment.files.create_log(config.segment_bytes if config.preallocate else 0)
+        return segment
+
+    @classmethod
+    def empty(
+        cls,
+        open_files: OpenFileCache,
+        path: SegmentPath,
+        *,
+        config: LogConfig,
+        now_ms: int,
+        jitter_ms: int = 0,
+    ) -> Self:
+        """Return an empty segment whose log file the caller creates."""
         files = SegmentFiles(open_files, path, index_bytes=config.segment_index_bytes)
-        files.create_log(config.segment_bytes if config.preallocate else 0)
         segment = cls(files, size=0, config=config, now_ms=now_ms, jitter_ms=jitter_ms)
         segment._latest = TimeEntry(-1, path.base_offset)
         segment._is_changed = True
@@ -126,6 +140,10 @@ class LogSegment:
             self._first_timestamp = first.max_timestamp
         return self._first_timestamp
 
+    def remember_first_timestamp(self, timestamp: int) -> None:
+        """Set `first_timestamp`, which another thread has read."""
+        self._first_timestamp = timestamp
+
     @property
     def is_index_full(self) -> bool:
         return self.files.offset_entries.is_full or self.files.time_entries.is_full
@@ -161,8 +179,12 @@ class LogSegment:
         return self.view.next_offset()
 
     def paths(self) -> list[str]:
-        """Return the existing files, for the fsync of a flush."""
+        """Return the existing files."""
         return list(self.files.existing())
+
+    def possible_paths(self) -> list[str]:
+        """Return the files without a look at the disk; an index may not exist."""
+        return list(self.files.possible())
 
     # -- writing
 
@@ -190,24 +212,35 @@ class LogSegment:
         files.transaction_entries.append(files.transaction_index.encode(entry))
 
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
-        """Remove the batch with `offset` and all later ones; return the number of bytes removed.
+        """Remove the batch with `offset` and all later ones; return the number of their bytes."""
+        self.truncate_files(offset, removed := self.cut(offset, now_ms=now_ms))
+        return removed
 
-        Batches are not split, so the first removed batch may begin below `offset`.
+    def cut(self, offset: int, *, now_ms: int) -> int:
+        """Make the batches that `truncate_files` will remove unreadable; return their bytes.
+
+        Batches are not split, so the first of them may begin below `offset`.
         """
         # At the base offset everything is removed without a lookup, even if it is damaged.
-        position: int | None = 0
+        position = 0
         if offset > self.base_offset:
             header = self.view.translate(offset)
-            position = None if header is None else header.position
-        self.files.truncate_to(offset)
-        removed = 0 if position is None else self.truncate_log(position)
+            position = self.size if header is None else header.position
+        removed = self.size - position
+        self.size = position
         if self.size == 0:
             self.created_ms = now_ms
             self._first_timestamp = None
         self._bytes_since_entry = 0
         self._is_changed = True
-        self._latest = TimeEntry(*self.view.latest_timestamp()[:2])
         return removed
+
+    def truncate_files(self, offset: int, removed: int) -> None:
+        """Truncate the indexes, and the log file if `cut` has removed bytes."""
+        self.files.truncate_to(offset)
+        if removed:
+            self.files.truncate_log(self.size)
+        self._latest = TimeEntry(*self.view.latest_timestamp()[:2])
 
     def truncate_log(self, position: int) -> int:
         """Truncate the log file without the indexes; return the number of bytes removed."""
@@ -220,6 +253,11 @@ class LogSegment:
     def become_inactive(self) -> None:
         """Write the last time entry and trim the files (Kafka: `onBecomeInactiveSegment`)."""
         self.files.trim(self.latest, size=self.size)
+        self._is_changed = False
+
+    def finish_trim(self, trim: SegmentTrim) -> None:
+        """Take over the files that a worker has trimmed, in place of `become_inactive`."""
+        self.files.finish_trim(trim)
         self._is_changed = False
 
     def ensure_index_files(self) -> None:

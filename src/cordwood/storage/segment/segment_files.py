@@ -11,19 +11,22 @@ removes, but never a log without its indexes.
 
 An append writes everything or nothing: first the batches, then the index entries. The bytes of a
 failed append are truncated. If that fails too, the log is torn. Other I/O errors propagate.
+
+`IndexGrowths` and `SegmentTrim` are the work on files before the first append and after the last
+one, as values for a worker.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cordwood.core.binary import Buffer
-from cordwood.core.ports import OpenFile
+from cordwood.core.ports import Files, OpenFile
 from cordwood.core.types import Offset
 from cordwood.records.batch_header import LARGEST_HEADER
 from cordwood.storage.files import file_names
 from cordwood.storage.files.open_file_cache import OpenFileCache
-from cordwood.storage.segment.index_file import IndexFile
+from cordwood.storage.segment.index_file import GrownIndex, IndexFile, IndexTrim
 from cordwood.storage.segment.offset_index import OFFSET_ENTRY_SIZE, OffsetIndex
 from cordwood.storage.segment.sparse_index_builder import SparseIndexBuilder
 from cordwood.storage.segment.time_index import TIME_ENTRY_SIZE, TimeEntry, TimeIndex
@@ -46,6 +49,45 @@ class SegmentPath:
         """Return the path of one of the files."""
         name = file_names.segment_name(Offset(self.base_offset), extension)
         return f"{self.directory}/{name}{self.suffix}"
+
+
+class IndexGrowths:
+    """Index files that are made ready for the next entries: on any thread, then by the owner."""
+
+    __slots__ = ("_grown", "_growths")
+
+    def __init__(self, indexes: Sequence[IndexFile]) -> None:
+        self._growths = [(each, each.growth()) for each in indexes if not each.is_growing]
+        self._grown = list[GrownIndex]()
+
+    def run(self, files: Files) -> None:
+        """Create and grow the files; for any thread."""
+        self._grown = [growth.run(files) for _, growth in self._growths]
+
+    def finish(self) -> None:
+        """Take over the files; for the owner."""
+        for (index, _), grown in zip(self._growths, self._grown, strict=True):
+            index.finish_growth(grown)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTrim:
+    """The truncation of a segment's files to their content; `size` if the log file has more."""
+
+    log_path: str
+    size: int | None
+    indexes: tuple[IndexTrim, IndexTrim]
+
+    def run(self, files: Files) -> None:
+        """Write the last time entry, and truncate the files; for any thread."""
+        for each in self.indexes:
+            each.run(files)
+        if self.size is not None:
+            log = files.open(self.log_path, writable=True)
+            try:
+                log.truncate(self.size)
+            finally:
+                log.close()
 
 
 class SegmentFiles:
@@ -168,11 +210,60 @@ class SegmentFiles:
         self.log(writable=True).truncate(position)
         self._is_preallocated = False
 
+    @property
+    def is_growing(self) -> bool:
+        """Whether the next index entries change neither the names nor the sizes of the files."""
+        return self.offset_entries.is_growing and self.time_entries.is_growing
+
+    def growths(self) -> IndexGrowths:
+        """Return the work before the first append."""
+        return IndexGrowths((self.offset_entries, self.time_entries))
+
+    def transaction_growth(self) -> IndexGrowths:
+        """Return the work before the first aborted transaction."""
+        return IndexGrowths((self.transaction_entries,))
+
+    def trim_with(self, latest: TimeEntry, *, size: int) -> SegmentTrim:
+        """Return the work of `trim` for files that are growing."""
+        entry = self.time_index.encode(*latest)
+        fits = entry is not None and self.time_entries.room > 0
+        return SegmentTrim(
+            self.log_path,
+            size if self._is_preallocated else None,
+            (
+                self.offset_entries.trim_with(),
+                self.time_entries.trim_with(entry if entry is not None and fits else b""),
+            ),
+        )
+
+    def finish_trim(self, trim: SegmentTrim) -> None:
+        """Take over the files that `trim_with` has truncated."""
+        offset_trim, time_trim = trim.indexes
+        self.offset_entries.finish_trim(offset_trim)
+        self.time_entries.finish_trim(time_trim)
+        self._is_preallocated = False
+
+    def declare_new(self, *, is_preallocated: bool) -> None:
+        """Take over the log file of a new segment, which has no index files yet."""
+        self._is_preallocated = is_preallocated
+        for entries in self._indexes():
+            entries.declare_missing()
+
     def existing(self) -> Iterator[str]:
-        """Yield the paths of the existing files, for the fsync of a flush."""
+        """Yield the paths of the existing files."""
         yield self.log_path
         for entries in self._indexes():
             if entries.exists:
+                yield entries.path
+
+    def possible(self) -> Iterator[str]:
+        """Yield the paths of the files, without those that are known to be missing.
+
+        For work that skips missing files: an fsync or a rename on a worker.
+        """
+        yield self.log_path
+        for entries in self._indexes():
+            if entries.may_exist:
                 yield entries.path
 
     def change_suffix(self, suffix: str) -> None:

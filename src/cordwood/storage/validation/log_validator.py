@@ -29,7 +29,7 @@ from cordwood.records.batch_builder import BatchFields
 from cordwood.records.batch_header import BatchHeader, read_header
 from cordwood.records.batch_location import BatchLocation
 from cordwood.records.batch_stream import AnyBatch
-from cordwood.records.compression import Codec
+from cordwood.records.compression import DEFAULT_LIMIT, Codec
 from cordwood.records.format_conversion import ensure_can_be_written
 from cordwood.records.legacy_batch import LegacyBatch
 from cordwood.records.record import TimestampType
@@ -46,6 +46,9 @@ from cordwood.storage.validation.record_set_analysis import (
 )
 
 UNCOMPRESSED: Final = "uncompressed"
+#: Batches of the default `max.message.bytes` with a compression ratio of 64.
+_UNCOMPRESSED_BYTES: Final = 64 * 1024 * 1024
+_LARGEST_RATIO: Final = 16
 _NONE: Final = -1
 
 
@@ -101,17 +104,18 @@ def validate(
     _ensure_shape(info)
     checked = _check(view, info, append=append, config=config, inspector=inspector)
     codec, level = _target(info, config)
+    headers = info.headers
     if is_rebuilt := not _can_stay(info, checked.facts, codec=codec, magic=append.magic):
         fields = _fields(info.headers[0], append, config)._replace(codec=codec, level=level)
         view = memoryview(
             rebuild(checked.batches, checked.facts, fields=fields, magic=append.magic)
         )
-    else:
-        _assign(checked, append, config.message_timestamp_type)
-    headers = _headers(view)
-    if is_rebuilt:
+        headers = _headers(view)
         for header in headers:
             ensure_size(header, config.max_message_bytes)
+    elif not _is_assigned(headers, checked.facts, append, config):
+        _assign(checked, append, config.message_timestamp_type)
+        headers = _headers(view)
     return ValidationResult(
         view,
         headers,
@@ -134,6 +138,14 @@ def target_codec(config: LogConfig, source: Codec) -> tuple[Codec, int | None]:
         Codec.ZSTD: config.compression_zstd_level,
     }
     return codec, levels.get(codec)
+
+
+def uncompressed_limit(config: LogConfig) -> int:
+    """Return the most bytes of the records of one batch; each thread that validates has as many.
+
+    Kafka has no limit: it decompresses piece by piece.
+    """
+    return min(DEFAULT_LIMIT, max(_UNCOMPRESSED_BYTES, _LARGEST_RATIO * config.max_message_bytes))
 
 
 # -- checks
@@ -175,7 +187,7 @@ def _check(
         if header.magic == MAGIC:
             _ensure_v2(header, append.origin)
         ensure_can_be_written(batch, append.magic)
-        fact = inspector.inspect(batch)
+        fact = inspector.inspect(batch, limit=uncompressed_limit(config))
         rules.ensure_valid(batch, header, facts=fact)
         facts.append(fact)
     return _CheckedBatches(found, facts)
@@ -226,6 +238,24 @@ def _can_stay(
     if magic == MAGIC or codec is Codec.NONE:
         return facts[0].is_sequential
     return magic > 0 and facts[0].is_sequential and facts[0].first_offset == 0
+
+
+def _is_assigned(
+    headers: Sequence[BatchHeader],
+    facts: Sequence[BatchFacts],
+    append: ValidationParameters,
+    config: LogConfig,
+) -> bool:
+    """Return whether the one v2 batch of a set has the fields already that `_assign` would set."""
+    header = headers[0]
+    return (
+        header.magic == MAGIC
+        and header.base_offset == append.first_offset
+        and header.partition_leader_epoch == append.leader_epoch
+        and config.message_timestamp_type is TimestampType.CREATE_TIME
+        and header.max_timestamp == facts[0].max_timestamp
+        and not header.is_log_append_time
+    )
 
 
 def _assign(

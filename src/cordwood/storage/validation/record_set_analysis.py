@@ -2,14 +2,15 @@
 
 One pass over headers and checksums makes these checks for each batch, in this order:
 
-1. RAFT_LEADER: the leader epoch is the current one.
-2. CLIENT, v2: the base offset is 0; the log assigns the real one.
-3. All but REPLICATION: the received size is at most `max.message.bytes`.
-4. The checksum is right; for a wrapper, only its own checksum is checked here.
-5. The codec is known.
+1. CLIENT, v2: the base offset is 0; the log assigns the real one.
+2. All but REPLICATION: the received size is at most `max.message.bytes`.
+3. The checksum is right; for a wrapper, only its own checksum is checked here.
+4. The codec is known.
 
 The set ends before an incomplete batch. On a follower it also ends before a batch with a later
-leader epoch than the follower's: it fetches the rest after it has the new leader epoch.
+leader epoch than the follower's: it fetches the rest after it has the new leader epoch. The epoch
+of a RAFT_LEADER's batch is compared only at the write (`ensure_leader_epoch`): the log's own epoch
+may change in between.
 """
 
 from collections.abc import Sequence
@@ -53,9 +54,12 @@ class LogAppendInfo(NamedTuple):
 
 
 def analyze(
-    data: Buffer, origin: AppendOrigin, *, max_message_bytes: int, leader_epoch: int
+    data: Buffer, origin: AppendOrigin, *, max_message_bytes: int, leader_epoch: int = _NONE
 ) -> LogAppendInfo:
-    """Return the batches of `data` that may be appended; raise at the first invalid batch."""
+    """Return the batches of `data` that may be appended; raise at the first invalid batch.
+
+    `leader_epoch` is that of a follower.
+    """
     view = bytes_view(data)
     headers: list[BatchHeader] = []
     codec = Codec.NONE
@@ -63,7 +67,7 @@ def analyze(
     while (header := read_header(view, position)) is not None and header.end <= len(view):
         if origin is AppendOrigin.REPLICATION and header.partition_leader_epoch > leader_epoch:
             break
-        _check_origin(header, origin, leader_epoch)
+        _check_base_offset(header, origin)
         if origin is not AppendOrigin.REPLICATION:
             ensure_size(header, max_message_bytes)
         ensure_crc(header, view[header.position : header.end])
@@ -94,13 +98,16 @@ def ensure_size(header: BatchHeader, max_message_bytes: int) -> None:
         )
 
 
-def _check_origin(header: BatchHeader, origin: AppendOrigin, leader_epoch: int) -> None:
-    """Reject a batch with fields that its origin may not set so."""
-    if origin is AppendOrigin.RAFT_LEADER and header.partition_leader_epoch != leader_epoch:
+def ensure_leader_epoch(header: BatchHeader, leader_epoch: int) -> None:
+    """Reject a batch whose writer has another leader epoch than the log."""
+    if header.partition_leader_epoch != leader_epoch:
         raise _invalid(
             header, "the leader epoch is not the current one", leader_epoch,
             found=header.partition_leader_epoch,
         )  # fmt: skip
+
+
+def _check_base_offset(header: BatchHeader, origin: AppendOrigin) -> None:
     if origin is AppendOrigin.CLIENT and header.magic == MAGIC and header.base_offset != 0:
         raise _invalid(
             header, "the base offset of a producer's batch is not 0", 0, found=header.base_offset

@@ -1,5 +1,8 @@
 """The facts of a batch, found by the kernel: the same as record by record, valid or not."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 from cordwood.core.binary import INT64_MAX, INT64_MIN
@@ -10,7 +13,7 @@ from cordwood.records.kernels import record_checks
 from cordwood.records.kernels.arena import ARENA_BYTES
 from cordwood.records.kernels.record_checks import KernelInspector, read_through
 from cordwood.records.record_batch import HEADER_SIZE, RecordBatch
-from cordwood.records.record_checks import PlainInspector
+from cordwood.records.record_checks import BatchFacts, PlainInspector
 from tests.unit.records.inspected import UNSOUND, at_start, keyed, three
 from tests.unit.records.kernels.words import source_of
 from tests.unit.records.segments import changed, legacy
@@ -80,6 +83,23 @@ def test_kernel_keeps_no_state_between_batches() -> None:
     inspector.inspect(at_start(three(Codec.LZ4)))
 
     assert inspector.inspect(at_start(packed_keyed())) == PLAIN.inspect(at_start(keyed()))
+
+
+def test_kernel_reads_batches_on_several_threads() -> None:
+    """Decompressed records of one thread do not replace those of another."""
+    sets = [three(Codec.LZ4), packed_keyed()]
+    expected = [PLAIN.inspect(at_start(each)) for each in sets]
+    inspector = KernelInspector()
+    barrier = Barrier(len(sets))
+
+    def inspect(data: bytes) -> set[BatchFacts]:
+        barrier.wait()
+        return {inspector.inspect(at_start(data)) for _ in range(3000)}
+
+    with ThreadPoolExecutor(len(sets)) as threads:
+        found = list(threads.map(inspect, sets))
+
+    assert found == [{each} for each in expected]
 
 
 def packed_keyed() -> bytes:

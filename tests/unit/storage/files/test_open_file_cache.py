@@ -29,14 +29,13 @@ def is_open(file: OpenFile) -> bool:
     return True
 
 
-def test_cache_distinguishes_files_from_directories() -> None:
+def test_cache_finds_files_and_directories() -> None:
     files = MemoryFiles()
     files.make_directory("/d")
     files.create("/f")
     cache = OpenFileCache(files, 1)
 
     assert [cache.exists(path) for path in ("/d", "/f", "/x")] == [True, True, False]
-    assert [cache.is_file(path) for path in ("/d", "/f", "/x")] == [False, True, False]
 
 
 def test_cache_keeps_a_file_open_between_uses() -> None:
@@ -155,6 +154,24 @@ def test_cache_drops_the_files_of_one_directory() -> None:
 
     assert not is_open(inside)
     assert is_open(beside)
+
+
+def test_cache_drops_the_other_files_of_a_directory_after_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = cache_of("/a", capacity=5)
+    files.files.make_directory("/d")
+    first, second = files.create("/d/x"), files.create("/d/y")
+
+    def refuse() -> None:
+        raise OSError(errno.EIO, "close")
+
+    monkeypatch.setattr(first, "close", refuse)
+    with pytest.raises(OSError, match="close"):
+        files.forget_under("/d")
+
+    assert not is_open(second)
+    assert files.open_count == 0
 
 
 def test_cache_closes_everything() -> None:

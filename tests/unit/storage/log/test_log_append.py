@@ -150,18 +150,16 @@ def test_set_larger_than_a_segment_is_rejected_and_its_epoch_stays() -> None:
     assert log.epochs.entries == epochs((3, 0))
 
 
-@pytest.mark.parametrize(("recovery_point", "is_due"), ((0, True), (1, False)))
-def test_append_reports_when_flush_messages_is_reached(
-    *, recovery_point: int, is_due: bool
-) -> None:
-    log = opened(LogConfig(flush_messages=3))
-    for _ in range(recovery_point):
-        lead(log, batch())
-        log.flush()
+def test_records_are_unflushed_until_they_are_synced() -> None:
+    log = opened()
+    lead(log, batch(2))
+    before = log.bounds.unflushed
+    log.flush()
+    between = log.bounds.unflushed
 
-    result = lead(log, batch(3 - recovery_point))
+    lead(log, batch(3))
 
-    assert result.is_flush_due is is_due
+    assert (before, between, log.bounds.unflushed) == (2, 0, 3)
 
 
 # -- as a follower

@@ -88,7 +88,7 @@ def test_replay_writes_snapshots_at_the_requested_base_offsets() -> None:
     log = segments((0, [produced(0)]), (1, [produced(1, at=1)]), (2, [produced(2, at=2)]))
     snapshots = SnapshotFiles(log.first.files.open_files.files, DIRECTORY)
 
-    replay(log, states, log_start=0, log_end=3, snapshots=snapshots, snapshot_at=(0, 2))
+    replay(log, states, log_start=0, log_end=3, snapshot_at=(0, 2), take=snapshots.take)
 
     assert snapshots.offsets == (2,)
     found = ProducerStateManager()

@@ -9,6 +9,7 @@ from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import InvalidTxnStateError
 from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.producers import snapshot_files
 from cordwood.storage.segment.roll_policy import RollReason
 from cordwood.testing.file_faults import FileFault, PowerLoss
 from tests.unit.storage.log_samples import (
@@ -67,6 +68,35 @@ def test_roll_writes_the_last_timestamp_that_has_no_entry() -> None:
 
     assert harness.bytes_of(f"{0:020}.index") == b""
     assert harness.bytes_of(f"{0:020}.timeindex") == (NOW + 5).to_bytes(8) + (1).to_bytes(4)
+
+
+def test_crash_before_the_snapshot_of_a_roll_is_saved_loses_no_producer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(snapshot_files, "SMALL", 0)
+    harness = LogHarness()
+    log = harness.open()
+    lead(log, produced(0), produced(1))
+    log.roll()
+    lead(log, produced(2))
+    before = log.producers.producers[1]
+
+    log = harness.open(is_clean=False)
+
+    assert log.producers.producers[1] == before
+    assert lead(log, produced(2)).is_duplicate
+
+
+def test_undone_roll_drops_the_snapshot_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_files, "SMALL", 0)
+    log = opened(PAIRS)
+    follow(log, produced(0, is_transactional=True), produced(1, at=1, is_transactional=True))
+
+    with pytest.raises(InvalidTxnStateError):
+        follow(log, produced(2, at=7))
+
+    assert log.snapshot_files.offsets == ()
+    assert not log.snapshot_files.has_unsaved
 
 
 def test_roll_writes_a_producer_snapshot_at_the_new_base_offset() -> None:

@@ -2,9 +2,11 @@
 
 import errno
 import random
+from functools import partial
 
 import pytest
 
+from cordwood.core.ports import Lane
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.segment_swap import SegmentReplacement, SwapRefusedError
 from cordwood.testing.file_faults import FileFault, PowerLoss
@@ -61,7 +63,7 @@ def test_readers_get_the_old_or_the_new_between_all_steps() -> None:
     worker, seen = HeldWorker(), []
 
     swap = log.begin_swap(replacement)
-    while swap.advance(worker.submit) is not None:
+    while swap.advance(partial(worker.submit, lane=Lane.BACKGROUND)) is not None:
         seen.append(list(batches_of(log)))
         worker.go_on()
 
@@ -147,12 +149,12 @@ def test_truncation_finishes_a_replacement_first() -> None:
     log, replacement = prepared(harness := LogHarness())
     swap = log.begin_swap(replacement)
     for _ in range(2):
-        swap.advance(InlineWorker().submit)
+        swap.advance(partial(InlineWorker().submit, lane=Lane.BACKGROUND))
 
     log.truncate_to(3)
 
     assert list(batches_of(log)) == [0, 2]
-    assert swap.advance(InlineWorker().submit) is None
+    assert swap.advance(partial(InlineWorker().submit, lane=Lane.BACKGROUND)) is None
     assert harness.names(".swap") == []
 
 
@@ -160,7 +162,7 @@ def test_close_finishes_a_replacement_first() -> None:
     log, replacement = prepared(harness := LogHarness())
     swap = log.begin_swap(replacement)
     for _ in range(2):
-        swap.advance(InlineWorker().submit)
+        swap.advance(partial(InlineWorker().submit, lane=Lane.BACKGROUND))
 
     log.close()
 

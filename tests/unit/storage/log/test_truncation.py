@@ -204,6 +204,24 @@ def test_truncated_segments_do_not_reappear_after_new_records() -> None:
     assert all_offsets(log) == list(range(6))
 
 
+def test_snapshot_of_removed_records_does_not_reappear() -> None:
+    """The snapshot of a clean shutdown is at no segment's base, so no later roll replaces it."""
+    harness = LogHarness()
+    log = harness.open()
+    lead(log, *(produced(each) for each in range(6)))
+    log.close()
+    log = harness.open(recovery_point=6)
+
+    log.truncate_to(2)
+    lead(log, *(produced(2, producer=(other, 0)) for other in range(2, 9)), epoch=1)
+    writes = [index for index, each in enumerate(harness.files.pending()) if "write" in each]
+    harness.files.crash(keep=writes)
+    log = harness.open(is_clean=False, recovery_point=2)
+
+    assert log.producers.producers[1].last_sequence == 1
+    assert len(log.producers.producers) == 8
+
+
 def test_restarted_log_does_not_restore_its_old_segments() -> None:
     harness = LogHarness()
     log = harness.open(FIVES)

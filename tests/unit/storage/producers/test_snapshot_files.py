@@ -1,15 +1,18 @@
 """Snapshots of a partition directory are written, loaded and removed."""
 
 import errno
+from collections.abc import Callable
 
 import pytest
 
 from cordwood.core.errors import DamagedFileError
+from cordwood.storage.producers import snapshot_files
 from cordwood.storage.producers.producer_state_manager import (
     ProducerStateManager,
     ProducerStateManagerConfig,
 )
 from cordwood.storage.producers.snapshot_files import SnapshotFiles
+from cordwood.storage.producers.snapshot_save import SnapshotSave
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.storage.producer_batches import data, end
@@ -310,3 +313,172 @@ def test_missing_snapshot_is_not_marked_for_deletion() -> None:
 
     assert snapshots.mark_for_deletion(1) is None
     assert snapshots.mark_for_deletion(2) is None
+
+
+# -- saved behind a roll
+
+
+def rolled(*offsets: int) -> tuple[SnapshotFiles, ProducerStateManager]:
+    """Return a directory with snapshots in memory only, after one more record each."""
+    snapshots, states = directory(), ProducerStateManager()
+    for offset in offsets:
+        states.replay(data(offset - 1, offset - 1))
+        snapshots.take_at_roll(states)
+    return snapshots, states
+
+
+def begun(snapshots: SnapshotFiles) -> SnapshotSave:
+    save = snapshots.begin_save()
+    assert save is not None
+    return save
+
+
+@pytest.fixture
+def many_producers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count one producer as many."""
+    monkeypatch.setattr(snapshot_files, "SMALL", 0)
+
+
+def test_snapshot_of_few_producers_is_written_at_the_roll() -> None:
+    snapshots, _ = rolled(2)
+
+    assert (names(snapshots), snapshots.begin_save()) == (["2.snapshot"], None)
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_snapshot_of_many_producers_touches_no_file_at_the_roll() -> None:
+    snapshots, _ = rolled(2, 5)
+
+    assert snapshots.offsets == (2, 5)
+    assert (names(snapshots), snapshots.has_unsaved) == ([], True)
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_saved_snapshot_has_the_state_of_its_roll() -> None:
+    snapshots, states = rolled(2, 5)
+    states.replay(data(5, 5))
+
+    snapshots.save()
+    loaded = ProducerStateManager()
+    reopen(snapshots).load_newest(loaded, log_start_offset=0, now_ms=0)
+
+    assert (names(snapshots), snapshots.has_unsaved) == (["2.snapshot", "5.snapshot"], False)
+    assert snapshots.has_new_names
+    assert (loaded.map_end_offset, last_sequence(loaded)) == (5, 4)
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_snapshot_in_memory_is_loaded_from_there() -> None:
+    snapshots, states = rolled(2, 5)
+
+    snapshots.truncate_and_reload(states, log_start_offset=0, log_end_offset=4, now_ms=0)
+
+    assert (states.map_end_offset, last_sequence(states)) == (2, 1)
+    assert snapshots.offsets == (2,)
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_snapshot_that_is_dropped_during_its_save_leaves_no_file() -> None:
+    snapshots, states = rolled(2, 5)
+    save = begun(snapshots)
+    snapshots.truncate_and_reload(states, log_start_offset=0, log_end_offset=4, now_ms=0)
+
+    save.run(snapshots.files)
+    snapshots.finish_save(save)
+
+    assert names(snapshots) == ["2.snapshot"]
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_snapshot_that_is_taken_again_during_a_save_is_saved_again() -> None:
+    snapshots, states = rolled(5)
+    save = begun(snapshots)
+    snapshots.truncate_fully(states, 0)
+    states.replay(data(4, 44))
+    snapshots.take_at_roll(states)
+
+    save.run(snapshots.files)
+    snapshots.finish_save(save)
+    before = names(snapshots)
+    snapshots.save()
+    snapshots.load_newest(states, log_start_offset=0, now_ms=0)
+
+    assert (before, names(snapshots)) == ([], ["5.snapshot"])
+    assert last_sequence(states) == 44
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_two_saves_of_a_snapshot_do_not_meet() -> None:
+    snapshots, _ = rolled(5)
+    first, second = begun(snapshots), begun(snapshots)
+
+    for save in (second, first):
+        save.run(snapshots.files)
+    for save in (first, second):
+        snapshots.finish_save(save)
+
+    assert names(snapshots) == ["5.snapshot"]
+
+
+@pytest.mark.usefixtures("many_producers")
+@pytest.mark.parametrize("is_written_first", (True, False))
+def test_snapshot_is_saved_again_after_a_move(*, is_written_first: bool) -> None:
+    snapshots, _ = rolled(5)
+    files, save = files_of(snapshots), begun(snapshots)
+    if is_written_first:
+        save.run(files)
+    files.rename(DIRECTORY, "/moved-0")
+    snapshots.directory = "/moved-0"
+
+    snapshots.finish_save(save)
+    before = files.list("/moved-0")
+    snapshots.save()
+
+    assert (before, files.list("/moved-0")) == ([], [f"{5:020}.snapshot"])
+
+
+@pytest.mark.usefixtures("many_producers")
+@pytest.mark.parametrize("drop", (SnapshotFiles.mark_for_deletion, SnapshotFiles.detach))
+def test_snapshot_of_a_segment_that_goes_is_not_saved(
+    drop: Callable[[SnapshotFiles, int], object],
+) -> None:
+    snapshots, _ = rolled(2, 5)
+
+    drop(snapshots, 2)
+    snapshots.save()
+
+    assert names(snapshots) == ["5.snapshot"]
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_save_without_space_drops_its_snapshots() -> None:
+    snapshots, _ = rolled(2)
+    save, error = begun(snapshots), OSError(errno.ENOSPC, "full")
+    save.run(snapshots.files)
+
+    snapshots.drop_save(save, error)
+
+    assert (names(snapshots), snapshots.offsets, snapshots.has_unsaved) == ([], (), False)
+    assert snapshots.errors == [error]
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_failed_save_may_be_repeated() -> None:
+    snapshots, _ = rolled(2)
+    save = begun(snapshots)
+    save.run(snapshots.files)
+
+    snapshots.abort_save(save)
+    before = names(snapshots)
+    snapshots.save()
+
+    assert (before, names(snapshots)) == ([], ["2.snapshot"])
+
+
+@pytest.mark.usefixtures("many_producers")
+def test_file_that_a_crash_leaves_is_removed_at_the_next_start() -> None:
+    snapshots, _ = rolled(2)
+    begun(snapshots).run(snapshots.files)
+
+    assert reopen(snapshots).offsets == ()
+    assert names(snapshots) == []

@@ -10,7 +10,7 @@ from cordwood.core.errors import (
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
-from cordwood.records.batch_builder import BatchFields, empty_batch
+from cordwood.records.batch_builder import BatchBuilder, BatchFields, empty_batch
 from cordwood.records.batch_stream import batches
 from cordwood.records.compression import Codec
 from cordwood.records.control_records import EndTransaction, control_batch
@@ -19,7 +19,12 @@ from cordwood.records.record import TimestampType
 from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.validation.log_validator import ValidationParameters, target_codec, validate
+from cordwood.storage.validation.log_validator import (
+    ValidationParameters,
+    target_codec,
+    uncompressed_limit,
+    validate,
+)
 from cordwood.storage.validation.record_rules import RejectedRecordsError
 from tests.unit.storage.produced import (
     DEFAULTS,
@@ -422,3 +427,20 @@ def test_rejected_set_is_unchanged() -> None:
         )  # fmt: skip
 
     assert buffer == before
+
+
+def test_batch_that_becomes_hundreds_of_megabytes_is_rejected() -> None:
+    """A gzip batch of 199 KB became 200 MiB, and took 564 MB of memory."""
+    builder = BatchBuilder(BatchFields(codec=Codec.GZIP))
+    builder.append(None, bytes(uncompressed_limit(LogConfig())), timestamp=NOW)
+    bomb = bytes(builder.build())
+
+    assert len(bomb) < LogConfig().max_message_bytes
+    with pytest.raises(CorruptMessageError, match="larger than the limit"):
+        appended(bomb)
+
+
+def test_limit_of_a_batch_follows_the_topics_largest_one() -> None:
+    limits = [uncompressed_limit(LogConfig(max_message_bytes=size << 20)) for size in (1, 8, 1_000)]
+
+    assert [limit >> 20 for limit in limits] == [64, 128, 256]

@@ -12,7 +12,7 @@ from cordwood.records.batch_builder import BatchFields
 from cordwood.records.compression import Codec
 from cordwood.records.legacy_message import LOG_OVERHEAD
 from cordwood.storage.append_origin import AppendOrigin
-from cordwood.storage.validation.record_set_analysis import analyze
+from cordwood.storage.validation.record_set_analysis import analyze, ensure_leader_epoch
 from tests.unit.storage.produced import EPOCH, NOW, analyzed, old, patched, v2
 
 
@@ -100,13 +100,19 @@ def test_analysis_ends_a_followers_set_at_an_unknown_leader_epoch() -> None:
     assert info.last_offset == 1
 
 
-def test_analysis_rejects_a_quorum_batch_of_another_epoch() -> None:
+def test_quorum_batch_of_another_epoch_is_rejected() -> None:
+    (header,) = analyzed(led(0, EPOCH - 1), AppendOrigin.RAFT_LEADER).headers
+
     with pytest.raises(InvalidRecordError, match="not the current one"):
-        analyzed(led(0, EPOCH - 1), AppendOrigin.RAFT_LEADER)
+        ensure_leader_epoch(header, EPOCH)
 
 
-def test_analysis_accepts_a_quorum_batch_of_the_current_epoch() -> None:
-    assert analyzed(led(30, EPOCH), AppendOrigin.RAFT_LEADER).first_offset == 30
+def test_quorum_batch_of_the_current_epoch_is_accepted() -> None:
+    (header,) = analyzed(led(30, EPOCH), AppendOrigin.RAFT_LEADER).headers
+
+    ensure_leader_epoch(header, EPOCH)
+
+    assert header.base_offset == 30
 
 
 def test_analysis_rejects_offsets_from_a_producer() -> None:

@@ -1,0 +1,126 @@
+"""Change of a log in steps: jobs that wait for the disk, and changes of the state between them.
+
+A job may run on any thread. The state of the log changes on the owner's thread. A job's error is
+raised inside the steps, at the place of the job. `segment_swap`, `truncation`, `segment_roll`,
+`append_files` and `segment_deletion` define the steps.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import nullcontext
+from typing import TypeAlias
+
+from cordwood.core.ports import Pending
+from cordwood.storage.log.log_state import LogState
+
+Job: TypeAlias = Callable[[], None]
+Submit: TypeAlias = Callable[[Job], Pending[None]]
+Steps: TypeAlias = Generator[Job, None, None]
+
+
+class SteppedChange:
+    """A running change. A change of the same part of the log must `finish` it first.
+
+    After an error the log is torn, unless the change `undoes_errors` itself.
+    """
+
+    __slots__ = ("_running", "_state", "_steps", "_undoes_errors")
+
+    def __init__(self, state: LogState, steps: Steps, *, undoes_errors: bool = False) -> None:
+        self._state = state
+        self._steps = steps
+        self._undoes_errors = undoes_errors
+        self._running: Pending[None] | None = None
+
+    @property
+    def running(self) -> Pending[None] | None:
+        """The last job that was submitted, None before the first one and after the end."""
+        return self._running
+
+    def advance(self, submit: Submit) -> Pending[None] | None:
+        """Submit the next job when the one before has ended; return None after the last one."""
+        with nullcontext() if self._undoes_errors else self._state.torn_on_error():
+            job = self._next_job()
+            self._running = None if job is None else submit(job)
+        return self._running
+
+    def finish(self) -> None:
+        """Run all remaining jobs before returning."""
+        with nullcontext() if self._undoes_errors else self._state.torn_on_error():
+            run_steps(self._steps, self._next_job())
+
+    def _next_job(self) -> Job | None:
+        running, self._running = self._running, None
+        return _next_after(self._steps, None if running is None else running.result)
+
+
+def run_steps(steps: Steps, first: Job | None = None) -> None:
+    """Run the job `first` and all jobs behind it before returning."""
+    job = next(steps, None) if first is None else first
+    while job is not None:
+        job = _next_after(steps, job)
+
+
+def _next_after(steps: Steps, job: Job | None) -> Job | None:
+    """Run a job, and return the next one; its error is raised inside the steps."""
+    try:
+        if job is not None:
+            job()
+    except Exception as error:
+        steps.throw(error)
+        raise
+    return next(steps, None)
+
+
+class RunningChanges:
+    """The changes of one log, at most one of a kind; the last ones may have ended.
+
+    `files` is a roll, or the preparation of the active segment for an append; `files_end` is done
+    when it has ended, if it is driven.
+    """
+
+    __slots__ = ("deletion", "files", "files_end", "swap", "truncation")
+
+    def __init__(self) -> None:
+        self.deletion: SteppedChange | None = None
+        self.files: SteppedChange | None = None
+        self.files_end: Pending[None] | None = None
+        self.swap: SteppedChange | None = None
+        self.truncation: SteppedChange | None = None
+
+    def jobs(self) -> list[Pending[None]]:
+        """Return the submitted jobs, which may still use the files of the log."""
+        every = (self.truncation, self.files, self.swap, self.deletion)
+        changes = [each for each in every if each is not None]
+        return [each.running for each in changes if each.running is not None]
+
+    def finish_truncation(self) -> None:
+        """Finish a running truncation."""
+        if self.truncation is not None:
+            self.truncation.finish()
+            self.truncation = None
+
+    def finish_before_append(self) -> None:
+        """Finish what must end before new records or a new segment."""
+        self.finish_truncation()
+        if self.files is not None:
+            self.files.finish()
+            self.files = None
+
+    def finish_before_swap(self) -> None:
+        """Finish the changes of the segments before the active one."""
+        self.finish_truncation()
+        if self.swap is not None:
+            self.swap.finish()
+            self.swap = None
+
+    def finish_deletion(self) -> None:
+        """Finish a running deletion of old segments."""
+        if self.deletion is not None:
+            self.deletion.finish()
+            self.deletion = None
+
+    def finish_all(self) -> None:
+        """Finish every running change, before another change of all segments."""
+        self.finish_before_append()
+        self.finish_before_swap()
+        self.finish_deletion()
