@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from cordwood.core.ports import LoopPorts, OpenFile, Worker
+from cordwood.core.ports import Lane, LoopPorts, OpenFile, Worker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.core.uuids import Uuid
 from cordwood.records.tail_scan import TailScanners, no_tail_scanner
@@ -14,6 +14,7 @@ from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
+from cordwood.storage.manager.deleted_ranges import DeletedRange
 from cordwood.storage.manager.log_directories import DirectoryOwner, open_directories
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_manager import LogManager, ManagerOptions, ManagerSettings
@@ -24,6 +25,7 @@ from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 
 T = TypeVar("T")
+Notice: TypeAlias = Callable[[], object]
 
 ORDERS_ID = Uuid(b"orders' own id..")
 OTHER_ID = Uuid(b"an id of another")
@@ -34,11 +36,27 @@ def partition(number: int = 0, topic: str = "orders") -> TopicPartition:
 
 
 class HeldCall(Future[T]):
-    """A call that runs when its result is awaited, or earlier with its worker."""
+    """A call that runs when its result is awaited, or earlier with its worker.
 
-    def __init__(self, call: Callable[[], T]) -> None:
+    If its result is awaited, its callbacks are made later, as on a loop that waits.
+    """
+
+    def __init__(
+        self, call: Callable[[], T], later: Callable[[Callable[[], object]], object]
+    ) -> None:
         super().__init__()
         self._call: Callable[[], T] | None = call
+        self._later = later
+        self._is_awaited = False
+
+    def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None:
+        def notify(done: Future[T]) -> None:
+            if self._is_awaited:
+                self._later(lambda: fn(done))
+            else:
+                fn(done)
+
+        super().add_done_callback(notify)
 
     def run(self) -> None:
         """Run the call, once."""
@@ -51,27 +69,44 @@ class HeldCall(Future[T]):
             self.set_exception(error)
 
     def result(self, timeout: float | None = None) -> T:
-        self.run()
+        self._await()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        self.run()
+        self._await()
         return super().exception(timeout)
+
+    def _await(self) -> None:
+        self._is_awaited = True
+        try:
+            self.run()
+        finally:
+            self._is_awaited = False
 
 
 class HeldWorker:
-    """A worker that runs its calls in `go_on`, or when a result is awaited."""
+    """A worker that runs its calls in `go_on`, or when a result is awaited.
 
-    def __init__(self) -> None:
-        self.held: list[Callable[[], None]] = []
+    Calls for the files of an append run at once, unless it `holds_files`.
+    """
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        pending = HeldCall(call)
-        self.held.append(pending.run)
+    def __init__(self, *, holds_files: bool = False) -> None:
+        self.held: list[Notice] = []
+        self._holds_files = holds_files
+
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
+        pending = HeldCall(call, self._hold)
+        if lane is Lane.FILES and not self._holds_files:
+            pending.run()
+        else:
+            self.held.append(pending.run)
         return pending
 
     def sync(self, file: OpenFile) -> Future[None]:
-        return self.submit(file.sync)
+        return self.submit(file.sync, lane=Lane.FLUSH)
+
+    def _hold(self, call: Notice) -> None:
+        self.held.append(call)
 
     def go_on(self) -> None:
         """Run the submitted calls."""
@@ -97,7 +132,9 @@ class LogManagerHarness:
         self.random = SeededRandom(1)
         self.events: list[str] = []
         self.task_failures = 0
+        self.deleted = list[DeletedRange]()
         self.striders: TailScanners = no_tail_scanner
+        self.check_start: Callable[[], object] = lambda: None
 
     def open(self, worker: Worker | None = None) -> LogManager:
         """Open the directories without loading logs."""
@@ -117,6 +154,8 @@ class LogManagerHarness:
             on_event=self.events.append,
             on_task_failure=self._count_failure,
             striders=self.striders,
+            check_start=self.check_start,
+            on_deleted=self.deleted.append,
         )
         settings = ManagerSettings(config_for=lambda _: self.config)
         return LogManager(

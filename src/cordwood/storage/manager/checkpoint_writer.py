@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import Pending, Worker
+from cordwood.core.ports import Lane, Pending, Worker
 from cordwood.core.types import TopicPartition
 from cordwood.storage.manager.future_completion import complete_all
 from cordwood.storage.manager.log_directory import LogDirectory, Offsets
@@ -43,9 +43,15 @@ class CheckpointWriter:
         self._files: dict[tuple[str, str], _CheckpointFile] = {}
 
     def may_contain(self, directory: LogDirectory, name: str, *, partition: TopicPartition) -> bool:
-        """Return whether the file contains this partition, or would after a crash."""
+        """Return whether the file contains this partition, would after a crash, or soon will."""
         file = self._file(directory, name)
-        return partition in file.written or partition in file.writing
+        return any(
+            partition in each for each in (file.written, file.writing, file.next_values or ())
+        )
+
+    def written(self, directory: LogDirectory, name: str) -> Offsets:
+        """Return the values in the file."""
+        return self._file(directory, name).written
 
     def write(self, directory: LogDirectory, name: str, *, offsets: Offsets) -> Pending[None]:
         """Write these values soon; the result is done once they, or newer ones, are durable."""
@@ -78,7 +84,9 @@ class CheckpointWriter:
     def _start(self, file: _CheckpointFile, offsets: Offsets) -> None:
         file.writing, file.next_values = offsets, None
         file.running_requests, file.next_requests = file.next_requests, []
-        pending = self._worker.submit(lambda: file.directory.write_checkpoint(file.name, offsets))
+        pending = self._worker.submit(
+            lambda: file.directory.write_checkpoint(file.name, offsets), lane=Lane.BACKGROUND
+        )
         file.running = pending
         pending.add_done_callback(lambda ended: self._call_soon(lambda: self._finish(file, ended)))
 

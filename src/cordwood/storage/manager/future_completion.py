@@ -4,6 +4,13 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 
 
+def completed() -> Future[None]:
+    """Return a future that is done."""
+    future = Future[None]()
+    future.set_result(None)
+    return future
+
+
 def complete_all(futures: Iterable[Future[None]], error: BaseException | None = None) -> None:
     """Complete each future, or fail it with `error`."""
     for future in futures:

@@ -15,10 +15,12 @@ different logs are independent, so the file is as good as one that was collected
 There are two exceptions, for which the caller must notify this class. After a truncation the value
 must be read again (`reread`). A new partition must not inherit the value of a deleted one with the
 same name (`forget`).
+
+An unexpected error of one log is reported; the log keeps its value in the file.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 from weakref import WeakSet
 
 from cordwood.core.ports import Pending
@@ -37,6 +39,8 @@ from cordwood.storage.manager.partition_logs import PartitionLogs
 
 #: More logs than these are not handled in one turn of the loop.
 LOGS_PER_TURN: Final = 20
+
+OnFailure: TypeAlias = Callable[[TopicPartition, Exception], object]
 
 
 def _recovery_point(log: Log) -> Offset:
@@ -83,6 +87,12 @@ class CheckpointValues:
         else:
             offsets[log.partition] = offset
 
+    def keep(self, partition: TopicPartition, path: str, *, written: Offsets) -> None:
+        """Replace the value of a partition by the written one, if there is one."""
+        self.forget(partition, path)
+        if partition in written:
+            self._offsets[path][partition] = written[partition]
+
     def forget(self, partition: TopicPartition, path: str) -> None:
         """Remove the value of a partition from the file of a directory."""
         self._offsets.get(path, {}).pop(partition, None)
@@ -100,27 +110,22 @@ class LogCheckpoints:
         directories: Sequence[LogDirectory],
         logs: Sequence[PartitionLogs],
         writer: CheckpointWriter,
+        *,
+        on_failure: OnFailure,
     ) -> None:
         self._directories = directories
         self._logs = logs
         self._writer = writer
+        self._on_failure = on_failure
         self._being_collected = WeakSet[CheckpointValues]()
 
-    def collect_and_write(self, name: str) -> Iterator[None]:
+    def collect_and_write(self, name: str) -> Iterator[object]:
         """Write the files of one name; each step reads the values of `LOGS_PER_TURN` logs.
 
         A directory that is not loaded keeps its file: its logs would be missing in a new one.
         """
         loaded = self._loaded()
-        values = CheckpointValues(name, {each.path: self._offline(each, name) for each in loaded})
-        self._being_collected.add(values)
-        every_log = [log for part in self._logs for log in part.logs.values()]
-        for count, log in enumerate(every_log, start=1):
-            # The log may have been deleted in a turn between two steps.
-            if any(log in part for part in self._logs):
-                values.read(log)
-            if count % LOGS_PER_TURN == 0:
-                yield
+        values = yield from self._collect(loaded, name)
         for directory in loaded:
             if directory.is_online:
                 self._writer.write(directory, name, offsets=values.of(directory.path))
@@ -169,6 +174,68 @@ class LogCheckpoints:
         for name in _OFFSET_OF:
             if self._writer.may_contain(directory, name, partition=partition):
                 self.write_now(directory, name)
+
+    def begin_forget(
+        self, partitions: Mapping[TopicPartition, LogDirectory]
+    ) -> Iterator[Sequence[Pending[None]]]:
+        """Remove values as `forget` does, without blocking.
+
+        Each step is short. The last one yields the writes to wait for; `has_forgotten` is true for
+        a partition once they have succeeded.
+        """
+        stale: dict[tuple[str, str], LogDirectory] = {}
+        for count, (partition, directory) in enumerate(partitions.items(), start=1):
+            for values in self._being_collected:
+                values.forget(partition, directory.path)
+            for name in self._names_with(partition, directory):
+                stale[directory.path, name] = directory
+            if count % LOGS_PER_TURN == 0:
+                yield ()
+        writes = []
+        for (path, name), directory in stale.items():
+            values = yield from self._collect([directory], name)
+            writes.append(self._writer.write(directory, name, offsets=values.of(path)))
+        yield writes
+
+    def has_forgotten(self, partition: TopicPartition, directory: LogDirectory) -> bool:
+        """Return whether no checkpoint file of a directory contains a partition."""
+        return not self._names_with(partition, directory)
+
+    def _names_with(self, partition: TopicPartition, directory: LogDirectory) -> list[str]:
+        """Return the names of the files of a directory that contain a partition."""
+        may_contain = self._writer.may_contain
+        return [each for each in _OFFSET_OF if may_contain(directory, each, partition=partition)]
+
+    def _collect(
+        self, directories: Collection[LogDirectory], name: str
+    ) -> Generator[tuple[()], None, CheckpointValues]:
+        """Return the values for the files of one name; each step reads `LOGS_PER_TURN` of them."""
+        values = CheckpointValues(
+            name, {each.path: self._offline(each, name) for each in directories}
+        )
+        self._being_collected.add(values)
+        every_log = [
+            log
+            for part in self._logs
+            for directory in directories
+            for log in part.in_directory(directory).values()
+        ]
+        for count, log in enumerate(every_log, start=1):
+            # The log may have been deleted in a turn between two steps.
+            if any(log in part for part in self._logs):
+                self._read(values, log, name)
+            if count % LOGS_PER_TURN == 0:
+                yield ()
+        return values
+
+    def _read(self, values: CheckpointValues, log: Log, name: str) -> None:
+        try:
+            values.read(log)
+        except Exception as error:  # noqa: BLE001 - the files have the values of the other logs
+            path = directory_of(log.directory)
+            (directory,) = (each for each in self._directories if each.path == path)
+            values.keep(log.partition, path, written=self._writer.written(directory, name))
+            self._on_failure(log.partition, error)
 
     def _loaded(self) -> list[LogDirectory]:
         return [each for each in self._directories if each.is_online and each.is_loaded]

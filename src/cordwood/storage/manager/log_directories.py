@@ -11,6 +11,7 @@ A directory of version 1 without a directory id gets one too.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from posixpath import normpath
 from typing import Final
 
 from cordwood.core.errors import DamagedFileError, LogDirectoryError
@@ -71,7 +72,7 @@ def give_back(directories: Sequence[LogDirectory]) -> None:
 
 
 def _ensure_new(path: str, opened: Sequence[LogDirectory]) -> None:
-    if any(directory.path == path for directory in opened):
+    if any(normpath(directory.path) == normpath(path) for directory in opened):
         raise LogDirectoryError(
             "is listed twice among the log directories",
             path=path,
@@ -115,6 +116,11 @@ def _identify(opened: Sequence[LogDirectory], owner: DirectoryOwner) -> None:
             continue
         meta = directory.meta or MetaProperties(
             version=version, cluster_id=identity.cluster_id, node_id=identity.node_id
+        )
+        meta = replace(
+            meta,
+            cluster_id=meta.cluster_id or identity.cluster_id,
+            node_id=identity.node_id if meta.node_id is None else meta.node_id,
         )
         if meta.version == 1 and meta.directory_id is None:
             made = make_directory_id(owner.random, taken)

@@ -168,7 +168,7 @@ def _locked(files: Files, path: str) -> FileLock:
         raise LogDirectoryError(
             "is in use by another process",
             path=path,
-            remedy="stop that process, or configure other log.dirs",
+            remedy="stop that process, configure other log.dirs, or remove a second link to it",
         ) from error
 
 

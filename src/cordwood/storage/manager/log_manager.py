@@ -15,6 +15,7 @@ since data that was written before may then be lost.
 Everything but the jobs of the worker runs on one thread, the owner's.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -45,13 +46,15 @@ from cordwood.storage.files.disk_errors import (
 from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_loader import LogPlace
-from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager.checkpoint_writer import CallSoon, CheckpointWriter
+from cordwood.storage.manager.deleted_ranges import DeletedRange
 from cordwood.storage.manager.log_checkpoints import LogCheckpoints
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.partition_logs import PartitionLogs
 from cordwood.storage.manager.per_directory import DirectoryTask, run_per_directory
+from cordwood.storage.manager.task_failures import TaskFailures
+from cordwood.storage.manager.transient_errors import TransientErrors
 from cordwood.storage.producers.producer_state_manager import ProducerStateManagerConfig
 from cordwood.storage.segment.abstract_index import UnfitEntryError
 
@@ -60,7 +63,6 @@ FILES_PER_LOG: Final = 8
 
 #: The errors by which a log reports its disk and its files.
 _FAULTS: Final = (OSError, DamagedFileError, BadRecordsError, UnfitEntryError)
-_RETENTION: Final = "retention"
 
 ConfigFor = Callable[[TopicName], LogConfig]
 OnEvent = Callable[[str], object]
@@ -85,16 +87,46 @@ class ManagerOptions:
     """Shared resources and callbacks of a manager.
 
     `call_soon` is thread-safe and runs a call on the owner's thread. `on_event` receives messages
-    for the operator, on any thread. `on_task_failure` is called for every log whose periodic task
-    has failed. `striders` speed up the recovery of logs that were not closed; they are called on
-    the worker.
+    for the operator, on any thread; `on_outage` those about directories that go offline.
+    `on_task_failure` is called for every log whose periodic task has failed. `striders` speed up
+    the recovery of logs that were not closed; they are called on the worker. `check_start` raises
+    StartInterruptedError, on any thread, if the start is to end. `on_deleted` receives the segments
+    that a round of retention, or the deletion of a topic, has deleted.
     """
 
     open_files: OpenFileCache
     call_soon: CallSoon
     on_event: OnEvent
+    on_outage: OnEvent | None = None
     on_task_failure: Callable[[], object] = lambda: None
     striders: TailScanners = no_tail_scanner
+    check_start: Callable[[], object] = lambda: None
+    on_deleted: Callable[[DeletedRange], object] = lambda _: None
+
+
+class LogUse:
+    """The context of a call into a log; see `LogManager.using`.
+
+    A class, because most requests enter several: `contextmanager` takes three times as long.
+    """
+
+    __slots__ = ("_log", "_manager")
+
+    def __init__(self, manager: "LogManager", log: Log) -> None:
+        self._manager = manager
+        self._log = log
+
+    def __enter__(self) -> None:
+        self._manager.directory_of(self._log).ensure_online()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            found = self._manager.error_of(self._log, error)
+            if found is not error:
+                try:
+                    raise found from error
+                finally:
+                    del found, error  # or the frame, which the error refers to, would keep it
 
 
 class LogManager:
@@ -115,15 +147,18 @@ class LogManager:
         self.ports = ports
         self.settings = settings
         self.options = options
-        self.current = PartitionLogs()
-        self.future = PartitionLogs()
+        self.current, self.future = PartitionLogs(), PartitionLogs()
         self.on_event = options.on_event
+        self.transient_errors = TransientErrors(ports.clock, options.on_event)
+        self.failures = TaskFailures(options.on_event, options.on_task_failure)
         self.deletions = self._scheduled_deletions()
         self.checkpoints = LogCheckpoints(
             self.directories,
             (self.current, self.future),
             CheckpointWriter(ports.worker, options.call_soon, on_error=self._checkpoint_failed),
+            on_failure=self.failures.report,
         )
+        self.being_created = Counter[str]()  # by the path of the log directory
         self._by_path = {directory.path: directory for directory in directories}
         self._lost_callbacks: list[OnLost] = []
 
@@ -163,8 +198,9 @@ class LogManager:
         return self._by_path[directory_of(path)]
 
     def count_in(self, directory: LogDirectory) -> int:
-        """Return the number of current and future logs in a directory."""
-        return len(self.current.in_directory(directory)) + len(self.future.in_directory(directory))
+        """Return the number of current and future logs in a directory, or in creation there."""
+        present = (part.in_directory(directory) for part in (self.current, self.future))
+        return sum(map(len, present)) + self.being_created[directory.path]
 
     # -- logs
 
@@ -233,29 +269,27 @@ class LogManager:
 
     # -- disk errors
 
-    @contextmanager
-    def using(self, log: Log) -> Iterator[None]:
+    def using(self, log: Log) -> "LogUse":
         """Wrap a call into a log: errors of its disk are re-raised as KafkaStorageError.
 
         So is every error that leaves the log torn, since the log must not be used any more. If no
         descriptor is free, idle files are closed, so that the next call may succeed.
         KafkaStorageError also if the log's directory is offline before the call.
         """
-        self.directory_of(log).ensure_online()
-        try:
-            yield
-        except _FAULTS as error:
+        return LogUse(self, log)
+
+    def error_of(self, log: Log, error: Exception) -> Exception:
+        """Return the error for the caller of a log that has raised one."""
+        if isinstance(error, _FAULTS):
             if is_disk_failure(error) or log.is_torn:
-                raise self.fail_log(log, error) from error
+                return self.fail_log(log, error)
             if isinstance(error, BadRecordsError):
-                raise
+                return error
             if _has_no_descriptor(error):
                 self.options.open_files.close_idle()
-            raise KafkaStorageError(f"{log.directory}: {describe_error(error)}") from error
-        except Exception as error:
-            if log.is_torn:
-                raise self.fail_log(log, error) from error
-            raise
+            self.transient_errors.add(self.directory_of(log).path, error)
+            return KafkaStorageError(f"{log.directory}: {describe_error(error)}")
+        return self.fail_log(log, error) if log.is_torn else error
 
     def fail_log(self, log: Log, error: BaseException) -> KafkaStorageError:
         """Return the error for the callers that wait for a log whose state is uncertain.
@@ -285,9 +319,11 @@ class LogManager:
         lost = [*self.current.remove_directory(directory), *self.future.remove_directory(directory)]
         for log in lost:
             log.lease = log.lease.abort()
-            with suppress(OSError):
-                log.forget_files()
-        self.on_event(f"{directory.path} is offline with {len(lost)} logs: {error}")
+        # One pass over the open files: one for each log takes seconds with thousands of both.
+        with suppress(OSError):
+            self.options.open_files.forget_under(directory.path)
+        report = self.options.on_outage or self.on_event
+        report(f"{directory.path} is offline with {len(lost)} logs: {error}")
         for callback in self._lost_callbacks:
             callback(lost)
 
@@ -304,39 +340,6 @@ class LogManager:
         log.configure(self.settings.config_for(log.partition.topic))
         if was_compacted and not log.config.is_compacted:
             log.lease = log.lease.abort()
-
-    def apply_retention(self, log: Log) -> None:
-        """Delete the segments of a log that retention releases, unless its lease is taken."""
-        if not log.lease.is_free:
-            return
-        log.lease = log.lease.take(LeaseStage.RETENTION, _RETENTION)
-        try:
-            with self.using(log):
-                log.delete_old_segments()
-        finally:
-            log.lease = log.lease.release(_RETENTION)
-
-    def truncate(self, offsets: Mapping[TopicPartition, int]) -> list[Pending[None]]:
-        """Truncate logs to these offsets and abort maintenance (Kafka: `LogManager.truncateTo`).
-
-        The caller must not append before every returned write is done. Until then a crash would
-        leave a recovery point above the truncation offset, so that recovery would not check the
-        new records there.
-        """
-        stale: dict[tuple[str, str], LogDirectory] = {}
-        for partition, offset in offsets.items():
-            log = self.current.require(partition)
-            bounds, directory = log.bounds, self.directory_of(log)
-            recovery_point, cleaned_to = bounds.recovery_point, bounds.cleaned_to
-            log.lease = log.lease.abort()
-            with self.using(log):
-                log.truncate_to(offset)
-            self.checkpoints.reread(log)
-            if bounds.recovery_point != recovery_point:
-                stale[directory.path, RECOVERY_POINTS] = directory
-            if bounds.cleaned_to != cleaned_to:
-                stale[directory.path, CLEANER_OFFSETS] = directory
-        return [self.checkpoints.write(directory, name) for (_, name), directory in stale.items()]
 
     def set_cleaned_to(self, log: Log, offset: int) -> Pending[None]:
         """Set the offset where the next cleaning of a log begins, and checkpoint it."""

@@ -8,6 +8,9 @@
 A log whose indexes cannot be rebuilt for want of disk space stays offline until the next start: its
 leader epoch and its topic id must be settled before clients are served.
 
+An interrupted start loads no further log. Those that it has loaded are closed with the manager;
+their directory is not marked as loaded, so its checkpoints stay as they are.
+
 Any error of one load concerns that log alone: the threads of the worker use no state that logs
 share, except what is thread-safe.
 """
@@ -15,6 +18,7 @@ share, except what is thread-safe.
 from functools import partial
 from typing import NamedTuple
 
+from cordwood.core.errors import StartInterruptedError
 from cordwood.storage.checkpoints.partition_metadata_file import read_partition_metadata
 from cordwood.storage.files.atomic_write import directory_of
 from cordwood.storage.files.delayed_deletions import QueuedDeletions
@@ -38,14 +42,18 @@ class _LogToLoad(NamedTuple):
 
 
 def load_logs(manager: LogManager) -> None:
-    """Load every log; LogDirectoryError if a name is invalid, or a partition is in two places."""
+    """Load every log.
+
+    Raises LogDirectoryError if a name is invalid or a partition is in two places, and
+    StartInterruptedError after an interruption.
+    """
     found: list[_LogToLoad] = []
     deleted: list[str] = []
     for directory in manager.online:
         with manager.failing(directory):
             _list(manager, directory, found, deleted)
-    for path in deleted:
-        manager.deletions.remove_tree_later(path, delay_ms=manager.settings.delete_delay_ms)
+    if deleted:
+        manager.deletions.remove_trees_later(deleted, delay_ms=manager.settings.delete_delay_ms)
     tasks = [
         DirectoryTask(directory_of(each.place.directory), partial(_load, manager, each))
         for each in found
@@ -53,7 +61,9 @@ def load_logs(manager: LogManager) -> None:
     threads = manager.settings.threads_per_directory
     loaded = run_per_directory(manager.ports.worker, tasks, threads=threads)
     for to_load, outcome in zip(found, loaded, strict=True):
-        _publish(manager, to_load, outcome)
+        if not isinstance(outcome, StartInterruptedError):
+            _publish(manager, to_load, outcome)
+    manager.options.check_start()
     for directory in manager.online:
         directory.is_loaded = True
 
@@ -74,6 +84,7 @@ def _list(
 
 def _load(manager: LogManager, to_load: _LogToLoad) -> Log:
     """Load a log on the worker, with open files of its own that are closed afterwards."""
+    manager.options.check_start()
     ports, place = manager.ports, to_load.place
     table = OpenFileCache(ports.files, FILES_PER_LOG)
     try:

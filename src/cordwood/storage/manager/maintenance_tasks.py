@@ -23,6 +23,7 @@ from cordwood.storage.checkpoints.checkpoint_files import (
 )
 from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import NEVER
+from cordwood.storage.manager.log_changes import apply_retention
 from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.manager.log_sweep import LogSweep
@@ -101,7 +102,12 @@ class MaintenanceTasks:
 
     def _apply_retention(self, log: Log) -> None:
         if not log.config.is_compacted:
-            self._manager.apply_retention(log)
+            end = apply_retention(self._manager, log)
+            end.add_done_callback(lambda _: self._report(log, end.exception()))
+
+    def _report(self, log: Log, error: BaseException | None) -> None:
+        if error is not None:
+            self._manager.failures.report(log.partition, error)
 
     def _flush_if_due(self, log: Log) -> None:
         if log.is_flush_due():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from cordwood.core.ports import Worker
+from cordwood.core.ports import Lane, Worker
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def run_per_directory(
     for number, task in enumerate(tasks):
         queues[task.directory].append((number, task.call))
     pendings = [
-        worker.submit(partial(_run_queue, queue, outcomes))
+        worker.submit(partial(_run_queue, queue, outcomes), lane=Lane.BACKGROUND)
         for queue in queues.values()
         for _ in range(min(threads, len(queue)))
     ]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import Pending
+from cordwood.core.ports import Lane, Pending
 from cordwood.records.record_lookup import RecordFinders, plain_record_finder
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_read import FetchIsolation
@@ -71,7 +71,9 @@ class TimestampLookups:
         with manager.using(log):
             lookup = log.begin_lookup(queued.timestamp)
         ports, call_soon = manager.ports, manager.options.call_soon
-        pending = ports.worker.submit(partial(lookup.run, ports.files, self._finders))
+        pending = ports.worker.submit(
+            partial(lookup.run, ports.files, self._finders), lane=Lane.READ
+        )
         self._running += 1
         pending.add_done_callback(
             lambda _: call_soon(partial(self._ended, queued, lookup, pending))

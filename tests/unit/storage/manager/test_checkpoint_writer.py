@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import Pending
+from cordwood.core.ports import Lane, Pending
 from cordwood.core.system import ThreadWorker
 from cordwood.core.types import Offset
 from cordwood.storage.checkpoints.checkpoint_files import LOG_START_OFFSETS, RECOVERY_POINTS
@@ -89,7 +89,7 @@ def test_different_checkpoints_do_not_wait_for_each_other() -> None:
 def test_last_checkpoint_waits_for_the_running_write_and_replaces_waiting_ones() -> None:
     harness = CheckpointWriterHarness()
     worker, gate = ThreadWorker(threads=1), threading.Event()
-    worker.submit(gate.wait)
+    worker.submit(gate.wait, lane=Lane.BACKGROUND)
     writer = CheckpointWriter(worker, harness.later.append, on_error=harness.on_error)
     pendings = [
         writer.write(harness.directory, RECOVERY_POINTS, offsets={partition(): Offset(offset)})
@@ -161,3 +161,14 @@ def test_checkpoint_mentions_entries_read_at_startup() -> None:
 
     assert before
     assert not harness.mentions()
+
+
+def test_partition_of_a_queued_write_counts_as_contained() -> None:
+    harness = CheckpointWriterHarness()
+    directory = harness.directory
+    harness.writer.write(directory, RECOVERY_POINTS, offsets={})
+
+    harness.write(7)
+
+    assert harness.mentions()
+    assert harness.writer.written(directory, RECOVERY_POINTS) == {}

@@ -9,8 +9,9 @@ from cordwood.storage.checkpoints.checkpoint_files import (
     RECOVERY_POINTS,
     read_offset_checkpoint,
 )
+from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import LogConfig
-from cordwood.storage.manager import log_renames
+from cordwood.storage.manager import log_renames, log_truncation
 from cordwood.storage.manager.log_checkpoints import CheckpointValues
 from cordwood.storage.manager.log_manager import LogManager
 from tests.unit.storage.log_samples import filled
@@ -108,7 +109,7 @@ def test_log_that_is_truncated_between_two_steps_is_read_again() -> None:
     steps = manager.checkpoints.collect_and_write(RECOVERY_POINTS)
     next(steps)
 
-    manager.truncate({partition(0): 1})
+    log_truncation.truncate(manager, {partition(0): 1})
     list(steps)
 
     assert offsets(harness, RECOVERY_POINTS) == {0: 1, **dict.fromkeys(range(1, 21), 2)}
@@ -205,3 +206,46 @@ def test_checkpoints_drop_a_deleted_partition() -> None:
     manager.checkpoints.forget(partition(), manager.directories[0])
 
     assert offsets(harness, HIGH_WATERMARKS) == {}
+
+
+def test_log_that_fails_unexpectedly_keeps_its_value_and_the_others_are_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    harness = LogManagerHarness("/a")
+    manager = filled_logs(harness, 2)
+    list(manager.checkpoints.collect_and_write(HIGH_WATERMARKS))
+    for log in manager.all_logs():
+        filled(log, 1)
+    read = CheckpointValues.read
+
+    def broken(values: CheckpointValues, log: Log) -> None:
+        if log.partition == partition(0):
+            raise IndexError("a defect")
+        read(values, log)
+
+    monkeypatch.setattr(CheckpointValues, "read", broken)
+
+    list(manager.checkpoints.collect_and_write(HIGH_WATERMARKS))
+
+    assert offsets(harness, HIGH_WATERMARKS) == {0: 2, 1: 3}
+    assert harness.task_failures == 1
+    assert "orders-0: maintenance failed: IndexError('a defect')" in harness.events[-1]
+
+
+def test_values_of_deleted_partitions_are_forgotten_by_the_worker() -> None:
+    harness, worker = LogManagerHarness("/a"), HeldWorker()
+    manager = harness.load(worker)
+    for log in create_logs(manager, *range(30)):
+        filled(log, 2)
+    manager.checkpoints.write_all(HIGH_WATERMARKS)
+    worker.go_on()
+    directory = manager.directories[0]
+    log_renames.delete(manager, partition(3))
+
+    steps = [*manager.checkpoints.begin_forget({partition(3): directory})]
+    before = manager.checkpoints.has_forgotten(partition(3), directory)
+    worker.go_on()
+
+    assert (before, manager.checkpoints.has_forgotten(partition(3), directory)) == (False, True)
+    assert [len(writes) for writes in steps] == [0, 1]
+    assert 3 not in offsets(harness, HIGH_WATERMARKS)

@@ -167,9 +167,12 @@ def test_directories_that_are_closed_again_are_as_they_were(harness: LogDirector
     assert harness.files.list("/a") == before
 
 
-def test_directory_that_is_named_twice_is_rejected(harness: LogDirectoriesHarness) -> None:
-    with pytest.raises(LogDirectoryError, match="/a: is listed twice among the log directories"):
-        harness.open("/a", "/a")
+@pytest.mark.parametrize("again", ("/a", "/a/", "/./a", "/b/../a"))
+def test_directory_that_is_named_twice_is_rejected(
+    harness: LogDirectoriesHarness, again: str
+) -> None:
+    with pytest.raises(LogDirectoryError, match="is listed twice among the log directories"):
+        harness.open("/a", again)
 
 
 def test_directory_whose_disk_fails_is_offline_and_the_others_are_not(

@@ -1,18 +1,19 @@
 """Logs are flushed on the worker; a request is done only when its records are durable."""
 
 import errno
-import threading
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import TypeVar
 
 import pytest
 
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import Pending
-from cordwood.core.system import ThreadWorker
-from cordwood.storage.manager import log_renames
+from cordwood.core.ports import Lane, Pending
+from cordwood.storage.manager import log_renames, log_truncation
 from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.producers import snapshot_files
 from cordwood.testing.file_faults import FileFault
-from tests.unit.storage.log_samples import batch, filled, follow, lead
+from tests.unit.storage.log_samples import batch, filled, follow, lead, produced
 from tests.unit.storage.manager_samples import (
     HeldWorker,
     LogManagerHarness,
@@ -20,6 +21,8 @@ from tests.unit.storage.manager_samples import (
     create_logs,
     partition,
 )
+
+T = TypeVar("T")
 
 
 class LogFlusherHarness:
@@ -143,6 +146,42 @@ def test_flush_of_a_log_that_is_offline_is_rejected(harness: LogFlusherHarness) 
         harness.flush().result()
 
 
+class BrokenWorker(HeldWorker):
+    """A worker that rejects every call."""
+
+    def submit(self, call: Callable[[], T], *, lane: Lane) -> Future[T]:
+        raise RuntimeError("a defect")
+
+
+def test_request_whose_job_cannot_be_started_has_an_error() -> None:
+    logs = LogManagerHarness()
+    manager = logs.load()
+    log = filled(create_logs(manager)[0], 2)
+    object.__setattr__(manager.ports, "worker", BrokenWorker())
+
+    pending = LogFlusher(manager).flush(log)
+
+    assert pending.done()
+    with pytest.raises(KafkaStorageError, match="the flush failed: RuntimeError"):
+        pending.result()
+    assert logs.task_failures == 1
+
+
+def test_requests_have_an_error_if_a_job_cannot_be_finished(harness: LogFlusherHarness) -> None:
+    def defect(took_ms: float) -> None:
+        raise IndexError("a defect")
+
+    flusher = LogFlusher(harness.manager, flushed=defect)
+    first, second = flusher.flush(harness.log), flusher.flush(harness.log)
+
+    harness.worker.go_on()
+
+    with pytest.raises(KafkaStorageError, match="the flush failed: IndexError"):
+        first.result()
+    assert second.exception() is None
+    assert "orders-0: maintenance failed: IndexError('a defect')" in harness.logs.events[-1]
+
+
 def test_log_deleted_during_its_flush_takes_no_directory_offline(
     harness: LogFlusherHarness,
 ) -> None:
@@ -160,7 +199,7 @@ def test_log_that_is_truncated_while_it_is_flushed_is_flushed_again(
     harness: LogFlusherHarness,
 ) -> None:
     pending = harness.flush()
-    harness.manager.truncate({partition(): 1})
+    log_truncation.truncate(harness.manager, {partition(): 1})
     lead(harness.log, batch(), batch())
 
     harness.worker.go_on()
@@ -188,17 +227,138 @@ def test_future_log_that_is_promoted_while_it_is_flushed_is_flushed_again(
     assert copy.bounds.recovery_point == 2
 
 
-def test_closed_flusher_has_completed_all_requests() -> None:
-    worker, gate, harness = ThreadWorker(threads=2), threading.Event(), LogManagerHarness()
-    manager = harness.load(worker)
-    log = filled(create_logs(manager)[0], 2)
-    flusher = LogFlusher(manager)
-    worker.submit(gate.wait)
+def test_closed_flusher_has_completed_all_requests(harness: LogFlusherHarness) -> None:
+    pendings = [harness.flush(), harness.flush()]
+    closed = harness.flusher.close()
+    is_closed_early = closed.done()
+    harness.worker.go_on()
+    harness.worker.go_on()
 
-    pendings = [flusher.flush(log), flusher.flush(log)]
-    gate.set()
-    flusher.close()
-    worker.close()
-
+    assert (is_closed_early, closed.done()) == (False, True)
     assert [pending.done() for pending in pendings] == [True, True]
-    assert log.bounds.recovery_point == 2
+    assert harness.recovery_point == 2
+
+
+def test_idle_flusher_is_closed_at_once(harness: LogFlusherHarness) -> None:
+    assert harness.flusher.close().done()
+
+
+# -- snapshots of rolls
+
+
+@pytest.fixture
+def rolled(harness: LogFlusherHarness, monkeypatch: pytest.MonkeyPatch) -> LogFlusherHarness:
+    """Return a log that was rolled at 3, with a snapshot in memory only; a flush is not begun."""
+    monkeypatch.setattr(snapshot_files, "SMALL", 0)
+    lead(harness.log, produced(0))
+    harness.log.roll()
+    harness.log.epoch_file.save()
+    return harness
+
+
+def snapshots_in(harness: LogFlusherHarness) -> list[str]:
+    names = harness.logs.files.list(harness.log.directory)
+    return [name.lstrip("0") for name in names if ".snapshot" in name]
+
+
+def test_snapshot_of_a_roll_is_written_before_the_recovery_point_passes_the_roll(
+    rolled: LogFlusherHarness,
+) -> None:
+    pending = rolled.flush()
+    states = [(snapshots_in(rolled), rolled.recovery_point, pending.done())]
+    for _ in range(2):
+        rolled.worker.go_on()
+        states.append((snapshots_in(rolled), rolled.recovery_point, pending.done()))
+
+    assert states == [([], 0, False), (["3.snapshot"], 0, False), (["3.snapshot"], 3, True)]
+
+
+def test_owner_writes_no_snapshot_and_syncs_no_file(rolled: LogFlusherHarness) -> None:
+    script = rolled.logs.files.script
+    for call in ("append", "pwrite", "sync*"):
+        script.add(FileFault(on=call, path="*snapshot*", times=99))
+    pending = rolled.flush()
+
+    script.reset()
+    rolled.worker.go_on()
+    armed = script.add(FileFault(on="sync*", times=99))
+    lead(rolled.log, produced(1))
+    rolled.log.roll()
+    rolled.flush()
+    script.remove(armed)
+    rolled.worker.go_on()
+
+    assert pending.exception() is None
+
+
+def test_flushed_snapshot_survives_a_crash(rolled: LogFlusherHarness) -> None:
+    rolled.flush()
+    rolled.worker.go_on()
+    rolled.worker.go_on()
+
+    left = rolled.logs.files.after_crash()
+
+    assert f"{3:020}.snapshot" in left.list(rolled.log.directory)
+
+
+def test_snapshot_without_space_is_dropped_and_the_records_are_flushed(
+    rolled: LogFlusherHarness,
+) -> None:
+    fault = FileFault(on="append", path="*snapshot*", code=errno.ENOSPC)
+    rolled.logs.files.script.add(fault)
+
+    pending = rolled.flush()
+    rolled.worker.go_on()
+    rolled.worker.go_on()
+
+    assert (pending.exception(), rolled.recovery_point) == (None, 3)
+    assert snapshots_in(rolled) == []
+    assert rolled.manager.has(rolled.log)
+
+
+@pytest.mark.parametrize("fault", ("append", "sync", "rename"))
+def test_snapshot_on_a_failing_disk_takes_the_directory_offline(
+    rolled: LogFlusherHarness, fault: str
+) -> None:
+    rolled.logs.files.script.add(FileFault(on=fault, path="*snapshot*"))
+
+    pending = rolled.flush()
+    rolled.worker.go_on()
+
+    assert isinstance(pending.exception(), KafkaStorageError)
+    assert not rolled.manager.has(rolled.log)
+
+
+def test_snapshot_is_saved_later_when_descriptors_are_missing(rolled: LogFlusherHarness) -> None:
+    rolled.logs.files.script.add(FileFault(on="create", path="*snapshot*", code=errno.EMFILE))
+    refused = rolled.flush()
+    rolled.worker.go_on()
+
+    again = rolled.flush()
+    rolled.worker.go_on()
+    rolled.worker.go_on()
+
+    assert isinstance(refused.exception(), KafkaStorageError)
+    assert (again.exception(), snapshots_in(rolled)) == (None, ["3.snapshot"])
+
+
+def test_snapshot_of_a_truncated_roll_is_not_written(rolled: LogFlusherHarness) -> None:
+    pending = rolled.flush()
+    rolled.log.truncate_to(1)
+
+    for _ in range(3):
+        rolled.worker.go_on()
+
+    assert pending.exception() is None
+    assert "3.snapshot" not in snapshots_in(rolled)
+
+
+def test_snapshot_of_a_deleted_log_is_not_written(rolled: LogFlusherHarness) -> None:
+    pending = rolled.flush()
+    log_renames.delete(rolled.manager, partition())
+
+    rolled.worker.go_on()
+
+    assert isinstance(pending.exception(), KafkaStorageError)
+    assert snapshots_in(rolled) == []
+    assert rolled.manager.directories[0].is_online

@@ -135,31 +135,6 @@ def test_new_settings_apply_to_new_logs_and_to_reconfigured_ones() -> None:
     assert [log.producers.config for log in (present, future)] == [producers, producers]
 
 
-# -- truncation
-
-
-def test_truncation_lowers_the_recovery_point_on_disk_too() -> None:
-    harness = LogManagerHarness()
-    manager = harness.load()
-    filled(create_logs(manager)[0], 5).flush()
-    manager.checkpoints.write_all(RECOVERY_POINTS)
-
-    done = manager.truncate({partition(): 2})
-
-    assert [pending.done() for pending in done] == [True]
-    assert offsets(harness, RECOVERY_POINTS) == {0: 2}
-
-
-def test_truncation_above_the_recovery_point_writes_no_checkpoint() -> None:
-    manager = LogManagerHarness().load()
-    log = filled(create_logs(manager)[0], 5)
-    log.lease = log.lease.take(LeaseStage.CLEANING, "cleaner")
-
-    assert manager.truncate({partition(): 2}) == []
-    assert log.bounds.log_end == 2
-    assert log.lease.is_revoked
-
-
 # -- shutdown
 
 
@@ -330,17 +305,6 @@ def test_cleaned_offset_survives_a_restart() -> None:
     manager.close()
 
     assert harness.load().logs[partition()].bounds.cleaned_to == 3
-
-
-def test_truncation_lowers_the_cleaned_offset_on_disk_too() -> None:
-    harness = LogManagerHarness("/a")
-    manager = harness.load()
-    manager.set_cleaned_to(filled(create_logs(manager)[0], 5), 4)
-
-    manager.truncate({partition(): 2})
-
-    at = f"/a/{CLEANER_OFFSETS}"
-    assert read_offset_checkpoint(harness.files, at) == {partition(): 2}
 
 
 def test_recreated_log_inherits_no_state() -> None:

@@ -9,6 +9,7 @@ from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.checkpoints.checkpoint_files import (
     RECOVERY_POINTS,
 )
+from cordwood.storage.files.open_file_cache import OpenFileCache
 from cordwood.storage.log.log import Log
 from cordwood.storage.manager import log_renames
 from cordwood.storage.manager.log_manager import LogManager
@@ -56,7 +57,8 @@ def test_full_disk_rejects_appends_and_serving_resumes_when_space_returns() -> N
     assert while_full == before
     assert online(manager) == [True, True]
     assert append(manager, log) == 1
-    assert harness.events == []
+    (event,) = harness.events
+    assert "requests rejected for want of space" in event
 
 
 def test_full_disk_never_tears_a_batch() -> None:
@@ -70,6 +72,24 @@ def test_full_disk_never_tears_a_batch() -> None:
 
     assert harness.files.stat(f"/a/orders-0/{0:020}.log").size == log.size
     assert append(manager, log) == 1
+
+
+def test_full_disk_is_reported_once_an_interval() -> None:
+    harness = LogManagerHarness()
+    manager = harness.load()
+    log = filled(create_logs(manager)[0], 1)
+    harness.files.script.add(FileFault(on="pwrite", path="*.log", code=errno.ENOSPC, times=6))
+
+    for number in range(6):
+        harness.clock.advance(seconds=9 if number == 5 else 1)
+        with pytest.raises(KafkaStorageError):
+            append(manager, log)
+
+    assert manager.transient_errors.counts == {("/a", "space"): 6}
+    assert [event.partition(":")[2][:43] for event in harness.events] == [
+        " 1 requests rejected for want of space: [Er",
+        " 5 requests rejected for want of space: [Er",
+    ]
 
 
 def test_log_continues_when_a_roll_has_found_no_space() -> None:
@@ -200,13 +220,30 @@ def test_directory_fails_even_if_its_files_cannot_be_closed(
     manager = LogManagerHarness().load()
     log = create_logs(manager)[0]
 
-    def refuse(_: Log) -> None:
-        raise OSError(errno.EIO, "close")
+    def refuse(_: OpenFileCache, directory: str) -> None:
+        raise OSError(errno.EIO, directory)
 
-    monkeypatch.setattr(Log, "forget_files", refuse)
+    monkeypatch.setattr(OpenFileCache, "forget_under", refuse)
     manager.fail(manager.directories[0], OSError(errno.EIO, "gone"))
 
     assert not manager.has(log)
+
+
+def test_open_files_are_searched_once_for_all_logs_of_a_lost_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    manager, searched = LogManagerHarness("/a").load(), list[str]()
+    create_logs(manager, 0, 1, 2)
+    forget_under = OpenFileCache.forget_under
+
+    def forget(cache: OpenFileCache, directory: str) -> None:
+        searched.append(directory)
+        forget_under(cache, directory)
+
+    monkeypatch.setattr(OpenFileCache, "forget_under", forget)
+    manager.fail(manager.directories[0], OSError(errno.EIO, "gone"))
+
+    assert (searched, manager.options.open_files.open_count) == (["/a"], 0)
 
 
 @pytest.mark.parametrize("code", (errno.EMFILE, errno.ENFILE, errno.EDQUOT, errno.ENOSPC))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.errors import KafkaStorageError, LogDirectoryError
+from cordwood.core.errors import KafkaStorageError, LogDirectoryError, StartInterruptedError
 from cordwood.core.ports import LoopPorts
 from cordwood.core.system import SystemFiles, SystemRandom, ThreadWorker
 from cordwood.storage.checkpoints.checkpoint_files import RECOVERY_POINTS
@@ -59,6 +59,38 @@ def test_logs_keep_no_file_open_when_they_are_loaded() -> None:
 
     assert manager.options.open_files.open_count == 0
     assert lead(manager.logs[partition()], batch()).first_offset == 3
+
+
+class _InterruptAfter:
+    """Interrupts the start at the call after `calls`."""
+
+    def __init__(self, calls: int) -> None:
+        self.calls = calls
+
+    def __call__(self) -> None:
+        self.calls -= 1
+        if self.calls < 0:
+            raise StartInterruptedError("a signal")
+
+
+@pytest.mark.parametrize("loaded", (0, 1, 2, 3))
+def test_interrupted_start_closes_what_it_has_loaded(loaded: int) -> None:
+    harness = LogManagerHarness()
+    _stopped(harness, 0, 1, 2)
+    before = read_clean_shutdown(harness.files, "/a")
+    harness.check_start = _InterruptAfter(loaded)
+    manager = harness.open()
+
+    with pytest.raises(StartInterruptedError):
+        load_logs(manager)
+    opened = len(manager.logs)
+    manager.close()
+
+    assert (opened, read_clean_shutdown(harness.files, "/a")) == (loaded, before)
+    harness.check_start = lambda: None
+    again = harness.load()
+    assert [log.bounds.log_end for log in again.logs.values()] == [3, 3, 3]
+    assert harness.events == []
 
 
 def test_torn_end_is_reported_when_a_log_is_loaded() -> None:

@@ -304,4 +304,4 @@ def test_deleted_segments_have_no_open_files() -> None:
     tasks.delete_old_segments()
 
     assert log.base_offsets == (3,)
-    assert manager.options.open_files.open_count == 1
+    assert manager.options.open_files.open_count == 0

@@ -7,7 +7,7 @@ import pytest
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Pending
 from cordwood.storage.log.segment_swap import SegmentReplacement, SwapRefusedError
-from cordwood.storage.manager import log_renames
+from cordwood.storage.manager import log_renames, log_truncation
 from cordwood.storage.manager.swap_driver import SwapDriver
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.inline_worker import InlineWorker
@@ -73,7 +73,7 @@ def test_swap_stops_where_the_log_is_truncated(harness: SwapDriverHarness) -> No
     pending = harness.swap()
     harness.worker.go_on()
 
-    harness.manager.truncate({partition(): 6})
+    log_truncation.truncate(harness.manager, {partition(): 6})
     harness.go_on_until(pending)
 
     assert isinstance(pending.exception(), SwapRefusedError)
@@ -89,6 +89,23 @@ def test_swap_stops_where_the_log_is_deleted(harness: SwapDriverHarness) -> None
 
     assert isinstance(pending.exception(), KafkaStorageError)
     assert harness.manager.directories[0].is_online
+
+
+def test_deletion_waits_for_the_job_of_a_swap_and_leaves_the_rest_out(
+    harness: SwapDriverHarness,
+) -> None:
+    pending = harness.swap()
+    deletion = log_renames.LogDeletion(harness.manager)
+
+    deletion.add(partition())
+    (job,) = deletion.jobs
+    was_done = job.done()
+    harness.worker.go_on()
+    errors = list(deletion.rename())
+
+    assert (was_done, job.done(), deletion.jobs, errors) == (False, True, [], [None])
+    assert isinstance(pending.exception(), KafkaStorageError)
+    assert any(name.endswith(".swap") for name in harness.logs.files.list(harness.log.directory))
 
 
 def test_directory_goes_offline_when_a_swap_fails(harness: SwapDriverHarness) -> None:
