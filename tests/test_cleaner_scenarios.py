@@ -237,8 +237,8 @@ MANAGER_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         "test_cleaner_of_a_log_has_to_stop_when_its_directory_fails",
     ),
     "testMaybeTruncateCheckpointShouldTruncateData": (
-        MANAGER,
-        "test_truncation_lowers_the_cleaned_offset_on_disk_too",
+        "storage/manager/test_log_truncation.py",
+        "test_truncation_lowers_the_checkpoints_on_disk_too",
     ),
     "testAlterCheckpointDirShouldRemoveDataInSrcDirAndAddInNewDir": (
         MANAGER,
@@ -303,7 +303,7 @@ LOG_SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
         "test_pass_stops_when_the_log_is_not_compacted_any_more",
     ),
     "testLeastLoadedAssignment": (
-        "storage/manager/test_log_creation.py",
+        "storage/manager/test_bulk_log_creation.py",
         "test_bulk_logs_are_spread_over_the_directories",
     ),
     "testCreateAndDeleteOverlyLongTopic": (

@@ -89,7 +89,11 @@ def _report_completed(metrics: Metrics, cleaned: CompletedPass) -> None:
         "log cleaned",
         extra=fields(
             partition=str(cleaned.partition),
+            reason="compaction",
+            first_dirty=cleaned.certificate.first_dirty,
             end=cleaned.certificate.end,
+            segments_before=cleaned.certificate.segments_before,
+            segments_after=cleaned.certificate.segments_after,
             bytes_before=counts.bytes_read,
             bytes_after=counts.bytes_kept,
             records_before=counts.records_read,

@@ -18,8 +18,9 @@ NICENESS: Final = 10
 
 if __name__ == "__main__":
     os.nice(NICENESS)
-    # Ctrl-C in a terminal goes to all its processes; only the broker is to handle it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A terminal sends these signals to all its processes; only the broker is to handle them.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
     serve(
         Connection(int(sys.argv[1])),
         SystemFiles(),

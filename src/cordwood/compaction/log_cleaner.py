@@ -2,8 +2,8 @@
 
     check    all compacted logs, a few per loop turn: retention runs on each, and the log is
              assessed as a candidate; the next check comes after the backoff, or when a pass ends
-    pass     of the candidate with the highest dirty ratio: the cleaner takes the log's lease and
-             makes the plan, and a runner runs the pass outside of the loop
+    pass     of the candidate with the highest dirty ratio: the cleaner takes the log's lease; a
+             worker makes the plan, and a runner runs the pass outside of the loop
     swap     the new segments replace those that the pass read
     finish   the cleaner checkpoint advances, and the lease is released
 
@@ -24,20 +24,20 @@ from cordwood.compaction.cleaner_config import CleanerConfig
 from cordwood.compaction.cleaning_failures import CleaningFailure, CleaningFailures
 from cordwood.compaction.cleaning_job import (
     CleanerRunner,
-    CleaningJob,
     CleaningResult,
     CleaningStoppedError,
 )
 from cordwood.compaction.key_hash import SEEDS
 from cordwood.compaction.plan.candidates import LogToClean, assess, filthiest_first
-from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
+from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts
 from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Pending, Timer, Worker
+from cordwood.core.ports import Lane, Pending, Timer, Worker
 from cordwood.core.types import TopicPartition
 from cordwood.storage.log.crash_cleanup import remove_cleaned
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.log.segment_swap import SegmentReplacement, SwapRefusedError
+from cordwood.storage.manager.log_changes import apply_retention, roll
 from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.manager.log_sweep import LogSweep
 from cordwood.storage.manager.swap_driver import SwapDriver
@@ -65,7 +65,6 @@ class _RunningPass:
     """One pass under way; it is also the control that its runner calls, on any thread."""
 
     log: Log
-    job: CleaningJob
     truncations: int
     began_ms: float
     is_over: bool = False
@@ -111,13 +110,13 @@ class LogCleaner:
         self._worker = worker
         self._on_completed = on_completed
         self._on_failed = on_failed
-        self._sweep = LogSweep(manager)
-        self._swapper = SwapDriver(manager)
+        self._sweep, self._swapper = LogSweep(manager), SwapDriver(manager)
         self._failures = CleaningFailures()
-        self._passes: dict[_RunningPass, Pending[CleaningResult]] = {}
+        self._passes: dict[_RunningPass, Pending[CleaningResult | None]] = {}
         self._next_candidates: dict[TopicPartition, LogToClean] = {}
         self._timer: Timer | None = None
         self._is_checking = self._is_closed = False
+        self._unassessed = 0
         self.candidates: Mapping[TopicPartition, LogToClean] = {}
         self.last_check_ms: float = manager.ports.clock.monotonic_ms()
 
@@ -148,7 +147,9 @@ class LogCleaner:
         passes, self._passes = self._passes, {}
         for each in passes:
             each.is_over = True
-        return self._worker.submit(partial(_end, tuple(passes.values()), self._runner))
+        return self._worker.submit(
+            partial(_end, tuple(passes.values()), self._runner), lane=Lane.BACKGROUND
+        )
 
     # -- checks
 
@@ -164,30 +165,48 @@ class LogCleaner:
     def _check(self) -> None:
         self._check_in(max(self._config.backoff_ms, 1))
         if self._config.is_enabled and not self._is_checking:
-            self._is_checking, self._next_candidates = True, {}
-            self._sweep.run(self._check_log, then=self._start_passes)
+            # The sweep counts as one of the logs that have not been assessed.
+            self._is_checking, self._next_candidates, self._unassessed = True, {}, 1
+            self._sweep.run(self._check_log, then=self._count_assessed)
 
     def _check_log(self, log: Log) -> None:
-        """Run retention on a log, and assess it; future replicas are skipped."""
+        """Run retention on a log, and then assess it; future replicas are skipped."""
         is_current = self._manager.logs.get(log.partition) is log
         if not (is_current and log.config.is_compacted and log.lease.is_free):
             return
         if self._failures.is_backing_off(log.partition, self._manager.ports.clock.monotonic_ms()):
             return
-        try:
-            self._manager.apply_retention(log)
-            self._next_candidates[log.partition] = self._assess_log(log)
-        except Exception as error:  # noqa: BLE001 - the check continues with other logs
-            self._record_failure(log.partition, error)
+        self._unassessed += 1
+        self._assess_after(apply_retention(self._manager, log), log)
+
+    def _assess_after(self, change: Pending[None], log: Log, *, may_roll: bool = True) -> None:
+        """Assess a log when a change of it has ended; an idle segment is rolled first."""
+
+        def run(_: Pending[None]) -> None:
+            try:
+                change.result()
+                candidate = self._assess_log(log)
+                if candidate.is_roll_due and may_roll:
+                    self._assess_after(roll(self._manager, log), log, may_roll=False)
+                    return
+                self._next_candidates[log.partition] = candidate
+            except Exception as error:  # noqa: BLE001 - the check continues with other logs
+                self._record_failure(log.partition, error)
+            self._count_assessed()
+
+        change.add_done_callback(run)
+
+    def _count_assessed(self) -> None:
+        """Count a log, or the end of the sweep; start passes after the last one."""
+        self._unassessed -= 1
+        if not self._unassessed and not self._is_closed:
+            self._start_passes()
 
     def _assess_log(self, log: Log) -> LogToClean:
-        """Return a log as a candidate; repair its checkpoint, and roll an idle segment, first."""
+        """Return a log as a candidate; repair its checkpoint first."""
         manager = self._manager
         with manager.using(log):
             candidate = _assess(log, manager.ports.clock.now_ms())
-            if candidate.is_roll_due:
-                log.roll()
-                candidate = _assess(log, manager.ports.clock.now_ms())
         first_dirty = candidate.first_dirty
         if first_dirty.is_reset:
             manager.set_cleaned_to(log, first_dirty.offset)
@@ -221,20 +240,36 @@ class LogCleaner:
         if not log.lease.is_free:
             return
         candidate, now_ms = self._assess_log(log), ports.clock.now_ms()
-        with self._manager.using(log):
-            plan = plan_log(log, candidate, now_ms=now_ms) if candidate.is_due else None
-        if plan is None:
+        if not candidate.is_due:
             return
-        job = self._config.job(log.directory, plan, seed=ports.random.below(SEEDS))
-        running = _RunningPass(log, job, log.bounds.truncations, ports.clock.monotonic_ms())
+        planning = PlanningJob.of(log, candidate, now_ms=now_ms)
+        running = _RunningPass(log, log.bounds.truncations, ports.clock.monotonic_ms())
+        run = partial(self._run_pass, running, planning, self._config, log.directory)
         log.lease = log.lease.take(LeaseStage.CLEANING, _HOLDER)
         try:
-            pending = self._worker.submit(lambda: self._runner.run(job, running))
+            pending = self._worker.submit(
+                partial(run, seed=ports.random.below(SEEDS)), lane=Lane.BACKGROUND
+            )
         except Exception:
             log.lease = log.lease.release(_HOLDER)
             raise
         self._passes[running] = pending
         self._continue(running, pending, step=partial(self._ended, running, pending))
+
+    def _run_pass(
+        self,
+        running: _RunningPass,
+        planning: PlanningJob,
+        config: CleanerConfig,
+        directory: str,
+        *,
+        seed: int,
+    ) -> CleaningResult | None:
+        """Plan a pass and run it, on any thread; None if no segment may be cleaned."""
+        plan = planning.run()
+        if plan is None:
+            return None
+        return self._runner.run(config.job(directory, plan, seed=seed), running)
 
     def _continue(
         self, running: _RunningPass, pending: Pending[T], *, step: Callable[[], None]
@@ -251,13 +286,16 @@ class LogCleaner:
 
         pending.add_done_callback(lambda _: self._manager.options.call_soon(run))
 
-    def _ended(self, running: _RunningPass, pending: Pending[CleaningResult]) -> None:
+    def _ended(self, running: _RunningPass, pending: Pending[CleaningResult | None]) -> None:
         """Swap in the result of a runner that has finished."""
         error = pending.exception()
         if error is not None or running.is_stopped():
             self._discard(running, error or CleaningStoppedError("the log has changed"))
             return
         result = pending.result()
+        if result is None:
+            self._release(running)
+            return
         swapped = self._swapper.swap(running.log, running.replacements(result))
         self._continue(running, swapped, step=partial(self._swapped, running, result, swapped))
 
@@ -286,7 +324,9 @@ class LogCleaner:
             if not (isinstance(error, _STOPPED) or running.is_stopped()):
                 self._record_failure(log.partition, error)
             if self._manager.has(log):
-                removed = ports.worker.submit(partial(remove_cleaned, ports.files, log.directory))
+                removed = ports.worker.submit(
+                    partial(remove_cleaned, ports.files, log.directory), lane=Lane.BACKGROUND
+                )
                 later = released.pop_all()
                 removed.add_done_callback(lambda _: self._manager.options.call_soon(later.close))
 
@@ -310,7 +350,7 @@ def _assess(log: Log, now_ms: int) -> LogToClean:
     return assess(read_log_facts(log, checkpoint=log.bounds.cleaned_to), now_ms)
 
 
-def _end(passes: Sequence[Pending[CleaningResult]], runner: CleanerRunner) -> None:
+def _end(passes: Sequence[Pending[CleaningResult | None]], runner: CleanerRunner) -> None:
     for each in passes:
         each.exception()
     runner.close()

@@ -8,7 +8,7 @@ the caller reads by itself, with the same results.
 from collections.abc import Callable, Generator, Iterable
 from typing import Final, TypeVar
 
-from cordwood.core.ports import Pending, Worker
+from cordwood.core.ports import Lane, Pending, Worker
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def read_ahead(calls: Iterable[Callable[[], T]], worker: Worker | None) -> Gener
     due: Pending[T] | None = None
     try:
         for call in calls:
-            now, due = due, worker.submit(call)
+            now, due = due, worker.submit(call, lane=Lane.READ)
             if now is not None:
                 yield now.result()
         if due is not None:

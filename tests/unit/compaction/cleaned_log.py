@@ -9,7 +9,7 @@ from cordwood.compaction.passes.cleaning_pass import run_pass
 from cordwood.compaction.passes.pass_verification import verify_pass
 from cordwood.compaction.plan.candidates import assess
 from cordwood.compaction.plan.cleaning_plan import CleaningPlan
-from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
+from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts
 from cordwood.compaction.plan.plan_builder import PassOptions
 from cordwood.core.types import Offset
 from cordwood.records.batch_stream import AnyBatch, batches
@@ -121,7 +121,7 @@ class CleanedLog:
         """Return the plan of a pass over the cleanable part of the log."""
         now = self.place.clock.now_ms()
         assessment = assess(read_log_facts(self.log, checkpoint=self.first_dirty), now)
-        return plan_log(self.log, assessment, now_ms=now, options=options)
+        return PlanningJob.of(self.log, assessment, now_ms=now).run(options)
 
     def job(self, plan: CleaningPlan) -> CleaningJob:
         return CleaningJob(

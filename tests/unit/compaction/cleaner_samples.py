@@ -18,7 +18,7 @@ from cordwood.compaction.cleaning_job import (
 from cordwood.compaction.log_cleaner import CompletedPass, LogCleaner
 from cordwood.compaction.plan.candidates import assess
 from cordwood.compaction.plan.cleaning_plan import SourceSegment
-from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
+from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts
 from cordwood.core.ports import Worker
 from cordwood.core.types import TopicPartition
 from cordwood.storage.log.log import Log
@@ -169,7 +169,9 @@ class Control:
 def job_of(harness: CleanerHarness) -> CleaningJob:
     """Return a pass over a log of three closed segments."""
     log, now_ms = harness.log(), harness.house.clock.now_ms()
-    plan = plan_log(log, assess(read_log_facts(log, checkpoint=None), now_ms), now_ms=now_ms)
+    plan = PlanningJob.of(
+        log, assess(read_log_facts(log, checkpoint=None), now_ms), now_ms=now_ms
+    ).run()
     assert plan is not None
     return CleaningJob(
         directory=log.directory, plan=plan, memory_bytes=1 << 20, io_buffer_bytes=1 << 16

@@ -2,15 +2,19 @@
 
 import errno
 
+import pytest
+
 from cordwood.compaction.cleaner_config import CleanerConfig
 from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningResult
+from cordwood.core.ports import FileStat
 from cordwood.core.types import TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import CLEANER_OFFSETS, read_offset_checkpoint
 from cordwood.storage.log.maintenance_lease import LeaseStage
 from cordwood.storage.log_config import COMPACT, DELETE
-from cordwood.storage.manager import log_renames
+from cordwood.storage.manager import log_renames, log_truncation
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.memory_files import MemoryFiles
 from tests.unit.compaction.cleaner_samples import BACKOFF_MS, COMPACTED, CleanerHarness, held
 from tests.unit.storage.cleaned_samples import batches_of
 from tests.unit.storage.log_samples import filled
@@ -86,6 +90,28 @@ def test_log_has_at_most_one_running_pass() -> None:
     harness.pass_time(4 * BACKOFF_MS)
 
     assert len(worker.held) == 1
+
+
+def test_plan_of_a_pass_reads_the_files_on_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of 5,000 segments held up the event loop for 0.1 s."""
+    harness, worker = held()
+    harness.log()
+    looks, stat = list[str](), MemoryFiles.stat
+
+    def noted(files: MemoryFiles, path: str) -> FileStat:
+        looks.append(path)
+        return stat(files, path)
+
+    monkeypatch.setattr(MemoryFiles, "stat", noted)
+
+    harness.cleaner.start()
+    harness.pass_time(0)
+    on_the_loop = len(looks)
+    worker.go_on()
+
+    assert on_the_loop == 0
+    assert len(looks) >= 9, "three files of three segments"
+    assert len(harness.cleaned) == 1
 
 
 def test_disabled_cleaner_cleans_no_log() -> None:
@@ -165,7 +191,9 @@ def test_log_truncated_during_a_pass_keeps_its_records() -> None:
     log = harness.log()
     harness.cleaner.start()
     harness.pass_time(0)
-    harness.runner.meanwhile.append(lambda: harness.manager.truncate({partition(): 3}))
+    harness.runner.meanwhile.append(
+        lambda: log_truncation.truncate(harness.manager, {partition(): 3})
+    )
 
     worker.go_on()
     worker.go_on()

@@ -120,7 +120,7 @@ def test_directory_facts_lead_to_the_plan_of_the_open_log(
     log.set_high_watermark(high_watermark)
     expected = log_facts.read_log_facts(log, checkpoint=cleaned_to)
     assessment = assess(expected, NOW + 9000)
-    plan = log_facts.plan_log(log, assessment, now_ms=NOW)
+    plan = log_facts.PlanningJob.of(log, assessment, now_ms=NOW).run()
     if is_closed:
         log.close()
 

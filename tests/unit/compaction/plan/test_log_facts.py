@@ -6,7 +6,7 @@ import pytest
 
 from cordwood.compaction.plan.candidates import CandidateSegment, assess
 from cordwood.compaction.plan.cleaning_plan import LastRecord
-from cordwood.compaction.plan.log_facts import plan_log, read_log_facts, source_segments
+from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts, source_segments
 from cordwood.storage.append_origin import AppendOrigin
 from cordwood.storage.log.log import Log
 from cordwood.storage.log_config import COMPACT, NEVER, LogConfig
@@ -107,7 +107,7 @@ def test_plan_keeps_the_last_batches_of_producers() -> None:
     lead(log, produced(0, 2), produced(2, 2), produced(0, producer=(2, 5)))
     filled(log, 5)
 
-    plan = plan_log(log, assess(read_log_facts(log, checkpoint=None), NOW), now_ms=NOW)
+    plan = PlanningJob.of(log, assess(read_log_facts(log, checkpoint=None), NOW), now_ms=NOW).run()
 
     assert plan is not None
     assert plan.last_records == {1: LastRecord(0, 3), 2: LastRecord(5, 4)}

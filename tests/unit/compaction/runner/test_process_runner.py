@@ -11,7 +11,7 @@ from cordwood.compaction.cleaning_job import CleaningFailedError, CleaningJob, C
 from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.compaction.plan.candidates import assess
-from cordwood.compaction.plan.log_facts import plan_log, read_log_facts
+from cordwood.compaction.plan.log_facts import PlanningJob, read_log_facts
 from cordwood.compaction.runner.process_runner import ProcessRunner
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemFiles
@@ -48,7 +48,7 @@ def job(tmp_path: Path) -> CleaningJob:
     for _ in range(3):
         filled(log, 2).roll()
     log.flush()
-    plan = plan_log(log, assess(read_log_facts(log, checkpoint=None), NOW), now_ms=NOW)
+    plan = PlanningJob.of(log, assess(read_log_facts(log, checkpoint=None), NOW), now_ms=NOW).run()
     table.close()
     assert plan is not None
     return CleaningJob(
