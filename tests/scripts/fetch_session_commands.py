@@ -5,16 +5,20 @@ and perhaps an error. Session ids are random numbers; scripts print them as S1, 
 their creation. Names of topics are used as ids of topics too, by `version` 13 and above.
 """
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from cordwood.broker.loop_turns import LoopTurns, TurnQueue
 from cordwood.broker.partitions.fetch_sessions import (
+    MOST_PARTITIONS,
     NO_SESSION,
     FetchContext,
     FetchSession,
     FetchSessionCache,
     Key,
 )
+from cordwood.broker.partitions.requested_partitions import partitions_of
 from cordwood.core.errors import ERRORS_BY_CODE
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.fetch import (
@@ -55,9 +59,12 @@ class FetchSessionCommands:
         self._ids: list[int] = []
         self._sent: dict[str, FetchContext] = {}
 
-    def cache(self, *, slots: int) -> None:
-        """Start a broker with this `max.incremental.fetch.session.cache.slots`."""
-        self._cache = FetchSessionCache(SeededRandom(1), slots)
+    def cache(self, *, slots: int, partitions: int = MOST_PARTITIONS) -> None:
+        """Start a broker with this `max.incremental.fetch.session.cache.slots`.
+
+        `partitions` are the most of all sessions together.
+        """
+        self._cache = FetchSessionCache(SeededRandom(1), slots, most_partitions=partitions)
 
     def wait(self, time: int) -> str:
         """Advance the clock."""
@@ -143,7 +150,10 @@ class FetchSessionCommands:
         )
 
     def _context(self, request: FetchRequest, version: int) -> FetchContext:
-        return self._cache.new_context(request, version, now_ms=self._clock.monotonic_ms())
+        turns = LoopTurns(TurnQueue(self._clock, call_soon=lambda call: call()))
+        partitions = asyncio.run(partitions_of(request, version, turns=turns))
+        now_ms = self._clock.monotonic_ms()
+        return self._cache.new_context(request, partitions, version=version, now_ms=now_ms)
 
     def _answer(self, context: FetchContext) -> str:
         data = [(key, self._data(key, each)) for key, each in context.requested]

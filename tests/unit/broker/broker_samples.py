@@ -5,34 +5,37 @@ from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.hosting.topic_hosting import TopicHosting
+from cordwood.broker.loop_turns import LoopTurns, TurnQueue
 from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import PartitionImage, TopicImage
 from cordwood.broker.metadata.metadata_writer import MetadataWriter
-from cordwood.broker.metadata.producer_id_manager import (
-    ProducerIdManager,
-    block_after,
-    format_block,
-)
+from cordwood.broker.metadata.producer_id_manager import ProducerIdManager, block_after
 from cordwood.broker.metadata.topic_znodes import folders
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.topics.config_changes import ConfigChanges
-from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.core.ports import Worker
+from cordwood.core.producer_id_block import format_block
 from cordwood.core.settings import SettingSource
 from cordwood.core.types import TopicName
+from cordwood.core.uuids import Uuid
 from cordwood.records.record_checks import PlainInspector
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
 from cordwood.storage.manager.log_flusher import LogFlusher
+from cordwood.storage.manager.log_manager import LogManager
 from cordwood.storage.manager.timestamp_lookups import TimestampLookups
 from cordwood.testing.memory_metadata import MemoryMetadata
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
-from tests.unit.broker.image_samples import cluster
+from tests.unit.broker.image_samples import cluster, drop, host
 from tests.unit.storage.manager_samples import ORDERS_ID, LogManagerHarness, partition
 
 T = TypeVar("T")
@@ -60,6 +63,7 @@ class BrokerHarness:
         config: LogConfig | None = None,
         *,
         worker: Worker | None = None,
+        store: MemoryMetadata | None = None,
         given: dict[str, str] | None = None,
         slots: int = 1000,
     ) -> None:
@@ -67,7 +71,7 @@ class BrokerHarness:
         self.manager = self.storage.load(worker)
         self.flusher = LogFlusher(self.manager)
         self.time = VirtualClock()
-        self.store = MemoryMetadata()
+        self.store = store or MemoryMetadata()
         self.store.multi(folders())
         self.configs = BrokerConfigs(1, [SettingSource("server.properties", given or {})])
         self.metadata = MetadataCache(cluster())
@@ -78,12 +82,16 @@ class BrokerHarness:
 
     def _broker(self, sessions: FetchSessionCache) -> BrokerServices:
         configs, metadata, events = self.configs, self.metadata, self.storage.events
-        partitions = HostedPartitions(self.manager, self.flusher, inspector=PlainInspector)
+        self.resources = resources(self.manager)._replace(
+            flusher=self.flusher, clock=self.time, scheduler=self.time
+        )
+        partitions = HostedPartitions(self.resources)
         self.hosting = TopicHosting(self.manager, partitions, events.append)
-        writer = MetadataWriter(self.store, self.manager.ports.worker)
+        self.writer = writer = MetadataWriter(self.store, self.manager.ports.worker)
         return BrokerServices(
             clock=self.time,
             scheduler=self.time,
+            turns=TurnQueue(self.time),
             features=BrokerFeatures(),
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata),
@@ -108,13 +116,42 @@ class BrokerHarness:
         topic_id = ORDERS_ID if topic == ORDERS else type(ORDERS_ID)(topic.encode().ljust(16))
         for index in range(len(epochs)):
             log_creation.create(self.manager, partition(index, topic), topic_id=topic_id)
-        self.broker.partitions.host(topic, topic_id=topic_id, leader_epochs=epochs)
+        host(self.broker.partitions, led_topic(*epochs, topic=topic, topic_id=topic_id))
         for log in self.manager.logs_of(TopicName(topic)):
             log.epoch_file.save()
         return self.broker.partitions.get(topic, 0)
 
+    def drop(self, *epochs: int) -> None:
+        """Drop the partitions of the topic that `host` has created."""
+        drop(self.broker.partitions, led_topic(*epochs or (0,)))
+
     def context(self, version: int, *, client_id: str | None = "client") -> RequestContext:
         return RequestContext(-1, version, 1, client_id, self.connection)
+
+
+def loop_turns() -> LoopTurns:
+    """Return the turns of a request for which no time passes."""
+    return LoopTurns(TurnQueue(VirtualClock(), call_soon=lambda call: call()))
+
+
+def resources(manager: LogManager) -> PartitionResources:
+    """Return the resources of partitions of broker 1, with a flusher and a clock of their own."""
+    time = VirtualClock()
+    return PartitionResources(
+        node_id=1,
+        manager=manager,
+        flusher=LogFlusher(manager),
+        inspector=PlainInspector,
+        clock=time,
+        scheduler=time,
+        wakes=FetchWakes(manager.options.call_soon),
+    )
+
+
+def led_topic(*epochs: int, topic: str = ORDERS, topic_id: Uuid = ORDERS_ID) -> TopicImage:
+    """Return a topic with a partition for each leader epoch, all led by broker 1."""
+    states = tuple(PartitionImage((1,), (1,), 1, epoch) for epoch in epochs)
+    return TopicImage(topic, topic_id, states)
 
 
 def run(scene: Coroutine[object, object, T]) -> T:

@@ -19,9 +19,18 @@ class Identity(NamedTuple):
 
 
 @pytest.fixture(scope="session")
+def other_identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    """Return another key and certificate made for this test run."""
+    return _new_identity(tmp_path_factory.mktemp("other-tls"))
+
+
+@pytest.fixture(scope="session")
 def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
     """Return a key and a certificate made for this test run."""
-    folder = tmp_path_factory.mktemp("tls")
+    return _new_identity(tmp_path_factory.mktemp("tls"))
+
+
+def _new_identity(folder: Path) -> Identity:
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     command = [
         *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),

@@ -1,10 +1,11 @@
 """Tests of waiting for results of worker calls on the event loop."""
 
+import asyncio
 from concurrent.futures import Future
 
 import pytest
 
-from cordwood.broker.pending_results import wait_for
+from cordwood.broker.pending_results import next_turn, wait_for, wait_until_done
 from tests.unit.broker.broker_samples import meanwhile, run
 
 
@@ -23,3 +24,26 @@ def test_completed_result_needs_no_wait() -> None:
 
     with pytest.raises(OSError, match="gone"):
         run(wait_for(pending))
+
+
+def test_error_is_not_raised_by_a_wait_for_the_end() -> None:
+    pending: Future[int] = Future()
+
+    over, _ = run(
+        meanwhile(wait_until_done(pending), lambda: pending.set_exception(OSError("gone")))
+    )
+
+    assert over == [False]
+
+
+def test_other_callbacks_run_before_the_next_turn() -> None:
+    seen = list[str]()
+
+    async def scene() -> None:
+        asyncio.get_running_loop().call_soon(seen.append, "other")
+        await next_turn()
+        seen.append("next")
+
+    run(scene())
+
+    assert seen == ["other", "next"]

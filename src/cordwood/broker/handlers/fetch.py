@@ -2,17 +2,21 @@
 
 Batches are sent as file ranges without decoding, so batches of old formats are sent unchanged.
 Versions below 10 get UNSUPPORTED_COMPRESSION_TYPE for a topic with `compression.type` zstd, as
-their clients cannot decompress it. This broker leads every partition that it hosts, so a response
-never names another leader.
+their clients cannot decompress it. From version 16 on, an error of the leadership has the current
+leader with it.
 """
 
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
+from cordwood.broker.large_messages import ELEMENTS_PER_TURN
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.partitions import delayed_fetch
+from cordwood.broker.partitions.current_leaders import CurrentLeaders
 from cordwood.broker.partitions.delayed_fetch import (
+    CONSUMER,
     FetchParams,
     PartitionFetch,
     PartitionFetchResult,
@@ -21,8 +25,15 @@ from cordwood.broker.partitions.delayed_fetch import (
 from cordwood.broker.partitions.fetch_sessions import Key, KeyedData
 from cordwood.broker.partitions.hosted_partitions import TopicRef
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.requested_partitions import partitions_of
 from cordwood.broker.services import BrokerServices
-from cordwood.core.errors import KafkaError, UnsupportedCompressionTypeError
+from cordwood.core.binary import INT32_MAX
+from cordwood.core.errors import (
+    FencedLeaderEpochError,
+    KafkaError,
+    NotLeaderOrFollowerError,
+    UnsupportedCompressionTypeError,
+)
 from cordwood.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -34,31 +45,55 @@ from cordwood.protocol.messages.fetch import (
 )
 from cordwood.records import decoder
 from cordwood.records.compression import Codec
+from cordwood.storage.log.log_read import FetchIsolation
 
 _FIRST_WITH_ZSTD: Final = 10
+_OF_LEADERSHIP: Final = frozenset({NotLeaderOrFollowerError.code, FencedLeaderEpochError.code})
+_FIRST_WITH_LEADERS: Final = 16
 _NONE: Final = -1
+#: The longest wait of a fetch of many partitions, whose objects other large requests wait for.
+_LARGE_WAIT_MS: Final = 500
 
 
 async def fetch(
     broker: BrokerServices, context: RequestContext, request: FetchRequest
 ) -> FetchResponse:
     """Return batches of the requested partitions, after a wait if there are too few."""
-    clock, version = broker.clock, context.api_version
-    fetch_context = broker.sessions.new_context(request, version, now_ms=clock.monotonic_ms())
+    clock, version, turns = broker.clock, context.api_version, LoopTurns(broker.turns)
+    partitions = await partitions_of(request, version, turns=turns)
+    fetch_context = broker.sessions.new_context(
+        request, partitions, version=version, now_ms=clock.monotonic_ms()
+    )
     requested = fetch_context.requested
     results = await delayed_fetch.fetch(
-        [_partition_fetch(broker, key, each, version=version) for key, each in requested],
-        _params(broker, request),
+        [
+            _partition_fetch(broker, key, each, version=version)
+            async for key, each in turns.of(requested)
+        ],
+        _params(broker, request, len(requested)),
+        turns=turns,
         clock=clock,
         scheduler=broker.scheduler,
         stopping=context.connection.stopping,
     )
     try:
-        data = [(key, _data(key, each)) for (key, _), each in zip(requested, results, strict=True)]
+        turns.begin()
+        leaders = CurrentLeaders(
+            broker.partitions, broker.metadata.image, context.connection.listener
+        )
+        has_leaders = version >= _FIRST_WITH_LEADERS
+        data = [
+            (key, _data(key, each, leaders if has_leaders else None))
+            async for (key, _), each in turns.of(zip(requested, results, strict=True))
+        ]
         session_id, changed = broker.sessions.finish(
             fetch_context, data, now_ms=clock.monotonic_ms()
         )
-        return FetchResponse(session_id=session_id, responses=_by_topic(changed))
+        return FetchResponse(
+            session_id=session_id,
+            responses=await _by_topic(changed, turns),
+            node_endpoints=leaders.endpoints(),
+        )
     except BaseException:
         delayed_fetch.release(results)
         raise
@@ -74,13 +109,19 @@ def error_response(
     return FetchResponse(error_code=error.code, responses=[])
 
 
-def _params(broker: BrokerServices, request: FetchRequest) -> FetchParams:
+def _params(broker: BrokerServices, request: FetchRequest, partitions: int) -> FetchParams:
     max_bytes = min(request.max_bytes, broker.configs.integer("fetch.max.bytes"))
+    state = request.replica_state
+    replica_id = request.replica_id if state is None else state.replica_id
+    is_replica = replica_id >= 0
     return FetchParams(
         max_bytes=max_bytes,
         min_bytes=min(request.min_bytes, max_bytes),
-        max_wait_ms=request.max_wait_ms,
-        isolation=isolation_of(request.isolation_level),
+        max_wait_ms=min(
+            request.max_wait_ms, _LARGE_WAIT_MS if partitions > ELEMENTS_PER_TURN else INT32_MAX
+        ),
+        isolation=FetchIsolation.LOG_END if is_replica else isolation_of(request.isolation_level),
+        replica_id=replica_id if is_replica else CONSUMER,
     )
 
 
@@ -93,7 +134,7 @@ def _partition_fetch(
         if version < _FIRST_WITH_ZSTD:
             _ensure_codec_supported(source)
     except KafkaError as error:
-        source = error
+        source = error.with_traceback(None)  # its frames refer to `source`
     return PartitionFetch(
         source,
         requested.fetch_offset,
@@ -111,16 +152,20 @@ def _ensure_codec_supported(partition: Partition) -> None:
         )
 
 
-def _data(key: Key, result: PartitionFetchResult) -> PartitionData:
+def _data(key: Key, result: PartitionFetchResult, leaders: CurrentLeaders | None) -> PartitionData:
+    """Return a result; `leaders` add the current leader if the reader used another one."""
     read, divergence = result.read, result.divergence
     if read is None:
-        return PartitionData(
+        data = PartitionData(
             partition_index=key[1],
             error_code=0 if result.error is None else result.error.code,
             high_watermark=_NONE,
             aborted_transactions=None,
             records=b"",
         )
+        if leaders is not None and data.error_code in _OF_LEADERSHIP:
+            data.current_leader = leaders.find(*key)
+        return data
     data = PartitionData(
         partition_index=key[1],
         error_code=0,
@@ -145,9 +190,11 @@ def _in_order(aborted: Iterable[decoder.AbortedTransaction]) -> list[AbortedTran
     ]
 
 
-def _by_topic(partitions: Iterable[KeyedData]) -> list[FetchableTopicResponse]:
+async def _by_topic(
+    partitions: Iterable[KeyedData], turns: LoopTurns
+) -> list[FetchableTopicResponse]:
     topics: dict[TopicRef, FetchableTopicResponse] = {}
-    for (topic, _), data in partitions:
+    async for (topic, _), data in turns.of(partitions):
         if topic not in topics:
             topics[topic] = _topic(topic)
         topics[topic].partitions.append(data)

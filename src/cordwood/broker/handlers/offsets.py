@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.partitions.delayed_fetch import isolation_of
@@ -14,7 +15,9 @@ from cordwood.core.errors import (
     InvalidRequestError,
     InvalidTopicError,
     KafkaError,
+    LeaderNotAvailableError,
     NotLeaderOrFollowerError,
+    OffsetNotAvailableError,
     UnsupportedVersionError,
 )
 from cordwood.protocol.messages.delete_records import (
@@ -63,6 +66,7 @@ _SPECIAL_TIMESTAMPS: Final[Mapping[int, int]] = MappingProxyType(
 )
 _NOT_FOUND: Final = TimestampAndOffset(-1, -1)
 _FIRST_WITH_EPOCH: Final = 4
+_FIRST_WITH_NOT_AVAILABLE: Final = 5
 _CONSUMER: Final = -1
 _NONE: Final = -1
 
@@ -76,9 +80,11 @@ async def list_offsets(
     connection stops.
     """
     isolation, lookups = _isolation(request), broker.timestamp_lookups
-    counts = Counter(
-        (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
-    )
+    turns = LoopTurns(broker.turns)
+    counts = Counter[tuple[str, int]]()
+    async for topic in turns.of(request.topics):
+        async for each in turns.of(topic.partitions):
+            counts[topic.name, each.partition_index] += 1
 
     async def look_up(topic: str, each: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
         try:
@@ -90,8 +96,15 @@ async def list_offsets(
                 found = partition.offset_for_timestamp(each.timestamp, isolation)
             else:
                 _ensure_connected(context)
-                pending = lookups.find(partition.log, each.timestamp, isolation=isolation)
+                pending = lookups.find(partition.led_log, each.timestamp, isolation=isolation)
                 found = await wait_for(pending)
+                partition.ensure_offset_known(found, isolation)
+        except OffsetNotAvailableError as error:
+            is_known = context.api_version >= _FIRST_WITH_NOT_AVAILABLE
+            return ListOffsetsPartitionResponse(
+                partition_index=each.partition_index,
+                error_code=error.code if is_known else LeaderNotAvailableError.code,
+            )
         except KafkaError as error:
             return ListOffsetsPartitionResponse(
                 partition_index=each.partition_index, error_code=error.code
@@ -109,9 +122,11 @@ async def list_offsets(
         topics=[
             ListOffsetsTopicResponse(
                 name=topic.name,
-                partitions=[await look_up(topic.name, each) for each in topic.partitions],
+                partitions=[
+                    await look_up(topic.name, each) async for each in turns.of(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in turns.of(request.topics)
         ]
     )
 
@@ -136,12 +151,14 @@ async def delete_records(
             partition_index=each.partition_index, low_watermark=start, error_code=0
         )
 
+    turns = LoopTurns(broker.turns)
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                name=topic.name, partitions=[delete(topic.name, each) for each in topic.partitions]
+                name=topic.name,
+                partitions=[delete(topic.name, each) async for each in turns.of(topic.partitions)],
             )
-            for topic in request.topics
+            async for topic in turns.of(request.topics)
         ]
     )
 
@@ -167,13 +184,16 @@ async def offset_for_leader_epoch(
             end_offset=end.end_offset,
         )
 
+    turns = LoopTurns(broker.turns)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[look_up(topic.topic, each) for each in topic.partitions],
+                partitions=[
+                    look_up(topic.topic, each) async for each in turns.of(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in turns.of(request.topics)
         ]
     )
 

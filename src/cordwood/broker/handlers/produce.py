@@ -2,19 +2,25 @@
 
     acks  0   no response; an error closes the connection, so that the producer notices it
     acks  1   a response once this broker has the records
-    acks -1   a response once all in-sync replicas have them; this broker is the only replica, and
-              `min.insync.replicas` never requires more than there are
+    acks -1   a response once all in-sync replicas have them, or REQUEST_TIMED_OUT
 
-All record sets are appended before any fsync is waited for, so that the partitions of a request
-share the wait. A duplicate batch gets the offsets of its first append. There is no transaction
-coordinator, so a transactional batch gets INVALID_TXN_STATE.
+All record sets are appended before the first wait, so that the partitions of a request share it.
+A duplicate batch gets the offsets of its first append. From version 10 on, NOT_LEADER_OR_FOLLOWER
+has the current leader with it. There is no transaction coordinator, so a
+transactional batch gets INVALID_TXN_STATE.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from copy import copy
+from typing import Final, NamedTuple
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
 from cordwood.broker.network.request_context import RequestContext
-from cordwood.broker.partitions.partition import PartitionAppendResult
+from cordwood.broker.partitions.current_leaders import CurrentLeaders
+from cordwood.broker.partitions.hosted_partitions import TopicRef
+from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
+from cordwood.broker.partitions.topic_metrics import TopicMetrics
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.core.binary import Buffer
@@ -23,9 +29,10 @@ from cordwood.core.errors import (
     InvalidRequiredAcksError,
     InvalidTopicError,
     KafkaError,
+    NotLeaderOrFollowerError,
     UnsupportedCompressionTypeError,
 )
-from cordwood.core.ports import Slice
+from cordwood.core.ports import Pending, Slice
 from cordwood.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -43,6 +50,7 @@ from cordwood.storage.validation.record_rules import RejectedRecordsError
 _NO_RESPONSE: Final = 0
 _ACKS: Final = (-1, _NO_RESPONSE, 1)
 _FIRST_WITH_ZSTD: Final = 7
+_FIRST_WITH_LEADERS: Final = 10
 _FIRST_BY_ID: Final = 13
 #: Kafka's own tools write to internal topics with this client id.
 _MAY_WRITE_INTERNAL: Final = "__admin_client"
@@ -53,58 +61,107 @@ async def produce(
     broker: BrokerServices, context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | None:
     """Append the record sets; return the offsets or the error of each."""
-    outcomes = [
-        [
-            _append(broker, context, acks=request.acks, topic=topic, data=each)
-            for each in topic.partitions
-        ]
-        for topic in request.topics
-    ]
+    turns = LoopTurns(broker.turns)
+    appends = list[list[_Append]]()
+    for topic in request.topics:
+        if turns.is_over:
+            await turns.pause()
+        appends.append(of_topic := [])
+        for each in topic.partitions:
+            if turns.is_over:
+                await turns.pause()
+            append = _append(broker, context, request=request, topic=topic, data=each)
+            of_topic.append(append)
+    outcomes = [await _outcomes(of_topic, turns) for of_topic in appends]
     if request.acks == _NO_RESPONSE:
         _raise_first_error(outcomes)
         return None
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    await _partition_response(each.index, outcome)
-                    for each, outcome in zip(topic.partitions, of_topic, strict=True)
-                ],
+    leaders = CurrentLeaders(broker.partitions, broker.metadata.image, context.connection.listener)
+    responses = list[TopicProduceResponse]()
+    for topic, results in zip(request.topics, outcomes, strict=True):
+        responses.append(
+            response := TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partitions=[]
             )
-            for topic, of_topic in zip(request.topics, outcomes, strict=True)
-        ]
-    )
+        )
+        reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
+        for data, outcome in zip(topic.partitions, results, strict=True):
+            if turns.is_over:
+                await turns.pause()
+            partition = _partition_response(data.index, outcome)
+            if context.api_version >= _FIRST_WITH_LEADERS:
+                _name_leader(partition, reference, leaders=leaders)
+            response.partitions.append(partition)
+    return ProduceResponse(responses=responses, node_endpoints=leaders.endpoints())
+
+
+class _Append(NamedTuple):
+    """The append of one record set: in progress, or rejected at once.
+
+    An error that is kept has no traceback: its frames refer to the error and to the request, whose
+    memory only the cyclic garbage collector would free.
+    """
+
+    pending: Pending[PartitionAppendResult] | KafkaError
+    size: int = 0
+    metrics: TopicMetrics | None = None
+
+    async def outcome(self) -> PartitionAppendResult | KafkaError:
+        """Wait for the result or the error, and count it in the metrics of the topic."""
+        pending = self.pending
+        if isinstance(pending, KafkaError):
+            outcome: PartitionAppendResult | KafkaError = pending
+        else:
+            try:
+                outcome = pending.result() if pending.done() else await wait_for(pending)
+            except KafkaError as error:
+                outcome = error.with_traceback(None)
+        if self.metrics is None:
+            return outcome
+        if isinstance(outcome, KafkaError):
+            self.metrics.record_rejection(outcome)
+        else:
+            self.metrics.record_append(outcome.result, self.size)
+        return outcome
+
+
+async def _outcomes(
+    appends: Sequence[_Append], turns: LoopTurns
+) -> list[PartitionAppendResult | KafkaError]:
+    """Wait for the outcomes of one topic."""
+    outcomes = []
+    for each in appends:
+        if turns.is_over:
+            await turns.pause()
+        outcomes.append(await each.outcome())
+    return outcomes
 
 
 def _append(
     broker: BrokerServices,
     context: RequestContext,
     *,
-    acks: int,
+    request: ProduceRequest,
     topic: TopicProduceData,
     data: PartitionProduceData,
-) -> PartitionAppendResult | KafkaError:
+) -> _Append:
     version = context.api_version
     try:
-        if acks not in _ACKS:
-            raise InvalidRequiredAcksError(f"acks is -1, 0 or 1, not {acks}")
+        if request.acks not in _ACKS:
+            raise InvalidRequiredAcksError(f"acks is -1, 0 or 1, not {request.acks}")
         partition = broker.partitions.get(
             topic.topic_id if version >= _FIRST_BY_ID else topic.name, data.index
         )
     except KafkaError as error:
-        return error
+        return _Append(error.with_traceback(None))
     try:
         if partition.name.topic in INTERNAL_TOPICS and context.client_id != _MAY_WRITE_INTERNAL:
             raise InvalidTopicError(f"{partition.name.topic} is written by brokers alone")
         records = _one_batch(data.records, version)
-        appended = partition.append(records)
+        pending = partition.append(records, AppendRequest(request.acks, request.timeout_ms))
     except KafkaError as error:
-        partition.metrics.record_rejection(error)
-        return error
-    partition.metrics.record_append(appended.result, len(records))
-    return appended
+        return _Append(error.with_traceback(None), metrics=partition.metrics)
+    return _Append(pending, len(records), partition.metrics)
 
 
 def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
@@ -129,24 +186,17 @@ def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
     return view
 
 
-async def _partition_response(
+def _partition_response(
     index: int, outcome: PartitionAppendResult | KafkaError
 ) -> PartitionProduceResponse:
-    """Return a partition's result, after its fsync if it needs one."""
     if isinstance(outcome, PartitionAppendResult):
-        try:
-            if outcome.durable is not None:
-                await wait_for(outcome.durable)
-        except KafkaError as error:
-            outcome = error
-        else:
-            return PartitionProduceResponse(
-                index=index,
-                error_code=0,
-                base_offset=outcome.result.first_offset,
-                log_append_time_ms=outcome.result.log_append_time_ms,
-                log_start_offset=outcome.log_start,
-            )
+        return PartitionProduceResponse(
+            index=index,
+            error_code=0,
+            base_offset=outcome.result.first_offset,
+            log_append_time_ms=outcome.result.log_append_time_ms,
+            log_start_offset=outcome.log_start,
+        )
     rejected = outcome.record_errors if isinstance(outcome, RejectedRecordsError) else ()
     return PartitionProduceResponse(
         index=index,
@@ -160,9 +210,20 @@ async def _partition_response(
     )
 
 
+def _name_leader(
+    response: PartitionProduceResponse, topic: TopicRef, *, leaders: CurrentLeaders
+) -> None:
+    """Add the current leader to a partition that is not led here."""
+    if response.error_code == NotLeaderOrFollowerError.code:
+        response.current_leader = leaders.find(topic, response.index)
+
+
 def _raise_first_error(outcomes: list[list[PartitionAppendResult | KafkaError]]) -> None:
-    """Raise an error if there is one; the connection's end is all that acks=0 can report."""
+    """Raise an error if there is one; the connection's end is all that acks=0 can report.
+
+    It is a copy, since its frames refer to the outcomes.
+    """
     for of_topic in outcomes:
         for outcome in of_topic:
             if isinstance(outcome, KafkaError):
-                raise outcome
+                raise copy(outcome)

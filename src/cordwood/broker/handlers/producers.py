@@ -6,6 +6,7 @@ gets an error there; a direct request for its id gets COORDINATOR_NOT_AVAILABLE 
 
 from typing import Final
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import CoordinatorNotAvailableError, InvalidRequestError, KafkaError
@@ -47,10 +48,11 @@ async def describe_producers(
     request: DescribeProducersRequest,
 ) -> DescribeProducersResponse:
     """Return the producer state of partitions."""
+    turns = LoopTurns(broker.turns)
 
-    def describe(topic: str, index: int) -> PartitionResponse:
+    async def describe(topic: str, index: int) -> PartitionResponse:
         try:
-            producers = broker.partitions.get(topic, index).log.producers.producers
+            producers = [*broker.partitions.get(topic, index).log.producers.producers.values()]
         except KafkaError as error:
             return PartitionResponse(
                 partition_index=index,
@@ -70,7 +72,7 @@ async def describe_producers(
                     coordinator_epoch=each.coordinator_epoch,
                     current_txn_start_offset=each.transaction_first_offset,
                 )
-                for each in producers.values()
+                async for each in turns.of(producers)
             ],
         )
 
@@ -78,9 +80,12 @@ async def describe_producers(
         topics=[
             TopicResponse(
                 name=topic.name,
-                partitions=[describe(topic.name, index) for index in topic.partition_indexes],
+                partitions=[
+                    await describe(topic.name, index)
+                    async for index in turns.of(topic.partition_indexes)
+                ],
             )
-            for topic in request.topics
+            async for topic in turns.of(request.topics)
         ]
     )
 

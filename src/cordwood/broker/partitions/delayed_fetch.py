@@ -11,27 +11,32 @@ The response is sent at once if one of these holds:
     a read ended at the end of a segment: only the next fetch reads the segment after it
     no requested partition is hosted here, so that no append can complete the fetch
 
-Otherwise the fetch waits until one of them holds, the time is over, or the connection stops. An
-append completes nothing by itself: it marks its partition, and only marked partitions are read
-again.
+Otherwise the fetch waits until one of them holds, the time is over, or the connection stops. It
+waits for a place in each log: with one partition that of `min_bytes`, with several that of the next
+byte, whose bytes are added up. Neither reads. At the end the partitions with more to read are read
+again, and before it those that have changed in another way.
 
 An unknown partition does not end the wait, or its client would retry in a tight loop.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.broker.partitions.partition import Partition
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Clock, Scheduler
 from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
-from cordwood.storage.log.log_read import FetchIsolation, LogRead
+from cordwood.storage.log.log_read import FetchIsolation, LogPosition, LogRead
 
 _READ_COMMITTED: Final = 1
+#: The replica id of a consumer.
+CONSUMER: Final = -1
 
 
 class PartitionFetch(NamedTuple):
@@ -51,6 +56,8 @@ class FetchParams(NamedTuple):
     min_bytes: int
     max_wait_ms: int
     isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
+    #: The follower that fetches, -1 for a consumer.
+    replica_id: int = CONSUMER
 
 
 class PartitionFetchResult(NamedTuple):
@@ -89,21 +96,23 @@ async def fetch(
     partitions: Sequence[PartitionFetch],
     params: FetchParams,
     *,
+    turns: LoopTurns,
     clock: Clock,
     scheduler: Scheduler,
     stopping: StopSignal,
 ) -> list[PartitionFetchResult]:
     """Return one result a partition when the fetch is complete; the caller releases the slices."""
-    delayed = _DelayedFetch(partitions, params)
+    delayed = _DelayedFetch(partitions, params, turns)
     try:
-        for index in range(len(partitions)):
-            delayed.read(index)
+        await delayed.read_all()
         if params.max_wait_ms > 0 and not delayed.is_complete():
             await delayed.wait(clock=clock, scheduler=scheduler, stopping=stopping)
-        delayed.record_metrics()
+        await delayed.record_metrics()
     except BaseException:
         release(delayed.results)
         raise
+    finally:
+        delayed.cancel_waits()
     return delayed.results
 
 
@@ -117,32 +126,64 @@ class _DelayedFetch:
     """A fetch in progress: the last result of every partition, and the bytes of all of them."""
 
     __slots__ = (
+        "_added",
+        "_changed",
         "_has_expired",
+        "_is_sole",
         "_is_urgent",
-        "_marked",
         "_params",
         "_partitions",
+        "_pending",
+        "_starts",
+        "_turns",
+        "_waited",
+        "_waits",
         "_wakeup",
         "bytes",
         "results",
     )
 
-    def __init__(self, partitions: Sequence[PartitionFetch], params: FetchParams) -> None:
+    def __init__(
+        self, partitions: Sequence[PartitionFetch], params: FetchParams, turns: LoopTurns
+    ) -> None:
         self._partitions = partitions
         self._params = params
+        self._turns = turns
         self.results = [_UNREAD] * len(partitions)
         self.bytes = 0
-        self._marked: set[int] = set()
+        #: The readable bytes that are not read yet: all of them, and those of each partition.
+        self._pending = 0
+        self._added: dict[int, int] = {}
+        self._changed: set[int] = set()
+        #: Up to where a partition was readable when it was last read.
+        self._starts: dict[int, LogPosition] = {}
+        self._waits: dict[int, Callable[[], object]] = {}
+        #: The partitions, from the first one on, whose waits have begun.
+        self._waited = 0
         self._wakeup = asyncio.Event()
         self._has_expired = False
+        hosted = sum(isinstance(each.source, Partition) for each in partitions)
         # Without a hosted partition no append can ever complete the fetch.
-        self._is_urgent = not any(isinstance(each.source, Partition) for each in partitions)
+        self._is_urgent = not hosted
+        self._is_sole = hosted == 1
 
-    def read(self, index: int) -> None:
+    async def read_all(self) -> None:
+        """Read all partitions in their order.
+
+        The waits begin before another turn: a partition may change before the last read.
+        """
+        for index in range(len(self._partitions)):
+            if self._turns.is_over:
+                self._begin_waits(index)
+                await self._turns.pause()
+            self._read_at(index)
+
+    def _read_at(self, index: int) -> None:
         """Read one partition; a second read replaces the first."""
         before = self.results[index]
         # The old bytes are given back first, so that the new read has them in its limit.
         self.bytes -= before.length
+        self._pending -= self._added.pop(index, 0)
         self.results[index] = _UNREAD
         before.release()
         wanted = self._partitions[index]
@@ -158,43 +199,119 @@ class _DelayedFetch:
         """Whether the response need not wait."""
         return self._is_urgent or self.bytes >= self._params.min_bytes
 
-    def record_metrics(self) -> None:
+    async def record_metrics(self) -> None:
         """Add the bytes of the response to the metrics of its topics."""
         for wanted, result in zip(self._partitions, self.results, strict=True):
+            if self._turns.is_over:
+                await self._turns.pause()
             if result.length and isinstance(wanted.source, Partition):
                 wanted.source.metrics.record_fetch(result.length)
 
     async def wait(self, *, clock: Clock, scheduler: Scheduler, stopping: StopSignal) -> None:
-        """Read marked partitions again until the fetch is complete or its time is over."""
-        watches = [
-            (wanted.source, partial(self._mark, index))
-            for index, wanted in enumerate(self._partitions)
-            if isinstance(wanted.source, Partition)
-        ]
+        """Wait until the fetch is complete or its time is over; read what there is by then."""
         deadline_ms = clock.monotonic_ms() + self._params.max_wait_ms
         timer = scheduler.call_at(deadline_ms, self._expire)
-        for source, call in watches:
-            source.watch(call)
         stopping.watch(self._expire)
         try:
-            while not (self._has_expired or self.is_complete()):
+            self._begin_waits(len(self._partitions))
+            while not await self._has_ended():
                 await self._wakeup.wait()
                 self._wakeup.clear()
-                self._read_marked()
         finally:
             timer.cancel()
             stopping.unwatch(self._expire)
-            for source, call in watches:
-                source.unwatch(call)
 
-    def _read_marked(self) -> None:
-        marked, self._marked = self._marked, set()
-        for index in sorted(marked):
-            self.read(index)
+    def cancel_waits(self) -> None:
+        """End the waits in all partitions."""
+        for cancel in self._waits.values():
+            cancel()
 
-    def _mark(self, index: int) -> None:
-        self._marked.add(index)
-        self._wakeup.set()
+    async def _has_ended(self) -> bool:
+        """Read what has changed, and everything at the end; return whether it is the end."""
+        self._turns.begin()
+        changed, self._changed = self._changed, set()
+        await self._read_again(changed)
+        while self._has_expired or self._is_due():
+            indexes = self._turns.of(range(len(self._partitions)))
+            await self._read_again([index async for index in indexes if self._has_moved(index)])
+            if self._has_expired or self.is_complete():
+                return True
+        return False
+
+    def _is_due(self) -> bool:
+        """Whether the fetch will probably be complete after another read."""
+        return self._is_urgent or self.bytes + self._pending >= self._params.min_bytes
+
+    async def _read_again(self, indexes: Iterable[int]) -> None:
+        """Read partitions again, in their order, and wait for what follows."""
+        for index in sorted(indexes):
+            if self._turns.is_over:
+                await self._turns.pause()
+            self._read_at(index)
+            self._wait_for(index)
+
+    def _has_moved(self, index: int) -> bool:
+        """Return whether another read of a partition would have another result."""
+        source, start = self._partitions[index].source, self._starts.get(index)
+        if not isinstance(source, Partition) or start is None:
+            return False
+        return source.readable_position(self._params.isolation) != start
+
+    def _begin_waits(self, end: int) -> None:
+        """Begin the waits of the partitions below an index, in the turn that has read them."""
+        if self._params.max_wait_ms > 0:
+            for index in range(self._waited, end):
+                self._wait_for(index)
+            self._waited = end
+
+    def _wait_for(self, index: int) -> None:
+        """Wait until enough can be read in a partition that was just read; not after an error."""
+        source, read = self._partitions[index].source, self.results[index].read
+        cancel = self._waits.pop(index, None)
+        if cancel is not None:
+            cancel()
+        if not isinstance(source, Partition) or read is None:
+            return
+        start = source.readable_position(self._params.isolation)
+        if start is None:
+            self._is_urgent = True
+            return
+        self._starts[index] = start
+        self._add_wait(index, source, start)
+
+    def _add_wait(self, index: int, source: Partition, position: LogPosition) -> None:
+        """Wait for the place at which the next bytes, or all of them, can be read."""
+        needed = self._params.min_bytes - self.bytes if self._is_sole else 1
+        if needed > self._room(index) - self._added.get(index, 0):
+            needed = INT32_MAX  # only another segment, or a change, ends this wait
+        base, at = position
+        self._waits[index] = source.wait_for(
+            LogPosition(base, at + needed),
+            partial(self._mark, index, source),
+            isolation=self._params.isolation,
+        )
+
+    def _room(self, index: int) -> int:
+        """Return the number of bytes that a partition may still add to the response."""
+        result = self.results[index]
+        if result.read is None or result.read.is_first_incomplete:
+            return 0
+        return max(0, self._partitions[index].max_bytes - result.length)
+
+    def _mark(self, index: int, source: Partition) -> None:
+        """Add up the bytes that can be read by now; a change of another kind is read at once."""
+        start, position = self._starts[index], source.readable_position(self._params.isolation)
+        if position is None or position <= start or position.segment_base > start.segment_base:
+            self._changed.add(index)
+            self._wakeup.set()
+            return
+        added = min(position.bytes - start.bytes, self._room(index))
+        self._pending += added - self._added.get(index, 0)
+        self._added[index] = added
+        if self._is_due():
+            self._wakeup.set()
+        else:
+            self._add_wait(index, source, position)
 
     def _expire(self) -> None:
         self._has_expired = True
@@ -206,9 +323,16 @@ class _DelayedFetch:
             divergence = source.find_divergence(wanted.last_epoch, wanted.offset)
             if divergence is not None:
                 return PartitionFetchResult(source.empty_read(), divergence=divergence)
-            return PartitionFetchResult(self._read_log(source, wanted))
+            replica_id = self._params.replica_id
+            if replica_id == CONSUMER:
+                return PartitionFetchResult(self._read_log(source, wanted))
+            record_end = source.follower(replica_id, leader_epoch=wanted.leader_epoch)
+            read = self._read_log(source, wanted)
+            record_end(wanted.offset)
+            return PartitionFetchResult(read)
         except KafkaError as error:
-            return PartitionFetchResult(error=error)
+            # Its frames refer to the results, and with them to the error.
+            return PartitionFetchResult(error=error.with_traceback(None))
 
     def _read_log(self, source: Partition, wanted: PartitionFetch) -> LogRead:
         left = max(0, min(wanted.max_bytes, self._params.max_bytes - self.bytes))

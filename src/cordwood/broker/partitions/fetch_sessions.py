@@ -12,6 +12,12 @@ start are those of the last response.
 
 A session has room while there are fewer than `slots`. Otherwise it replaces a session that has been
 unused for two minutes, or one that is two minutes old and has fewer partitions.
+
+Unlike Kafka's, sessions have MOST_PARTITIONS together at most, and each keeps existing partitions
+only. A full request gets a response without a session if it does not fit, or if it names a
+partition that does not exist. Its fetcher then continues with full requests. A session that
+outgrows the limit, or adds such a partition, ends with the response: the next request gets
+FETCH_SESSION_ID_NOT_FOUND, and its fetcher sends a full one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,22 +28,34 @@ from cordwood.core.errors import (
     FetchSessionIdNotFoundError,
     FetchSessionTopicIdError,
     InvalidFetchSessionEpochError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
 )
 from cordwood.core.ports import Random
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
 
 EVICTION_MS: Final = 120_000
+#: A partition takes about 500 bytes.
+MOST_PARTITIONS: Final = 100_000
 NO_SESSION: Final = 0
 _FIRST_EPOCH: Final = 0
 _NO_EPOCH: Final = -1
-_FIRST_BY_ID: Final = 13
+FIRST_BY_ID: Final = 13
 _UNKNOWN: Final = -1
+_MISSING: Final = frozenset({UnknownTopicOrPartitionError.code, UnknownTopicIdError.code})
 
 Key: TypeAlias = tuple[str | Uuid, int]
 """A partition as the request has it: the topic's name or id, and the index."""
 
 KeyedData: TypeAlias = tuple[Key, PartitionData]
+
+
+class RequestedPartitions(NamedTuple):
+    """The partitions of a request, each once, and those that its session forgets."""
+
+    requested: dict[Key, FetchPartition]
+    forgotten: Sequence[Key]
 
 
 class FetchSession:
@@ -59,6 +77,11 @@ class FetchSession:
         for key in keys:
             self.requested.pop(key, None)
             self._sent.pop(key, None)
+
+    def has_new_missing(self, partitions: Iterable[KeyedData]) -> bool:
+        """Whether one of the partitions that the last request added does not exist."""
+        sent = self._sent
+        return any(data.error_code in _MISSING and key not in sent for key, data in partitions)
 
     def select_changed(self, partitions: Iterable[KeyedData]) -> list[KeyedData]:
         """Return the partitions that differ from the last response, and store their state."""
@@ -92,25 +115,36 @@ class FetchContext(NamedTuple):
 class FetchSessionCache:
     """The sessions of a broker, the least recently used first."""
 
-    def __init__(self, random: Random, slots: int) -> None:
+    def __init__(
+        self, random: Random, slots: int, *, most_partitions: int = MOST_PARTITIONS
+    ) -> None:
         self._random = random
         self._slots = slots
+        self._most_partitions = most_partitions
         self._sessions: dict[int, FetchSession] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def new_context(self, request: FetchRequest, version: int, *, now_ms: float) -> FetchContext:
+    @property
+    def partitions(self) -> int:
+        """The partitions of all sessions together."""
+        return sum(len(each.requested) for each in self._sessions.values())
+
+    def new_context(
+        self,
+        request: FetchRequest,
+        partitions: RequestedPartitions,
+        *,
+        version: int,
+        now_ms: float,
+    ) -> FetchContext:
         """Return the context of a request, with the changes to its session applied.
 
         Raises FetchSessionIdNotFoundError, InvalidFetchSessionEpochError, FetchSessionTopicIdError.
         """
-        is_by_id = version >= _FIRST_BY_ID
-        requested = {
-            (topic.topic_id if is_by_id else topic.topic, each.partition): each
-            for topic in request.topics
-            for each in topic.partitions
-        }
+        is_by_id = version >= FIRST_BY_ID
+        requested = partitions.requested
         if request.session_epoch in (_NO_EPOCH, _FIRST_EPOCH):
             self._sessions.pop(request.session_id, None)
             return FetchContext(
@@ -118,11 +152,7 @@ class FetchSessionCache:
             )
         session = self._find(request, is_by_id=is_by_id)
         session.requested |= requested
-        session.forget(
-            (topic.topic_id if is_by_id else topic.topic, index)
-            for topic in request.forgotten_topics
-            for index in topic.partitions
-        )
+        session.forget(partitions.forgotten)
         # Removed and added again, a session is the most recently used one.
         del self._sessions[session.id]
         if not session.requested:
@@ -146,9 +176,12 @@ class FetchSessionCache:
                 raise InvalidFetchSessionEpochError(
                     f"fetch session {session.id} has advanced to epoch {session.epoch}"
                 )
+            if session.has_new_missing(partitions) or self.partitions > self._most_partitions:
+                self._sessions.pop(session.id, None)
             return session.id, session.select_changed(partitions)
         is_full = context.epoch == _FIRST_EPOCH
-        if not is_full or not self._make_room(len(context.requested), now_ms):
+        has_missing = any(data.error_code in _MISSING for _, data in partitions)
+        if not is_full or has_missing or not self._make_room(len(context.requested), now_ms):
             return NO_SESSION, partitions
         session = FetchSession(self._new_id(), is_by_id=context.is_by_id, now_ms=now_ms)
         session.requested.update(context.requested)
@@ -172,19 +205,26 @@ class FetchSessionCache:
         return session
 
     def _make_room(self, size: int, now_ms: float) -> bool:
-        """Evict a session if a new one of `size` partitions needs it; return whether it fits."""
-        if len(self._sessions) < self._slots:
-            return True
-        unused = next(iter(self._sessions.values()), None)
-        if unused is not None and now_ms - unused.used_ms > EVICTION_MS:
+        """Evict sessions if a new one of `size` partitions needs it; return whether it fits."""
+        if size > self._most_partitions:
+            return False
+        while self._is_full_with(size):
+            unused = next(iter(self._sessions.values()), None)
+            if unused is None or now_ms - unused.used_ms <= EVICTION_MS:
+                break
             del self._sessions[unused.id]
+        else:
             return True
         old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
         smallest = min(old, key=lambda each: len(each.requested), default=None)
         if smallest is None or len(smallest.requested) >= size:
             return False
         del self._sessions[smallest.id]
-        return True
+        return not self._is_full_with(size)
+
+    def _is_full_with(self, size: int) -> bool:
+        has_slot = len(self._sessions) < self._slots
+        return not has_slot or self.partitions + size > self._most_partitions
 
     def _new_id(self) -> int:
         while True:

@@ -1,23 +1,36 @@
-"""One partition led by this broker: append, read, and the fetches that wait (Kafka: `Partition`).
+"""One partition on this broker: role, reads, leader epochs, waiting fetches (Kafka: `Partition`).
 
-    append   writes to the log, and waits for the fsync that `flush.messages` asks for, or for the
-             file of the leader epochs in a new epoch; then the high watermark advances, and the
-             append may be acknowledged
-    read     reads up to the high watermark, or up to the last stable offset for read_committed
-    watch    adds a callback for "there may be more to read, or the partition has gone"
+    apply        takes the role that the cluster's metadata give this broker: see `partition_role`
+    append       writes records as the leader; the result is done when they count
+    read         reads up to the bound of the reader
+    wait_for     adds a call for "there is enough to read, or the partition has changed"
 
-There are no followers, so a log is fully replicated when this broker becomes its leader. The leader
-epoch is fixed at that moment: appended batches carry it, and a request with another one is fenced.
+A partition keeps its identity while its role and its log change. No getter has an effect: only
+`apply`, `go_offline` and `close` change the role. A request with another leader epoch is fenced.
 """
 
 from collections.abc import Callable
+from copy import copy
+from functools import partial
 from typing import Final, NamedTuple
 
+from cordwood.broker.metadata.metadata_image import NO_LEADER, PartitionImage
 from cordwood.broker.partitions.fetched_records import FetchedRecords
+from cordwood.broker.partitions.partition_leader import (
+    FOR_ALL_REPLICAS,
+    AppendRequest,
+    PartitionAppendResult,
+    PartitionLeader,
+    PartitionResources,
+)
+from cordwood.broker.partitions.partition_role import Follower, Leader, Offline, Role
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
+from cordwood.broker.partitions.waiting_fetches import WaitingFetches
 from cordwood.core.errors import (
     FencedLeaderEpochError,
+    KafkaError,
     KafkaStorageError,
+    NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
     PolicyViolationError,
     UnknownLeaderEpochError,
@@ -26,13 +39,10 @@ from cordwood.core.errors import (
 from cordwood.core.ports import Pending
 from cordwood.core.types import NO_LEADER_EPOCH, LeaderEpoch, TopicPartition
 from cordwood.core.uuids import Uuid
-from cordwood.records.record_checks import Inspector
 from cordwood.storage.checkpoints.leader_epoch_cache import UNKNOWN_END, EpochEnd
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_append import AppendResult
-from cordwood.storage.log.log_read import LATEST, FetchIsolation, LogRead
-from cordwood.storage.manager.log_flusher import LogFlusher
-from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.log.log_read import LATEST, FetchIsolation, LogPosition, LogRead
 from cordwood.storage.segment.segment_view import TimestampAndOffset
 
 
@@ -43,111 +53,174 @@ class TopicIdPartition(NamedTuple):
     name: TopicPartition
 
 
-class PartitionAppendResult(NamedTuple):
-    """A written record set; it may be acknowledged when `durable`, if there is one, is done."""
-
-    result: AppendResult
-    log_start: int
-    durable: Pending[None] | None
-
-
 class Partition:
-    """A partition with a local log. Every call raises KafkaStorageError while it is offline."""
+    """A partition of a hosted topic. Calls that need another role raise its KafkaError."""
 
     __slots__ = (
-        "_flusher",
-        "_inspector",
-        "_is_closed",
+        "_fetches",
+        "_leader",
         "_log",
-        "_manager",
-        "_watchers",
+        "_resources",
         "leader_epoch",
         "metrics",
         "name",
+        "role",
         "topic_id",
     )
 
     def __init__(
-        self,
-        identity: TopicIdPartition,
-        *,
-        leader_epoch: LeaderEpoch,
-        metrics: TopicMetrics,
-        manager: LogManager,
-        flusher: LogFlusher,
-        inspector: Callable[[], Inspector],
+        self, identity: TopicIdPartition, *, metrics: TopicMetrics, resources: PartitionResources
     ) -> None:
         self.topic_id: Final = identity.topic_id
         self.name: Final = identity.name
-        self.leader_epoch: Final = leader_epoch
         self.metrics: Final = metrics
-        self._manager = manager
-        self._flusher = flusher
-        self._inspector = inspector
+        self.leader_epoch = NO_LEADER_EPOCH
+        self.role: Role = Offline(NotLeaderOrFollowerError(f"{self.name} has no role yet"))
+        self._resources = resources
         self._log: Log | None = None
-        self._watchers: dict[Callable[[], object], None] = {}
-        self._is_closed = False
+        self._leader: PartitionLeader | None = None
+        self._fetches = WaitingFetches(resources.manager, resources.wakes)
 
     def __repr__(self) -> str:
-        return f"Partition({self.name}, leader_epoch={self.leader_epoch})"
+        return f"Partition({self.name}, {self.role!r})"
+
+    # -- role
 
     @property
     def log(self) -> Log:
-        """The log; another object after the partition has moved to another directory."""
-        if self._log is None or not self._manager.has(self._log):
-            return self.become_leader()
+        """The log; raises the error of a partition that is offline."""
+        if self._log is None:
+            raise self._error()
         return self._log
 
-    def become_leader(self) -> Log:
-        """Find the log, begin the leader epoch at its end, and make everything in it readable."""
-        if self._is_closed:
-            raise UnknownTopicOrPartitionError(f"{self.name} has been deleted")
-        log = self._manager.get(self.name)
+    @property
+    def led_log(self) -> Log:
+        """The log, if this broker leads it."""
+        return self._lead().log
+
+    def apply(self, state: PartitionImage) -> None:
+        """Take the role that a state of the partition gives this broker.
+
+        The same leadership again only updates the replicas. Without a usable log the
+        partition is offline.
+        """
+        if state.leader_epoch < self.leader_epoch:
+            raise FencedLeaderEpochError(
+                f"{self.name} has leader epoch {self.leader_epoch}, not {state.leader_epoch}"
+            )
+        is_same_epoch = state.leader_epoch == self.leader_epoch
+        self.leader_epoch = LeaderEpoch(state.leader_epoch)
+        try:
+            log = self._find_log()
+        except KafkaStorageError as error:
+            self.go_offline(error)
+            return
+        if state.leader == NO_LEADER:
+            self.go_offline(NotLeaderOrFollowerError(f"{self.name} has no leader"))
+        elif state.leader != self._resources.node_id:
+            self._follow(Follower(state.leader, self.leader_epoch), log)
+        elif is_same_epoch and self._leader is not None and self._leader.log is log:
+            self._leader.update(state)
+        else:
+            self._lead_from(Leader(self._resources.node_id, state, own_end=0), log)
+
+    def go_offline(self, error: KafkaError) -> None:
+        """Answer every request with `error`, until `apply` gives another role."""
+        self._change(Offline(error.with_traceback(None)), None, None)
+
+    def lose(self, log: Log) -> None:
+        """Go offline after the loss of the log; the loss of a future log has no effect."""
+        if self._log is None or self._log is log:
+            self.go_offline(KafkaStorageError(f"{log.directory} is offline"))
+
+    def close(self) -> None:
+        """Stop serving: the topic has been deleted."""
+        self.go_offline(UnknownTopicOrPartitionError(f"{self.name} has been deleted"))
+
+    def _find_log(self) -> Log:
+        log = self._resources.manager.get(self.name)
         if log is None:
             raise KafkaStorageError(f"there is no log of {self.name} here")
-        self._log = log
-        log.epoch_file.assign(self.leader_epoch, log.bounds.log_end)
-        self._advance_high_watermark(log, log.bounds.log_end)
         return log
+
+    def _lead_from(self, role: Leader, log: Log) -> None:
+        leader = PartitionLeader(role, log, self._resources, self._fetches.wake)
+        self._change(role, log, leader)
+        leader.begin()
+
+    def _follow(self, role: Follower, log: Log) -> None:
+        if role != self.role or log is not self._log:
+            self._change(role, log, None)
+
+    def _change(self, role: Role, log: Log | None, leader: PartitionLeader | None) -> None:
+        """Replace the role; end the waits that depend on the former one."""
+        former, self._leader = self._leader, leader
+        self.role, self._log = role, log
+        self._fetches.use(log)
+        if former is not None:
+            former.close(self._error())
+        self._fetches.wake_all()
+
+    def _lead(self) -> PartitionLeader:
+        if self._leader is None:
+            raise self._error()
+        return self._leader
+
+    def _error(self) -> KafkaError:
+        """Return the error for a request that needs a leader here."""
+        role = self.role
+        if isinstance(role, Offline):
+            # A raised error keeps its frames, and with them the request and its records.
+            return copy(role.error)
+        if isinstance(role, Follower):
+            return NotLeaderOrFollowerError(f"broker {role.leader} leads {self.name}")
+        return NotLeaderOrFollowerError(f"{self.name} has a new leader epoch; send it again")
 
     # -- writing
 
-    def append(self, records: memoryview) -> PartitionAppendResult:
-        """Append a record set; its offsets are written into `records` itself.
+    def append(
+        self, records: memoryview, request: AppendRequest = FOR_ALL_REPLICAS
+    ) -> Pending[PartitionAppendResult]:
+        """Append a record set as the leader; see `PartitionLeader.append`."""
+        return self._lead().append(records, request)
 
-        A duplicate returns the offsets of the first append. It may be acknowledged only when that
-        append may be. A roll begins a flush of the closed segment, for which no append waits.
+    def leader(self, leader_epoch: int) -> PartitionLeader:
+        """Return the leadership with this epoch, for a coordinator's own records.
+
+        Raises the error of a request with another epoch.
         """
-        log = self.log
-        with self._manager.using(log):
-            result = log.append_as_leader(
-                records, leader_epoch=self.leader_epoch, inspector=self._inspector()
-            )
-        bounds, end = log.bounds, result.last_offset + 1
-        # The first append of this duplicate may still wait for its fsync, which may fail.
-        is_in_doubt = result.is_duplicate and end > bounds.high_watermark
-        rolled = None if result.rolled is None else self._flusher.flush(log)
-        if result.is_flush_due or is_in_doubt:
-            durable = rolled or self._flusher.flush(log)
-        elif log.epoch_file.has_unsaved:
-            durable = self._flusher.save_epochs(log)
-        else:
-            self._advance_high_watermark(log, end)
-            return PartitionAppendResult(result, bounds.log_start, None)
-        durable.add_done_callback(lambda flush: self._complete_flush(log, end, flush))
-        return PartitionAppendResult(result, bounds.log_start, durable)
+        self.ensure_epoch(leader_epoch)
+        return self._lead()
+
+    def append_as_follower(
+        self, records: memoryview, *, leader_epoch: int, high_watermark: int
+    ) -> AppendResult:
+        """Append records of the leader, with its high watermark; the epoch is the follower's."""
+        log = self._followed_log(leader_epoch)
+        with self._resources.manager.using(log):
+            result = log.append_as_follower(records, leader_epoch=leader_epoch)
+            if high_watermark > log.bounds.high_watermark:
+                log.set_high_watermark(high_watermark)
+        self._fetches.wake()
+        return result
 
     def delete_records(self, offset: int) -> int:
         """Advance the log start to `offset`, -1 for the high watermark; return the log start."""
-        log = self.log
+        log = self.led_log
         if log.config.is_compacted and not log.config.is_deleted:
             raise PolicyViolationError(
                 f"records of {self.name} cannot be deleted: its cleanup.policy is compact alone"
             )
-        with self._manager.using(log):
+        with self._resources.manager.using(log):
             start = log.delete_records(offset)
-        self.notify_watchers()
+        self._fetches.wake_all()
         return start
+
+    def _followed_log(self, leader_epoch: int) -> Log:
+        role, log = self.role, self._log
+        if not isinstance(role, Follower) or role.epoch != leader_epoch or log is None:
+            raise NotLeaderOrFollowerError(f"{self!r} does not follow in epoch {leader_epoch}")
+        return log
 
     # -- reading
 
@@ -155,12 +228,27 @@ class Partition:
         self, offset: int, *, max_bytes: int, isolation: FetchIsolation, min_one: bool = False
     ) -> LogRead:
         """Return the batches from `offset`; the caller releases the slice, if there is one."""
-        log = self.log
-        with self._manager.using(log):
+        log, manager = self.led_log, self._resources.manager
+        with manager.using(log):
             found = log.read(offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
         if found.slice is None:
             return found
-        return found._replace(slice=FetchedRecords(found.slice, log, self._manager))
+        return found._replace(slice=FetchedRecords(found.slice, log, manager))
+
+    def follower(self, replica_id: int, *, leader_epoch: int) -> Callable[[int], object]:
+        """Return the function that stores the fetch offset of a follower after its read.
+
+        Raises for a broker that is not an assigned replica: it has a newer assignment, if it sends
+        the leader epoch.
+        """
+        leader = self._lead()
+        replica = leader.role.replica(replica_id)
+        if replica is not None:
+            return partial(leader.record_fetch, replica)
+        words = f"broker {replica_id} is not a replica of {self.name}"
+        if leader_epoch == NO_LEADER_EPOCH:
+            raise NotLeaderOrFollowerError(words)
+        raise UnknownLeaderEpochError(words)
 
     def empty_read(self) -> LogRead:
         """Return a read without records, which carries the current offsets."""
@@ -176,12 +264,24 @@ class Partition:
 
         Decodes batches for a timestamp that `needs_lookup`; on a loop `TimestampLookups` does that.
         """
-        log = self.log
-        with self._manager.using(log):
+        log = self.led_log
+        if timestamp == LATEST:
+            self.ensure_offset_known(None, isolation)
+        with self._resources.manager.using(log):
             found = log.offset_for_timestamp(timestamp, isolation)
         if found is not None and timestamp == LATEST:
             return found._replace(leader_epoch=self.leader_epoch)
         return found
+
+    def ensure_offset_known(
+        self, found: TimestampAndOffset | None, isolation: FetchIsolation
+    ) -> None:
+        """Raise if a client's lookup without a result may have one once the leader has caught up.
+
+        Kafka: `Partition.fetchOffsetForTimestamp`.
+        """
+        if found is None and isolation is not FetchIsolation.LOG_END:
+            self._lead().ensure_high_watermark()
 
     # -- leader epochs
 
@@ -196,7 +296,7 @@ class Partition:
 
     def last_offset_for_leader_epoch(self, leader_epoch: int) -> EpochEnd:
         """Return the largest epoch that is not above this one, and its end offset."""
-        log = self.log
+        log = self.led_log
         if leader_epoch == self.leader_epoch:
             return EpochEnd(self.leader_epoch, log.bounds.log_end)
         return log.epochs.end_offset_for(LeaderEpoch(leader_epoch), log.bounds.log_end)
@@ -217,33 +317,15 @@ class Partition:
 
     # -- waiting fetches
 
-    def watch(self, call: Callable[[], object]) -> None:
-        """Add a callback for every change that a waiting fetch must look at."""
-        self._watchers[call] = None
+    def readable_position(self, isolation: FetchIsolation) -> LogPosition | None:
+        """Return the place in the log up to which a reader may read; None without a usable log."""
+        return self._fetches.position(isolation)
 
-    def unwatch(self, call: Callable[[], object]) -> None:
-        """Remove a callback; an unknown one is ignored."""
-        self._watchers.pop(call, None)
+    def wait_for(
+        self, position: LogPosition, call: Callable[[], object], *, isolation: FetchIsolation
+    ) -> Callable[[], object]:
+        """Call once when a reader may read up to `position`, or when the partition has changed.
 
-    def notify_watchers(self) -> None:
-        """Make all callbacks."""
-        for call in tuple(self._watchers):
-            call()
-
-    def close(self) -> None:
-        """Stop serving: the topic has been deleted."""
-        self._is_closed = True
-        self._log = None
-        self.notify_watchers()
-
-    # -- within
-
-    def _complete_flush(self, log: Log, end: int, flush: Pending[None]) -> None:
-        if flush.exception() is None:
-            self._advance_high_watermark(log, end)
-
-    def _advance_high_watermark(self, log: Log, end: int) -> None:
-        """Make records below `end` readable, and wake the fetches that wait for them."""
-        if end > log.bounds.high_watermark:
-            log.set_high_watermark(end)
-            self.notify_watchers()
+        At once if the reader may by now. Returns the function that cancels the wait.
+        """
+        return self._fetches.add(position, call, isolation=isolation)

@@ -4,6 +4,8 @@ import pytest
 
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.handlers.fetch import error_response, fetch
+from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.broker.partitions.fetch_sessions import RequestedPartitions
 from cordwood.broker.partitions.fetched_records import FetchedRecords
 from cordwood.core.errors import FetchSessionIdNotFoundError, InvalidFetchSessionEpochError
 from cordwood.core.uuids import NO_UUID, Uuid
@@ -15,11 +17,13 @@ from cordwood.protocol.messages.fetch import (
     FetchResponse,
     FetchTopic,
     PartitionData,
+    ReplicaState,
 )
 from cordwood.storage.log_config import LogConfig
 from cordwood.storage.manager import log_creation
 from cordwood.testing.memory_files import MemorySlice
 from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
+from tests.unit.broker.image_samples import cluster
 from tests.unit.storage.log_samples import (
     batch,
     follow,
@@ -33,6 +37,8 @@ from tests.unit.storage.manager_samples import ORDERS_ID, partition
 from tests.unit.storage.produced import old
 
 NAMES, IDS = 12, 13
+FIRST_WITH_REPLICA_STATE = 15
+FIRST_WITH_LEADERS = 16
 COMMITTED = 1
 
 
@@ -255,7 +261,9 @@ def test_answer_that_has_been_overtaken_is_dropped_and_its_records_released(
     monkeypatch.setattr(MemorySlice, "release", lambda each: released.append(each.length))
 
     def overtake() -> None:
-        harness.broker.sessions.new_context(request(session=(session_id, 2)), NAMES, now_ms=0)
+        harness.broker.sessions.new_context(
+            request(session=(session_id, 2)), RequestedPartitions({}, []), version=NAMES, now_ms=0
+        )
         orders.append(memoryview(batch()))
 
     with pytest.RaisesGroup(InvalidFetchSessionEpochError):
@@ -270,16 +278,39 @@ def test_topic_with_zstd_is_rejected_below_version_10(version: int, code: int) -
     assert partitions(ask(harness, request(0), version=version))[0].error_code == code
 
 
-def test_quirk_24_responses_have_no_current_leader() -> None:
+@pytest.mark.parametrize(
+    ("version", "leader", "nodes"), ((IDS, None, []), (FIRST_WITH_LEADERS, (1, 3), [1]))
+)
+def test_quirk_24_fenced_reader_receives_the_leader_epoch_from_version_16_on(
+    version: int, leader: tuple[int, int] | None, nodes: list[int]
+) -> None:
     harness = BrokerHarness()
     harness.host(3)
     asked = request(0)
     asked.topics[0].partitions[0].current_leader_epoch = 2
 
-    response = ask(harness, asked, version=IDS)
+    response = ask(harness, asked, version=version)
 
     (data,) = partitions(response)
-    assert (data.error_code, data.current_leader, response.node_endpoints) == (74, None, [])
+    assert (data.error_code, leader_in(data)) == (74, leader)
+    assert [each.node_id for each in response.node_endpoints] == nodes
+
+
+def test_reader_of_a_follower_receives_the_leader_and_its_endpoint() -> None:
+    harness = BrokerHarness()
+    harness.metadata.publish(cluster(brokers=2).with_topic())
+    harness.host().apply(PartitionImage((1, 2), (1, 2), 2, 5))
+
+    response = ask(harness, request(0), version=FIRST_WITH_LEADERS)
+
+    (data,) = partitions(response)
+    assert (data.error_code, leader_in(data)) == (6, (2, 5))
+    assert [(each.node_id, each.port) for each in response.node_endpoints] == [(2, 9092)]
+
+
+def leader_in(data: PartitionData) -> tuple[int, int] | None:
+    leader = data.current_leader
+    return None if leader is None else (leader.leader_id, leader.leader_epoch)
 
 
 def test_divergence_of_a_fetcher_s_log_is_returned() -> None:
@@ -311,3 +342,56 @@ def test_quirk_02_fetch_is_served_from_version_4_on() -> None:
 
     assert FetchRequest.__schema__.versions == (4, 18)
     assert batches(partitions(ask(harness, request(0), version=4))[0]) == [(0, 0)]
+
+
+def replica_fetch(replica_id: int, offset: int, *, version: int, epoch: int = -1) -> FetchRequest:
+    """Return the request of a follower, which states its id where the version has it."""
+    asked = request(offset)
+    asked.topics[0].partitions[0].current_leader_epoch = epoch
+    if version < FIRST_WITH_REPLICA_STATE:
+        asked.replica_id = replica_id
+    else:
+        asked.replica_state = ReplicaState(replica_id=replica_id)
+    return asked
+
+
+@pytest.mark.parametrize("version", (NAMES, FIRST_WITH_REPLICA_STATE))
+def test_follower_reads_to_the_log_end_and_advances_the_high_watermark(version: int) -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    orders.apply(PartitionImage((1, 2), (1, 2), 1, 1))
+    orders.log.epoch_file.save()
+    orders.append(memoryview(batch()))
+    orders.append(memoryview(batch()))
+
+    found = [
+        partitions(ask(harness, asked, version=version))[0]
+        for asked in (request(0), replica_fetch(2, 0, version=version), request(0))
+    ]
+    (last,) = partitions(ask(harness, replica_fetch(2, 1, version=version), version=version))
+    (read,) = partitions(ask(harness, request(0), version=version))
+
+    assert [batches(each) for each in found] == [[], [(0, 0), (1, 1)], []]
+    assert batches(last) == [(1, 1)]
+    assert (batches(read), read.high_watermark) == ([(0, 0)], 1)
+
+
+@pytest.mark.parametrize(("epoch", "error"), ((-1, 6), (0, 75)))
+def test_broker_without_a_replica_reads_nothing(epoch: int, error: int) -> None:
+    harness = filled(BrokerHarness(), batch())
+
+    (found,) = partitions(ask(harness, replica_fetch(7, 0, version=NAMES, epoch=epoch)))
+
+    assert (found.error_code, records(found)) == (error, b"")
+
+
+def test_offset_out_of_range_of_a_follower_is_not_stored() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    orders.apply(PartitionImage((1, 2), (1, 2), 1, 1))
+    orders.log.epoch_file.save()
+    orders.append(memoryview(batch()))
+
+    (found,) = partitions(ask(harness, replica_fetch(2, 9, version=NAMES)))
+
+    assert (found.error_code, orders.log.bounds.high_watermark) == (1, 0)

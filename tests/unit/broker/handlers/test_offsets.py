@@ -94,6 +94,25 @@ def test_quirk_11_times_and_places(timestamp: int, expected: tuple[int, ...]) ->
     assert look_up(dated(BrokerHarness()), timestamp) == expected
 
 
+@pytest.mark.parametrize(("version", "error"), ((4, 5), (5, 78)))
+def test_latest_offset_is_not_available_below_the_start_of_the_epoch(
+    version: int, error: int
+) -> None:
+    """The high watermark is checkpointed late, so clients may have seen a higher one."""
+    worker = HeldWorker()
+    harness = BrokerHarness(LogConfig(flush_messages=1), worker=worker)
+    recovered = log_creation.create(harness.manager, partition(), topic_id=None)
+    lead(recovered, timed(NOW, NOW + 20), epoch=3)
+    harness.host(4)
+
+    before = look_up(harness, -1, version=version)[0], look_up(harness, -2, version=version)[0]
+    while worker.held:
+        worker.go_on()
+
+    assert before == (error, 0)
+    assert look_up(harness, -1, version=version) == (0, -1, 2, 4)
+
+
 @pytest.mark.parametrize("timestamp", (-1, -2, -4))
 def test_partition_that_was_never_written_has_the_epoch_of_its_leader(timestamp: int) -> None:
     """Kafka's leader begins its epoch at the log end, before the first record."""

@@ -2,12 +2,16 @@
 
 import asyncio
 import errno
+import gc
+import weakref
+from contextlib import suppress
 
 import pytest
 
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.handlers.produce import produce
-from cordwood.core.errors import InvalidRecordError
+from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.core.errors import InvalidRecordError, KafkaError
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.codec import decode, encode
@@ -21,8 +25,10 @@ from cordwood.protocol.messages.produce import (
 from cordwood.records.compression import Codec
 from cordwood.records.record import TimestampType
 from cordwood.storage.log_config import COMPACT, LogConfig
+from cordwood.storage.validation.validation_cost import PLAIN
 from cordwood.testing.file_faults import FileFault
 from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
+from tests.unit.broker.image_samples import cluster
 from tests.unit.storage.log_samples import NOW, batch, produced
 from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker
 from tests.unit.storage.produced import old, v2
@@ -31,7 +37,7 @@ FLUSHING = LogConfig(flush_messages=1)
 
 
 def request(
-    *sets: bytes | bytearray | None,
+    *sets: bytes | bytearray | memoryview | None,
     acks: int = -1,
     topic: str = "orders",
     topic_id: Uuid = NO_UUID,
@@ -45,14 +51,18 @@ def request(
                 name=topic,
                 topic_id=topic_id,
                 partitions=[
-                    PartitionProduceData(
-                        index=index, records=None if each is None else memoryview(bytearray(each))
-                    )
+                    PartitionProduceData(index=index, records=as_view(each))
                     for index, each in enumerate(sets)
                 ],
             )
         ],
     )
+
+
+def as_view(data: bytes | bytearray | memoryview | None) -> memoryview | None:
+    if data is None or isinstance(data, memoryview):
+        return data
+    return memoryview(bytearray(data))
 
 
 def answers(response: ProduceResponse | None) -> list[PartitionProduceResponse]:
@@ -131,6 +141,53 @@ def test_missing_partition_is_unknown_and_the_others_are_written() -> None:
     found = ask(harness, request(batch(), batch()))
 
     assert [(each.error_code, each.base_offset) for each in found] == [(0, 0), (3, -1)]
+
+
+@pytest.mark.parametrize(
+    ("version", "leader", "nodes"), ((9, None, []), (10, (2, 5), [2]), (13, (2, 5), [2]))
+)
+def test_quirk_24_producer_at_a_follower_receives_the_leader_from_version_10_on(
+    version: int, leader: tuple[int, int] | None, nodes: list[int]
+) -> None:
+    harness = BrokerHarness()
+    harness.metadata.publish(cluster(brokers=2).with_topic())
+    harness.host().apply(PartitionImage((1, 2), (1, 2), 2, 5))
+    asked = request(batch(), topic_id=ORDERS_ID)
+
+    response = run(produce(harness.broker, harness.context(version), asked))
+
+    (answer,) = answers(response)
+    found = answer.current_leader
+    assert (answer.error_code, found and (found.leader_id, found.leader_epoch)) == (6, leader)
+    assert response is not None
+    assert [each.node_id for each in response.node_endpoints] == nodes
+
+
+@pytest.mark.parametrize("acks", (0, 1))
+@pytest.mark.parametrize("topic", ("orders", "others"))
+@pytest.mark.parametrize("size", (1, PLAIN.size))
+def test_rejected_request_is_freed_without_the_garbage_collector(
+    topic: str, acks: int, size: int
+) -> None:
+    harness = BrokerHarness()
+    harness.host()
+    data = batch(3, value=b"v" * size)
+    data[-1] ^= 1
+    frame = memoryview(data)
+    asked, freed = request(frame, topic=topic, acks=acks), weakref.ref(frame)
+    del frame, data
+
+    async def scene(asked: ProduceRequest) -> None:
+        with suppress(KafkaError):  # with acks 0 it ends the connection
+            await produce(harness.broker, harness.context(9), asked)
+
+    gc.disable()
+    try:
+        run(scene(asked))
+        del asked
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("acks", (-2, 2))
@@ -256,7 +313,7 @@ def test_internal_topic_is_writable_only_for_kafka_s_admin_client() -> None:
     assert ask(harness, asked, client_id="__admin_client")[0].error_code == 0
 
 
-def test_quirk_24_responses_have_no_current_leader() -> None:
+def test_quirk_24_acknowledged_records_have_no_current_leader() -> None:
     harness = BrokerHarness()
     harness.host()
 

@@ -9,6 +9,7 @@ from cordwood.broker.partitions.fetch_sessions import (
     Key,
     KeyedData,
 )
+from cordwood.broker.partitions.requested_partitions import partitions_of
 from cordwood.core.errors import (
     FetchSessionIdNotFoundError,
     FetchSessionTopicIdError,
@@ -24,6 +25,7 @@ from cordwood.protocol.messages.fetch import (
     PartitionData,
 )
 from cordwood.testing.seeded_random import SeededRandom
+from tests.unit.broker.broker_samples import loop_turns, run
 
 NAMES, IDS = 12, 13
 LAST_EPOCH = 2**31 - 1
@@ -53,6 +55,13 @@ def answer(
     )
 
 
+def new_context(
+    sessions: FetchSessionCache, asked: FetchRequest, *, version: int = NAMES, now_ms: float = 0
+) -> FetchContext:
+    partitions = run(partitions_of(asked, version, turns=loop_turns()))
+    return sessions.new_context(asked, partitions, version=version, now_ms=now_ms)
+
+
 class SessionHarness:
     """A session cache with one session of partitions 0, 1 and 2."""
 
@@ -63,7 +72,7 @@ class SessionHarness:
     def context(
         self, asked: FetchRequest, *, version: int = NAMES, now_ms: float = 0
     ) -> FetchContext:
-        return self.sessions.new_context(asked, version, now_ms=now_ms)
+        return new_context(self.sessions, asked, version=version, now_ms=now_ms)
 
     def open(self, *partitions: int, now_ms: float = 0) -> int:
         context = self.context(request(*partitions))
@@ -276,6 +285,6 @@ class RepeatingRandom:
 def test_sessions_never_share_an_id() -> None:
     sessions = FetchSessionCache(RepeatingRandom(), 2)
 
-    contexts = [sessions.new_context(request(0), NAMES, now_ms=0) for _ in range(2)]
+    contexts = [new_context(sessions, request(0)) for _ in range(2)]
 
     assert [sessions.finish(context, [], now_ms=0)[0] for context in contexts] == [8, 9]

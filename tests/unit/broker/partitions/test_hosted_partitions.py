@@ -1,15 +1,22 @@
 """Tests of hosted partitions."""
 
 import errno
+from functools import partial
 
 import pytest
 
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.core.errors import UnknownTopicIdError, UnknownTopicOrPartitionError
 from cordwood.observability.metrics import Metrics
-from cordwood.records.record_checks import PlainInspector
-from tests.unit.broker.broker_samples import BrokerHarness
-from tests.unit.storage.manager_samples import ORDERS_ID, OTHER_ID
+from cordwood.storage.log.log_read import FetchIsolation, LogPosition
+from tests.unit.broker.broker_samples import BrokerHarness, led_topic
+from tests.unit.broker.image_samples import drop, host
+from tests.unit.storage.manager_samples import (
+    ORDERS_ID,
+    OTHER_ID,
+    create_future_log,
+    partition,
+)
 
 
 def test_partition_is_the_same_by_name_and_by_id() -> None:
@@ -43,7 +50,7 @@ def test_partitions_added_later_do_not_change_existing_ones() -> None:
     harness = BrokerHarness()
     first = harness.host(4)
 
-    harness.host(9, 0)
+    harness.host(4, 0)
 
     partitions = harness.broker.partitions
     assert partitions.get("orders", 0) is first
@@ -52,9 +59,11 @@ def test_partitions_added_later_do_not_change_existing_ones() -> None:
 
 def test_dropped_topic_is_unknown_and_its_watchers_are_notified() -> None:
     harness, told = BrokerHarness(), list[str]()
-    harness.host().watch(lambda: told.append("orders"))
+    harness.host().wait_for(
+        LogPosition(0, 1), lambda: told.append("orders"), isolation=FetchIsolation.LOG_END
+    )
 
-    harness.broker.partitions.drop("orders")
+    harness.drop()
 
     assert told == ["orders"]
     with pytest.raises(UnknownTopicOrPartitionError):
@@ -66,17 +75,30 @@ def test_dropped_topic_is_unknown_and_its_watchers_are_notified() -> None:
 def test_watchers_are_notified_when_a_directory_fails() -> None:
     harness, told = BrokerHarness(), list[str]()
     for topic in ("orders", "others"):
-        harness.host(topic=topic).watch(lambda topic=topic: told.append(topic))  # type: ignore[misc]  # a default holds the name
+        harness.host(topic=topic).wait_for(
+            LogPosition(0, 1), partial(told.append, topic), isolation=FetchIsolation.HIGH_WATERMARK
+        )
 
     harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
 
     assert told == ["orders"]
 
 
+def test_partition_stays_online_when_the_directory_of_its_future_log_fails() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    other = harness.manager.directories[1]
+    create_future_log(harness.manager, partition(), other)
+
+    harness.manager.fail(other, OSError(errno.EIO, "gone"))
+
+    assert orders.led_log.directory == "/a/orders-0"
+
+
 def test_log_that_is_not_hosted_may_fail() -> None:
     harness = BrokerHarness()
     harness.host()
-    harness.broker.partitions.drop("orders")
+    harness.drop()
 
     harness.manager.fail(harness.manager.directories[0], OSError(errno.EIO, "gone"))
 
@@ -85,12 +107,10 @@ def test_log_that_is_not_hosted_may_fail() -> None:
 
 def test_metrics_of_a_dropped_topic_are_removed() -> None:
     harness, metrics = BrokerHarness(), Metrics()
-    partitions = HostedPartitions(
-        harness.manager, harness.flusher, inspector=PlainInspector, metrics=metrics
-    )
-    partitions.host("orders", topic_id=ORDERS_ID, leader_epochs=[0, 0])
+    partitions = HostedPartitions(harness.resources, metrics=metrics)
+    host(partitions, led_topic(0, 0))
     before = len(list(metrics.collect()))
 
-    partitions.drop("orders")
+    drop(partitions, led_topic(0, 0))
 
     assert (before, list(metrics.collect())) == (3, [])

@@ -5,6 +5,7 @@ import errno
 import pytest
 
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_role import Offline
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     KafkaStorageError,
@@ -13,20 +14,19 @@ from cordwood.core.errors import (
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
 )
-from cordwood.storage.log.log_read import EARLIEST, LATEST, FetchIsolation
+from cordwood.storage.log.log_read import EARLIEST, LATEST, FetchIsolation, LogPosition
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.manager import log_creation, log_renames
-from cordwood.testing.file_faults import FileFault
-from tests.unit.broker.broker_samples import BrokerHarness
-from tests.unit.storage.log_samples import NOW, batch, lead, offsets, produced
-from tests.unit.storage.manager_samples import ORDERS_ID, HeldWorker, create_future_log, partition
+from tests.unit.broker.broker_samples import BrokerHarness, led_topic
+from tests.unit.broker.image_samples import host
+from tests.unit.storage.log_samples import NOW, batch, lead, offsets
+from tests.unit.storage.manager_samples import create_future_log, partition
 
-FLUSHING = LogConfig(flush_messages=1)
 COMPACTED = LogConfig(cleanup_policy=frozenset({COMPACT}))
 
 
 def append(to: Partition, *sets: bytearray) -> list[int]:
-    return [to.append(memoryview(each)).result.first_offset for each in sets]
+    return [to.append(memoryview(each)).result().result.first_offset for each in sets]
 
 
 def high_watermark(of: Partition) -> int:
@@ -56,90 +56,30 @@ def test_log_is_readable_when_the_broker_becomes_leader() -> None:
     assert high_watermark(harness.host()) == 3
 
 
-def test_append_is_acknowledged_after_its_flush() -> None:
-    worker = HeldWorker()
-    orders = BrokerHarness(FLUSHING, worker=worker).host()
-
-    durable = orders.append(memoryview(batch())).durable
-    before = high_watermark(orders)
-    worker.go_on()
-
-    assert before == 0
-    assert (durable is not None and durable.done(), high_watermark(orders)) == (True, 1)
-
-
-def test_roll_begins_a_flush_for_which_no_append_waits() -> None:
-    worker = HeldWorker()
-    orders = BrokerHarness(LogConfig(segment_bytes=len(batch())), worker=worker).host()
-    orders.append(memoryview(batch()))
-    before = len(worker.held)
-
-    durable = orders.append(memoryview(batch())).durable
-    flushes = len(worker.held) - before
-    worker.go_on()
-
-    assert (durable, flushes) == (None, 1)
-    assert high_watermark(orders) == 2
-    assert orders.log.bounds.recovery_point == 2
-
-
-def test_duplicate_of_an_unflushed_append_waits_too() -> None:
-    worker = HeldWorker()
-    orders = BrokerHarness(FLUSHING, worker=worker).host()
-
-    orders.append(memoryview(produced(0)))
-    again = orders.append(memoryview(produced(0)))
-
-    assert (again.result.is_duplicate, again.result.first_offset) == (True, 0)
-    assert again.durable is not None
-    assert not again.durable.done()
-
-
-def test_duplicate_of_a_recovered_append_waits_for_a_flush() -> None:
-    worker = HeldWorker()
-    harness = BrokerHarness(FLUSHING, worker=worker)
-    recovered = log_creation.create(harness.manager, partition(), topic_id=None)
-    lead(recovered, produced(0))
-    assert recovered.bounds.recovery_point == 0
-    orders = harness.host()
-
-    again = orders.append(memoryview(produced(0)))
-
-    assert again.result.is_duplicate
-    assert again.durable is not None
-    assert not again.durable.done()
-    worker.go_on()
-    assert again.durable.done()
-    assert orders.append(memoryview(produced(0))).durable is None
-
-
-def test_failed_flush_makes_no_records_visible() -> None:
-    worker = HeldWorker()
-    harness = BrokerHarness(FLUSHING, worker=worker)
-    orders = harness.host()
-    log = orders.log
-
-    harness.storage.files.script.add(FileFault(on="sync", path="/a/orders-0/*.log", code=errno.EIO))
-    durable = orders.append(memoryview(batch())).durable
-    worker.go_on()
-
-    assert durable is not None
-    assert isinstance(durable.exception(), KafkaStorageError)
-    assert log.bounds.high_watermark == 0
-
-
-def test_watcher_is_called_for_each_append_until_it_is_removed() -> None:
+def test_waiting_reader_is_called_once_when_it_may_read_beyond_its_offset() -> None:
     orders, calls = BrokerHarness().host(), list[int]()
 
-    def call() -> None:
-        calls.append(high_watermark(orders))
-
-    orders.watch(call)
+    for batches in (1, 2, 3):
+        orders.wait_for(
+            LogPosition(0, batches * len(batch())),
+            lambda: calls.append(high_watermark(orders)),
+            isolation=FetchIsolation.HIGH_WATERMARK,
+        )
     append(orders, batch(), batch())
-    orders.unwatch(call)
-    append(orders, batch())
 
     assert calls == [1, 2]
+
+
+def test_cancelled_wait_is_not_called() -> None:
+    orders, calls = BrokerHarness().host(), list[str]()
+
+    cancel = orders.wait_for(
+        LogPosition(0, 1), lambda: calls.append("late"), isolation=FetchIsolation.LOG_END
+    )
+    cancel()
+    append(orders, batch())
+
+    assert calls == []
 
 
 def test_records_are_deleted_up_to_an_offset_or_the_high_watermark() -> None:
@@ -225,9 +165,20 @@ def test_partition_in_a_failed_directory_rejects_appends_and_a_closed_one_is_unk
         append(others, batch())
 
 
+def test_offline_partition_keeps_no_frames_of_its_rejected_requests() -> None:
+    orders = BrokerHarness().host()
+    orders.go_offline(KafkaStorageError("the disk has failed"))
+
+    with pytest.raises(KafkaStorageError, match="the disk has failed"):
+        append(orders, batch())
+
+    assert isinstance(orders.role, Offline)
+    assert orders.role.error.__traceback__ is None
+
+
 def test_partition_without_a_log_is_offline() -> None:
     harness = BrokerHarness()
-    harness.broker.partitions.host("orders", topic_id=ORDERS_ID, leader_epochs=[0])
+    host(harness.broker.partitions, led_topic(0))
 
     with pytest.raises(KafkaStorageError, match="no log of orders-0"):
         append(harness.broker.partitions.get("orders", 0), batch())
@@ -241,6 +192,7 @@ def test_partition_uses_a_moved_log() -> None:
     copy.append_as_follower(batch(epoch=0), leader_epoch=0)
 
     log_renames.promote(harness.manager, partition())
+    orders.apply(led_topic(0).partitions[0])
 
     assert append(orders, batch()) == [1]
     assert orders.log is copy

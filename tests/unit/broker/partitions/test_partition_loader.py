@@ -1,0 +1,89 @@
+"""Tests of reading a whole partition for a coordinator."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_loader import load
+from cordwood.core.errors import FencedLeaderEpochError, NotLeaderOrFollowerError
+from cordwood.records.batch_stream import batches
+from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.storage.log_samples import batch
+
+OTHER_LEADER = PartitionImage((1, 2), (1, 2), 2, 1)
+
+
+def append(to: Partition, *sets: bytearray) -> None:
+    for each in sets:
+        to.append(memoryview(each))
+
+
+def chunks(harness: BrokerHarness, *, epoch: int = 0) -> AsyncIterator[memoryview]:
+    partition = harness.broker.partitions.get("orders", 0)
+    worker = harness.manager.ports.worker
+    return load(partition, epoch, worker=worker, chunk_bytes=2 * len(batch()))
+
+
+async def collect(
+    loaded: AsyncIterator[memoryview], *, after_first: Callable[[], object] = lambda: None
+) -> list[list[int]]:
+    """Return the base offsets of the batches in each chunk."""
+    found = list[list[int]]()
+    async for chunk in loaded:
+        found.append([each.base_offset for each in batches(chunk)])
+        if len(found) == 1:
+            after_first()
+    return found
+
+
+def test_partition_is_loaded_in_chunks_of_whole_batches_from_its_log_start() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    append(orders, *(batch() for _ in range(5)))
+    orders.delete_records(1)
+
+    assert run(collect(chunks(harness))) == [[1, 2], [3, 4]]
+
+
+def test_batch_larger_than_a_chunk_is_loaded_whole() -> None:
+    harness = BrokerHarness()
+    append(harness.host(), batch(50), batch())
+
+    assert run(collect(chunks(harness))) == [[0], [50]]
+
+
+def test_empty_partition_has_no_chunk() -> None:
+    harness = BrokerHarness()
+    harness.host()
+
+    assert run(collect(chunks(harness))) == []
+
+
+def test_records_that_arrive_meanwhile_are_not_loaded() -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    append(orders, *(batch() for _ in range(4)))
+
+    found = run(collect(chunks(harness), after_first=lambda: append(orders, batch())))
+
+    assert found == [[0, 1], [2, 3]]
+
+
+def test_coordinator_of_an_old_epoch_loads_nothing() -> None:
+    harness = BrokerHarness()
+    append(harness.host(1), batch())
+
+    with pytest.raises(FencedLeaderEpochError):
+        run(collect(chunks(harness, epoch=0)))
+
+
+@pytest.mark.parametrize("count", (2, 4))
+def test_load_fails_when_another_broker_becomes_the_leader(count: int) -> None:
+    harness = BrokerHarness()
+    orders = harness.host()
+    append(orders, *(batch() for _ in range(count)))
+
+    with pytest.raises((NotLeaderOrFollowerError, FencedLeaderEpochError)):
+        run(collect(chunks(harness), after_first=lambda: orders.apply(OTHER_LEADER)))

@@ -1,0 +1,32 @@
+"""Tests of the partitions of a fetch request."""
+
+from cordwood.broker.partitions.requested_partitions import partitions_of
+from cordwood.core.uuids import Uuid
+from cordwood.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+)
+from tests.unit.broker.broker_samples import loop_turns, run
+
+ID = Uuid(b"i" * 16)
+
+
+def test_partition_is_requested_once_by_name_or_by_id() -> None:
+    wanted = [
+        FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=index)
+        for index in (1, 1, 2)
+    ]
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        topics=[FetchTopic(topic="t", topic_id=ID, partitions=wanted)],
+        forgotten_topics=[ForgottenTopic(topic="t", topic_id=ID, partitions=[3])],
+    )
+
+    by_name = run(partitions_of(request, 12, turns=loop_turns()))
+    by_id = run(partitions_of(request, 13, turns=loop_turns()))
+
+    assert by_name == ({("t", 1): wanted[1], ("t", 2): wanted[2]}, [("t", 3)])
+    assert by_id == ({(ID, 1): wanted[1], (ID, 2): wanted[2]}, [(ID, 3)])
