@@ -1,21 +1,30 @@
 """Request dispatch: decode the body, call the handler, encode the response (Kafka: `KafkaApis`).
 
-`ROUTES` is the table of served APIs. A message and its handler are imported at the first request.
+`ROUTES` is the table of served APIs. A message and its handler are imported at the first request,
+or by `load_handlers` on a worker: the imports take up to 20 ms each, too long for an event loop.
+Likewise its codecs are compiled, in about 1 ms each.
+
+A request or a response with many elements is decoded or encoded on the worker. Objects take far
+more memory than their bytes, so a request has MOST_ELEMENTS at most, and the objects of all such
+requests together are bounded (`large_messages`). Kafka has no such limits.
+
 A request for an unknown API or version closes the connection, as in Kafka. The exception is a
 handler module with `unsupported_version_response` (see `broker.handlers`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
+from cordwood.broker.large_messages import LargeMessages, decode_small, encode_small
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaError, UnsupportedVersionError, error_for_code
 from cordwood.observability.metrics import Histogram, Metrics
 from cordwood.protocol.apis import Api, api_of
-from cordwood.protocol.codec import decode, encode
+from cordwood.protocol.codec import compile_readers, compile_writers, encode
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response
 
@@ -77,6 +86,19 @@ class ServedApi(NamedTuple):
     seconds: Histogram
 
 
+def load_handlers(routes: Mapping[int, HandlerRoute] = ROUTES) -> None:
+    """Import messages and handlers, and compile the codecs of all versions; thread-safe."""
+    for api_key, route in routes.items():
+        _handlers(route)
+        api = api_of(api_key)
+        compile_readers(api.request())
+        compile_writers(api.response())
+
+
+def _handlers(route: HandlerRoute) -> ModuleType:
+    return import_module(f"cordwood.broker.handlers.{route.module}")
+
+
 class Dispatch:
     """Dispatches the requests of one broker; a socket server calls `handle`."""
 
@@ -91,6 +113,8 @@ class Dispatch:
         self._metrics = metrics
         self._routes = routes
         self._served: dict[int, ServedApi] = {}
+        manager = broker.logs
+        self._large = LargeMessages(manager.ports.worker, manager.options.call_soon)
 
     async def handle(self, context: RequestContext, body: memoryview) -> list[Chunk] | None:
         """Return the body of the response; None if no response is sent.
@@ -107,20 +131,50 @@ class Dispatch:
             # The client does not understand our versions yet, so the response has version 0.
             return encode(served.unsupported_version_response(), 0)
         began_ms = self._broker.clock.monotonic_ms()
-        request = decode(served.request, body, version)
-        try:
-            result = await served.handler(self._broker, context, request)
-        except KafkaError as error:
-            name = error_for_code(error.code).__name__
-            self._metrics.counter("cordwood_requests_refused_total", served.api.name, name).add()
-            if served.error_response is None:
-                raise
-            result = served.error_response(request, error, version=version)
-        chunks = encode(result, version) if isinstance(result, Response) else result
+        request = decode_small(served.request, body, version)
+        if request is None:
+            chunks = await self._handle_large(served, context, body)
+        else:
+            try:
+                result = await served.handler(self._broker, context, request)
+            except KafkaError as error:
+                result = self._rejection(served, context, error)(request, error)
+            chunks = await self._encode(result, version)
         took_ms = self._broker.clock.monotonic_ms() - began_ms
         served.seconds.observe(took_ms / 1000)
         self._metrics.counter("cordwood_requests_total", served.api.name, str(version)).add()
         return chunks
+
+    async def _handle_large(
+        self, served: ServedApi, context: RequestContext, body: memoryview
+    ) -> list[Chunk] | None:
+        """Decode, handle and answer a request with many elements."""
+        large, version = self._large, context.api_version
+        async with large.request(served.request, body, version) as request:
+            try:
+                result = await served.handler(self._broker, context, request)
+            except KafkaError as error:
+                reject = self._rejection(served, context, error)
+                result = await large.run(partial(reject, request, error))
+            del request  # before the next full collection, which would visit its objects
+            return await self._encode(result, version)
+
+    def _rejection(
+        self, served: ServedApi, context: RequestContext, error: KafkaError
+    ) -> Callable[[Request, KafkaError], Response]:
+        """Count a rejected request, and return the function of its response; raise without one."""
+        name = error_for_code(error.code).__name__
+        self._metrics.counter("cordwood_requests_refused_total", served.api.name, name).add()
+        if served.error_response is None:
+            raise error
+        return partial(served.error_response, version=context.api_version)
+
+    async def _encode(self, result: HandlerResult, version: int) -> list[Chunk] | None:
+        """Return a response as chunks; an encoded one, or none, is returned unchanged."""
+        if not isinstance(result, Response):
+            return result
+        chunks = encode_small(result, version)
+        return await self._large.encode(result, version) if chunks is None else chunks
 
     def _find(self, api_key: int) -> ServedApi:
         served = self._served.get(api_key)
@@ -132,7 +186,7 @@ class Dispatch:
         return served
 
     def _import(self, api: Api, route: HandlerRoute) -> ServedApi:
-        handlers = import_module(f"cordwood.broker.handlers.{route.module}")
+        handlers = _handlers(route)
         return ServedApi(
             api=api,
             request=api.request(),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
@@ -45,6 +46,7 @@ class BrokerServices:
 
     clock: Clock
     scheduler: Scheduler
+    turns: TurnQueue
     features: BrokerFeatures
     configs: BrokerConfigs
     config_changes: ConfigChanges

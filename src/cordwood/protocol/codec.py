@@ -5,26 +5,40 @@
 
 Bytes after a message are ignored, as in Kafka: newer clients may append fields to a version. For
 any bytes, decoding raises only `BytesError`.
+
+`most` limits the elements of all lists of a message together. Beyond it both functions raise
+ElementLimitError, a BytesError, before they process the list that exceeds it.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from cordwood.core.binary import Buffer, bytes_view
 from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.codegen_source import GeneratedSource
-from cordwood.protocol.primitives import Chunk, size_of_part
+from cordwood.protocol.primitives import UNLIMITED, Chunk, size_of_part
 from cordwood.protocol.reader_codegen import ReadSource
-from cordwood.protocol.schema import Message
+from cordwood.protocol.schema import Message, compile_inits
 from cordwood.protocol.writer_codegen import WriteSource
 
 M = TypeVar("M", bound=Message)
 
-Reader: TypeAlias = Callable[[memoryview, int], tuple[M, int]]
-"""Takes a view of bytes and the start of the message; returns the message and its end."""
+M_co = TypeVar("M_co", bound=Message, covariant=True)
+M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 
-Writer: TypeAlias = Callable[[M, bytearray], list[Chunk]]
-"""Takes a message and the buffer to append to, which is the first of the returned chunks."""
+
+class Reader(Protocol[M_co]):
+    """A compiled reader."""
+
+    def __call__(self, data: memoryview, at: int, left: int = UNLIMITED, /) -> tuple[M_co, int]:
+        """Return the message at `at`, with at most `left` elements, and its end."""
+
+
+class Writer(Protocol[M_contra]):
+    """A compiled writer."""
+
+    def __call__(self, message: M_contra, out: bytearray, left: int = UNLIMITED, /) -> list[Chunk]:
+        """Append a message with at most `left` elements to `out`, the first returned chunk."""
 
 
 class _CompiledCodecs(dict[tuple[type[Message], int], object]):
@@ -64,15 +78,33 @@ def writer(kind: type[M], version: int) -> Writer[M]:
 
 
 def decode(  # tidy: allow[positional] as encode, with the bytes before the version
-    kind: type[M], data: Buffer, version: int
+    kind: type[M], data: Buffer, version: int, *, most: int = UNLIMITED
 ) -> M:
     """Decode the message at the start of `data`."""
-    return reader(kind, version)(bytes_view(data), 0)[0]
+    return reader(kind, version)(bytes_view(data), 0, most)[0]
 
 
-def encode(message: Message, version: int) -> list[Chunk]:
+def encode(message: Message, version: int, *, most: int = UNLIMITED) -> list[Chunk]:
     """Encode a message as chunks, to be sent in order."""
-    return writer(type(message), version)(message, bytearray())
+    return writer(type(message), version)(message, bytearray(), most)
+
+
+def compile_readers(kind: type[Message]) -> None:
+    """Compile the readers of all versions of a message."""
+    for version in _versions(kind):
+        reader(kind, version)
+
+
+def compile_writers(kind: type[Message]) -> None:
+    """Compile the writers of all versions of a message, and what makes its objects."""
+    compile_inits(kind)
+    for version in _versions(kind):
+        writer(kind, version)
+
+
+def _versions(kind: type[Message]) -> range:
+    first, last = kind.__schema__.versions
+    return range(first, last + 1)
 
 
 def joined(chunks: Iterable[Chunk]) -> bytes:

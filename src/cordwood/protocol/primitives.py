@@ -4,6 +4,7 @@ Generated code handles the first byte of a compact length, an unsigned varint. I
 it calls a function here.
 """
 
+import sys
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - named like every other error
 from typing import Final, NoReturn, TypeAlias
@@ -27,7 +28,17 @@ STRING_MAX_BYTES: Final = 0x7FFF
 #: Record sets up to this size are copied into the surrounding bytes: one chunk is sent faster.
 JOINED_BYTES: Final = 8192
 
+#: The limit of a message that comes from a trusted peer: none.
+UNLIMITED: Final = sys.maxsize
+
 _KEPT_ARRAYS: Final = 64
+
+
+class ElementLimitError(BytesError):
+    """A message has more elements, in all its lists, than its reader or writer may process."""
+
+    def __init__(self) -> None:
+        super().__init__("the elements of all lists", position=0, expected="fewer", found="more")
 
 
 class ArrayLayouts(dict[int, Struct]):
@@ -52,11 +63,13 @@ def read_string_length(data: memoryview, at: int, end: int) -> tuple[int, int]:
     return length, after
 
 
-def read_unknown_tags(
-    data: memoryview, at: int, end: int
+def read_unknown_tags(  # tidy: allow[positional] as generated code calls it
+    data: memoryview, at: int, end: int, left: int = UNLIMITED
 ) -> tuple[tuple[tuple[int, bytes], ...], int]:
     """Read the tagged fields, count included, of a struct that declares none."""
     count, at = read_unsigned_varint(data, at, end)
+    if count > left:
+        refuse_elements()
     found = []
     for _ in range(count):
         tag, at, to = read_tag(data, at, end)
@@ -82,6 +95,11 @@ def refuse_length(at: int, length: int, *, most: int) -> NoReturn:
         expected=f"0 to {most}",
         found=length,
     )
+
+
+def refuse_elements() -> NoReturn:
+    """Raise for more elements than the limit."""
+    raise ElementLimitError
 
 
 def refuse_tag_end(at: int, to: int) -> NoReturn:

@@ -1,6 +1,6 @@
 """Code generator for readers: one function per message and version.
 
-    def read(data, at):                     data is a view of bytes, `at` where the message begins
+    def read(data, at, left=UNLIMITED):     data is a view of bytes, `at` where the message begins
         end = len(data)
         try:
             o1 = new(kind2)
@@ -15,7 +15,8 @@
 
 Everything is inlined. Adjacent fields of fixed size, with the first byte of a following length, are
 read by one `struct` call that stores into the object. A read past the end is detected by `struct`,
-by an index, or by the comparison before every slice and every loop.
+by an index, or by the comparison before every slice and every loop. `left` counts down the
+elements of all lists, before each list is read.
 """
 
 from struct import Struct as Layout
@@ -28,11 +29,13 @@ from cordwood.protocol.schema import Field, ListOf, Message, Struct, WireKind, d
 from cordwood.protocol.wire_types import STRING, FixedSizeType, LengthPrefixedType
 
 _NAMES: Final = {
+    "UNLIMITED": primitives.UNLIMITED,
     "UNREADABLE": primitives.UNREADABLE,
     "new": object.__new__,
     "read_string_length": primitives.read_string_length,
     "read_tag": primitives.read_tag,
     "read_unknown_tags": primitives.read_unknown_tags,
+    "refuse_elements": primitives.refuse_elements,
     "refuse_length": primitives.refuse_length,
     "refuse_tag_end": primitives.refuse_tag_end,
     "unreadable": primitives.unreadable,
@@ -48,7 +51,7 @@ class ReadSource(GeneratedSource):
         self._version = version
         self._is_flexible = kind.__schema__.is_flexible_in(version)
         self._batch: list[tuple[str, str]] = []
-        with self.block("def read(data, at):"):
+        with self.block("def read(data, at, left=UNLIMITED):"):
             self.line("end = len(data)")
             with self.block("try:"):
                 self._struct(kind, "top")
@@ -147,6 +150,7 @@ class ReadSource(GeneratedSource):
         least = self._least(kind, is_flexible=is_flexible)
         with self.block(f"if not 0 <= {length} * {least} <= end - at:"):
             self.line(f"refuse_length(at, {length}, most=(end - at) // {least})")
+        self._count(length)
         if isinstance(kind, FixedSizeType) and len(kind.format) == 1:
             arrays = self.constant("arrays", primitives.ArrayLayouts(kind.format))
             self.line(f"{target} = list({arrays}[{length}].unpack_from(data, at))")
@@ -161,6 +165,12 @@ class ReadSource(GeneratedSource):
                 self._value(kind, element, is_nullable=False, is_flexible=is_flexible)
             self._flush()
             self.line(f"{elements}.append({element})")
+
+    def _count(self, length: str) -> None:
+        """Count elements that are about to be read."""
+        self.line(f"left -= {length}")
+        with self.block("if left < 0:"):
+            self.line("refuse_elements()")
 
     def _least(self, kind: WireKind, *, is_flexible: bool) -> int:
         """Return a value's minimum size in bytes, at least one, so that loops are bounded."""
@@ -183,10 +193,12 @@ class ReadSource(GeneratedSource):
         self._flush()
         with self.block(f"if {count}:"):
             if not tagged:
-                self.line(f"{name}.unknown_tags, at = read_unknown_tags(data, at - 1, end)")
+                self.line(f"{name}.unknown_tags, at = read_unknown_tags(data, at - 1, end, left)")
+                self.line(f"left -= len({name}.unknown_tags)")
                 return
             unknown, to = self.variable("unknown"), self.variable("to")
             self.line(f"{count}, at = varint(data, at - 1, end); {unknown} = []")
+            self._count(count)
             with self.block(f"for _ in range({count}):"):
                 self.line(f"tag, at, {to} = read_tag(data, at, end)")
                 self._tagged(name, tagged, to)

@@ -309,6 +309,18 @@ def default_source(field: Field, source: GeneratedSource) -> str:
     return repr(field.default)
 
 
+def compile_inits(kind: type[Struct]) -> None:
+    """Compile `__init__` of a message and of its structs, which otherwise their first use does."""
+    if kind.__init__ is _init_on_first_use:
+        kind.__init__ = _compiled_init(kind)  # type: ignore[method-assign]  # same effect, compiled
+    for each in kind.__schema__.fields:
+        of = each.kind
+        while isinstance(of, ListOf):
+            of = of.element
+        if isinstance(of, type):
+            compile_inits(of)
+
+
 def _init_on_first_use(self: Struct, **fields: object) -> None:
     """Compile the class's own `__init__` on first use: most classes are only decoded."""
     kind = type(self)

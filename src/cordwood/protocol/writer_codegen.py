@@ -1,6 +1,6 @@
 """Code generator for writers: one function per message and version.
 
-    def write(o, out):                      appends to `out`, the first of the returned chunks
+    def write(o, out, left=UNLIMITED):      appends to `out`, the first of the returned chunks
         try:
             chunks = [out]
             ...
@@ -16,7 +16,8 @@
 
 Everything is inlined. Adjacent fields of fixed size, with the first byte of a following length, are
 written by one `struct` call. Record sets become chunks of their own. A value in a field that this
-version lacks raises an error, unless it is the default or the field is ignorable.
+version lacks raises an error, unless it is the default or the field is ignorable. `left` counts
+down the elements of all lists.
 """
 
 from struct import Struct as Layout
@@ -28,8 +29,10 @@ from cordwood.protocol.schema import Field, ListOf, Message, Struct, WireKind, d
 from cordwood.protocol.wire_types import RECORDS, STRING, UUID, FixedSizeType, LengthPrefixedType
 
 _NAMES: Final = {
+    "UNLIMITED": primitives.UNLIMITED,
     "UNWRITABLE": primitives.UNWRITABLE,
     "put_records": primitives.put_records,
+    "refuse_elements": primitives.refuse_elements,
     "refuse_field": primitives.refuse_field,
     "refuse_uuid": primitives.refuse_uuid,
     "size_of_part": primitives.size_of_part,
@@ -49,7 +52,7 @@ class WriteSource(GeneratedSource):
         self._version = version
         self._is_flexible = kind.__schema__.is_flexible_in(version)
         self._batch: list[tuple[str, str]] = []
-        with self.block("def write(o, out):"):
+        with self.block("def write(o, out, left=UNLIMITED):"):
             with self.block("try:"):
                 self.line("chunks = [out]")
                 self._struct(kind, "o")
@@ -156,6 +159,9 @@ class WriteSource(GeneratedSource):
                 self.line(f"{length} = len({elements})")
         else:
             self.line(f"{length} = len({elements})")
+        self.line(f"left -= {length}")
+        with self.block("if left < 0:"):
+            self.line("refuse_elements()")
         self._length(kind, length, is_flexible=is_flexible)
         if isinstance(kind.element, FixedSizeType) and kind.element is not UUID:
             arrays = self.constant("arrays", primitives.ArrayLayouts(kind.element.format))

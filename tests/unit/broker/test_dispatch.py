@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from cordwood.broker.dispatch import ROUTES, Dispatch, HandlerRoute
+from cordwood.broker import dispatch as broker_dispatch
+from cordwood.broker.dispatch import ROUTES, Dispatch, HandlerRoute, load_handlers
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import (
@@ -18,7 +19,8 @@ from cordwood.core.errors import (
 )
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import API_VERSIONS, api_of
-from cordwood.protocol.codec import decode, encode, joined
+from cordwood.protocol.codec import decode, encode, joined, reader, writer
+from cordwood.protocol.codegen_source import GeneratedSource
 from cordwood.protocol.header import RequestHeader, append_request_header
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from cordwood.protocol.messages.produce import (
@@ -27,7 +29,7 @@ from cordwood.protocol.messages.produce import (
     TopicProduceData,
 )
 from cordwood.protocol.primitives import Chunk
-from cordwood.protocol.schema import Request
+from cordwood.protocol.schema import Message, Request, default_struct
 from cordwood.storage.log_config import LogConfig
 from tests.unit.broker.broker_samples import BrokerHarness
 from tests.unit.broker.server_samples import Run, serving, turn
@@ -66,6 +68,41 @@ def test_request_is_answered_by_its_handler() -> None:
     assert answer is not None
     assert isinstance(answer[0], Buffer)
     assert len(decode(ApiVersionsResponse, answer[0], 0).api_keys) == len(ROUTES)
+
+
+def test_loaded_handlers_are_not_imported_by_the_first_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    imported: list[str] = []
+    monkeypatch.setattr(broker_dispatch, "import_module", imported.append)
+
+    load_handlers()
+
+    assert imported == [f"cordwood.broker.handlers.{each.module}" for each in ROUTES.values()]
+
+
+def test_loaded_codecs_are_not_compiled_by_the_first_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[str] = []
+    load_handlers()
+    monkeypatch.setattr(GeneratedSource, "compiled", lambda *names: compiled.append(names[-1]))
+
+    for key in ROUTES:
+        request, response = api_of(key).request(), api_of(key).response()
+        for version in versions_of(request):
+            reader(request, version)
+        for version in versions_of(response):
+            writer(response, version)
+        made = default_struct(response)
+        type(made)(**{each.name: getattr(made, each.name) for each in response.__schema__.fields})
+
+    assert compiled == []
+
+
+def versions_of(kind: type[Message]) -> range:
+    first, last = kind.__schema__.versions
+    return range(first, last + 1)
 
 
 def test_handler_may_return_no_response(handlers: ModuleType) -> None:

@@ -1,12 +1,22 @@
 """DescribeCluster and DescribeTopicPartitions handlers: Metadata without topics, or in pages."""
 
+from functools import partial
 from typing import Final
 
+from cordwood.broker.large_messages import ELEMENTS_PER_TURN
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER, OF_TOPIC
-from cordwood.broker.topics.topic_pages import TopicCursor, TopicPageEntry, page_of
+from cordwood.broker.topics.topic_pages import (
+    SortedTopics,
+    TopicCursor,
+    TopicPageEntry,
+    page_of,
+    sorted_topics,
+)
 from cordwood.broker.topics.topic_validation import missing_topic
 from cordwood.core.errors import (
     KafkaError,
@@ -14,6 +24,7 @@ from cordwood.core.errors import (
     UnsupportedEndpointTypeError,
     error_message_of,
 )
+from cordwood.core.ports import Lane
 from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -70,15 +81,22 @@ async def describe_topic_partitions(
         request.response_partition_limit,
     )
     cursor = request.cursor
-    page = page_of(
-        broker.metadata.image.topics,
+    turns = LoopTurns(broker.turns)
+    find = partial(
+        page_of,
+        await broker.metadata.derive(SortedTopics, sorted_topics),
         [topic.name for topic in request.topics],
         start=None if cursor is None else TopicCursor(cursor.topic_name, cursor.partition_index),
         limit=max(1, limit),
     )
+    if len(request.topics) <= ELEMENTS_PER_TURN:
+        page = find()
+    else:
+        page = await wait_for(broker.logs.ports.worker.submit(find, lane=Lane.COMPUTE))
+    turns.begin()
     following = page.next_cursor
     return DescribeTopicPartitionsResponse(
-        topics=[_topic(entry) for entry in page.entries],
+        topics=[await _topic(entry, turns) async for entry in turns.of(page.entries)],
         next_cursor=following
         and Cursor(topic_name=following.topic, partition_index=following.partition),
     )
@@ -110,7 +128,7 @@ def _failed(topic: TopicRequest, code: int) -> DescribeTopicPartitionsResponseTo
     )
 
 
-def _topic(entry: TopicPageEntry) -> DescribeTopicPartitionsResponseTopic:
+async def _topic(entry: TopicPageEntry, turns: LoopTurns) -> DescribeTopicPartitionsResponseTopic:
     if entry.topic is None:
         return _failed(TopicRequest(name=entry.name), missing_topic(entry.name).code)
     partitions = entry.topic.partitions
@@ -119,7 +137,9 @@ def _topic(entry: TopicPageEntry) -> DescribeTopicPartitionsResponseTopic:
         name=entry.name,
         topic_id=entry.topic.topic_id,
         is_internal=entry.topic.is_internal,
-        partitions=[_partition(index, partitions[index]) for index in entry.partitions],
+        partitions=[
+            _partition(index, partitions[index]) async for index in turns.of(entry.partitions)
+        ],
         topic_authorized_operations=OF_TOPIC,
     )
 

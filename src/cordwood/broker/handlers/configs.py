@@ -14,6 +14,7 @@ from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlte
 from cordwood.broker.config.config_resources import resource_of_request
 from cordwood.broker.config.described_configs import DescribedConfig
 from cordwood.broker.config.logger_levels import apply_levels, check_levels, describe_loggers
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import missing_topic
@@ -55,15 +56,21 @@ from cordwood.protocol.messages.list_config_resources import (
 
 _FIRST_WITH_TYPES: Final = 1
 
+_OPERATIONS: Final = frozenset(AlterOperation)
+
 R = TypeVar("R", ReplacedResource, AlteredResource)
 
 
 async def describe_configs(
     broker: BrokerServices, _context: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    """Return the settings of resources."""
+    """Return the settings of resources, each once."""
+    turns = LoopTurns(broker.turns)
     return DescribeConfigsResponse(
-        results=[_describe(broker, resource, request) for resource in request.resources]
+        results=[
+            await _described(broker, each, request, turns)
+            async for each in turns.of(await _unique(request.resources, turns))
+        ]
     )
 
 
@@ -72,7 +79,8 @@ async def alter_configs(
 ) -> AlterConfigsResponse:
     """Replace the configurations of resources."""
     change = partial(_replace, broker, validate_only=request.validate_only)
-    return AlterConfigsResponse(responses=await _change_each(request.resources, change))
+    responses = await _change_each(request.resources, change, LoopTurns(broker.turns))
+    return AlterConfigsResponse(responses=responses)
 
 
 async def incremental_alter_configs(
@@ -80,7 +88,8 @@ async def incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     """Change single settings of resources."""
     change = partial(_alter, broker, validate_only=request.validate_only)
-    return IncrementalAlterConfigsResponse(responses=await _change_each(request.resources, change))
+    responses = await _change_each(request.resources, change, LoopTurns(broker.turns))
+    return IncrementalAlterConfigsResponse(responses=responses)
 
 
 async def list_config_resources(
@@ -96,6 +105,7 @@ async def list_config_resources(
         return ListConfigResourcesResponse(
             error_code=UnsupportedVersionError.code, config_resources=[]
         )
+    turns = LoopTurns(broker.turns)
     brokers = [str(node_id) for node_id in broker.metadata.image.brokers]
     names = {
         ResourceType.TOPIC: [*broker.metadata.image.topics],
@@ -108,7 +118,7 @@ async def list_config_resources(
             ConfigResource(resource_name=name, resource_type=kind)
             for kind in names
             if kind in requested
-            for name in names[kind]
+            async for name in turns.of(names[kind])
         ],
     )
 
@@ -116,20 +126,39 @@ async def list_config_resources(
 # -- descriptions
 
 
-def _describe(
-    broker: BrokerServices, requested: DescribeConfigsResource, request: DescribeConfigsRequest
+async def _unique(
+    resources: Sequence[DescribeConfigsResource], turns: LoopTurns
+) -> Sequence[DescribeConfigsResource]:
+    """Return each resource once, with the keys of all its occurrences: all keys if one has none."""
+    found: dict[tuple[int, str], DescribeConfigsResource] = {}
+    async for each in turns.of(resources):
+        first = found.setdefault((each.resource_type, each.resource_name), each)
+        if first is each or not first.configuration_keys:
+            continue
+        if each.configuration_keys:
+            first.configuration_keys += each.configuration_keys
+        else:
+            first.configuration_keys = None
+    return [*found.values()]
+
+
+async def _described(
+    broker: BrokerServices,
+    requested: DescribeConfigsResource,
+    request: DescribeConfigsRequest,
+    turns: LoopTurns,
 ) -> DescribeConfigsResult:
     error, entries = None, list[DescribedConfig]()
     try:
         entries = _entries(broker, requested)
     except KafkaError as caught:
-        error = caught
+        error = caught.with_traceback(None)  # its frame refers to the error
     return DescribeConfigsResult(
         error_code=error_code_of(error),
         error_message=error_message_of(error),
         resource_type=requested.resource_type,
         resource_name=requested.resource_name,
-        configs=[_config_result(entry, request) for entry in entries],
+        configs=[_config_result(entry, request) async for entry in turns.of(entries)],
     )
 
 
@@ -168,19 +197,21 @@ def _config_result(
 
 
 async def _change_each(
-    resources: Sequence[R], change: Callable[[R], Awaitable[None]]
+    resources: Sequence[R], change: Callable[[R], Awaitable[None]], turns: LoopTurns
 ) -> list[AlterConfigsResourceResponse]:
     """Change each resource and return its result."""
-    counts = Counter((each.resource_type, each.resource_name) for each in resources)
+    counts = Counter[tuple[int, str]]()
+    async for each in turns.of(resources):
+        counts[each.resource_type, each.resource_name] += 1
     responses = []
-    for each in resources:
+    async for each in turns.of(resources):
         error: KafkaError | None = None
         try:
             if counts[each.resource_type, each.resource_name] > 1:
                 raise InvalidRequestError("Each resource must appear at most once.")
             await change(each)
         except KafkaError as caught:
-            error = caught
+            error = caught.with_traceback(None)  # its frame refers to the error
         responses.append(
             AlterConfigsResourceResponse(
                 error_code=error_code_of(error),
@@ -200,7 +231,8 @@ async def _replace(
     )
     if resource.type is ResourceType.BROKER_LOGGER:
         raise InvalidRequestError(f"Unknown resource type {requested.resource_type}")
-    given = [(each.name, each.value) for each in requested.configs]
+    turns = LoopTurns(broker.turns)
+    given = [(each.name, each.value) async for each in turns.of(requested.configs)]
     await broker.config_changes.replace(resource, given, validate_only=validate_only)
 
 
@@ -210,7 +242,8 @@ async def _alter(
     resource = resource_of_request(
         requested.resource_type, requested.resource_name, node_id=broker.configs.node_id
     )
-    alterations = [_alteration(each) for each in requested.configs]
+    turns = LoopTurns(broker.turns)
+    alterations = [_alteration(each) async for each in turns.of(requested.configs)]
     if resource.type is ResourceType.BROKER_LOGGER:
         check_levels(alterations)
         if not validate_only:
@@ -220,6 +253,6 @@ async def _alter(
 
 
 def _alteration(config: AlterableConfig) -> ConfigAlteration:
-    if config.config_operation not in {*AlterOperation}:
+    if config.config_operation not in _OPERATIONS:
         raise InvalidRequestError(f"Unknown operation type {config.config_operation}")
     return ConfigAlteration(config.name, AlterOperation(config.config_operation), config.value)

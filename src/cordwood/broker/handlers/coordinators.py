@@ -7,6 +7,7 @@ tolerate COORDINATOR_NOT_AVAILABLE and pass any other error to the application.
 
 from typing import Final
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import CoordinatorNotAvailableError
@@ -22,7 +23,7 @@ _FIRST_WITH_MANY: Final = 4
 
 
 async def find_coordinator(
-    _broker: BrokerServices, context: RequestContext, request: FindCoordinatorRequest
+    broker: BrokerServices, context: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
     """Return COORDINATOR_NOT_AVAILABLE for every key."""
     if context.api_version < _FIRST_WITH_MANY:
@@ -42,6 +43,6 @@ async def find_coordinator(
                 error_code=CoordinatorNotAvailableError.code,
                 error_message=_WORDS,
             )
-            for key in request.coordinator_keys
+            async for key in LoopTurns(broker.turns).of(request.coordinator_keys)
         ]
     )

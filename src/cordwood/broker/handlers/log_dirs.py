@@ -7,11 +7,12 @@ addition to the log that it will replace, with its offset lag.
 from functools import partial
 from typing import Final
 
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaStorageError
-from cordwood.core.ports import Volume
+from cordwood.core.ports import Lane, Volume
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -33,10 +34,12 @@ async def describe_log_dirs(
     """Return the directories, with the requested partitions or with all."""
     manager = broker.logs
     volumes = {each.path: await _volume(each, manager) for each in manager.directories}
-    requested = _requested(request)
+    turns = LoopTurns(broker.turns)
+    requested = await _requested(request, turns)
     found: dict[str, dict[str, list[DescribeLogDirsPartition]]] = {}
-    for log in manager.all_logs():
-        if requested is None or log.partition in requested:
+    async for log in turns.of(manager.all_logs()):
+        is_requested = requested is None or log.partition in requested
+        if is_requested and manager.has(log):
             topics = found.setdefault(manager.directory_of(log).path, {})
             topics.setdefault(log.partition.topic, []).append(_partition(log, manager))
     return DescribeLogDirsResponse(
@@ -46,7 +49,7 @@ async def describe_log_dirs(
                 log_dir=directory.path,
                 topics=[
                     DescribeLogDirsTopic(name=topic, partitions=partitions)
-                    for topic, partitions in found.get(directory.path, {}).items()
+                    async for topic, partitions in turns.of(found.get(directory.path, {}).items())
                 ],
                 total_bytes=volumes[directory.path].total_bytes,
                 usable_bytes=volumes[directory.path].usable_bytes,
@@ -61,18 +64,20 @@ async def _volume(directory: LogDirectory, manager: LogManager) -> Volume:
         return _UNKNOWN
     try:
         read = partial(manager.ports.files.volume, directory.path)
-        return await wait_for(manager.ports.worker.submit(read))
+        return await wait_for(manager.ports.worker.submit(read, lane=Lane.READ))
     except OSError:
         return _UNKNOWN
 
 
-def _requested(request: DescribeLogDirsRequest) -> set[TopicPartition] | None:
+async def _requested(
+    request: DescribeLogDirsRequest, turns: LoopTurns
+) -> set[TopicPartition] | None:
     if request.topics is None:
         return None
     return {
         TopicPartition(TopicName(topic.topic), PartitionId(index))
-        for topic in request.topics
-        for index in topic.partitions
+        async for topic in turns.of(request.topics)
+        async for index in turns.of(topic.partitions)
     }
 
 

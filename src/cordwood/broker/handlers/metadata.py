@@ -6,11 +6,14 @@ is in the same response. The encoded response to a request for all topics is cac
 changes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
+from cordwood.broker.large_messages import begin_encoding, encode_small
+from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import ClusterImage, PartitionImage, TopicImage
 from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import NOT_REQUESTED, OF_CLUSTER, OF_TOPIC
 from cordwood.broker.topics.topic_validation import missing_topic
@@ -20,7 +23,7 @@ from cordwood.core.errors import (
     UnknownTopicIdError,
 )
 from cordwood.core.uuids import NO_UUID, Uuid
-from cordwood.protocol.codec import encode, joined
+from cordwood.protocol.codec import joined
 from cordwood.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -39,14 +42,18 @@ async def metadata(
 ) -> MetadataResponse | list[Chunk]:
     """Return the requested topics, or all of them."""
     if _is_for_all(request, context.api_version):
-        make = partial(_all, request=request, context=context)
-        return [broker.metadata.derive(_key(request, context), make)]
+        make = partial(_all, request=request, context=context, broker=broker)
+        return [await broker.metadata.derive(_key(request, context), make)]
     requested = request.topics or []
-    _ensure_supported(requested, context.api_version)
-    if any(topic.topic_id != NO_UUID for topic in requested):
-        topics = [*_by_id(broker.metadata.image, requested, request)]
+    turns = LoopTurns(broker.turns)
+    if context.api_version < _FIRST_WITH_IDS:
+        await _ensure_supported(requested, context.api_version, turns)
+    ids = {each.topic_id: None async for each in turns.of(requested) if each.topic_id != NO_UUID}
+    if ids:
+        topics = await _by_id(broker, ids, request)
     else:
-        topics = await _by_name(broker, [topic.name or "" for topic in requested], request)
+        names = {topic.name or "": None async for topic in turns.of(requested)}
+        topics = await _by_name(broker, [*names], request)
     return _response(broker.metadata.image, topics, request, listener=context.connection.listener)
 
 
@@ -76,10 +83,23 @@ def _key(request: MetadataRequest, context: RequestContext) -> tuple[object, ...
     )
 
 
-def _all(image: ClusterImage, *, request: MetadataRequest, context: RequestContext) -> bytes:
-    topics = [_described(topic, request) for topic in image.topics.values()]
+async def _all(
+    image: ClusterImage,
+    *,
+    request: MetadataRequest,
+    context: RequestContext,
+    broker: BrokerServices,
+) -> bytes:
+    turns = LoopTurns(broker.turns)
+    topics = [
+        await _described(each, request, turns) async for each in turns.of(image.topics.values())
+    ]
     response = _response(image, topics, request, listener=context.connection.listener)
-    return joined(encode(response, context.api_version))
+    worker = broker.logs.ports.worker
+    chunks = encode_small(response, context.api_version)
+    if chunks is None:
+        chunks = await wait_for(begin_encoding(response, context.api_version, worker=worker))
+    return joined(chunks)
 
 
 def _response(
@@ -104,9 +124,11 @@ def _response(
     )
 
 
-def _ensure_supported(requested: Sequence[MetadataRequestTopic], version: int) -> None:
-    """Raise for null names and ids in a version without them."""
-    for topic in requested if version < _FIRST_WITH_IDS else ():
+async def _ensure_supported(
+    requested: Sequence[MetadataRequestTopic], version: int, turns: LoopTurns
+) -> None:
+    """Raise for null names and ids, which this version does not have."""
+    async for topic in turns.of(requested):
         if topic.name is None:
             raise InvalidRequestError(f"Topic name can not be null for version {version}")
         if topic.topic_id != NO_UUID:
@@ -115,34 +137,34 @@ def _ensure_supported(requested: Sequence[MetadataRequestTopic], version: int) -
             )
 
 
-def _by_id(
-    image: ClusterImage, requested: Sequence[MetadataRequestTopic], request: MetadataRequest
-) -> Iterator[MetadataResponseTopic]:
-    ids = (topic.topic_id for topic in requested if topic.topic_id != NO_UUID)
-    for topic_id in dict.fromkeys(ids):
-        topic = image.topics_by_id.get(topic_id)
-        if topic is None:
-            yield _failed(UnknownTopicIdError.code, None, request=request, topic_id=topic_id)
-        else:
-            yield _described(topic, request)
+async def _by_id(
+    broker: BrokerServices, ids: Iterable[Uuid], request: MetadataRequest
+) -> list[MetadataResponseTopic]:
+    image = broker.metadata.image
+    turns = LoopTurns(broker.turns)
+    return [
+        await _described(image.topics_by_id[topic_id], request, turns)
+        if topic_id in image.topics_by_id
+        else _failed(UnknownTopicIdError.code, None, request=request, topic_id=topic_id)
+        async for topic_id in turns.of(ids)
+    ]
 
 
 async def _by_name(
-    broker: BrokerServices, requested: Sequence[str], request: MetadataRequest
+    broker: BrokerServices, names: Sequence[str], request: MetadataRequest
 ) -> list[MetadataResponseTopic]:
-    names = list(dict.fromkeys(requested))
     errors: dict[str, int] = {}
     missing = [name for name in names if name not in broker.metadata.image.topics]
     is_enabled = broker.configs.boolean("auto.create.topics.enable")
     if missing and request.allow_auto_topic_creation and is_enabled:
         outcomes = zip(missing, await broker.topics.create_missing(missing), strict=True)
         errors = {name: each.code for name, each in outcomes if isinstance(each, KafkaError)}
-    topics = broker.metadata.image.topics
+    topics, turns = broker.metadata.image.topics, LoopTurns(broker.turns)
     return [
-        _described(topics[name], request)
+        await _described(topics[name], request, turns)
         if name in topics
         else _failed(errors.get(name) or missing_topic(name).code, name, request=request)
-        for name in names
+        async for name in turns.of(names)
     ]
 
 
@@ -158,13 +180,17 @@ def _failed(
     )
 
 
-def _described(topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
+async def _described(
+    topic: TopicImage, request: MetadataRequest, turns: LoopTurns
+) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_partition(index, each) for index, each in enumerate(topic.partitions)],
+        partitions=[
+            _partition(index, each) async for index, each in turns.of(enumerate(topic.partitions))
+        ],
         topic_authorized_operations=_operations(request),
     )
 

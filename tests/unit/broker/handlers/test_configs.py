@@ -18,6 +18,7 @@ from cordwood.protocol.messages.alter_configs import AlterConfigsRequest, AlterC
 from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
+    DescribeConfigsResponse,
     DescribeConfigsResult,
 )
 from cordwood.protocol.messages.incremental_alter_configs import (
@@ -57,7 +58,13 @@ def describe(
         resource_type=kind, resource_name=name, configuration_keys=[*keys] or None
     )
     request = DescribeConfigsRequest(resources=[resource], **said)
-    return run(describe_configs(harness.broker, harness.context(4), request)).results[0]
+    return described(harness, request).results[0]
+
+
+def described(harness: BrokerHarness, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    answer = run(describe_configs(harness.broker, harness.context(4), request))
+    assert isinstance(answer, DescribeConfigsResponse), "a small response is not encoded yet"
+    return answer
 
 
 def alter(
@@ -126,7 +133,7 @@ def test_all_settings_are_described_by_default(harness: BrokerHarness) -> None:
     )
     request = DescribeConfigsRequest(resources=[empty])
 
-    (told,) = run(describe_configs(harness.broker, harness.context(4), request)).results
+    (told,) = described(harness, request).results
 
     assert len(told.configs) == len(describe(harness, TOPIC, "orders").configs) > 20
 
@@ -252,3 +259,31 @@ def test_unknown_resource_types_are_rejected(harness: BrokerHarness) -> None:
     answer = run(list_config_resources(harness.broker, harness.context(1), request))
 
     assert (answer.error_code, answer.config_resources) == (35, [])
+
+
+def test_resource_is_described_once_with_the_keys_of_all_its_occurrences(
+    harness: BrokerHarness,
+) -> None:
+    def resource(*keys: str) -> DescribeConfigsResource:
+        return DescribeConfigsResource(
+            resource_type=TOPIC, resource_name="orders", configuration_keys=[*keys] or None
+        )
+
+    def names(*resources: DescribeConfigsResource) -> list[set[str]]:
+        found = described(harness, DescribeConfigsRequest(resources=[*resources]))
+        return [{each.name for each in result.configs} for result in found.results]
+
+    two = resource("retention.ms"), resource("segment.bytes"), resource("retention.ms")
+    assert names(*two) == [{"retention.ms", "segment.bytes"}]
+    assert names(resource("retention.ms"), resource()) == names(resource())
+
+
+def test_logger_that_is_altered_twice_in_a_resource_is_rejected(
+    harness: BrokerHarness, logger: str
+) -> None:
+    change = logger, SET, "ERROR"
+
+    assert alter(harness, LOGGER, "1", change, change) == (
+        42,
+        "Error due to duplicate config keys",
+    )
