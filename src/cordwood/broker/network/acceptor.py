@@ -19,13 +19,16 @@ _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """The address to listen on: an empty host for every address, port 0 for any free port."""
+    """The address to listen on: an empty host for every address, port 0 for any free port.
+
+    `tls` returns the context of the next handshake.
+    """
 
     name: str
     host: str
     port: int
     backlog: int = 50
-    tls: ssl.SSLContext | None = None
+    tls: Callable[[], ssl.SSLContext] | None = None
 
 
 class Acceptor:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import MemoryPool
 from cordwood.broker.network.network_receive import NetworkReceive, ReceivedFrame
+from cordwood.broker.network.pipelined_responses import PipelinedResponses
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.broker.network.response_writer import (
     ResponseWriter,
@@ -23,9 +24,10 @@ from cordwood.broker.network.response_writer import (
     wake,
 )
 from cordwood.broker.network.slice_reader import SliceReader
+from cordwood.core.binary import Buffer
 from cordwood.core.errors import BytesError
 from cordwood.core.ports import Clock
-from cordwood.observability.logs import FieldValue
+from cordwood.observability.log_lines import FieldValue
 from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.codec import size_of
@@ -42,6 +44,8 @@ Handle: TypeAlias = Callable[[RequestContext, memoryview], Awaitable[list[Chunk]
 the connection. The body is valid only until the handler returns."""
 
 
+#: The shown part of a client id, which a client chooses.
+_CLIENT_ID_SHOWN: Final = 64
 _TLS_HANDSHAKE_SECONDS: Final = 10
 _TLS_SHUTDOWN_SECONDS: Final = 2
 
@@ -68,6 +72,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._writer: ResponseWriter | None = None
+        self._responses: PipelinedResponses | None = None
         self._receive = self._new_receive()
         self._is_reading = True
         self._has_ended = False
@@ -80,6 +85,9 @@ class Connection(asyncio.BufferedProtocol):
         # `_is_handling` ends with the handler, `_is_at_work` with the sent response.
         self._is_handling = False
         self._is_at_work = False
+        #: The bytes in memory of the response that is being sent, and those sent at the last look.
+        self.unread_bytes = 0
+        self._sent_before = 0
         self._active_ms = shared.clock.monotonic_ms()
 
     def log_fields(self) -> dict[str, FieldValue]:
@@ -88,7 +96,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.request is not None:
             result["api_key"] = self.request.api_key
             result["version"] = self.request.api_version
-            result["client_id"] = self.request.client_id
+            client_id = self.request.client_id
+            result["client_id"] = client_id and client_id[:_CLIENT_ID_SHOWN]
         return result
 
     async def open(self, accepted: socket.socket, tls: ssl.SSLContext | None) -> None:
@@ -119,15 +128,12 @@ class Connection(asyncio.BufferedProtocol):
         its response, and the errors of the handler and of the files that are sent.
         """
         assert self._writer is not None, "`open` has made it"
-        while await self._wait_for_request():
-            response = await self._handle_frame(self._receive.take())
-            if response is not None:
-                self._bytes_out.add(size_of(response))
-                await self._writer.send(response)
-            self._active_ms = self._shared.clock.monotonic_ms()
-            self._is_at_work = False
-        if self._frame_error is not None:
-            raise self._frame_error
+        self._responses = responses = PipelinedResponses(self._writer, self._loop)
+        try:
+            await self._answer_all(responses)
+        except Exception:
+            await responses.flush()
+            raise
 
     def is_idle(self, allowed_ms: float) -> bool:
         """Whether no request has been completed, handled or answered for `allowed_ms`.
@@ -141,6 +147,12 @@ class Connection(asyncio.BufferedProtocol):
         """Whether other frames wait for memory that a slow frame of this connection holds."""
         return self._receive.is_keeping_memory(is_reading=self._is_reading)
 
+    def is_unread(self) -> bool:
+        """Whether the client has read nothing of a response since the last call."""
+        sent, before = self._writer.sent_bytes if self._writer else 0, self._sent_before
+        self._sent_before = sent
+        return self.unread_bytes > 0 and sent == before
+
     def finish(self) -> bool:
         """Close after the request in progress; return whether there is one."""
         self._stop_reading()
@@ -152,6 +164,8 @@ class Connection(asyncio.BufferedProtocol):
         self._stop_reading()
         if self._writer is not None:
             self._writer.close()
+        if self._responses is not None:
+            self._responses.close()
         if self._transport is None:
             return
         if is_orderly and self.info.is_secure:
@@ -211,11 +225,12 @@ class Connection(asyncio.BufferedProtocol):
     # Incoming frames.
 
     def _new_receive(self) -> NetworkReceive:
+        shared = self._shared
         return NetworkReceive(
-            lambda: self._shared.settings().request_max_bytes,
-            memory=self._shared.memory,
-            shared=self._shared.received,
-            clock=self._shared.clock,
+            lambda: shared.settings().request_max_bytes,
+            memory=shared.memory,
+            shared=shared.received,
+            clock=shared.clock,
             resume=self._update_reading,
         )
 
@@ -243,6 +258,20 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     # Requests.
+
+    async def _answer_all(self, responses: PipelinedResponses) -> None:
+        while await self._wait_for_request():
+            response = await self._handle_frame(self._receive.take())
+            if response is not None:
+                self._bytes_out.add(size_of(response))
+                self.unread_bytes = _bytes_in_memory(response)
+                await responses.send(response, has_next=self._receive.frames > 0)
+                self.unread_bytes = 0
+            self._active_ms = self._shared.clock.monotonic_ms()
+            self._is_at_work = False
+        await responses.flush()
+        if self._frame_error is not None:
+            raise self._frame_error
 
     async def _wait_for_request(self) -> bool:
         """Wait for a request; return False after the last one."""
@@ -272,6 +301,10 @@ class Connection(asyncio.BufferedProtocol):
         finally:
             self._is_handling = False
             frame.release()
+
+
+def _bytes_in_memory(response: list[Chunk]) -> int:
+    return sum(len(chunk) for chunk in response if isinstance(chunk, Buffer))
 
 
 def _response_header(request: RequestContext) -> bytearray:

@@ -17,11 +17,15 @@ DEFAULT_QUEUED_BYTES: Final = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocketServerSettings:
-    """The settings of a socket server; a buffer size of -1 leaves the system's autotuning on."""
+    """The settings of a socket server; a buffer size of -1 leaves the system's autotuning on.
+
+    `capacity` is the number of connections for which the process has descriptors.
+    """
 
     request_max_bytes: int = 104_857_600
     queued_max_bytes: int = DEFAULT_QUEUED_BYTES
     max_connections: int = INT32_MAX
+    capacity: int = INT32_MAX
     max_connections_of_listener: Mapping[str, int] = field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -45,11 +49,17 @@ class ConnectionQuotas:
         self._of_listener: Counter[str] = Counter()
         self._of_address: Counter[str] = Counter()
 
+    @property
+    def is_at_capacity(self) -> bool:
+        """Whether the process has no descriptors for another connection."""
+        return self.total >= self._settings().capacity
+
     def has_room(self, listener: str) -> bool:
         """Return whether a listener may accept another connection."""
         settings = self._settings()
         of_listener = settings.max_connections_of_listener.get(listener, INT32_MAX)
-        return self.total < settings.max_connections and self._of_listener[listener] < of_listener
+        total = min(settings.max_connections, settings.capacity)
+        return self.total < total and self._of_listener[listener] < of_listener
 
     def add(self, listener: str, address: str) -> bool:
         """Count an accepted connection; return False if its address has reached its limit."""

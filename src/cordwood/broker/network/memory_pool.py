@@ -24,8 +24,9 @@ from typing import Final
 
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 
-#: Frames up to this size are not counted, and are received through one shared buffer.
-SMALL_FRAME_BYTES: Final = 16 * 1024
+#: Frames up to this size are not counted, and are received through one shared buffer. A request
+#: with one batch of a client's default size, 16 KB and its header, needs a single read.
+SMALL_FRAME_BYTES: Final = 32 * 1024
 #: The largest frame of the small share: a produce request of a client's default settings fits.
 SMALL_REQUEST_BYTES: Final = 2 * 1024 * 1024
 #: A frame that has waited is resumed with room for this number of bytes, or for less.

@@ -137,7 +137,8 @@ class NetworkReceive:
             self.take().release()
 
     def drop(self) -> None:
-        """Drop all bytes and release all memory."""
+        """Drop all bytes and release all memory; `resume` is not called any more."""
+        self._resume = _nothing  # or the connection and this object would refer to each other
         self.drop_frames()
         self._reader.drop()
         if self._memory is not None:
@@ -165,6 +166,10 @@ class NetworkReceive:
         self._progress_ms = self._clock.monotonic_ms()
         self._began_ms += self._progress_ms - self._wait_began_ms
         self._resume()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _allocate(size: int) -> bytearray:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from cordwood.broker.network.slice_reader import SliceReader, TruncatedSliceError
+from cordwood.broker.pending_results import next_turn
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import Slice
 from cordwood.protocol.primitives import Chunk
@@ -50,6 +51,10 @@ _NO_SENDFILE: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 class ResponseWriter(Protocol):
     """Writes the responses of one connection, one `send` at a time."""
 
+    @property
+    def sent_bytes(self) -> int:
+        """The bytes that the kernel or the transport has taken so far."""
+
     async def send(self, chunks: Sequence[Chunk]) -> None:
         """Send all chunks and release all slices, also on an error or a cancellation.
 
@@ -65,7 +70,7 @@ class ResponseWriter(Protocol):
 class SocketWriter:
     """Writes to a duplicate of a socket that the event loop reads."""
 
-    __slots__ = ("_loop", "_slices", "_socket", "_waiter")
+    __slots__ = ("_loop", "_slices", "_socket", "_waiter", "sent_bytes")
 
     def __init__(
         self, duplicate: socket.socket, loop: asyncio.AbstractEventLoop, slices: SliceReader
@@ -74,6 +79,7 @@ class SocketWriter:
         self._loop = loop
         self._slices = slices
         self._waiter: asyncio.Future[None] | None = None
+        self.sent_bytes = 0
 
     async def send(self, chunks: Sequence[Chunk]) -> None:
         try:
@@ -100,12 +106,23 @@ class SocketWriter:
         for start in range(0, len(buffers), IOV_MAX):
             run = buffers[start : start + IOV_MAX]
             while run:
-                try:
-                    sent = self._socket.sendmsg(run, (), flags)
-                except BlockingIOError:
-                    await self._until_writable()
-                else:
-                    run = _after(run, sent)
+                run = await self._send_some(run, flags)
+
+    async def _send_some(self, run: list[memoryview], flags: int) -> list[memoryview]:
+        """Send what the kernel takes, and return the rest.
+
+        Other connections have a turn before the rest, also if the client reads fast.
+        """
+        try:
+            sent = self._socket.sendmsg(run, (), flags)
+        except BlockingIOError:
+            await self._until_writable()
+            return run
+        self.sent_bytes += sent
+        rest = _after(run, sent)
+        if rest:
+            await next_turn()
+        return rest
 
     async def _send_file(self, part: Slice) -> None:
         sent = 0 if part.descriptor is None else await self._sendfile(part)
@@ -137,6 +154,9 @@ class SocketWriter:
             if count == 0:
                 raise TruncatedSliceError(part.length - sent)
             sent += count
+            self.sent_bytes += count
+            if sent < part.length:
+                await next_turn()
         return sent
 
     def _is_of_client(self, error: OSError) -> bool:
@@ -165,7 +185,15 @@ class SocketWriter:
 class TransportWriter:
     """Writes through a transport, which pauses and resumes the writer."""
 
-    __slots__ = ("_is_closed", "_is_paused", "_loop", "_slices", "_transport", "_waiter")
+    __slots__ = (
+        "_is_closed",
+        "_is_paused",
+        "_loop",
+        "_slices",
+        "_transport",
+        "_waiter",
+        "sent_bytes",
+    )
 
     def __init__(
         self,
@@ -179,6 +207,7 @@ class TransportWriter:
         self._waiter: asyncio.Future[None] | None = None
         self._is_paused = False
         self._is_closed = False
+        self.sent_bytes = 0
 
     async def send(self, chunks: Sequence[Chunk]) -> None:
         try:
@@ -207,6 +236,7 @@ class TransportWriter:
         """Encrypt and send a piece; after a large one, other connections have a turn."""
         await self._until_resumed()
         self._transport.write(piece)
+        self.sent_bytes += len(piece)
         if len(piece) == PIECE_BYTES:
             turn = self._loop.create_future()
             self._loop.call_soon(wake, turn)

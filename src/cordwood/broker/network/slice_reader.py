@@ -9,7 +9,7 @@ from functools import partial
 
 from cordwood.broker.pending_results import wait_for
 from cordwood.core.errors import CordwoodError
-from cordwood.core.ports import Slice, Worker
+from cordwood.core.ports import Lane, Slice, Worker
 
 
 class TruncatedSliceError(CordwoodError):
@@ -61,7 +61,9 @@ class SliceReader:
 
     async def _read_on_worker(self, part: Slice, start: int, length: int) -> memoryview:
         try:
-            data = await wait_for(self._worker.submit(partial(part.read, start, length)))
+            data = await wait_for(
+                self._worker.submit(partial(part.read, start, length), lane=Lane.READ)
+            )
         except OSError as error:
             raise part.fail(error) from error
         if not data:

@@ -3,6 +3,9 @@
 
 A connection's task lives from its acceptance until its socket is closed. An error ends one
 connection only: it is counted, and logged if an operator or a developer can act on it.
+
+A connection has one response under way. While all of them together take more memory than
+RESPONSE_BYTES, connections are closed whose clients read nothing from one sweep to the next.
 """
 
 import asyncio
@@ -18,6 +21,7 @@ from cordwood.broker.network.acceptor import Acceptor, Listener
 from cordwood.broker.network.connection import Connection, Handle, ServerResources
 from cordwood.broker.network.connection_quotas import ConnectionQuotas, SocketServerSettings
 from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES, MemoryPool
+from cordwood.broker.network.peer_log import INTERVAL_MS, PeerLog
 from cordwood.broker.network.request_context import ConnectionInfo
 from cordwood.broker.network.slice_reader import SliceReader
 from cordwood.core.address import Address
@@ -29,7 +33,9 @@ from cordwood.observability.metrics import Metrics
 if TYPE_CHECKING:
     from cordwood.core.ports import Timer
 
-_SWEEP_MS: Final = 1_000
+_SWEEP_MS: Final = INTERVAL_MS
+#: The memory of responses that clients have not read, without the ranges of files.
+RESPONSE_BYTES: Final = 64 * 1024 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -56,10 +62,8 @@ class SocketServer:
         ports: SocketServerPorts,
         metrics: Metrics,
     ) -> None:
-        self.quotas = ConnectionQuotas(settings)
-        self.memory = MemoryPool(settings)
-        self._scheduler = ports.scheduler
-        self._metrics = metrics
+        self.quotas, self.memory = ConnectionQuotas(settings), MemoryPool(settings)
+        self._scheduler, self._metrics = ports.scheduler, metrics
         self._shared = ServerResources(
             handle=handle,
             settings=settings,
@@ -69,6 +73,8 @@ class SocketServer:
             received=memoryview(bytearray(SMALL_FRAME_BYTES)),
             slices=SliceReader(ports.worker),
         )
+        self._peer_log = PeerLog(_log, ports.clock)
+        self._is_capacity_reported = False
         self._acceptors: list[Acceptor] = []
         self._sweep_timer: Timer | None = None
         self._connections: dict[asyncio.Task[None], Connection] = {}
@@ -81,7 +87,7 @@ class SocketServer:
             for listener in listeners:
                 acceptor = Acceptor(
                     listener,
-                    has_room=self.quotas.has_room,
+                    has_room=self._has_room,
                     accepted=self._accept,
                     failed=self._report_exhausted,
                 )
@@ -92,8 +98,14 @@ class SocketServer:
             raise
         self._metrics.read("cordwood_connections", self.quotas.by_listener)
         self._metrics.read("cordwood_request_memory_bytes", lambda: {(): self.memory.allocated})
+        self._metrics.read("cordwood_response_memory_bytes", lambda: {(): self.response_bytes})
         self._sweep_timer = self._scheduler.every(_SWEEP_MS, self._sweep)
         return bound
+
+    @property
+    def response_bytes(self) -> int:
+        """The memory of the responses under way."""
+        return sum(each.unread_bytes for each in self._connections.values())
 
     async def stop(self, grace_ms: float) -> None:
         """Stop accepting, complete the requests in progress, then close every connection.
@@ -120,6 +132,19 @@ class SocketServer:
         for acceptor in self._acceptors:
             acceptor.resume()
 
+    def _has_room(self, listener: str) -> bool:
+        if self.quotas.is_at_capacity and not self._is_capacity_reported:
+            self._is_capacity_reported = True
+            _log.error(
+                "connections limited",
+                extra=fields(
+                    open=self.quotas.total,
+                    reason="the other descriptors of the process are reserved for files",
+                    remedy="raise its limit (ulimit -n, LimitNOFILE), or lower max.connections",
+                ),
+            )
+        return self.quotas.has_room(listener)
+
     def _report_exhausted(self, listener: Listener, error: OSError) -> None:
         self._metrics.counter("cordwood_connections_refused_total", "system").add()
         _log.error("listener exhausted", extra=fields(listener=listener.name, reason=str(error)))
@@ -138,7 +163,7 @@ class SocketServer:
             is_secure=listener.tls is not None,
         )
         connection = Connection(info, self._shared)
-        serving = self._serve(connection, accepted, listener.tls)
+        serving = self._serve(connection, accepted, listener.tls and listener.tls())
         task = asyncio.get_running_loop().create_task(serving)
         self._connections[task] = connection
         task.add_done_callback(partial(self._forget, accepted))
@@ -149,27 +174,54 @@ class SocketServer:
         """Open, run and close one connection."""
         is_orderly = False
         try:
-            await connection.open(accepted, tls)
+            if not await self._open(connection, accepted, tls):
+                return
             await connection.run()
             is_orderly = True
             self._count_end("close")
         except KafkaStorageError as error:
             self._count_end("storage")
-            _log.error(
-                "response failed", extra=fields(**connection.log_fields(), reason=str(error))
-            )
+            self._report(logging.ERROR, "response failed", connection, reason=str(error))
         except CordwoodError as error:
             self._count_end("refusal")
-            _log.warning(
-                "request refused", extra=fields(**connection.log_fields(), reason=str(error))
-            )
-        except OSError:  # the client has disconnected, or the TLS handshake has failed
+            self._report(logging.WARNING, "request refused", connection, reason=str(error))
+        except OSError:  # the client has disconnected
             self._count_end("disconnect")
-        except Exception:  # noqa: BLE001 - the task's owner: it ends this connection alone
+        except Exception as error:  # noqa: BLE001 - the task's owner: it ends this connection alone
             self._count_end("failure")
-            _log.exception("request failed", extra=fields(**connection.log_fields()))
+            self._report(logging.ERROR, "request failed", connection, error=error)
         finally:
             await connection.close(is_orderly=is_orderly)
+
+    async def _open(
+        self, connection: Connection, accepted: socket.socket, tls: ssl.SSLContext | None
+    ) -> bool:
+        """Open a connection; return False, and count and log it, if the TLS handshake fails."""
+        try:
+            await connection.open(accepted, tls)
+        except (ssl.SSLError, ConnectionAbortedError) as error:  # aborted: the loop's timeout
+            reason = _handshake_failure(error)
+            self._count_end("handshake")
+            self._metrics.counter("cordwood_tls_failures_total", reason).add()
+            self._report(logging.WARNING, "TLS handshake failed", connection, reason=reason)
+            return False
+        return True
+
+    def _report(
+        self,
+        level: int,
+        event: str,
+        connection: Connection,
+        *,
+        reason: str | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        """Log an event of a connection, unless its address has filled its share of the log."""
+        values = connection.log_fields()
+        if reason is not None:
+            values["reason"] = reason
+        host = connection.info.host
+        self._peer_log.write(level, event, host=host, values=values, error=error)
 
     def _forget(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
         """Release a connection's resources, also if its task was cancelled before it began."""
@@ -199,5 +251,24 @@ class SocketServer:
                 self._cancel(task, "idle")
             elif self.memory.is_short and connection.is_keeping_memory():
                 self._cancel(task, "memory")
+        self._close_unread()
+        self._peer_log.sweep()
         self.memory.admit_waiting()
         self._resume_acceptors()
+
+    def _close_unread(self) -> None:
+        """Close connections with the largest unread responses until the others are few enough."""
+        unread = [each for each in self._connections.items() if each[1].is_unread()]
+        excess = self.response_bytes - RESPONSE_BYTES
+        for task, connection in sorted(unread, key=lambda each: -each[1].unread_bytes):
+            if excess <= 0:
+                return
+            self._cancel(task, "response")
+            excess -= connection.unread_bytes
+
+
+def _handshake_failure(error: OSError) -> str:
+    """Return OpenSSL's name of a failed handshake, such as `http_request`, for a metrics label."""
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or type(error).__name__).lower()
+    return "timeout"

@@ -7,6 +7,7 @@ from cordwood.core.errors import SettingError
 from cordwood.core.settings import Setting, SettingTable, SettingType, SettingValue
 
 METRICS_LISTENER: Final = "cordwood.metrics.listener"
+WITHOUT_ALTERED: Final = "cordwood.without.altered.configs"
 
 
 def page_address(text: str) -> Address | None:
@@ -44,6 +45,15 @@ OPERATION: Final = SettingTable(
             default="INFO",
             doc="The lowest level of logged events.",
             one_of=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
+        ),
+        Setting(
+            name=WITHOUT_ALTERED,
+            type=SettingType.BOOLEAN,
+            default=False,
+            doc=(
+                "Whether the altered settings of brokers are kept but not used, to repair one that "
+                "prevents the start or the connections of clients."
+            ),
         ),
         Setting(
             name="cordwood.slow.call.ms",

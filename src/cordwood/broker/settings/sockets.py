@@ -77,7 +77,7 @@ SOCKETS: Final = SettingTable(
             name="socket.listen.backlog.size",
             type=SettingType.INT,
             default=50,
-            doc="The number of connections that may wait to be accepted.",
+            doc="The number of connections that may wait to be accepted; by default the system's.",
             at_least=1,
         ),
         Setting(

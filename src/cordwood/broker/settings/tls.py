@@ -89,14 +89,6 @@ TLS: Final = SettingTable(
             one_of=("required", "requested", "none"),
         ),
         Setting(
-            name="ssl.protocol",
-            type=SettingType.STRING,
-            default="TLSv1.3",
-            doc="The newest supported version of TLS.",
-            scope=SettingScope.BROKER,
-            one_of=("TLSv1.2", "TLSv1.3"),
-        ),
-        Setting(
             name="ssl.enabled.protocols",
             type=SettingType.LIST,
             default=("TLSv1.2", "TLSv1.3"),

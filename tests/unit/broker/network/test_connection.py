@@ -1,9 +1,11 @@
 """Tests of one connection: order, back-pressure, and all ways to disconnect."""
 
 import asyncio
+import gc
 
 import pytest
 
+from cordwood.broker.network.connection import Connection
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import SMALL_FRAME_BYTES
 from cordwood.broker.network.request_context import RequestContext
@@ -21,6 +23,42 @@ def test_pipelined_requests_are_answered_in_their_order(run: Run) -> None:
             return [await peer.answer() for _ in range(500)]
 
     assert run(scene()) == [(number, b"%d" % number) for number in range(500)]
+
+
+def test_held_response_is_sent_while_the_next_request_waits(run: Run) -> None:
+    async def scene() -> list[tuple[int, bytes]]:
+        going_on = asyncio.Event()
+
+        async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+            if context.correlation_id == 2:
+                await going_on.wait()
+            return [b"%d" % context.correlation_id]
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), request(2), request(3))
+            first = await peer.answer()
+            going_on.set()
+            return [first, await peer.answer(), await peer.answer()]
+
+    assert run(scene()) == [(1, b"1"), (2, b"2"), (3, b"3")]
+
+
+def test_held_response_is_sent_before_the_connection_of_a_failed_handler_is_closed(
+    run: Run,
+) -> None:
+    async def handle(context: RequestContext, _body: memoryview) -> list[Chunk]:
+        if context.correlation_id == 2:
+            raise ConnectionAbortedError("failed")
+        return [b"first"]
+
+    async def scene() -> tuple[tuple[int, bytes], bytes]:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), request(2))
+            return await peer.answer(), await peer.reader.read()
+
+    assert run(scene()) == ((1, b"first"), b"")
 
 
 def test_request_without_a_response_keeps_the_order_of_the_others(run: Run) -> None:
@@ -216,3 +254,22 @@ def test_small_requests_pass_while_memory_is_short(run: Run) -> None:
             return [await small.ask(body) for body in (b"passed", BIG[:500_000])]
 
     assert run(scene()) == [b"passed", BIG[:500_000]]
+
+
+def test_closed_connection_is_freed_without_a_garbage_collection(run: Run) -> None:
+    """A full collection holds up every request, for longer with more connections."""
+
+    async def scene() -> list[object]:
+        async with serving() as server:
+            peer = await server.connect()
+            await peer.ask(b"x")
+            gc.disable()
+            try:
+                await peer.close()
+                await server.until_open(0)
+                await turn()
+                return [each for each in gc.get_objects() if isinstance(each, Connection)]
+            finally:
+                gc.enable()
+
+    assert run(scene()) == []

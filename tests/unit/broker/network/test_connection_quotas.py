@@ -58,3 +58,12 @@ def test_changed_settings_apply_immediately() -> None:
     settings = SocketServerSettings(max_connections=2)
 
     assert counted.has_room("A")
+
+
+def test_connections_are_limited_by_the_descriptors_of_the_process() -> None:
+    quotas = ConnectionQuotas(lambda: SocketServerSettings(max_connections=5, capacity=1))
+
+    before = (quotas.has_room("A"), quotas.is_at_capacity)
+    quotas.add("A", "10.0.0.1")
+
+    assert (before, quotas.has_room("A"), quotas.is_at_capacity) == ((True, False), False, True)

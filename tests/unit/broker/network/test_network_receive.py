@@ -74,6 +74,17 @@ def test_frames_of_every_size_arrive_whole(size: int) -> None:
     assert memory.allocated == 0
 
 
+def test_batch_of_the_default_size_is_received_in_one_read() -> None:
+    receive = receiving(pool())
+    frame = framing(bytes(16 * 1024 + 200))
+
+    room = receive.buffer()
+    room[: len(frame)] = frame
+    receive.received(len(frame))
+
+    assert receive.take().memory is None
+
+
 def test_announced_size_makes_no_memory_resident() -> None:
     receive = receiving(pool())
     tracemalloc.start()

@@ -341,3 +341,29 @@ def test_other_tasks_have_a_turn_between_the_pieces(run: Run) -> None:
     run(scene())
     steps = [after - before for before, after in itertools.pairwise(seen)]
     assert max(steps) == 1
+
+
+class PatientSocket(socket.socket):
+    """A socket whose kernel takes 10 bytes at a time, always."""
+
+    def sendmsg(self, buffers: object, *_: object) -> int:
+        assert isinstance(buffers, list)
+        return min(10, sum(map(len, buffers)))
+
+
+def test_response_to_a_fast_client_gives_other_connections_their_turns(run: Run) -> None:
+    async def scene() -> int:
+        turns, loop = 0, asyncio.get_running_loop()
+
+        def begin_turn() -> None:
+            nonlocal turns
+            turns += 1
+            loop.call_soon(begin_turn)
+
+        with PatientSocket() as patient:
+            writer = SocketWriter(patient, loop, SLICES)
+            loop.call_soon(begin_turn)
+            await writer.send([bytes(100)])
+            return turns
+
+    assert run(scene()) >= 9

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import socket
+import struct
 
 import pytest
 
@@ -11,8 +12,11 @@ from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.network.response_writer import READ_BYTES
-from cordwood.core.errors import ListenError
-from cordwood.observability.logs import LOGFMT, EventFormatter
+from cordwood.broker.network.socket_server import RESPONSE_BYTES
+from cordwood.core.errors import CordwoodError, ListenError
+from cordwood.observability.log_lines import LOGFMT
+from cordwood.observability.logs import EventFormatter
+from cordwood.protocol.apis import API_VERSIONS
 from cordwood.protocol.primitives import Chunk
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.memory_files import MemoryFiles
@@ -264,3 +268,64 @@ def test_connection_with_an_incomplete_frame_is_closed_when_memory_is_short(run:
             return await hog.end(), (await waiting.answer())[1]
 
     assert run(scene()) == (b"", big)
+
+
+class _DamagedRequestError(CordwoodError):
+    """The error of a request that cannot be decoded."""
+
+
+def test_stranger_with_damaged_requests_has_one_short_line_a_second(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    client_id = "\x1b[2J\x1b[31m root \x07" * 2_000
+
+    async def handle(_context: RequestContext, _body: memoryview) -> list[Chunk]:
+        raise _DamagedRequestError("the request is damaged")
+
+    async def scene() -> None:
+        async with serving(handle) as harness:
+            for _ in range(20):
+                peer = await harness.connect()
+                peer.send(named_request(client_id))
+                await peer.end()
+            harness.clock.advance(seconds=2)
+
+    run(scene())
+    first, last = (EventFormatter(LOGFMT).format(record) for record in caplog.records)
+    assert max(len(first), len(last)) < 1_000
+    assert 'event="request refused"' in first
+    assert last.endswith('about="request refused" peer=127.0.0.1 left_out=19')
+
+
+def named_request(client_id: str) -> bytes:
+    """Return the frame of an ApiVersions request with a client id."""
+    name = client_id.encode()
+    body = struct.pack(">hhih", API_VERSIONS.key, 0, 1, len(name)) + name
+    return struct.pack(">i", len(body)) + body
+
+
+def test_unread_response_is_dropped_when_all_take_too_much_memory(run: Run) -> None:
+    """40 requests of 2.4 KB left 330 MB in responses that were not read, for ten minutes."""
+
+    async def handle(_context: RequestContext, body: memoryview) -> list[Chunk]:
+        return [bytes(int(bytes(body)))]
+
+    async def scene() -> tuple[float, float, bytes]:
+        async with serving(handle) as harness:
+            large, small, reading = [await harness.connect() for _ in range(3)]
+            large.send(request(1, str(RESPONSE_BYTES).encode()))
+            small.send(request(1, str(8 << 20).encode()))
+            await large.reader.readexactly(4)
+            await small.reader.readexactly(4)
+            bound = harness.server.response_bytes
+            harness.clock.advance(seconds=1)
+            assert harness.ended("response") == 0
+            while harness.ended("response") == 0:
+                await turn()
+                harness.clock.advance(seconds=1)
+            await harness.until_open(2)
+            return bound, harness.ended("response"), await reading.ask(b"5")
+
+    bound, ended, answer = run(scene())
+    assert bound > RESPONSE_BYTES
+    assert (ended, answer) == (1, bytes(5))

@@ -1,5 +1,7 @@
 """Tests of the socket server's settings."""
 
+import socket
+
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource
 from cordwood.broker.config.listeners import listeners_of
@@ -65,3 +67,11 @@ def test_server_listeners_have_addresses_and_tls(identity: Identity) -> None:
 
     assert (plain.name, plain.host, plain.port, plain.backlog) == ("PLAINTEXT", "", 1, 7)
     assert (plain.tls is None, secure.tls is None) == (True, False)
+
+
+def test_backlog_is_as_long_as_the_system_allows_unless_it_is_set() -> None:
+    configs = BrokerConfigs(1, [])
+
+    (listener,) = server_listeners(configs, listeners_of(configs).listeners)
+
+    assert listener.backlog == socket.SOMAXCONN

@@ -1,23 +1,28 @@
 """Tests of TLS listeners, with keys from files and from settings."""
 
+import re
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.config.config_resources import ALL_BROKERS
 from cordwood.broker.network.acceptor import Listener
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.network.response_writer import PIECE_BYTES
-from cordwood.broker.network.tls import tls_of_listener
+from cordwood.broker.network.tls import ListenerTls, tls_of_listener
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import SystemFiles
+from cordwood.observability.log_lines import LOGFMT
+from cordwood.observability.logs import EventFormatter
 from cordwood.protocol.primitives import Chunk
 from cordwood.testing.memory_files import MemoryFiles, MemorySlice
 from tests.unit.broker.conftest import Identity
-from tests.unit.broker.server_samples import Run, request, serving, turn
+from tests.unit.broker.server_samples import Peer, Run, ServerHarness, request, serving, turn
 
 BIG = bytes(range(256)) * 4096
 
@@ -38,7 +43,7 @@ def client_of(identity: Identity) -> ssl.SSLContext:
 
 
 def secured(tls: ssl.SSLContext) -> tuple[Listener, ...]:
-    return (Listener(name="SSL", host="127.0.0.1", port=0, tls=tls),)
+    return (Listener(name="SSL", host="127.0.0.1", port=0, tls=lambda: tls),)
 
 
 def test_requests_of_every_size_are_answered_in_order(run: Run, identity: Identity) -> None:
@@ -180,3 +185,90 @@ def test_file_range_is_read_and_encrypted_in_pieces(
 
     assert run(scene()) == BIG * 4
     assert max(lengths) == PIECE_BYTES
+
+
+def test_certificate_that_was_rotated_is_shown_at_the_next_handshake(
+    run: Run, identity: Identity, other_identity: Identity, tmp_path: Path
+) -> None:
+    path = tmp_path / "both.pem"
+    path.write_text(identity.key + identity.certificate)
+    texts = {"ssl.keystore.location": str(path)}
+    configs = BrokerConfigs(1, [SettingSource("test", texts)])
+    tls = ListenerTls(configs, "")
+
+    async def scene() -> list[bytes]:
+        listener = Listener(name="SSL", host="127.0.0.1", port=0, tls=tls.context)
+        async with serving(listeners=(listener,)) as harness:
+            before = await harness.connect("SSL", client_of(identity))
+            path.write_text(other_identity.key + other_identity.certificate)
+            configs.apply(ALL_BROKERS, texts)
+            after = await harness.connect("SSL", client_of(other_identity))
+            return [await peer.ask(b"x") for peer in (before, after)]
+
+    assert run(scene()) == [b"x", b"x"]
+
+
+def test_certificate_stays_if_the_new_one_is_unusable(
+    identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "both.pem"
+    path.write_text(identity.key + identity.certificate)
+    configs = BrokerConfigs(1, [SettingSource("test", {"ssl.keystore.location": str(path)})])
+    tls = ListenerTls(configs, "")
+    before = tls.context()
+
+    path.write_text("no certificate")
+    configs.apply(ALL_BROKERS, {"max.connections": "7"})
+    configs.apply(ALL_BROKERS, {"max.connections": "8"})
+
+    assert tls.context() is before
+    assert [record.getMessage() for record in caplog.records] == ["certificate not changed"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    (
+        ("plain", "wrong_version_number"),
+        ("http", "http_request"),
+        ("no certificate", "peer_did_not_return_a_certificate"),
+    ),
+)
+def test_handshake_that_fails_is_counted_by_reason_and_logged_once_a_second(
+    run: Run, identity: Identity, caplog: pytest.LogCaptureFixture, kind: str, reason: str
+) -> None:
+    context = in_place(identity)
+    context.verify_mode = ssl.CERT_REQUIRED if kind == "no certificate" else ssl.CERT_NONE
+
+    async def scene() -> tuple[float, float]:
+        async with serving(listeners=secured(context)) as harness:
+            for _ in range(3):
+                await fail_handshake(harness, kind, client_of(identity))
+            counter = harness.metrics.counter("cordwood_tls_failures_total", reason)
+            return counter.value, harness.ended("handshake")
+
+    assert run(scene()) == (3, 3)
+    lines = [EventFormatter(LOGFMT).format(record) for record in caplog.records]
+    assert len(lines) == 1
+    assert re.search(
+        rf'level=WARN .* event="TLS handshake failed" peer=127.0.0.1:\d+ .* reason={reason}',
+        lines[0],
+    )
+
+
+async def fail_handshake(harness: ServerHarness, kind: str, tls: ssl.SSLContext) -> None:
+    """Connect in a way that a TLS listener rejects, and wait for the end."""
+    if kind == "no certificate":
+        try:
+            peer = await harness.connect("SSL", tls)
+        except OSError:
+            return
+        await ended_by_alert(peer)
+        return
+    peer = await harness.connect("SSL")
+    peer.send(b"GET / HTTP/1.1\r\n\r\n" if kind == "http" else request(1, b"in the clear"))
+    await peer.end()
+
+
+async def ended_by_alert(peer: Peer) -> None:
+    with suppress(ssl.SSLError):
+        await peer.end()

@@ -5,7 +5,8 @@ import pytest
 from cordwood.broker.settings.operation import METRICS_LISTENER, OPERATION, page_address
 from cordwood.core.address import Address
 from cordwood.core.errors import SettingError
-from cordwood.observability.logs import JSON, LEVELS, LOGFMT
+from cordwood.observability.log_lines import JSON, LOGFMT
+from cordwood.observability.logs import LEVELS
 
 
 def test_own_settings_begin_with_cordwood() -> None:
