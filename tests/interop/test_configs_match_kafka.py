@@ -10,6 +10,7 @@ from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
 from cordwood.broker.config.described_configs import DescribedConfig
+from cordwood.broker.config.reconfiguration_checks import CHECKS
 from cordwood.broker.config.stored_configs import initial_texts
 from cordwood.core.config_codes import TYPE_CODES, UNKNOWN_TYPE, ResourceType
 from cordwood.core.errors import KafkaError
@@ -223,6 +224,10 @@ Change = tuple[str, str, str | None]
         (BROKER, [("SET", "num.partitions", "3"), ("SET", "broker.rack", "x")]),
         (BROKER, [("SET", "ssl.keystore.location", "/x")]),
         (BROKER, [("SET", "log.cleaner.threads", "-5")]),
+        (BROKER, [("SET", "log.cleaner.threads", "1000000")]),
+        (BROKER, [("SET", "log.cleaner.threads", "2")]),
+        (BROKER, [("SET", "log.cleaner.dedupe.buffer.size", "9223372036854775807")]),
+        (BROKER, [("SET", "max.connections.per.ip", "0")]),
         (BROKER, [("SET", "message.max.bytes", "x")]),
         (BROKER, [("SET", "compression.type", "rar")]),
         (BROKER, [("SET", "process.roles", "broker")]),
@@ -269,7 +274,9 @@ def _refusal(
         ConfigAlteration(name, AlterOperation[verb], text) for verb, name, text in changes
     ]
     try:
-        configs.plan_alteration(resource, alterations)
+        texts = configs.plan_alteration(resource, alterations)
+        for check in () if resource.is_topic else CHECKS:
+            check(configs.planned(resource, texts), configs)
     except KafkaError as error:
         names = {40: "InvalidConfigurationException", 42: "InvalidRequestException"}
         return [names[error.code], str(error)]

@@ -2,6 +2,9 @@
 
     topic > this broker > all brokers > startup sources > default
 
+With `cordwood.without.altered.configs`, the settings of this broker and of all brokers are kept and
+not used. So one can be deleted that prevents the start, or the connections of clients.
+
 Of the startup sources, the command line overrides the environment, and the environment overrides
 `server.properties`. Callers read a value each time they need it, so that a change takes effect at
 once. A caller that keeps a derived value registers a callback with `on_change`.
@@ -12,7 +15,7 @@ stored by the caller, and then applied (`apply`).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from cordwood.broker.config.config_alterations import (
     ConfigAlteration,
@@ -35,6 +38,7 @@ from cordwood.broker.config.described_configs import (
     describe_topic,
 )
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, find_setting
+from cordwood.broker.settings.operation import WITHOUT_ALTERED
 from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import SettingError
@@ -63,13 +67,17 @@ _NOTHING: Final[Texts] = MappingProxyType({})
 class BrokerConfigs:
     """The configurations of one broker; `given` are the startup sources, strongest first."""
 
-    def __init__(self, node_id: int, given: Sequence[SettingSource]) -> None:
+    def __init__(
+        self, node_id: int, given: Sequence[SettingSource], *, has_altered: bool = False
+    ) -> None:
         self.node_id = node_id
         self._given = tuple(given)
         self._broker = ConfigResource(ResourceType.BROKER, str(node_id))
         self._texts: dict[ConfigResource, Texts] = {}
         self._watchers: list[tuple[frozenset[str], Callable[[], object]]] = []
         self._topic_watchers: list[Callable[[str | None], object]] = []
+        self._apply_watchers: list[Callable[[], object]] = []
+        self._has_altered = has_altered or not BROKER_SETTINGS.resolve(given)[WITHOUT_ALTERED].value
         self._sources = self._sources_with({})
         self._resolved = BROKER_SETTINGS.resolve(self._sources)
         self._inherited = _for_topics(self._sources)
@@ -128,6 +136,11 @@ class BrokerConfigs:
         """Return the texts that are set on a resource itself."""
         return self._texts.get(resource, _NOTHING)
 
+    def altered_names(self, prefix: str = "") -> list[str]:
+        """Return the names of altered broker settings that begin with `prefix`."""
+        names = {*self.texts(self._broker), *self.texts(ALL_BROKERS)}
+        return sorted(name for name in names if name.startswith(prefix))
+
     # -- descriptions
 
     def describe(
@@ -166,6 +179,14 @@ class BrokerConfigs:
         self._check_combination(resource, texts)
         return texts
 
+    def planned(self, resource: ConfigResource, texts: Texts) -> Self:
+        """Return the configurations of the broker as they will be with a resource's new texts."""
+        # Settings that are not used now are used again after the next start.
+        planned = type(self)(self.node_id, self._given, has_altered=True)
+        for each in (ALL_BROKERS, self._broker):
+            planned.apply(each, texts if each == resource else self.texts(each))
+        return planned
+
     def apply(self, resource: ConfigResource, texts: Texts) -> None:
         """Set a resource's texts, then make the callbacks for the settings that have changed.
 
@@ -185,6 +206,13 @@ class BrokerConfigs:
         """Add a callback for changes of any of `names`, also under a listener's prefix."""
         self._watchers.append((frozenset(names), call))
 
+    def on_apply(self, call: Callable[[], object]) -> None:
+        """Add a callback for each `apply` to brokers, also with the same texts.
+
+        A text may name a file, and an alteration to the same text reads the file again.
+        """
+        self._apply_watchers.append(call)
+
     def on_topic_change(self, call: Callable[[str | None], object]) -> None:
         """Add a callback with the topic whose `config_for` may have changed; None for all."""
         self._topic_watchers.append(call)
@@ -198,6 +226,8 @@ class BrokerConfigs:
         return self._described
 
     def _sources_with(self, changed: Mapping[ConfigResource, Texts]) -> list[SettingSource]:
+        if not self._has_altered:
+            return [*self._given]
         dynamic = ((BROKER_SOURCE, self._broker), (ALL_BROKERS_SOURCE, ALL_BROKERS))
         sources = [
             SettingSource(name, changed.get(resource, self.texts(resource)))
@@ -241,6 +271,8 @@ class BrokerConfigs:
         for names, call in self._watchers:
             if names & changed:
                 call()
+        for call in self._apply_watchers:
+            call()
 
     def _notify_of_topics(self, topic: str | None) -> None:
         for call in self._topic_watchers:

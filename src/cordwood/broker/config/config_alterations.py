@@ -9,8 +9,7 @@ All changes of a resource are made, or none. Error messages are Kafka's own, sin
 them.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -49,10 +48,7 @@ def plan_alteration(
     current: Mapping[str, str], alterations: Sequence[ConfigAlteration], *, resource: ConfigResource
 ) -> dict[str, str]:
     """Return the texts of a resource after `alterations`; raise if they are invalid."""
-    _ensure_complete(
-        (each.name, "" if each.operation is AlterOperation.DELETE else each.value)
-        for each in alterations
-    )
+    ensure_complete(alterations)
     texts = dict(current)
     for each in alterations:
         if each.operation is AlterOperation.DELETE:
@@ -100,10 +96,18 @@ def _declaration(name: str, resource: ConfigResource) -> Setting | None:
     return TOPIC_SETTINGS.find(name) if resource.is_topic else find_setting(name)
 
 
-def _ensure_complete(given: Iterable[tuple[str, str | None]]) -> None:
+def ensure_complete(alterations: Sequence[ConfigAlteration]) -> None:
     """Raise for duplicate names and for null values."""
-    pairs = list(given)
-    if any(count > 1 for count in Counter(name for name, _ in pairs).values()):
+    _ensure_complete(
+        [
+            (each.name, "" if each.operation is AlterOperation.DELETE else each.value)
+            for each in alterations
+        ]
+    )
+
+
+def _ensure_complete(pairs: Sequence[tuple[str, str | None]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
         raise InvalidRequestError("Error due to duplicate config keys")
     empty = [name for name, text in pairs if text is None]
     if empty:
@@ -161,7 +165,8 @@ def _alter_list(change: ConfigAlteration, text: str | None, resource: ConfigReso
     present = _parts(text if text is not None else text_of(setting.default))
     given = _parts(change.value)
     if change.operation is AlterOperation.SUBTRACT:
-        return ",".join(part for part in present if part not in given)
+        removed = frozenset(given)
+        return ",".join(part for part in present if part not in removed)
     return ",".join(dict.fromkeys([*present, *given]))
 
 

@@ -7,7 +7,11 @@ its level cannot be deleted.
 
 from collections.abc import Iterable, Sequence
 
-from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
+from cordwood.broker.config.config_alterations import (
+    AlterOperation,
+    ConfigAlteration,
+    ensure_complete,
+)
 from cordwood.broker.config.described_configs import DescribedConfig
 from cordwood.core.config_codes import UNKNOWN_TYPE, ConfigSource
 from cordwood.core.errors import InvalidConfigError, InvalidRequestError
@@ -35,6 +39,7 @@ def describe_loggers(names: Iterable[str] | None = None) -> list[DescribedConfig
 
 def check_levels(alterations: Sequence[ConfigAlteration]) -> None:
     """Raise for the first invalid change of a level."""
+    ensure_complete(alterations)
     known = levels()
     for each in alterations:
         _check_operation(each)

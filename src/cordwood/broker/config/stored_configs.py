@@ -6,14 +6,16 @@ does not accept. They are ignored with an event, and stay in the node until the 
 changed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import check_texts
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.settings.operation import WITHOUT_ALTERED
 from cordwood.core.config_codes import ConfigSource, ResourceType
-from cordwood.core.errors import KafkaError
+from cordwood.core.errors import KafkaError, SettingError
 from cordwood.core.metadata_paths import decode_texts, encode_texts
 from cordwood.core.ports import MetadataStore
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNodeChange
@@ -51,6 +53,8 @@ def load_configs(
     """Apply the stored configurations of all topics, of this broker and of all brokers."""
     own = ConfigResource(ResourceType.BROKER, str(configs.node_id))
     topics = (topic_resource(name) for name in store.children("/config/topics"))
+    if configs.boolean(WITHOUT_ALTERED):
+        on_event(f"{WITHOUT_ALTERED}: the altered settings of brokers are not used")
     for resource in (ALL_BROKERS, own, *topics):
         node = store.get(resource.path)
         if node is not None:
@@ -74,6 +78,23 @@ def _report_overridden(
             " startup settings; alter it with cordwood configs alter --entity-type brokers"
             " --entity-default"
         )
+
+
+@contextmanager
+def naming_altered_settings(configs: BrokerConfigs) -> Iterator[None]:
+    """Add the way out to the error of a start that fails on an altered setting."""
+    try:
+        yield
+    except SettingError as error:
+        family = error.key.partition("ssl.keystore.")[0]
+        if not configs.altered_names(family):
+            raise
+        raise SettingError(
+            f"{error.problem} (altered: {', '.join(configs.altered_names(family))})",
+            key=error.key,
+            remedy=f"{error.remedy}; or start once with --without-altered-configs, and delete it"
+            " with cordwood configs alter",
+        ) from error
 
 
 def put_texts(

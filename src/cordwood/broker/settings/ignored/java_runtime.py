@@ -42,6 +42,16 @@ JAVA_RUNTIME: Final = (
         ignored("ssl.trustmanager.algorithm", Type.STRING, default="PKIX", scope=Scope.BROKER),
     ),
     no_effect(
+        "listeners have the versions of ssl.enabled.protocols, as in Kafka",
+        ignored(
+            "ssl.protocol",
+            Type.STRING,
+            default="TLSv1.3",
+            scope=Scope.BROKER,
+            one_of=("TLSv1.2", "TLSv1.3"),
+        ),
+    ),
+    no_effect(
         "one thread handles requests, and a pool runs blocking calls",
         ignored("background.threads", Type.INT, default=10, scope=Scope.CLUSTER, at_least=1),
         ignored("group.coordinator.background.threads", Type.INT, default=2, at_least=1),
