@@ -1,4 +1,4 @@
-"""Tuning of malloc and of the garbage collector, for a process that is a broker and nothing else.
+"""Tuning of malloc, garbage collector and threads, for a process that is only a broker.
 
 Frames are allocated and freed thousands of times a second. By default the C library returns large
 buffers to the system at once and gets them back page by page, which costs several times as much as
@@ -6,11 +6,18 @@ receiving into them. `keep_freed_memory` makes glibc keep freed memory.
 
 A full garbage collection visits every object while all requests wait: 50 ms after the kernels are
 loaded, more with many partitions. Objects of the startup and of the kernels live as long as the
-process. `exempt_from_gc` excludes them, so that a collection visits only what requests leave.
+process. `exempt_from_gc` excludes them, so that a collection visits only what requests leave. That
+is still much with thousands of connections. Requests and connections leave next to no cycles, so
+`space_out_full_collections` makes full collections ten times as rare.
+
+A worker thread that runs Python keeps the interpreter lock for a switch interval, 5 ms by default.
+The event loop needs the lock again after each system call, and competes with all workers for it.
+`shorten_switches` makes the interval short (docs/decisions/0019-switch-interval.md).
 """
 
 import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -22,6 +29,22 @@ _M_MMAP_THRESHOLD: Final = -3
 KEPT_BUFFER_BYTES: Final = 32 * 1024 * 1024
 #: The freed memory that stays with the process.
 KEPT_BYTES: Final = 64 * 1024 * 1024
+#: The time for which a thread keeps the interpreter lock while others wait for it.
+SWITCH_INTERVAL_S: Final = 0.0002
+#: The collections of the middle generation before a full one, 10 by default. Each of them follows
+#: 7,000 more objects.
+MIDDLE_COLLECTIONS: Final = 100
+
+
+def shorten_switches() -> None:
+    """Let a waiting thread have the interpreter lock soon."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+
+
+def space_out_full_collections() -> None:
+    """Make full garbage collections rarer."""
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, MIDDLE_COLLECTIONS)
 
 
 def keep_freed_memory() -> bool:

@@ -1,10 +1,16 @@
 """Tests of the inspector that is loaded at the first batch."""
 
 import asyncio
+import logging
+
+import pytest
 
 from cordwood.broker.process.lazy_inspector import LazyInspector
-from cordwood.records.record_checks import Inspector, PlainInspector
+from cordwood.records.batch_stream import AnyBatch
+from cordwood.records.compression import DEFAULT_LIMIT
+from cordwood.records.record_checks import BatchFacts, Inspector, PlainInspector
 from cordwood.testing.inline_worker import InlineWorker
+from tests.unit.storage.manager_samples import HeldWorker
 
 
 def test_inspector_is_plain_until_another_one_is_loaded() -> None:
@@ -13,7 +19,8 @@ def test_inspector_is_plain_until_another_one_is_loaded() -> None:
     assert isinstance(lazy.get(), PlainInspector)
 
 
-def test_inspector_is_loaded_once_at_the_first_batch() -> None:
+def test_inspector_is_loaded_once_at_the_first_batch(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     loaded: list[Inspector] = []
 
     def load() -> Inspector:
@@ -34,3 +41,30 @@ def test_inspector_is_loaded_once_at_the_first_batch() -> None:
     assert first is not second
     assert second is third is loaded[0]
     assert len(loaded) == 1
+    assert caplog.messages == ["kernels"]
+
+
+class NotedInspector(PlainInspector):
+    """An inspector that counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def inspect(self, batch: AnyBatch, *, limit: int = DEFAULT_LIMIT) -> BatchFacts:
+        self.calls += 1
+        return super().inspect(batch, limit=limit)
+
+
+def test_first_call_of_a_loaded_inspector_is_made_on_the_worker() -> None:
+    """The first call of kernels imports and links for 30 ms."""
+    worker, noted = HeldWorker(), NotedInspector()
+
+    async def scene() -> tuple[int, int]:
+        lazy = LazyInspector(worker)
+        lazy.offer(lambda: noted)
+        lazy.get()
+        before = noted.calls
+        worker.go_on()
+        return before, noted.calls
+
+    assert asyncio.run(scene()) == (0, 1)

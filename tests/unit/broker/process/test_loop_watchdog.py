@@ -1,26 +1,104 @@
-"""Tests of the watchdog for calls that block the event loop."""
+"""Tests of the watchdog for callbacks that block the event loop."""
 
 import asyncio
 import hashlib
 import threading
+from functools import partial
 
 import pytest
 
-from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
-from cordwood.core.system import SystemClock
-from cordwood.observability.logs import LOGFMT, EventFormatter
+from cordwood.broker.process.loop_watchdog import (
+    IDLE,
+    LoopWatchdog,
+    StallDetector,
+    log_slow_call,
+    stack_of,
+)
+from cordwood.core.system import LoopScheduler, SystemClock
+from cordwood.observability.log_lines import LOGFMT
+from cordwood.observability.logs import EventFormatter
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.server_samples import Run, turn
+
+LIMIT_MS = 20
+
+
+class WatchedLoop:
+    """A loop in virtual time, whose callbacks take as long as a test wants."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.seen: list[tuple[float, str]] = []
+        self.detector = StallDetector(
+            self.clock, self.clock, LIMIT_MS, report=lambda *what: self.seen.append(what)
+        )
+        self.detector.start()
+
+    def run(self, took_ms: float, *, after_ms: float = 0, looks: tuple[float, ...] = ()) -> None:
+        """Run a callback; `looks` are the times of the thread's looks, since its start."""
+
+        def callback() -> None:
+            began = self.clock.monotonic_ms()
+            for at in (*looks, took_ms):
+                self.clock.advance_to(began + at)
+                if at in looks:
+                    self.detector.look(partial(str, f"stack after {at} ms"))
+
+        self.clock.call_at(self.clock.monotonic_ms() + after_ms, callback)
+        self.clock.advance(ms=after_ms + took_ms + LIMIT_MS)
+
+
+@pytest.mark.parametrize("after_ms", [tenth / 10 for tenth in range(40)])
+def test_callback_of_the_limit_is_reported_whenever_it_begins(after_ms: float) -> None:
+    loop = WatchedLoop()
+
+    loop.run(LIMIT_MS, after_ms=after_ms, looks=(19,))
+
+    assert [stack for _, stack in loop.seen] == ["stack after 19 ms"]
+
+
+@pytest.mark.parametrize("after_ms", (0, 0.5, 1, 1.9))
+def test_short_callback_is_not_reported(after_ms: float) -> None:
+    loop = WatchedLoop()
+
+    for _ in range(100):
+        loop.run(17.9, after_ms=after_ms, looks=(17,))
+
+    assert loop.seen == []
+
+
+def test_each_long_callback_is_reported_with_its_own_stack() -> None:
+    loop = WatchedLoop()
+
+    loop.run(100, looks=(5, 15, 90))
+    loop.run(30, looks=(29,))
+    loop.run(40)
+
+    stacks = [stack.partition(":")[0] for _, stack in loop.seen]
+    assert stacks == ["stack after 15 ms", "stack after 29 ms", "unknown"]
+    assert [round(took) // 10 * 10 for took, _ in loop.seen] == [90, 20, 30]
+
+
+def test_detector_is_silent_after_its_stop() -> None:
+    loop = WatchedLoop()
+
+    loop.detector.stop()
+    loop.run(100)
+
+    assert loop.seen == []
 
 
 def hold_up() -> None:
     hashlib.pbkdf2_hmac("sha256", b"password", b"salt", 300_000)
 
 
-def test_blocking_call_is_reported(run: Run) -> None:
+def test_blocking_call_is_reported_with_its_name(run: Run) -> None:
     seen: list[tuple[float, str]] = []
 
     async def scene() -> None:
-        watch = LoopWatchdog(SystemClock(), 2, report=lambda *what: seen.append(what))
+        clock = SystemClock()
+        scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+        watch = LoopWatchdog(clock, scheduler, 5, report=lambda *what: seen.append(what))
         watch.start()
         while not any("hold_up" in place for _, place in seen):
             hold_up()
@@ -28,60 +106,50 @@ def test_blocking_call_is_reported(run: Run) -> None:
         watch.stop()
 
     run(scene())
-    assert seen[-1][0] > 2
+    assert seen[-1][0] >= 4
 
 
-def test_watchdog_is_silent_while_the_loop_is_free(run: Run) -> None:
-    seen: list[str] = []
-
-    async def scene() -> None:
-        watch = LoopWatchdog(SystemClock(), 10_000, report=lambda _, place: seen.append(place))
+def test_thread_of_the_watchdog_ends_after_its_stop() -> None:
+    async def scene() -> list[threading.Thread]:
+        clock = SystemClock()
+        scheduler = LoopScheduler(asyncio.get_running_loop(), clock)
+        watch = LoopWatchdog(clock, scheduler, 100_000, report=lambda *_: None)
         watch.start()
-        for _ in range(5):
-            await turn()
+        watching = [each for each in threading.enumerate() if each.name == "loop-watch"]
         watch.stop()
+        return watching
 
-    run(scene())
-    assert seen == []
+    (watching,) = asyncio.run(scene())
 
-
-class SlowlyClearedEvent(threading.Event):
-    """An event that is set again while `clear` runs."""
-
-    is_about_to = threading.Event()
-
-    def clear(self) -> None:
-        self.is_about_to.set()
-        self.wait()
-        super().clear()
-
-
-def test_stop_ends_a_watch_before_its_next_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop runs no callbacks any more, since `stop` blocks it."""
-    monkeypatch.setattr(threading, "Event", SlowlyClearedEvent)
-    watch = LoopWatchdog(SystemClock(), 100_000, report=lambda *_: None)
-
-    async def scene() -> None:
-        watch.start()
-        SlowlyClearedEvent.is_about_to.wait()
-        watch.stop()
-
-    asyncio.run(scene())
-
-
-def test_watch_ends_with_a_loop_that_has_ended() -> None:
-    watch = LoopWatchdog(SystemClock(), 1, report=lambda *_: None)
-
-    async def scene() -> None:
-        watch.start()
-
-    asyncio.run(scene())
-
-    watch.stop()
+    watching.join()
+    assert not watching.is_alive()
 
 
 def test_slow_call_is_logged_with_its_place(caplog: pytest.LogCaptureFixture) -> None:
     log_slow_call(12.34, "call (file.py:1)")
 
     line = EventFormatter(LOGFMT).format(caplog.records[0])
-    assert 'took_ms=12.3 place="call (file.py:1)"' in line
+    assert 'took_ms=12.3 stack="call (file.py:1)"' in line
+
+
+def test_late_turn_of_an_idle_loop_names_no_callback(run: Run) -> None:
+    """A process without a processor is late too; its stack is that of the wait for events."""
+    found: list[str] = []
+
+    async def scene() -> None:
+        loop_thread, seen = threading.get_ident(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def look() -> None:
+            while not found or found[-1] != IDLE:
+                found.append(stack_of(loop_thread))
+            loop.call_soon_threadsafe(seen.set)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        await seen.wait()
+        thread.join()
+
+    run(scene())
+
+    assert found[-1] == IDLE

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from cordwood.broker.process.process_tuning import exempt_from_gc, keep_freed_memory
+from cordwood.broker.process.process_tuning import (
+    MIDDLE_COLLECTIONS,
+    SWITCH_INTERVAL_S,
+    exempt_from_gc,
+    keep_freed_memory,
+    shorten_switches,
+    space_out_full_collections,
+)
 
 # Frames of 1 MB, one after the other; a page is 4 KB, so each newly mapped frame faults 256 times.
 FAULTS = """
@@ -28,6 +35,26 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def _unfrozen() -> Iterator[None]:
     yield
     gc.unfreeze()
+
+
+def test_threads_switch_soon_after_a_request_for_the_lock() -> None:
+    before = sys.getswitchinterval()
+
+    shorten_switches()
+
+    after = sys.getswitchinterval()
+    sys.setswitchinterval(before)
+    assert after == pytest.approx(SWITCH_INTERVAL_S)
+
+
+def test_full_collections_are_rarer_and_the_others_are_not() -> None:
+    before = gc.get_threshold()
+
+    space_out_full_collections()
+
+    after = gc.get_threshold()
+    gc.set_threshold(*before)
+    assert after == (*before[:2], MIDDLE_COLLECTIONS)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
