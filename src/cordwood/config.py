@@ -10,6 +10,7 @@ of Kafka without a meaning here are accepted with a warning. A setting that prom
 is rejected, since a warning would leave the broker open to every client.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -75,6 +76,15 @@ def environment_name(key: str) -> str:
 
 def _read_file(file: PropertiesFile) -> SettingSource:
     """Return the settings of a file, validated; the last line of a key counts."""
+    if file.content.startswith(BOM_UTF8):
+        raise DamagedFileError(
+            "it begins with a byte order mark",
+            path=file.path,
+            remedy="save it without the mark: Java would read it as a part of the first key",
+            position=1,
+            expected="a key",
+            found="EF BB BF",
+        )
     try:
         entries = {each.key: each for each in read_properties(file.content)}
     except BytesError as error:

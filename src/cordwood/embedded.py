@@ -3,9 +3,9 @@
     with cordwood.Broker(data="kafka-logs") as broker:
         broker.address
 
-It is the node that `cordwood serve` runs, without the parts of a process: signals, standard output
-and descriptor limits. It runs on an event loop in its own thread and shares the interpreter with
-the program, so a broker under load should run as `cordwood serve`.
+It is the node that `cordwood serve` runs, without the parts of a process: signals, standard output,
+and a higher descriptor limit. It runs on an event loop in its own thread and shares the interpreter
+with the program, so a broker under load should run as `cordwood serve`.
 """
 
 import asyncio
@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from os.path import abspath
 from typing import TYPE_CHECKING, Final, Self
 
+from cordwood.broker.process.descriptor_budget import DescriptorBudget
 from cordwood.client.loop_thread import LoopThread
 from cordwood.compaction.runner.process_runner import ProcessRunner
 from cordwood.config import ensure_valid
 from cordwood.core import system
 from cordwood.core.errors import InvalidRequestError
-from cordwood.core.ports import LoopPorts
+from cordwood.core.ports import Lane, LoopPorts
 from cordwood.core.settings import SettingSource, SettingValue, texts_of
 from cordwood.node import Node, NodeRuntime
 from cordwood.records import kernels
@@ -26,17 +27,15 @@ from cordwood.records import kernels
 if TYPE_CHECKING:
     from os import PathLike
 
-_THREADS: Final = 8
 #: The highest number of cleaning passes at a time; a thread waits for each of them.
 _MAX_PASSES: Final = 64
-#: The limit of open log files; the program needs descriptors too.
-_MAX_OPEN_FILES: Final = 200
 
 
-def system_runtime(*, max_open_files: int, host: str) -> NodeRuntime:
+def system_runtime(budget: DescriptorBudget, *, host: str) -> NodeRuntime:
     """Return the runtime of a node on this machine, for the running loop; the caller closes it.
 
-    Cleaning passes run in processes. `host` is advertised for listeners on every address.
+    The budget limits open log files and connections. Cleaning passes run in processes. `host` is
+    advertised for listeners on every address.
     """
     clock = system.SystemClock()
     scheduler = system.LoopScheduler(asyncio.get_running_loop(), clock)
@@ -46,13 +45,14 @@ def system_runtime(*, max_open_files: int, host: str) -> NodeRuntime:
             clock=clock,
             random=system.SystemRandom(),
             scheduler=scheduler,
-            worker=system.ThreadWorker(_THREADS),
+            worker=system.ThreadWorker(ready=Lane),
         ),
         network_clock=clock,
         network_scheduler=scheduler,
         cleaner_runner=ProcessRunner(),
-        cleaner_worker=system.ThreadWorker(_MAX_PASSES),
-        max_open_files=max_open_files,
+        cleaner_worker=system.ThreadWorker(_MAX_PASSES, ready=[Lane.BACKGROUND]),
+        max_open_files=budget.files,
+        max_connections=budget.connections,
         striders=kernels.tail_scanner,
         inspector=kernels.inspector,
         finders=kernels.record_finder,
@@ -111,7 +111,7 @@ class Broker:
         self.close()
 
     async def _start(self) -> None:
-        self._runtime = system_runtime(max_open_files=_MAX_OPEN_FILES, host="localhost")
+        self._runtime = system_runtime(DescriptorBudget.of_program(), host="localhost")
         node = Node([self._given], self._runtime)
         await node.start()
         self._node = node

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
@@ -30,8 +31,16 @@ from cordwood.broker.config.log_manager_settings import (
     maintenance_settings,
     manager_settings,
 )
-from cordwood.broker.config.stored_configs import initial_texts, load_configs
+from cordwood.broker.config.reconfiguration_checks import CHECKS
+from cordwood.broker.config.stored_configs import (
+    initial_texts,
+    load_configs,
+    naming_altered_settings,
+)
 from cordwood.broker.dispatch import Dispatch
+from cordwood.broker.hosting.log_reconciliation import reconcile
+from cordwood.broker.hosting.topic_hosting import TopicHosting
+from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_adoption import open_metadata
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.metadata_image import BrokerImage, ClusterImage
@@ -40,9 +49,14 @@ from cordwood.broker.metadata.producer_id_manager import ProducerIdManager, bloc
 from cordwood.broker.network.connection import Handle
 from cordwood.broker.network.socket_server import SocketServer, SocketServerPorts
 from cordwood.broker.network.socket_server_settings import live_server_settings, server_listeners
+from cordwood.broker.network.tls import check_tls
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.broker.pending_results import wait_for
+from cordwood.broker.process.deletion_log import report_deletion
+from cordwood.broker.process.free_space import FreeSpace
 from cordwood.broker.process.lazy_inspector import LazyInspector
 from cordwood.broker.process.log_sizes import LogSizes
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
@@ -52,14 +66,12 @@ from cordwood.broker.services import BrokerFeatures, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
 from cordwood.broker.topics.config_changes import ConfigChanges
-from cordwood.broker.topics.log_reconciliation import reconcile
-from cordwood.broker.topics.topic_hosting import TopicHosting
 from cordwood.broker.topics.topic_manager import TopicManager
 from cordwood.compaction.cleaning_job import CleanerRunner
-from cordwood.compaction.log_cleaner import LogCleaner
 from cordwood.core.address import Address
+from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import SettingError
-from cordwood.core.ports import Clock, LoopPorts, Scheduler, Worker
+from cordwood.core.ports import Clock, LoopPorts, Pending, Scheduler, Worker
 from cordwood.core.settings import DEFAULT_SOURCE, SettingSource
 from cordwood.core.version import __version__
 from cordwood.observability.exposition import CONTENT_TYPE, expose
@@ -104,11 +116,17 @@ class NodeRuntime:
     cleaner_runner: CleanerRunner
     cleaner_worker: Worker
     max_open_files: int = 1000
+    #: The connections for which the process has descriptors.
+    max_connections: int = INT32_MAX
     striders: TailScanners = no_tail_scanner
     #: Loads the record checks that replace the plain ones; called on the worker.
     inspector: Callable[[], Inspector] = PlainInspector
     #: Finds a record by timestamp in a batch; called on the worker.
     finders: RecordFinders = plain_record_finder
+    #: Raises StartInterruptedError if the start is to end; called between its steps, on any thread.
+    check_start: Callable[[], object] = lambda: None
+    #: Returns the number of log lines that the process has lost.
+    lost_log_lines: Callable[[], int] = lambda: 0
     #: The host that is advertised for a listener on every address.
     host: str = "localhost"
 
@@ -146,9 +164,11 @@ class Node:
             configs, directories = self._lock_directories()
             manager, flusher = self._make_manager(configs, directories)
             broker = self._make_services(configs, manager, flusher)
-            await self._start_status_server(broker)
-            await self._start_socket_server(broker)
-            self._start_maintenance(broker, flusher)
+            self._runtime.check_start()
+            with naming_altered_settings(configs):
+                await self._start_status_server(broker)
+                await self._start_socket_server(broker)
+                self._start_maintenance(broker, flusher)
         except BaseException:
             await self._opened.aclose()
             raise
@@ -193,14 +213,17 @@ class Node:
             open_files=OpenFileCache(runtime.ports.files, runtime.max_open_files),
             call_soon=asyncio.get_running_loop().call_soon_threadsafe,
             on_event=_warn,
+            on_outage=lambda words: _log.error("log directory offline", extra=fields(what=words)),
             on_task_failure=self.metrics.counter("cordwood_log_task_failures_total").add,
             striders=runtime.striders,
+            check_start=runtime.check_start,
+            on_deleted=partial(report_deletion, self.metrics),
         )
         manager = LogManager(directories, runtime.ports, manager_settings(configs), options)
         self._opened.callback(manager.close)
         seconds = self.metrics.histogram("cordwood_flush_seconds")
         flusher = LogFlusher(manager, flushed=lambda took_ms: seconds.observe(took_ms / 1000))
-        self._opened.callback(flusher.close)
+        self._opened.push_async_callback(_closed, flusher.close)
         self._opened.callback(follow_config_changes(manager, configs).stop)
         return manager, flusher
 
@@ -214,31 +237,42 @@ class Node:
             node_id=configs.node_id,
             random=random,
             initial_texts=initial_texts(configs),
+            on_event=_warn,
         )
         self._opened.callback(store.close)
         if adopted is not None:
             _log.info("directories adopted", extra=fields(what=str(adopted)))
         load_configs(store, configs, on_event=_warn)
         load_logs(manager)
-        partitions = HostedPartitions(
-            manager, flusher, inspector=self._inspector.get, metrics=self.metrics
+        resources = PartitionResources(
+            node_id=configs.node_id,
+            manager=manager,
+            flusher=flusher,
+            inspector=self._inspector.get,
+            clock=runtime.network_clock,
+            scheduler=runtime.network_scheduler,
+            wakes=FetchWakes(manager.options.call_soon),
         )
+        partitions = HostedPartitions(resources, metrics=self.metrics)
         hosting = TopicHosting(manager, partitions, _warn)
         cluster_id, _ = _identity(manager.directories)
         empty = ClusterImage(cluster_id=cluster_id, controller_id=configs.node_id, brokers={})
         metadata = MetadataCache(reconcile(store, hosting, image=empty))
         writer = MetadataWriter(store, runtime.ports.worker)
+        topics = TopicManager(
+            writer, configs=configs, metadata=metadata, hosting=hosting, random=random
+        )
+        self._opened.push_async_callback(topics.stop)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
         return BrokerServices(
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
+            turns=TurnQueue(runtime.network_clock),
             features=BrokerFeatures(),
             configs=configs,
-            config_changes=ConfigChanges(writer, configs, metadata),
+            config_changes=ConfigChanges(writer, configs, metadata, checks=(*CHECKS, check_tls)),
             metadata=metadata,
-            topics=TopicManager(
-                writer, configs=configs, metadata=metadata, hosting=hosting, random=random
-            ),
+            topics=topics,
             logs=manager,
             timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),
             partitions=partitions,
@@ -252,7 +286,7 @@ class Node:
         listeners = listeners_of(configs).listeners
         server = SocketServer(
             self._around(Dispatch(broker, self.metrics).handle),
-            live_server_settings(configs, listeners),
+            live_server_settings(configs, listeners, capacity=self._runtime.max_connections),
             ports=SocketServerPorts(broker.clock, broker.scheduler, self._runtime.ports.worker),
             metrics=self.metrics,
         )
@@ -285,11 +319,13 @@ class Node:
             configs=configs,
             metrics=self.metrics,
         )
-        self._opened.push_async_callback(_close_cleaner, cleaner)
+        self._opened.push_async_callback(_closed, cleaner.close)
         cleaner.start()
         slow_ms = configs.integer("cordwood.slow.call.ms")
         if slow_ms > 0:
-            watchdog = LoopWatchdog(broker.clock, slow_ms, report=self._report_slow_call)
+            watchdog = LoopWatchdog(
+                broker.clock, broker.scheduler, slow_ms, report=self._report_slow_call
+            )
             self._opened.callback(watchdog.stop)
             watchdog.start()
 
@@ -305,14 +341,19 @@ class Node:
         """
         configs = broker.configs
         _register_gauges(self.metrics, broker, started_ms=broker.clock.now_ms())
-        sizes = LogSizes(broker.logs)
+        lost_lines = self._runtime.lost_log_lines
+        self.metrics.read("cordwood_log_lines_lost_total", lambda: {(): lost_lines()})
+        sizes, space = LogSizes(broker.logs), FreeSpace(broker.logs)
         self.metrics.read("cordwood_log_bytes", lambda: sizes.by_topic)
+        self.metrics.read("cordwood_log_directory_usable_bytes", space.usable)
+        self.metrics.read("cordwood_log_directory_total_bytes", space.total)
         address = page_address(configs.text(METRICS_LISTENER))
         if address is None:
             return
         pages = {
             "/metrics": lambda: StatusPage(
-                chain(sizes.measure(), expose(self.metrics)), content_type=CONTENT_TYPE
+                chain(sizes.measure(), space.measure(), expose(self.metrics)),
+                content_type=CONTENT_TYPE,
             ),
             "/healthz": lambda: _health(broker),
         }
@@ -321,9 +362,9 @@ class Node:
         self.addresses = MappingProxyType({"metrics": await server.start(address)})
 
 
-async def _close_cleaner(cleaner: LogCleaner) -> None:
-    """Close the cleaner; requests are served until its processes have ended."""
-    await wait_for(cleaner.close())
+async def _closed(close: Callable[[], Pending[None]]) -> None:
+    """Close a part, and wait until its work on the worker has ended."""
+    await wait_for(close())
 
 
 def _ensure_listeners(given: Sequence[SettingSource]) -> None:
@@ -343,6 +384,7 @@ def _register_gauges(metrics: Metrics, broker: BrokerServices, *, started_ms: in
     metrics.read("cordwood_topics", lambda: {(): len(metadata.image.topics)})
     metrics.read("cordwood_partitions", lambda: {(): len(logs.logs)})
     metrics.read("cordwood_partitions_offline", lambda: {(): _count_offline(metadata)})
+    metrics.read("cordwood_transient_disk_errors_total", lambda: logs.transient_errors.counts)
     metrics.read("cordwood_fetch_sessions", lambda: {(): len(broker.sessions)})
 
 

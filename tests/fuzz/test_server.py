@@ -139,6 +139,8 @@ def test_working_client_is_not_affected_by_invalid_input_of_others(
     with counted_events() as events:
         ends = asyncio.run(besieged(report))
 
-    assert events.count == ends["refusal"]
+    # All clients have one address, and the clock stands still: one line for all of them.
+    assert events.count == 1
+    assert ends["refusal"] > 1
     assert ends.pop("failure") == 0
     assert all(ends.values()), ends

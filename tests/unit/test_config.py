@@ -118,3 +118,10 @@ def test_cordwood_setting_has_a_single_prefix_in_the_environment() -> None:
     given = read(b"", CORDWOOD_LOG_FORMAT="json")
 
     assert BrokerConfigs(1, given.sources).text("cordwood.log.format") == "json"
+
+
+def test_byte_order_mark_is_named() -> None:
+    file = PropertiesFile("server.properties", b"\xef\xbb\xbfnode.id=1\n")
+
+    with pytest.raises(DamagedFileError, match=r"byte order mark .*; save it without the mark"):
+        read_settings(file, environment={}, overrides=[])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import cordwood
+from cordwood.broker.process.descriptor_budget import DescriptorBudget
 from cordwood.core.errors import InvalidRequestError, LogDirectoryError, SettingError
 
 
@@ -67,3 +68,14 @@ def test_broker_has_no_address_outside_of_its_block(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidRequestError, match="not started"):
         _ = broker.address
+
+
+def test_embedded_broker_accepts_connections_within_the_descriptors_of_its_program(
+    tmp_path: Path,
+) -> None:
+    """They were unlimited, so that idle clients could take the descriptors of the logs."""
+    with cordwood.Broker(tmp_path) as broker:
+        runtime = broker._runtime  # noqa: SLF001 - the limit is not public
+
+    assert runtime is not None
+    assert (runtime.max_open_files, runtime.max_connections) == DescriptorBudget.of_program()

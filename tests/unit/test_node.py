@@ -11,6 +11,8 @@ from typing import TypeVar
 import pytest
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
+from cordwood.broker.network.slice_reader import SliceReader
+from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.compaction.cleaning_job import CleaningJob, CleaningResult, PassControl
@@ -18,10 +20,15 @@ from cordwood.compaction.engine.plain_engine import PLAIN
 from cordwood.compaction.passes.cleaning_pass import InlineRunner
 from cordwood.core.config_codes import ConfigSource
 from cordwood.core.errors import ListenError, LogDirectoryError, SettingError
+from cordwood.core.lane_threads import LANE_THREADS
+from cordwood.core.ports import Lane
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import ThreadWorker
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.node import RETRY_MS, Node, NodeRuntime
+from cordwood.storage.files.delayed_deletions import remove_tree
+from cordwood.storage.log.log_read import FetchIsolation
+from cordwood.storage.manager.log_changes import roll
 from cordwood.storage.manager.log_directory import CHECKPOINTS
 from cordwood.testing.file_faults import FileFault
 from cordwood.testing.inline_runtime import inline_runtime
@@ -29,6 +36,7 @@ from cordwood.testing.memory_files import MemoryFiles
 from cordwood.testing.seeded_random import SeededRandom
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import turns
+from tests.unit.broker.network.test_slice_reader import cold_slice
 from tests.unit.broker.server_samples import Peer, request
 from tests.unit.storage.log_samples import filled
 
@@ -75,7 +83,7 @@ def test_node_compacts_due_logs() -> None:
             await broker.topics.create([NewTopic(name="stock", partitions=1)])
             log = broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))]
             for _ in range(3):
-                filled(log, 1).roll()
+                await wait_for(roll(broker.logs, filled(log, 1)))
             assert isinstance(broker.clock, VirtualClock)
             broker.clock.advance(seconds=15)
             for _ in range(5):
@@ -83,6 +91,20 @@ def test_node_compacts_due_logs() -> None:
             return [each.base_offset for each in log.segments]
 
     assert run(scene()) == [0, 3]
+
+
+def test_lost_logs_that_checkpoints_name_are_created_at_the_start() -> None:
+    files = MemoryFiles()
+
+    async def scene() -> int:
+        async with started(files) as (_, broker):
+            await broker.topics.create([NewTopic(name="stock", partitions=3)])
+        for index in (0, 2):
+            remove_tree(files, f"/logs/stock-{index}")
+        async with started(files) as (_, broker):
+            return len(broker.logs.logs)
+
+    assert run(scene()) == 3
 
 
 class StuckRunner:
@@ -116,7 +138,7 @@ def test_stop_serves_requests_while_a_pass_ends() -> None:
         await broker.topics.create([NewTopic(name="stock", partitions=1)])
         log = broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))]
         for _ in range(3):
-            filled(log, 1).roll()
+            await wait_for(roll(broker.logs, filled(log, 1)))
         assert isinstance(broker.clock, VirtualClock)
         broker.clock.advance(seconds=15)
         await asyncio.to_thread(runner.begun.wait)
@@ -132,6 +154,30 @@ def test_stop_serves_requests_while_a_pass_ends() -> None:
 
     assert len(run(scene())) > 100
     worker.close()
+
+
+def test_slow_fsyncs_delay_no_cold_read_no_lookup_and_no_change_of_the_metadata() -> None:
+    files, worker, gate = MemoryFiles(), ThreadWorker(), threading.Event()
+    runtime = runtime_over(files)
+    runtime = replace(runtime, ports=replace(runtime.ports, worker=worker))
+    node = Node([SettingSource("test", GIVEN)], runtime)
+
+    async def scene() -> tuple[bytes, int, int | None]:
+        broker = await node.start()
+        for _ in range(LANE_THREADS[Lane.FLUSH]):
+            worker.submit(gate.wait, lane=Lane.FLUSH)
+        await broker.topics.create([NewTopic(name="stock", partitions=1)])
+        log = filled(broker.logs.logs[TopicPartition(TopicName("stock"), PartitionId(0))], 3)
+        data = await SliceReader(worker).read(cold_slice(), 20, length=3)
+        lookup = broker.timestamp_lookups.find(log, 0, isolation=FetchIsolation.LOG_END)
+        found = await wait_for(lookup)
+        producer_id = await broker.producer_ids.next()
+        gate.set()
+        await node.stop()
+        return bytes(data), producer_id, found and found.offset
+
+    assert run(scene()) == (bytes([20, 21, 22]), 0, 0)
+    runtime.close()
 
 
 def test_first_start_creates_kafka_s_files_and_the_metadata() -> None:
@@ -298,3 +344,14 @@ def test_status_pages_show_the_state_of_the_node() -> None:
     assert b"\ncordwood_partitions 3\n" in metrics
     assert b'\ncordwood_log_bytes{topic="orders"} 0\n' in metrics
     assert health.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_offline_directory_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        async with started(MemoryFiles()) as (_, broker):
+            broker.logs.fail(broker.logs.directories[0], OSError("gone"))
+
+    run(scene())
+
+    levels = {each.levelname for each in caplog.records if "offline" in each.getMessage()}
+    assert levels == {"ERROR"}

@@ -8,19 +8,35 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Final
 
+from cordwood.cli.stop_signals import StopSignals
+
 NAME: Final = "serve"
-SUMMARY: Final = "Run a broker until SIGTERM or SIGINT; print its addresses once it is ready."
+SUMMARY: Final = (
+    "Run a broker until SIGTERM, SIGINT or SIGHUP; print its addresses once it is ready."
+)
+
+#: The settings of `--debug`; `--set` overrides them.
+DEBUG: Final = ("cordwood.slow.call.ms=20",)
+#: The settings of `--without-altered-configs`.
+WITHOUT_ALTERED: Final = ("cordwood.without.altered.configs=true",)
 
 
 def serve(arguments: Sequence[str]) -> None:
     """Parse the arguments, and run the broker or print the help."""
-    parsed = _parser().parse_args(arguments)
-    from cordwood.cli import serve_run  # noqa: PLC0415  # help needs none of it
+    with StopSignals() as signals:
+        parsed = _parser().parse_args(arguments)
+        from cordwood.cli import serve_run  # noqa: PLC0415  # help needs none of it
 
-    serve_run.serve(
-        parsed.properties,
-        serve_run.overrides(parsed.settings, data=parsed.data, listen=parsed.listen),
-    )
+        settings = serve_run.overrides(
+            [
+                *(DEBUG if parsed.debug else ()),
+                *(WITHOUT_ALTERED if parsed.without_altered_configs else ()),
+                *parsed.settings,
+            ],
+            data=parsed.data,
+            listen=parsed.listen,
+        )
+        serve_run.serve(parsed.properties, settings, signals=signals)
 
 
 def _parser() -> ArgumentParser:
@@ -48,5 +64,18 @@ def _parser() -> ArgumentParser:
         action="append",
         default=[],
         help="Set one broker setting. Repeatable.",
+    )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="Report each callback that blocks the event loop for 20 ms, with its stack.",
+    )
+    parser.add_argument(
+        "--without-altered-configs",
+        action="store_true",
+        help=(
+            "Keep the altered settings of brokers, but do not use them, so that one can be deleted "
+            "that prevents the start or the connections of clients."
+        ),
     )
     return parser

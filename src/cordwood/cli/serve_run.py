@@ -1,7 +1,8 @@
 """The broker process of `cordwood serve`: settings, startup, the ready line, and signals.
 
-SIGTERM and SIGINT shut it down cleanly: requests in progress are answered, logs are closed. It also
-stops when all log directories are offline, and then ends with an error. It
+SIGTERM, SIGINT and SIGHUP shut it down cleanly: requests in progress are answered, logs are closed.
+They also end a start. SIGQUIT logs the stacks of all threads and tasks. The broker also stops when
+all log directories are offline, and then ends with an error. It
 notifies systemd when it is ready and when it stops (`Type=notify`). Log events go to the standard
 error. The kernels are compiled in the background, if they never were.
 """
@@ -9,28 +10,38 @@ error. The kernels are compiled in the background, if they never were.
 import asyncio
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from cordwood import __version__
-from cordwood.broker.process.process_tuning import exempt_from_gc, keep_freed_memory
+from cordwood.broker.dispatch import load_handlers
+from cordwood.broker.process.descriptor_budget import DescriptorBudget, raise_descriptor_limit
+from cordwood.broker.process.process_tuning import (
+    exempt_from_gc,
+    keep_freed_memory,
+    shorten_switches,
+    space_out_full_collections,
+)
+from cordwood.broker.process.stack_dump import log_stacks
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.cli.arguments import absolute_path
+from cordwood.cli.stop_signals import StopSignals
 from cordwood.cli.terminal import print_output
 from cordwood.config import GivenSettings, PropertiesFile, read_settings
-from cordwood.core.errors import KafkaStorageError
+from cordwood.core.errors import KafkaStorageError, SettingError, StartInterruptedError
+from cordwood.core.ports import Lane, Worker
 from cordwood.core.settings import SettingSource
 from cordwood.embedded import system_runtime
 from cordwood.node import Node
-from cordwood.observability.logs import fields, write_events
+from cordwood.observability.log_writer import LogWriter, stop_writing, write_events
+from cordwood.observability.logs import fields
 from cordwood.records import kernels
 from cordwood.records.record_checks import Inspector
 from cordwood.storage.manager.log_manager import LogManager
@@ -38,17 +49,10 @@ from cordwood.storage.manager.log_manager import LogManager
 #: The default log directory, in the working directory of the command.
 DEFAULT_DATA: Final = "cordwood-data"
 
-#: The share of the descriptor limit for files; the rest is for connections.
-_FILES_SHARE: Final = 0.5
-#: Requested where the hard limit is infinite; some kernels have a limit all the same.
-_MANY_DESCRIPTORS: Final = 1 << 20
-#: Requested if the kernel rejects that; every system grants it.
-_PORTABLE_DESCRIPTORS: Final = 10_240
-
 _log = logging.getLogger(__name__)
 
 
-def serve(properties: str | None, overrides: Sequence[str]) -> None:
+def serve(properties: str | None, overrides: Sequence[str], *, signals: StopSignals) -> None:
     """Read the settings, and serve until a signal arrives."""
     path = None if properties is None else Path(absolute_path(properties))
     given = read_settings(
@@ -56,39 +60,65 @@ def serve(properties: str | None, overrides: Sequence[str]) -> None:
         environment=os.environ,
         overrides=overrides,
     )
-    _write_log(given)
+    log = _write_log(given)
+    signal.signal(signal.SIGQUIT, _log_stacks)
     keep_freed_memory()
+    shorten_switches()
+    space_out_full_collections()
     by_default = SettingSource("default of the command", {"log.dirs": absolute_path(DEFAULT_DATA)})
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run([*given.sources, by_default]))
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_run([*given.sources, by_default], signals, log))
+    except StartInterruptedError as error:
+        _log.info("start interrupted", extra=fields(reason=str(error)))
+    finally:
+        signals.catch()  # the loop has ended; a second signal must not cut the last lines off
+        stop_writing(log)
 
 
 def overrides(settings: Sequence[str], *, data: str | None, listen: str | None) -> list[str]:
-    """Return the settings of the command line; `--data` and `--listen` override `--set`."""
+    """Return the settings of the command line; SettingError if two options set the same one."""
     texts = list(settings)
     if data is not None:
+        _ensure_unset(settings, ("log.dirs", "log.dir"), option="--data")
         texts.append(f"log.dirs={absolute_path(data)}")
     if listen is not None:
+        _ensure_unset(settings, ("listeners",), option="--listen")
         texts.append(f"listeners=PLAINTEXT://{listen}")
     return texts
 
 
-async def _run(sources: Sequence[SettingSource]) -> None:
+def _ensure_unset(settings: Sequence[str], keys: Sequence[str], *, option: str) -> None:
+    """Raise if `--set` has one of `keys`, which `option` sets too."""
+    for key in (setting.partition("=")[0].strip() for setting in settings):
+        if key in keys:
+            raise SettingError(
+                f"{option} and --set {key} contradict each other",
+                key=key,
+                remedy="give one of them",
+            )
+
+
+async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogWriter) -> None:
     """Start the node, print its addresses, and stop it when a signal arrives."""
-    max_open_files = int(raise_descriptor_limit() * _FILES_SHARE)
+    budget = DescriptorBudget.of(raise_descriptor_limit())
     runtime = replace(
-        system_runtime(max_open_files=max_open_files, host=socket.gethostname()),
+        system_runtime(budget, host=socket.gethostname()),
         inspector=_load_inspector,
+        check_start=signals.check,
+        lost_log_lines=lambda: log.lost_lines,
     )
     node = Node(sources, runtime)
-    stopped = _stop_event()
+    stopped = asyncio.Event()
     try:
         with exempt_from_gc():
             broker = await node.start()
+        signals.pass_to(asyncio.get_running_loop(), stopped)
         stop_without_directories(broker.logs, stopped)
         print_output(_ready_line(node))
         _notify_systemd("READY=1")
-        _warm_kernels(node)
+        runtime.ports.worker.submit(load_handlers, lane=Lane.COMPUTE)
+        _warm_kernels(node, runtime.ports.worker)
         await stopped.wait()
         _notify_systemd("STOPPING=1")
         if not broker.logs.is_serving:
@@ -100,13 +130,14 @@ async def _run(sources: Sequence[SettingSource]) -> None:
         runtime.close()
 
 
-def _write_log(given: GivenSettings) -> None:
+def _write_log(given: GivenSettings) -> LogWriter:
     """Start the log, and log the warnings about the settings first."""
     resolved = BROKER_SETTINGS.resolve(given.sources)
     style, level = resolved["cordwood.log.format"].value, resolved["cordwood.log.level"].value
-    write_events(sys.stderr, style=str(style), level=str(level))
+    log = write_events(sys.stderr, style=str(style), level=str(level))
     for warning in given.warnings:
         _log.warning("setting", extra=fields(what=warning))
+    return log
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -118,30 +149,16 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def raise_descriptor_limit() -> int:
-    """Raise the soft descriptor limit as far as the system allows, and return it.
-
-    An infinite hard limit does not mean that every value is accepted: the kernel may have a limit
-    that it does not report.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
-    for limit in (most, max(soft, _PORTABLE_DESCRIPTORS)):
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-            return limit
-    return soft
-
-
 def _load_inspector() -> Inspector:
     with exempt_from_gc():
         return kernels.inspector()
 
 
-def _warm_kernels(node: Node) -> None:
+def _warm_kernels(node: Node, worker: Worker) -> None:
     """Compile the kernels if they never were, in other processes, and hand them to the node.
 
-    A daemon thread waits for this, so it does not delay a shutdown.
+    A daemon thread waits for this, so it does not delay a shutdown. The worker starts it, because
+    `Thread.start` waits until the thread runs, up to 50 ms on a busy machine.
     """
     loop = asyncio.get_running_loop()
 
@@ -154,15 +171,18 @@ def _warm_kernels(node: Node) -> None:
         except RuntimeError:  # the loop is closed
             return
 
-    threading.Thread(target=warm, name="kernels", daemon=True).start()
+    worker.submit(
+        threading.Thread(target=warm, name="kernels", daemon=True).start, lane=Lane.COMPUTE
+    )
 
 
-def _stop_event() -> asyncio.Event:
-    """Return an event that SIGTERM and SIGINT set."""
-    stopped = asyncio.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    return stopped
+def _log_stacks(_number: int, _frame: FrameType | None) -> None:
+    """Log the stacks, in a handler of Python, so that a blocked loop can be seen."""
+    try:
+        tasks = asyncio.all_tasks()
+    except RuntimeError:  # no loop is running
+        tasks = set()
+    log_stacks(tasks)
 
 
 def stop_without_directories(logs: LogManager, stopped: asyncio.Event) -> None:

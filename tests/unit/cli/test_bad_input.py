@@ -1,6 +1,8 @@
 """Bad paths: each ends a command with one line and an exit code, without a traceback."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +15,8 @@ from tests.unit.workbench.salvage_samples import batch
 
 LOG: Final = "00000000000000000000.log"
 VERBS: Final = ("dump", "verify", "stat", "explain", "reindex", "salvage", "adopt")
+#: A user id without an account.
+UNPRIVILEGED: Final = 54321
 OF_PARTITIONS: Final = ("explain", "reindex", "salvage")
 
 
@@ -112,7 +116,18 @@ def test_other_things_than_files_are_skipped(
         cli.main()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root has every right")
+@contextmanager
+def without_root() -> Iterator[None]:
+    """Give up the rights of root for a while: root may read every directory."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(UNPRIVILEGED)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_directory_without_permission_is_unreachable(
     verb: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -120,7 +135,8 @@ def test_directory_without_permission_is_unreachable(
     path = logs if verb == "adopt" else logs / "t-0"
     path.chmod(0)
 
-    code = rejected(monkeypatch, capfd, verb, path)
+    with without_root():
+        code = rejected(monkeypatch, capfd, verb, path)
     path.chmod(0o700)
 
     assert code == UNREACHABLE

@@ -38,7 +38,7 @@ def test_unknown_property_is_rejected_by_name(tmp_path: Path) -> None:
 
 def test_unreachable_cluster_is_a_network_error(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
-    file.write_text("default.api.timeout.ms=1\n")
+    file.write_text("default.api.timeout.ms=300\n")
 
     with connect_admin("127.0.0.1:1", str(file)) as admin, pytest.raises(NetworkError):
         admin.list_topics()

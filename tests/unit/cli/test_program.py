@@ -16,7 +16,7 @@ def test_list_contains_serve(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_application_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    monkeypatch.setattr(serve_run, "serve", lambda *args: calls.extend(args))
+    monkeypatch.setattr(serve_run, "serve", lambda *args, **_: calls.extend(args))
 
     with pytest.raises(SystemExit):
         app(["serve", "--set", "log.dirs=x", "a.properties"])

@@ -1,4 +1,4 @@
-"""Options of `cordwood serve` become settings; named options override `--set`."""
+"""Options of `cordwood serve` become settings; named options contradict `--set`."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ import pytest
 
 from cordwood import cli
 from cordwood.cli import serve_run
+from cordwood.core.errors import SettingError
 
 LIGHT = """
 import sys
@@ -21,13 +22,23 @@ except SystemExit as exited:
 
 def test_serve_passes_its_arguments_on(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    monkeypatch.setattr(serve_run, "serve", lambda *args: calls.extend(args))
-    arguments = ["a.properties", "--set", "log.dirs=x", "--data", "/d", "--listen", "h:1"]
+    monkeypatch.setattr(serve_run, "serve", lambda *args, **_: calls.extend(args))
+    arguments = ["a.properties", "--set", "node.id=3", "--data", "/d", "--listen", "h:1"]
     monkeypatch.setattr("sys.argv", ["cordwood", "serve", *arguments])
 
     cli.main()
 
-    assert calls == ["a.properties", ["log.dirs=x", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
+    assert calls == ["a.properties", ["node.id=3", "log.dirs=/d", "listeners=PLAINTEXT://h:1"]]
+
+
+def test_altered_settings_are_left_out_by_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(serve_run, "serve", lambda *args, **_: calls.extend(args))
+    monkeypatch.setattr("sys.argv", ["cordwood", "serve", "--without-altered-configs"])
+
+    cli.main()
+
+    assert calls == [None, ["cordwood.without.altered.configs=true"]]
 
 
 def test_serve_does_not_import_typer() -> None:
@@ -60,3 +71,15 @@ def test_serve_prints_its_usage(
     result = capsys.readouterr()
     assert exited.value.code == code
     assert text in (result.err if code else result.out)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    (
+        (["log.dirs=x"], "--data and --set log.dirs contradict each other; give one of them"),
+        (["listeners = x"], "--listen and --set listeners contradict each other"),
+    ),
+)
+def test_option_that_contradicts_a_setting_is_rejected(settings: list[str], text: str) -> None:
+    with pytest.raises(SettingError, match=text):
+        serve_run.overrides(settings, data="/d", listen="h:1")

@@ -1,22 +1,80 @@
 """`cordwood serve` as a process: its ready line, its signals, and its errors."""
 
 import asyncio
+import os
 import re
-import resource
 import signal
 import socket
+import struct
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 import cordwood
-from cordwood.cli.serve_run import raise_descriptor_limit, stop_without_directories
+from cordwood.cli.serve_run import stop_without_directories
+from cordwood.protocol.apis import API_VERSIONS
 from tests.serving import CORDWOOD, Serving, ended_with
 from tests.unit.storage.manager_samples import LogManagerHarness
 
 ANYWHERE = ("--listen", "127.0.0.1:0")
+#: `cordwood` that blocks its event loop for a time, before its ready line.
+BLOCKED_LOOP: Final = """
+import time
+from cordwood.cli import main, serve_run
+
+def ready_line(node, original=serve_run._ready_line):
+    time.sleep(0.5)
+    return original(node)
+
+serve_run._ready_line = ready_line
+main()
+"""
+#: `cordwood` that gets a signal while it loads its first log.
+SIGNAL_WHILE_LOADING: Final = """
+import os
+import signal
+from cordwood.cli import main
+from cordwood.storage.manager import log_startup
+
+def load(manager, to_load, original=log_startup._load):
+    os.kill(os.getpid(), signal.{how})
+    return original(manager, to_load)
+
+log_startup._load = load
+main()
+"""
+#: `cordwood` that gets Ctrl-C while it imports its modules.
+SIGNAL_AT_ONCE: Final = """
+import os
+import signal
+from cordwood.cli import main, serve
+
+def parser(original=serve._parser):
+    os.kill(os.getpid(), signal.SIGINT)
+    return original()
+
+serve._parser = parser
+main()
+"""
+NOHUP: Final = """
+import signal
+from cordwood.cli import main
+
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+main()
+"""
+FEW_DESCRIPTORS: Final = """
+import resource
+from cordwood.cli import main
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+main()
+"""
 COLD: Final = {"NUMBA_DISABLE_JIT": "1"}
 
 
@@ -33,7 +91,7 @@ def rejected(tmp_path: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("how", (signal.SIGTERM, signal.SIGINT))
+@pytest.mark.parametrize("how", (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 def test_serve_prints_its_address_and_stops_on_a_signal(
     tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -46,6 +104,54 @@ def test_serve_prints_its_address_and_stops_on_a_signal(
 
         assert broker.end() == 0
     assert (tmp_path / "cordwood-data" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.parametrize("how", ("SIGTERM", "SIGINT", "SIGHUP"))
+def test_signal_while_logs_are_loaded_ends_the_start_cleanly(tmp_path: Path, how: str) -> None:
+    with ended_with(serving(tmp_path)) as broker:
+        broker.start()
+        with cordwood.Admin(broker.address) as admin:
+            admin.create_topic("orders", partitions=3)
+        broker.stop()
+        broker.program = (sys.executable, "-c", SIGNAL_WHILE_LOADING.format(how=how))
+        broker.launch()
+
+        assert (broker.end(), "Traceback" in broker.words.read_text()) == (0, False)
+        assert broker.told("start interrupted") == 1
+        assert (tmp_path / "cordwood-data" / ".kafka_cleanshutdown").exists()
+
+
+def test_signal_before_the_settings_are_read_ends_the_start_cleanly(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", SIGNAL_AT_ONCE)
+    with ended_with(Serving(tmp_path, program=program)) as broker:
+        broker.launch()
+
+        assert (broker.end(), "Traceback" in broker.words.read_text()) == (0, False)
+
+
+def test_sighup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", NOHUP)
+    with ended_with(Serving(tmp_path, program=program)) as broker:
+        broker.start()
+        broker.process.send_signal(signal.SIGHUP)
+        with cordwood.Admin(broker.address) as admin:
+            assert admin.list_topics() == []
+        assert broker.stop() == 0
+
+
+def test_sigquit_logs_all_stacks_and_the_broker_goes_on(tmp_path: Path) -> None:
+    with ended_with(serving(tmp_path)) as broker:
+        broker.start()
+        with cordwood.Admin(broker.address) as admin:
+            admin.list_topics()
+            broker.process.send_signal(signal.SIGQUIT)
+            while not broker.told("SocketServer._serve "):
+                admin.list_topics()
+        assert broker.stop() == 0
+
+    words = broker.words.read_text()
+    assert re.search(r'event=stack thread=MainThread stack=".*_log_stacks', words)
+    assert re.search(r'event=stack tasks=1 stack="SocketServer._serve ', words)
 
 
 def test_serve_stops_when_its_last_directory_goes_offline() -> None:
@@ -69,6 +175,76 @@ def test_serve_ends_with_an_error_when_its_only_directory_vanishes(tmp_path: Pat
         (tmp_path / "logs").rename(tmp_path / "unmounted")
 
         assert broker.end() == 1
+
+
+def test_serve_reports_a_long_callback_with_its_stack_when_asked_to(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", BLOCKED_LOOP)
+    with ended_with(Serving(tmp_path, arguments=("--debug",), program=program)) as broker:
+        broker.start()
+        broker.stop()
+
+    (line,) = [each for each in broker.words.read_text().splitlines() if "held up" in each]
+    assert "ready_line (<string>" in line
+
+
+@pytest.fixture
+def stalled_pipe() -> Iterator[int]:
+    """Return the writing end of a full pipe without a reader's progress."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    yield writing
+    os.close(reading)
+    os.close(writing)
+
+
+def test_serve_answers_and_stops_while_the_reader_of_its_log_stalls(
+    tmp_path: Path, stalled_pipe: int
+) -> None:
+    settings = {"process.roles": "broker"}
+    stalled = Serving(tmp_path, settings, program=CORDWOOD)
+    stalled.log = stalled_pipe
+    with ended_with(stalled) as broker:
+        broker.start()
+        for _ in range(300):
+            assert exchange(broker, key=9_999) == b""
+        answer = exchange(broker, key=API_VERSIONS.key)
+
+        assert (len(answer), broker.stop()) == (4, 0)
+
+
+def exchange(broker: Serving, *, key: int) -> bytes:
+    """Send a request without a body; return the length of the response, if there is one."""
+    with socket.create_connection(address_of(broker)) as peer:
+        peer.sendall(struct.pack(">ihhih", 10, key, 0, 1, -1))
+        return peer.recv(4)
+
+
+def test_idle_connections_leave_the_descriptors_of_files(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", FEW_DESCRIPTORS)
+    with ended_with(Serving(tmp_path, program=program)) as broker, ExitStack() as idle:
+        broker.start()
+        with cordwood.Admin(broker.address) as admin:
+            admin.create_topic("orders", partitions=1)
+            for _ in range(150):
+                peer = idle.enter_context(socket.socket())
+                peer.settimeout(0)
+                peer.connect_ex(address_of(broker))
+            while not broker.told("connections limited"):
+                admin.list_topics()
+            admin.create_topic("late", partitions=50)
+            (late,) = admin.describe_topics(["late"])
+            assert [each.leader for each in late.partitions] == [1] * 50
+
+        assert broker.told("connections limited") == 1
+
+
+def address_of(broker: Serving) -> tuple[str, int]:
+    host, _, port = broker.address.rpartition(":")
+    return host, int(port)
 
 
 def test_serve_rejects_a_directory_in_use(tmp_path: Path) -> None:
@@ -144,25 +320,3 @@ def test_serve_continues_without_systemds_socket(tmp_path: Path) -> None:
 
         assert broker.stop() == 0
     assert broker.told("systemd not notified") == 2
-
-
-@pytest.mark.parametrize(
-    ("hard", "granted", "expected"),
-    (
-        (4_096, 4_096, 4_096),
-        (resource.RLIM_INFINITY, 1 << 20, 1 << 20),
-        (resource.RLIM_INFINITY, 10_240, 10_240),
-        (resource.RLIM_INFINITY, 256, 256),
-    ),
-)
-def test_serve_has_as_many_descriptors_as_the_system_grants(
-    monkeypatch: pytest.MonkeyPatch, hard: int, granted: int, expected: int
-) -> None:
-    def grant(_: int, limits: tuple[int, int]) -> None:
-        if limits[0] > granted:
-            raise ValueError(limits)
-
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, hard))
-    monkeypatch.setattr(resource, "setrlimit", grant)
-
-    assert raise_descriptor_limit() == expected

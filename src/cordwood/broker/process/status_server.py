@@ -5,7 +5,8 @@
 
 A page is rendered for every request. Rendering takes several loop turns for a long page, so that it
 does not block requests of Kafka clients; the response is sent as a whole. A connection is aborted
-if its request is too large or too slow, or if there are too many connections.
+if its request is too large or too slow. If there are too many connections, a new one displaces the
+oldest that has not sent a request: silent clients do not lock out a health check.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ class StatusServer:
         self._clock = clock
         self._scheduler = scheduler
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.BaseTransport] = set()
+        self._connections: dict[_HttpConnection, None] = {}
 
     async def start(self, address: Address) -> Address:
         """Listen and return the bound address; raise ListenError if that fails."""
@@ -94,33 +95,42 @@ class _HttpConnection(asyncio.Protocol):
         *,
         clock: Clock,
         scheduler: Scheduler,
-        connections: set[asyncio.BaseTransport],
+        connections: "dict[_HttpConnection, None]",
     ) -> None:
         self._pages = pages
         self._clock = clock
         self._scheduler = scheduler
         self._connections = connections
         self._request = b""
-        self._is_answered = False
+        self.is_answered = False
         self._timer: Timer | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass
         if len(self._connections) >= MAX_CONNECTIONS:
-            self._transport.abort()
-            return
-        self._connections.add(transport)
+            self._displaced().abort()
+        self._connections[self] = None
         deadline_ms = self._clock.monotonic_ms() + _TIMEOUT_MS
         self._timer = self._scheduler.call_at(deadline_ms, self._transport.abort)
 
+    def abort(self) -> None:
+        """Close the connection without a response, and free its place at once."""
+        self._connections.pop(self, None)
+        self._transport.abort()
+
+    def _displaced(self) -> "_HttpConnection":
+        """Return the oldest connection without a request, else the oldest one."""
+        silent = (each for each in self._connections if not each.is_answered)
+        return next(silent, next(iter(self._connections)))
+
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._connections.discard(self._transport)
+        self._connections.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_answered:
+        if self.is_answered:
             return
         self._request += data
         if len(self._request) > _MAX_REQUEST_BYTES:
@@ -138,7 +148,7 @@ class _HttpConnection(asyncio.Protocol):
         self._respond(page() if page else _NOT_FOUND, is_head=method == b"HEAD")
 
     def _respond(self, page: StatusPage, *, is_head: bool = False) -> None:
-        self._is_answered = True
+        self.is_answered = True
         self._render(page, iter(page.pieces), bytearray(), is_head=is_head)
 
     def _render(

@@ -134,28 +134,55 @@ def test_silent_connection_is_aborted(run: Run) -> None:
     assert run(scene()) == b""
 
 
-def test_connections_above_the_limit_are_rejected_until_one_is_closed(run: Run) -> None:
-    async def shown(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        with suppress(ConnectionResetError):
-            writer.write(b"HEAD /metrics HTTP/1.1\r\n\r\n")
-            return (await reader.read())[:15]
-        return b""
+async def visited(requests: list[bytes]) -> list[bytes]:
+    """Return the start of each response; all connections are open before the first is read."""
+    clock = VirtualClock()
+    server = StatusServer(PAGES, clock=clock, scheduler=clock)
+    address = await server.start(Address("127.0.0.1", 0))
+    visits = []
+    for sent in requests:
+        visits.append(await asyncio.open_connection(*address))
+        visits[-1][1].write(sent)
+        await turn()
+    clock.advance(seconds=5)
+    answers = []
+    for reader, writer in visits:
+        try:
+            answers.append((await reader.read())[:15])
+        except ConnectionResetError:
+            answers.append(b"")
+        writer.transport.abort()
+    server.stop()
+    await turn()
+    return answers
 
-    async def scene() -> list[bytes]:
-        clock = VirtualClock()
+
+def test_health_check_is_answered_however_many_clients_are_silent(run: Run) -> None:
+    silent = [b""] * (MAX_CONNECTIONS - 1) + [b"GET /heal"]
+
+    answers = run(visited([*silent, b"HEAD /metrics HTTP/1.1\r\n\r\n"]))
+
+    assert answers == [b""] * MAX_CONNECTIONS + [b"HTTP/1.1 200 OK"]
+
+
+def test_oldest_silent_connection_is_displaced(run: Run) -> None:
+    clock = VirtualClock()
+
+    async def scene() -> list[bool]:
         server = StatusServer(PAGES, clock=clock, scheduler=clock)
         address = await server.start(Address("127.0.0.1", 0))
-        visits = [await asyncio.open_connection(*address) for _ in range(MAX_CONNECTIONS + 1)]
-        answers = [await shown(*visits[-1]), await shown(*visits[0])]
-        visits.append(await asyncio.open_connection(*address))
-        answers.append(await shown(*visits[-1]))
+        visits = [await asyncio.open_connection(*address) for _ in range(MAX_CONNECTIONS + 2)]
+        for reader, _ in visits[:2]:
+            with suppress(ConnectionResetError):
+                await reader.read()
+        ended = [reader.at_eof() or reader.exception() is not None for reader, _ in visits]
         for _, writer in visits:
             writer.transport.abort()
         server.stop()
         await turn()
-        return answers
+        return ended
 
-    assert run(scene()) == [b"", b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
+    assert run(scene()) == [True, True] + [False] * MAX_CONNECTIONS
 
 
 def test_address_in_use_is_rejected_with_a_remedy(run: Run) -> None:
