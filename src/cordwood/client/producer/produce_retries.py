@@ -1,11 +1,15 @@
 """Retries of batches by the error codes of their responses (Java: `Sender.canRetry`).
 
-Each batch of a response is handled in one of four ways:
+Each batch of a response is handled in one of five ways:
 
     done       success; a duplicate counts as success with an unknown offset
     retry      a retriable error; a sequence gap that the batches before it will close
     restart    retry with new sequences: a real gap, or a producer id unknown to the broker
+    split      too large for the topic, with more than one record: its halves are sent
     fail       every other error
+
+A broker compares a batch with its last ones before it checks the sequence. An error of that check
+therefore excludes that the batch was written before; all other errors leave this open.
 """
 
 from typing import Final, NamedTuple
@@ -13,10 +17,12 @@ from typing import Final, NamedTuple
 from cordwood.client.network.response_errors import error_of
 from cordwood.client.producer.partition_queue import ProducerBatch
 from cordwood.core.errors import (
+    CorruptMessageError,
     DuplicateSequenceNumberError,
     InvalidProducerEpochError,
     KafkaError,
     MessageTooLargeError,
+    NotEnoughReplicasError,
     OutOfOrderSequenceNumberError,
     UnknownProducerIdError,
 )
@@ -27,8 +33,10 @@ from cordwood.protocol.messages.produce import (
 SUCCESSES: Final = {0, DuplicateSequenceNumberError.code}
 
 _ID_EXPIRED: Final = {UnknownProducerIdError.code, InvalidProducerEpochError.code}
+_IS_NO_DUPLICATE: Final = {OutOfOrderSequenceNumberError.code, *_ID_EXPIRED}
+_BEFORE_THE_WRITE: Final = {CorruptMessageError.code, NotEnoughReplicasError.code}
 _REMEDIES: Final = {
-    MessageTooLargeError.code: "lower batch_size, or raise max.message.bytes of the topic",
+    MessageTooLargeError.code: "raise max.message.bytes of the topic",
 }
 
 
@@ -39,6 +47,33 @@ class ProduceErrorDecision(NamedTuple):
     is_retried: bool
     is_restart_due: bool
     is_identity_lost: bool
+
+
+def is_delivered(result: PartitionProduceResponse, *, is_written: bool) -> bool:
+    """Return whether a batch is in the log; `is_written` if a later one is acknowledged.
+
+    The broker keeps a few batches only. It reports a gap for an older duplicate.
+    """
+    code = result.error_code
+    return code in SUCCESSES or (is_written and code == OutOfOrderSequenceNumberError.code)
+
+
+def is_split(code: int, batch: ProducerBatch) -> bool:
+    """Return whether the halves of a batch are to be sent (Java: `splitAndReenqueue`).
+
+    An uncertain batch is not split: its halves would not be detected as duplicates of it.
+    """
+    return (
+        code == MessageTooLargeError.code
+        and batch.builder.count > 1
+        and not batch.result.is_done
+        and (batch.base_sequence is None or not batch.is_uncertain)
+    )
+
+
+def may_be_written(code: int, *, before: bool) -> bool:
+    """Return whether a batch may be in the log after an error; `before` is the earlier result."""
+    return code not in _IS_NO_DUPLICATE and (before or code not in _BEFORE_THE_WRITE)
 
 
 def decide_error(

@@ -151,6 +151,8 @@ class Producer(Generic[K, V]):
             raise TypeError("headers are a list of pairs, such as [('from', b'web')], not a dict")
         data_key = None if key is None else self._serializers.key(key)
         data = None if value is None else self._serializers.value(value)
+        if isinstance(timestamp_ms, bool) or not isinstance(timestamp_ms, int | None):
+            raise TypeError(f"timestamp_ms is {timestamp_ms!r}; give whole milliseconds since 1970")
         when_ms = self._started().clock.now_ms() if timestamp_ms is None else timestamp_ms
         size = max_record_bytes(data_key, data, headers=headers)
         return NewRecord(topic, partition, data_key, data, when_ms, headers, size)

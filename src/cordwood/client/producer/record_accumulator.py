@@ -1,8 +1,9 @@
 """Record accumulator: batches of all partitions until they are sent (Java: `RecordAccumulator`).
 
 A batch is ready when it is full, when its linger time is over, or during a flush. The first batch
-of a partition is sent first. `buffer_memory` limits the bytes of all batches, those in flight
-included; above it, appends wait until batches complete.
+of a partition is sent first. `buffer_memory` limits the bytes of all pending batches, those in
+flight included; above it, appends wait until batches complete. A batch that stays after its
+delivery timeout is outside this limit; a partition has at most five.
 """
 
 from collections.abc import Iterator
@@ -64,6 +65,24 @@ class RecordAccumulator:
             )
         return queue
 
+    def topics_in_use(self, now_ms: float) -> set[str]:
+        """Return the topics with pending or recent batches; idle queues without sequences go.
+
+        A queue with sequences stays, as in Java: the next batch has to continue them.
+        """
+        oldest_ms = now_ms - self._settings.metadata_max_idle_ms
+        used = {
+            key: queue
+            for key, queue in self._queues.items()
+            if queue.waiting or queue.in_flight or queue.used_ms >= oldest_ms
+        }
+        self._queues = {
+            key: queue
+            for key, queue in self._queues.items()
+            if key in used or queue.identity is not None
+        }
+        return {topic for topic, _ in used}
+
     def due(self, now_ms: float) -> Iterator[PartitionQueue]:
         """Yield the queues whose first batch may be sent now."""
         for queue in self._queues.values():
@@ -72,31 +91,40 @@ class RecordAccumulator:
                 yield queue
 
     def next_due_ms(self, now_ms: float) -> float | None:
-        """Return when the next batch becomes ready or expires; None if no batch waits."""
+        """Return when the next batch becomes ready or expires; None if no batch is pending."""
         timeout_ms = self._settings.delivery_timeout_ms
-        times = [
-            due_ms if due_ms > now_ms else queue.waiting[0].created_ms + timeout_ms
-            for queue in self._queues.values()
-            if (due_ms := self._due_ms(queue)) is not None
-        ]
+        times: list[float] = []
+        for queue in self._queues.values():
+            due_ms, oldest_ms = self._due_ms(queue), queue.oldest_pending_ms
+            if due_ms is not None and due_ms > now_ms:
+                times.append(due_ms)
+            if oldest_ms is not None:
+                times.append(oldest_ms + timeout_ms)
         return min(times, default=None)
 
     def take(self, queue: PartitionQueue) -> ProducerBatch:
         """Remove and return a queue's first batch, to be sent."""
         return queue.take(self.identity)
 
-    def expired(self, now_ms: float) -> Iterator[tuple[PartitionQueue, ProducerBatch]]:
-        """Yield the waiting batches that are older than `delivery_timeout_ms`."""
+    def expired(self, now_ms: float) -> Iterator[ProducerBatch]:
+        """Yield the pending batches that are older than `delivery_timeout_ms`."""
+        latest_ms = now_ms - self._settings.delivery_timeout_ms
         for queue in self._queues.values():
-            for batch in tuple(queue.waiting):
-                if batch.created_ms + self._settings.delivery_timeout_ms > now_ms:
-                    break
-                yield queue, batch
+            oldest_ms = queue.oldest_pending_ms
+            if oldest_ms is not None and oldest_ms <= latest_ms:
+                yield from (
+                    batch
+                    for batch in (*queue.in_flight, *queue.waiting)
+                    if batch.created_ms <= latest_ms and not batch.result.is_done
+                )
 
     def incomplete(self) -> list[ProducerBatch]:
-        """Return every batch that is neither acknowledged nor failed."""
+        """Return every batch whose result is pending."""
         return [
-            batch for queue in self._queues.values() for batch in (*queue.in_flight, *queue.waiting)
+            batch
+            for queue in self._queues.values()
+            for batch in (*queue.in_flight, *queue.waiting)
+            if not batch.result.is_done
         ]
 
     def unsent(self) -> list[ProducerBatch]:
@@ -104,16 +132,26 @@ class RecordAccumulator:
         return [batch for queue in self._queues.values() for batch in queue.waiting]
 
     def succeed(self, batch: ProducerBatch, *, base_offset: int, log_append_time: int) -> None:
-        """Complete a batch with its base offset."""
+        """Remove a batch, and complete it with its base offset."""
         self.queue(*batch.result.partition).acknowledge(batch)
-        self.used_bytes -= batch.reserved
-        batch.result.succeed(base_offset, log_append_time)
+        if not batch.result.is_done:
+            self.used_bytes -= batch.reserved
+            batch.result.succeed(base_offset, log_append_time)
 
     def fail(self, batch: ProducerBatch, error: KafkaError) -> None:
-        """Complete a batch with an error."""
+        """Remove a batch, and complete it with an error."""
         self.queue(*batch.result.partition).give_up(batch)
-        self.used_bytes -= batch.reserved
-        batch.result.fail(error)
+        self._report(batch, error)
+
+    def expire(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """Complete a batch with an error; it stays if it may have been written."""
+        self.queue(*batch.result.partition).expire(batch)
+        self._report(batch, error)
+
+    def _report(self, batch: ProducerBatch, error: KafkaError) -> None:
+        if not batch.result.is_done:
+            self.used_bytes -= batch.reserved
+            batch.result.fail(error)
 
     def _due_ms(self, queue: PartitionQueue) -> float | None:
         """Return when a queue's next batch may be sent; None if it has none to be sent now.

@@ -6,16 +6,19 @@ one batch per partition. If a request fails as a whole, all its batches fail ali
 """
 
 import asyncio
+import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import WakeupSignal
 from cordwood.client.network.response_errors import error_of
-from cordwood.client.network.runtime import completion_of, resolve
+from cordwood.client.network.runtime import ClientRuntime, completion_of, resolve
+from cordwood.client.producer.batch_result import BatchResult
 from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.partition_queue import (
     NewBatch,
@@ -24,9 +27,14 @@ from cordwood.client.producer.partition_queue import (
     ProducerBatch,
     ProducerIdentity,
 )
-from cordwood.client.producer.partitioners import Partitioner, StickyPartition
+from cordwood.client.producer.partitioners import PartitionChoice, Partitioner
 from cordwood.client.producer.produce_request import produce_request, responses_by_partition
-from cordwood.client.producer.produce_retries import SUCCESSES, decide_error
+from cordwood.client.producer.produce_retries import (
+    decide_error,
+    is_delivered,
+    is_split,
+    may_be_written,
+)
 from cordwood.client.producer.record_accumulator import RecordAccumulator
 from cordwood.client.settings import ProducerSettings
 from cordwood.core.binary import INT32_MAX
@@ -47,6 +55,8 @@ from cordwood.protocol.messages.produce import (
     ProduceResponse,
 )
 
+_log = logging.getLogger(__name__)
+
 
 class Sender:
     """Background task of one producer."""
@@ -58,8 +68,9 @@ class Sender:
         self._client = client
         self._settings = settings
         self._runtime = client.runtime
-        self._partitioner = partitioner
-        self._sticky = StickyPartition(client.runtime.random, switch_bytes=settings.batch_size)
+        self._choice = PartitionChoice(
+            partitioner, client.runtime.random, switch_bytes=settings.batch_size
+        )
         self._lock = threading.RLock()
         self._accumulator = RecordAccumulator(settings)
         self._wakeup = WakeupSignal(client.runtime)
@@ -71,6 +82,9 @@ class Sender:
         self._is_closed = False
         self._work = client.tasks.start(self._run())
         client.on_change = self._wakeup.set
+        client.topics.in_use = partial(
+            _topics_in_use, self._accumulator, self._choice, lock=self._lock, runtime=client.runtime
+        )
 
     def offer(self, record: NewRecord | NewBatch) -> Delivery | None:
         """Append a record or an encoded batch.
@@ -78,13 +92,14 @@ class Sender:
         None while the topic's metadata is missing or the buffer memory is used up: call
         `wait_until_ready` then.
         """
-        state = self._client.cluster.topics.get(record.topic)
+        cluster = self._client.cluster
+        state = cluster.topics.get(record.topic)
         if state is None or (record.partition or 0) not in state.partitions:
             return None
         with self._lock:
             if self._is_closed:
                 raise InvalidRequestError(f"{record.topic}: the producer is closed")
-            partition = self._partition_of(record, len(state.partitions))
+            partition = self._choice.choose(record, cluster)
             appended = self._accumulator.append(record, partition, now_ms=self._runtime.now_ms())
         if appended is None:
             return None
@@ -95,13 +110,9 @@ class Sender:
 
     async def wait_until_ready(self, record: NewRecord | NewBatch, timeout_ms: float) -> None:
         """Return when a record may be offered again; raise an error that will not go away."""
+        deadline_ms = self._runtime.now_ms() + timeout_ms  # of both waits
         state = await self._client.topic(record.topic, timeout_ms=timeout_ms)
-        partitions = len(state.partitions)
-        if record.partition is not None and not 0 <= record.partition < partitions:
-            raise InvalidRequestError(
-                f"topic {record.topic!r} has no partition {record.partition}:"
-                f" choose one from 0 to {partitions - 1}"
-            )
+        _ensure_partition(record, len(state.partitions))
         with self._lock:
             is_full = self._accumulator.used_bytes + record.size > self._settings.buffer_memory
             if not is_full or not self._accumulator.used_bytes:
@@ -109,7 +120,9 @@ class Sender:
             waiter = self._loop.create_future()
             self._waiters.append(waiter)
         await self._runtime.run_with_timeout(
-            timeout_ms, completion_of(waiter), timeout_error=self._buffer_timeout
+            deadline_ms - self._runtime.now_ms(),
+            completion_of(waiter),
+            timeout_error=lambda: _buffer_timeout(self._settings),
         )
 
     async def flush(self) -> None:
@@ -120,9 +133,7 @@ class Sender:
         self._wakeup.set()
         try:
             for batch in incomplete:
-                done = self._loop.create_future()
-                batch.result.add_callback(partial(resolve, done))
-                await done
+                await _completion_of(batch.result)
         finally:
             self._accumulator.flushes -= 1
 
@@ -146,24 +157,25 @@ class Sender:
         while True:
             self.is_wakeup_pending = False
             now_ms = self._runtime.now_ms()
-            with self._lock:
-                self._expire(now_ms)
-                while self._send_due(now_ms):
-                    pass
-                until_ms = self._accumulator.next_due_ms(now_ms)
+            try:
+                until_ms = self._expire_and_send(now_ms)
+            except Exception as error:  # noqa: BLE001 - records would wait forever
+                until_ms = None
+                self._fail_unsent(_unexpected(error))
             await self._wakeup.wait(until_ms)
 
+    def _expire_and_send(self, now_ms: float) -> float | None:
+        with self._lock:
+            self._expire(now_ms)
+            while self._send_due(now_ms):
+                pass
+            return self._accumulator.next_due_ms(now_ms)
+
     def _expire(self, now_ms: float) -> None:
-        for _, batch in tuple(self._accumulator.expired(now_ms)):
-            self._fail(
-                batch,
-                RequestTimedOutError(
-                    f"{batch.result.partition}: {batch.builder.count} records were not delivered"
-                    f" within {self._settings.delivery_timeout_ms} ms (delivery_timeout_ms),"
-                    f" in {batch.attempts} attempts; the last error:"
-                    f" {batch.problem or 'its leader was not reachable'}"
-                ),
-            )
+        for batch in tuple(self._accumulator.expired(now_ms)):
+            queue = self._accumulator.queue(*batch.result.partition)
+            self._accumulator.expire(batch, _delivery_timeout(batch, queue, self._settings))
+            self._release_waiters()
 
     def _send_due(self, now_ms: float) -> bool:
         """Send each leader one request with its ready batches; False if none was sent."""
@@ -171,6 +183,8 @@ class Sender:
         for queue in self._accumulator.due(now_ms):
             leader = self._client.cluster.leader_of(*queue.partition)
             if leader is None:
+                self._postpone_unresolved(queue, now_ms)
+                self._client.rejected.add(queue.partition)
                 self._client.refresh_soon()
             else:
                 by_leader.setdefault(leader, []).append(queue)
@@ -178,6 +192,11 @@ class Sender:
             return False
         sent = [self._send_to(leader, queues) for leader, queues in by_leader.items()]
         return any(sent)
+
+    def _postpone_unresolved(self, queue: PartitionQueue, now_ms: float) -> None:
+        """Slow down the search for a leader once no caller waits for the batch."""
+        if queue.waiting[0].result.is_done:
+            queue.waiting[0].not_before_ms = now_ms + self._settings.retry_backoff_max_ms
 
     def _has_producer_id(self, by_leader: dict[int, list[PartitionQueue]]) -> bool:
         """Return whether sequences can be assigned; if not, start to request a producer id."""
@@ -210,8 +229,8 @@ class Sender:
     async def _send(
         self, connection: BrokerConnection, leader: int, *, batches: list[ProducerBatch]
     ) -> None:
-        request = produce_request(batches, self._settings, cluster=self._client.cluster)
         try:
+            request = produce_request(batches, self._settings, cluster=self._client.cluster)
             if request.acks == 0:
                 await connection.send_without_response(request)
                 self._assume_sent(batches)
@@ -219,6 +238,8 @@ class Sender:
                 self._handle_response(batches, await connection.send(request, ProduceResponse))
         except KafkaError as error:
             self._fail_request(batches, error)
+        except Exception as error:  # noqa: BLE001 - batches would stay in flight
+            self._fail_request(batches, _unexpected(error))
         finally:
             self._requests[leader] -= 1
             self._wakeup.set()
@@ -239,9 +260,7 @@ class Sender:
                 response.producer_id, response.producer_epoch
             )
         except KafkaError as error:
-            with self._lock:
-                for batch in self._accumulator.unsent():
-                    self._fail(batch, error)
+            self._fail_unsent(error)
         finally:
             self._producer_id_request = None
             self._wakeup.set()
@@ -273,9 +292,17 @@ class Sender:
                 else:
                     self._complete_batch(batch, each)
 
+    def _fail_unsent(self, error: KafkaError) -> None:
+        with self._lock:
+            for batch in self._accumulator.unsent():
+                self._fail(batch, error)
+
     def _fail_request(self, batches: list[ProducerBatch], error: KafkaError) -> None:
+        """Retry or fail the batches of a request that have no response yet."""
         with self._lock:
             for batch in batches:
+                if batch not in self._accumulator.queue(*batch.result.partition).in_flight:
+                    continue
                 if error.retriable:
                     self._retry(batch, error)
                 else:
@@ -283,11 +310,14 @@ class Sender:
 
     def _complete_batch(self, batch: ProducerBatch, result: PartitionProduceResponse) -> None:
         """Complete, retry or fail a batch by its leader's response."""
-        if result.error_code in SUCCESSES:
+        queue = self._accumulator.queue(*batch.result.partition)
+        if is_delivered(result, is_written=queue.is_written(batch)):
             offset = NO_OFFSET if result.error_code else result.base_offset
             self._succeed(batch, offset, result.log_append_time_ms)
             return
-        queue = self._accumulator.queue(*batch.result.partition)
+        if is_split(result.error_code, batch):
+            queue.split(batch)
+            return
         decision = decide_error(result, batch, is_next=queue.is_next(batch))
         if decision.is_restart_due:
             queue.restart()
@@ -309,30 +339,79 @@ class Sender:
     def _retry(self, batch: ProducerBatch, error: KafkaError) -> None:
         if self._is_closed:
             return
-        now_ms = self._runtime.now_ms()
-        backoff = self._client.backoff()
-        backoff.failures = batch.attempts - 1
-        self._accumulator.queue(*batch.result.partition).retry(batch, now_ms + backoff.next_ms())
+        queue = self._accumulator.queue(*batch.result.partition)
         batch.problem = error
+        batch.is_uncertain = may_be_written(error.code, before=batch.is_uncertain)
+        if batch.result.is_done and not queue.is_unresolved(batch):
+            queue.give_up(batch)
+        else:
+            backoff = self._client.backoff()
+            backoff.failures = batch.attempts - 1
+            queue.retry(batch, self._runtime.now_ms() + backoff.next_ms())
+        if isinstance(error, OutdatedError):
+            self._client.rejected.add(batch.result.partition)
         if isinstance(error, OutdatedError | NetworkError | RequestTimedOutError):
             self._client.refresh_soon()
-
-    def _partition_of(self, record: NewRecord | NewBatch, partitions: int) -> int:
-        if record.partition is not None:
-            return record.partition
-        key = record.key
-        chosen = self._partitioner(None if key is None else bytes(key), partitions)
-        if chosen is None:
-            chosen = self._sticky.choose(record.topic, partitions, size=record.size)
-        return chosen
 
     def _release_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             resolve(waiter)
 
-    def _buffer_timeout(self) -> KafkaError:
-        return RequestTimedOutError(
-            f"the buffer memory of {self._settings.buffer_memory} bytes (buffer_memory) was used up"
-            f" for {self._settings.max_block_ms} ms (max_block_ms)"
+
+def _topics_in_use(
+    accumulator: RecordAccumulator,
+    choice: PartitionChoice,
+    *,
+    lock: AbstractContextManager[object],
+    runtime: ClientRuntime,
+) -> Iterable[str]:
+    """Return the topics that a producer uses, and drop the state of the others. Thread-safe."""
+    with lock:
+        topics = accumulator.topics_in_use(runtime.now_ms())
+        choice.retain(topics)
+    return topics
+
+
+def _ensure_partition(record: NewRecord | NewBatch, partitions: int) -> None:
+    if record.partition is not None and not 0 <= record.partition < partitions:
+        raise InvalidRequestError(
+            f"topic {record.topic!r} has no partition {record.partition}:"
+            f" choose one from 0 to {partitions - 1}"
         )
+
+
+def _buffer_timeout(settings: ProducerSettings) -> KafkaError:
+    return RequestTimedOutError(
+        f"the buffer memory of {settings.buffer_memory} bytes (buffer_memory) was used up"
+        f" for {settings.max_block_ms} ms (max_block_ms)"
+    )
+
+
+def _unexpected(error: Exception) -> KafkaError:
+    """Return an error that ends the records concerned, for one that is not part of the protocol."""
+    _log.error("batches fail with an unexpected error", exc_info=error)
+    made = KafkaError(f"the batch cannot be sent: {type(error).__name__}: {error}")
+    made.__cause__ = error
+    return made
+
+
+def _delivery_timeout(
+    batch: ProducerBatch, queue: PartitionQueue, settings: ProducerSettings
+) -> KafkaError:
+    nothing = "no response" if batch.attempts else "its leader was not reachable"
+    return RequestTimedOutError(
+        f"{batch.result.partition}: {batch.builder.count} records were not acknowledged within"
+        f" {settings.delivery_timeout_ms} ms (delivery_timeout_ms), in {batch.attempts} attempts,"
+        f" and {'may be' if queue.may_be_written(batch) else 'are not'} in the log;"
+        f" the last error: {batch.problem or nothing}"
+    )
+
+
+async def _completion_of(result: BatchResult) -> None:
+    """Return when the result of each record is known."""
+    done = asyncio.get_running_loop().create_future()
+    result.add_callback(partial(resolve, done))
+    await done
+    for _, part in result.parts:
+        await _completion_of(part)

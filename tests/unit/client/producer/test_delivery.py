@@ -7,7 +7,7 @@ import pytest
 from cordwood.client.producer.batch_result import BatchResult
 from cordwood.client.producer.delivery import Delivery
 from cordwood.client.topic_partitions import partitions_of
-from cordwood.core.errors import MessageTooLargeError, RequestTimedOutError
+from cordwood.core.errors import InvalidRequestError, MessageTooLargeError, RequestTimedOutError
 from tests.unit.client.fake_broker import run
 
 (PARTITION,) = partitions_of([("t", 2)])
@@ -53,3 +53,14 @@ def test_delivery_raises_its_batchs_error() -> None:
         delivery.result()
     assert isinstance(delivery.exception(), MessageTooLargeError)
     assert done == [delivery]
+
+
+def test_wait_on_an_event_loop_is_rejected() -> None:
+    """K-B2: the wait would block the loop that completes the record."""
+
+    async def scene() -> None:
+        delivery = Delivery(BatchResult(PARTITION), 0, timestamp=5)
+        with pytest.raises(InvalidRequestError, match=r"t-2: `result` would block the event loop"):
+            delivery.result(5)
+
+    run(scene())

@@ -175,3 +175,128 @@ def test_record_size_never_exceeds_its_reservation() -> None:
     queue.append(huge, 0)
 
     assert queue.waiting[0].size - before <= size
+
+
+def test_uncertain_batch_stays_after_its_timeout_and_keeps_its_sequence() -> None:
+    queue = queue_of(3)
+    queue.acknowledge(queue.take(ME))
+    first = queue.take(ME)
+    first.is_uncertain = True
+    queue.retry(first, 0)
+
+    queue.expire(first)
+
+    assert queue.take(ME) is first
+    assert numbers(first, queue.take(ME)) == [(0, 1), (0, 2)]
+
+
+def test_batch_that_was_not_written_is_dropped_at_its_timeout() -> None:
+    queue = queue_of(3)
+    queue.acknowledge(queue.take(ME))
+    queue.retry(queue.take(ME), 0)
+
+    queue.expire(queue.waiting[0])
+
+    assert numbers(queue.take(ME)) == [(1, 0)]
+
+
+def test_uncertain_batch_without_a_sequence_is_dropped_at_its_timeout() -> None:
+    queue = queue_of(1)
+    batch = queue.take(None)
+    batch.is_uncertain = True
+    queue.retry(batch, 0)
+
+    queue.expire(batch)
+
+    assert queue.next_batch is None
+
+
+def test_restart_waits_for_the_answer_about_an_uncertain_batch() -> None:
+    queue = queue_of(4)
+    queue.acknowledge(queue.take(ME))
+    rejected, uncertain = queue.take(ME), queue.take(ME)
+    uncertain.is_uncertain = True
+    queue.retry(uncertain, 0)
+    queue.give_up(rejected)
+
+    assert numbers(queue.take(ME)) == [(0, 2)]
+    assert queue.next_batch is None
+    queue.acknowledge(uncertain)
+    assert numbers(queue.take(ME)) == [(1, 0)]
+
+
+def test_batch_behind_one_that_was_not_written_is_numbered_again() -> None:
+    queue = queue_of(3)
+    queue.acknowledge(queue.take(ME))
+    rejected, behind = queue.take(ME), queue.take(ME)
+    behind.is_uncertain = True
+    queue.retry(behind, 0)
+    queue.retry(rejected, 0)
+    queue.restart()
+
+    assert numbers(queue.take(ME), queue.take(ME)) == [(1, 0), (1, 1)]
+    assert not behind.is_uncertain
+
+
+def test_batch_before_an_acknowledged_one_is_written() -> None:
+    queue = queue_of(4)
+    queue.acknowledge(queue.take(ME))
+    first, second = queue.take(ME), queue.take(ME)
+
+    queue.acknowledge(second)
+
+    assert queue.is_written(first)
+    queue.acknowledge(first)
+    assert queue.is_next(queue.take(ME))
+
+
+def test_no_more_batches_are_in_flight_than_a_broker_remembers() -> None:
+    queue = queue_of(10)
+    queue.acknowledge(queue.take(ME))
+
+    for _ in range(5):
+        queue.take(ME)
+
+    assert queue.next_batch is None
+
+
+def test_oldest_pending_batch_is_one_without_a_result() -> None:
+    queue = PartitionQueue(PARTITION, BatchFields(), batch_size=1)
+    for now_ms in (10, 20, 30):
+        queue.append(record(), now_ms)
+    sent = queue.take(ME)
+    assert queue.oldest_pending_ms == 10
+
+    sent.result.succeed(0, -1)
+
+    assert queue.oldest_pending_ms == 20
+
+
+def test_halves_of_a_batch_take_its_place_and_its_sequences() -> None:
+    queue = PartitionQueue(PARTITION, BatchFields(), batch_size=300)
+    for _ in range(12):
+        queue.append(record(), 0)
+    queue.append(NewBatch("t", 0, EncodedRecords(bytes(80), 3, 5, 9)), 0)
+    large, behind = queue.take(ME), queue.waiting[0]
+    count, reserved = large.builder.count, large.reserved
+
+    queue.split(large)
+
+    halves = [queue.take(ME), queue.waiting[0]]
+    assert [each.builder.count for each in halves] == [count // 2, count - count // 2]
+    assert numbers(*halves) == [(0, 0), (0, count // 2)]
+    assert sum(each.reserved for each in halves) == reserved
+    assert queue.waiting[1] is behind
+
+
+def test_half_of_a_half_keeps_its_place_when_it_is_retried() -> None:
+    queue = queue_of(1, batch_size=10_000)
+    for _ in range(7):
+        queue.append(record(), 0)
+    queue.split(queue.take(ME))
+    queue.split(queue.take(ME))
+    first = queue.take(ME)
+
+    queue.retry(first, 0)
+
+    assert [each.base_sequence for each in queue.waiting] == [0, 2, 4]

@@ -10,7 +10,7 @@ from cordwood.records.batch_builder import BatchBuilder
 
 def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
     (place,) = partitions_of([(topic, partition)])
-    made = ProducerBatch(place, BatchBuilder(), number=0, created_ms=0)
+    made = ProducerBatch(place, BatchBuilder(), number=(0,), created_ms=0)
     made.append(NewRecord(topic, partition, None, b"v", 1, (), 40))
     if is_numbered:
         made.set_sequence(ProducerIdentity(7, 0), 5)

@@ -3,7 +3,12 @@
 import pytest
 
 from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch, ProducerIdentity
-from cordwood.client.producer.produce_retries import decide_error
+from cordwood.client.producer.produce_retries import (
+    decide_error,
+    is_delivered,
+    is_split,
+    may_be_written,
+)
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -14,7 +19,7 @@ from cordwood.records.batch_builder import BatchBuilder
 
 def batch(topic: str = "t", partition: int = 0, *, is_numbered: bool = True) -> ProducerBatch:
     (place,) = partitions_of([(topic, partition)])
-    made = ProducerBatch(place, BatchBuilder(), number=0, created_ms=0)
+    made = ProducerBatch(place, BatchBuilder(), number=(0,), created_ms=0)
     made.append(NewRecord(topic, partition, None, b"v", 1, (), 40))
     if is_numbered:
         made.set_sequence(ProducerIdentity(7, 0), 5)
@@ -63,3 +68,43 @@ def test_error_names_the_invalid_records() -> None:
     error = decide_error(answer, batch(), is_next=True).error
 
     assert str(error) == "t-0: one or more records; record 3: no key"
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "expected"),
+    (
+        (6, False, True),  # a leader that lost its role while replicas were copying
+        (19, False, False),  # too few replicas: checked before the write
+        (19, True, True),  # and before duplicates are looked for
+        (45, True, False),  # not a duplicate
+        (47, True, False),
+        (59, True, False),
+    ),
+)
+def test_error_shows_whether_the_batch_may_be_written(
+    code: int, *, before: bool, expected: bool
+) -> None:
+    assert may_be_written(code, before=before) is expected
+
+
+def test_gap_before_an_acknowledged_batch_is_a_duplicate() -> None:
+    assert is_delivered(response(45), is_written=True)
+    assert not is_delivered(response(45), is_written=False)
+    assert not is_delivered(response(6), is_written=True)
+
+
+def test_batch_of_several_records_above_the_limit_is_split() -> None:
+    large = batch()
+    large.append(NewRecord("t", 0, None, b"v", 1, (), 40))
+
+    assert is_split(10, large)
+    assert not is_split(87, large)
+    assert not is_split(10, batch())
+
+
+def test_uncertain_batch_is_not_split() -> None:
+    large = batch()
+    large.append(NewRecord("t", 0, None, b"v", 1, (), 40))
+    large.is_uncertain = True
+
+    assert not is_split(10, large)

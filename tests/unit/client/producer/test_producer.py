@@ -1,8 +1,12 @@
 """The asyncio producer against a fake broker."""
 
+import re
+from array import array
+
 import pytest
 
 from cordwood.client.producer.batch_result import DeliveryReport
+from cordwood.client.producer.partition_queue import max_record_bytes
 from cordwood.client.producer.partitioners import RoundRobin
 from cordwood.client.producer.producer import Producer
 from cordwood.client.serializers import Serializers, to_json
@@ -135,7 +139,7 @@ def test_error_for_an_unknown_partition_names_the_range() -> None:
 
 def test_unknown_topic_is_rejected_after_max_block_ms() -> None:
     async def scene() -> None:
-        async with broker() as fake, Producer(fake.address, max_block_ms=5) as producer:
+        async with broker() as fake, Producer(fake.address, max_block_ms=300) as producer:
             with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
                 await producer.send("t", b"v")
 
@@ -176,3 +180,41 @@ def test_producer_that_was_not_started_raises() -> None:
             await Producer("a:1").send("t", b"v")
 
     run(scene())
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    (
+        ({"headers": [("h", 5)]}, "header 'h' is int; give bytes"),
+        ({"headers": [(b"h", b"")]}, "the header key b'h' is bytes; give text"),
+        ({"timestamp_ms": True}, "timestamp_ms is True; give whole milliseconds"),
+        ({"timestamp_ms": 1.5}, "timestamp_ms is 1.5; give whole milliseconds"),
+    ),
+)
+def test_record_of_a_wrong_type_is_rejected_by_name(options: dict[str, object], text: str) -> None:
+    """K-D3 and K-D4."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, Producer(fake.address) as producer:
+            with pytest.raises(TypeError, match=re.escape(text)):
+                await producer.send("t", b"v", **options)  # type: ignore[arg-type]  # wrong on purpose
+
+    run(scene())
+
+
+def test_serializer_that_returns_text_is_rejected_by_name() -> None:
+    async def scene() -> None:
+        wrong: Serializers[bytes, int] = Serializers(bytes, str)  # type: ignore[arg-type]  # wrong on purpose
+        async with broker(t=1) as fake, Producer(fake.address, serializers=wrong) as producer:
+            with pytest.raises(TypeError, match="the value is str; give bytes"):
+                await producer.send("t", 5)
+
+    run(scene())
+
+
+def test_size_of_a_view_of_integers_is_in_bytes() -> None:
+    """K-D5: the limits count bytes, not items."""
+    numbers = memoryview(array("q", range(100)))
+
+    assert max_record_bytes(None, numbers, headers=()) > 800
+    assert max_record_bytes(None, None, headers=[("h", numbers)]) > 800  # type: ignore[list-item]  # a view

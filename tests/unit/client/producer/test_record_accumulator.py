@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch
+from cordwood.client.producer.partition_queue import NewRecord, ProducerBatch, ProducerIdentity
 from cordwood.client.producer.record_accumulator import RecordAccumulator
 from cordwood.client.settings import ProducerOptions, ProducerSettings
 from cordwood.core.errors import MessageTooLargeError, NetworkError
@@ -96,7 +96,7 @@ def test_batch_expires_with_its_last_error() -> None:
     gathered.append(record(), 0, now_ms=0)
     assert not list(gathered.expired(99))
 
-    ((_, batch),) = gathered.expired(100)
+    (batch,) = gathered.expired(100)
     gathered.fail(batch, NetworkError("gone"))
 
     assert str(batch.result.error) == "gone"
@@ -120,3 +120,29 @@ def test_incomplete_batches_are_those_in_flight_and_unsent() -> None:
     assert len(gathered.incomplete()) == 2
     assert sent[0] in gathered.incomplete()
     assert [batch.result.partition.partition for batch in gathered.unsent()] == [1]
+
+
+def test_topic_is_in_use_while_a_batch_is_pending_or_recent() -> None:
+    gathered = accumulator(metadata_max_idle_ms=10_000, linger_ms=0)
+    gathered.append(record(), 0, now_ms=0)
+
+    assert gathered.topics_in_use(20_000) == {"t"}
+
+    (batch,) = taken(gathered)
+    gathered.succeed(batch, base_offset=0, log_append_time=-1)
+
+    assert gathered.topics_in_use(10_000) == {"t"}
+    assert gathered.topics_in_use(10_001) == set()
+
+
+def test_queue_of_an_unused_topic_is_dropped_unless_it_has_sequences() -> None:
+    gathered = accumulator(metadata_max_idle_ms=10_000, linger_ms=0)
+    for identity in (None, ProducerIdentity(1, 0)):
+        gathered.identity = identity
+        gathered.append(record(), 0, now_ms=0)
+        queue = gathered.queue("t", 0)
+        (batch,) = taken(gathered)
+        gathered.succeed(batch, base_offset=0, log_append_time=-1)
+        gathered.topics_in_use(10_001)
+
+        assert (gathered.queue("t", 0) is queue) == (identity is not None)

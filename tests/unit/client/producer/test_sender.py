@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.producer import Producer
 from cordwood.core.errors import (
     ClusterAuthorizationFailedError,
@@ -17,10 +18,14 @@ from cordwood.protocol.messages.init_producer_id import (
 )
 from cordwood.protocol.messages.metadata import MetadataRequest
 from cordwood.protocol.messages.produce import ProduceRequest, ProduceResponse
+from cordwood.records.batch_builder import BatchBuilder
 from cordwood.records.record_batch import RecordBatch
 from tests.unit.client.fake_broker import FakeBroker, Hangup, broker, partition_answer, run
 
 Plain = Producer[bytes, bytes]
+
+#: More than enough: some of them precede the same refresh.
+REJECTIONS = 40
 
 
 def producer(fake: FakeBroker, **options: object) -> Plain:
@@ -45,6 +50,23 @@ def sequences(fake: FakeBroker) -> list[tuple[int, int, int]]:
 
 def _hang_up(_: ProduceRequest) -> None:
     raise Hangup
+
+
+def test_batch_is_delivered_after_the_cluster_has_lost_its_metadata(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, retry_backoff_max_ms=1) as sender:
+            fake.leader_epoch = 5
+            await (await sender.send("t", b"v"))
+            fake.leader_epoch = 2
+            fake.script(ProduceRequest, *[lambda _: refused(6)] * REJECTIONS)
+            await (await sender.send("t", b"w"))
+            assert written(fake) == [b"v", b"w"]
+
+    run(scene())
+
+    assert "t-0: leader epoch 2 of broker 1 is adopted" in caplog.text
 
 
 def test_batches_carry_the_sequences_of_an_idempotent_producer() -> None:
@@ -141,7 +163,7 @@ def test_error_of_a_rejected_batch_names_partition_and_remedy() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, producer(fake) as sender:
             fake.script(ProduceRequest, lambda _: refused(10))
-            with pytest.raises(MessageTooLargeError, match=r"t-0: .*lower batch_size"):
+            with pytest.raises(MessageTooLargeError, match=r"t-0: .*raise max.message.bytes"):
                 await (await sender.send("t", b"v"))
 
     run(scene())
@@ -153,6 +175,41 @@ def test_undeliverable_batch_expires_after_the_delivery_timeout() -> None:
             fake.script(ProduceRequest, *[lambda _: refused(6)] * 1_000)
             with pytest.raises(RequestTimedOutError, match=r"t-0: 1 records .* last error: t-0"):
                 await (await sender.send("t", b"v"))
+
+    run(scene())
+
+
+def test_partition_of_a_partitioner_that_does_not_exist_is_refused_at_once() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, Plain(fake.address, partitioner=lambda *_: 7) as sender:
+            with pytest.raises(InvalidRequestError, match="no partition 7"):
+                await sender.send("t", b"v")
+
+    run(scene())
+
+
+def test_batch_in_flight_expires_after_the_delivery_timeout() -> None:
+    async def scene() -> None:
+        # Long enough for a busy machine to connect and to send the batch before its timeout.
+        async with broker(t=1) as fake, producer(fake, delivery_timeout_ms=500) as sender:
+            fake.script(ProduceRequest, lambda _: None)
+            with pytest.raises(RequestTimedOutError, match=r"may be in the log.* no response"):
+                await (await sender.send("t", b"v"))
+            assert len(fake.requests(ProduceRequest)) == 1
+
+    run(scene())
+
+
+def test_batch_in_flight_without_idempotence_is_not_sent_again_after_its_timeout() -> None:
+    async def scene() -> None:
+        plain = {"enable_idempotence": False, "delivery_timeout_ms": 30, "request_timeout_ms": 60}
+        async with broker(t=1) as fake, producer(fake, **plain) as sender:
+            fake.script(ProduceRequest, lambda _: None)
+            with pytest.raises(RequestTimedOutError):
+                await (await sender.send("t", b"v"))
+            await fake.next_request()
+            await (await sender.send("t", b"w"))
+            assert written(fake) == [b"w"]
 
     run(scene())
 
@@ -242,5 +299,66 @@ def test_close_fails_undelivered_batches() -> None:
                 await delivery
             with pytest.raises(InvalidRequestError, match="producer is closed"):
                 await sender.send("t", b"v")
+
+    run(scene())
+
+
+def _raise(_: Delivery) -> None:
+    raise ValueError("callback")
+
+
+@pytest.mark.parametrize("code", (0, 10))
+def test_callback_that_raises_stops_neither_the_answer_nor_the_sender(code: int) -> None:
+    """K-B1: every other delivery completes, flush returns, and the next record is delivered."""
+
+    async def scene() -> None:
+        async with broker(t=2) as fake, producer(fake, linger_ms=60_000) as sender:
+            if code:
+                fake.script(ProduceRequest, lambda _: refused(code))
+            sent = [await sender.send("t", b"v", partition=each) for each in (0, 0, 1)]
+            for each in sent:
+                each.add_done_callback(_raise)
+            await sender.flush()
+            assert [each.done() for each in sent] == [True, True, True]
+            later = await sender.send("t", b"w", partition=0)
+            await sender.flush()
+            assert later.exception() is None
+
+    run(scene())
+
+
+def test_callback_of_an_expired_record_that_raises_does_not_stop_the_sender() -> None:
+    """K-B1: the error does not leave the task that sends."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake, delivery_timeout_ms=30) as sender:
+            fake.script(ProduceRequest, *[lambda _: refused(19)] * 1_000)
+            late = await sender.send("t", b"v")
+            late.add_done_callback(_raise)
+            with pytest.raises(RequestTimedOutError):
+                await late
+            fake._scripts[ProduceRequest].clear()  # noqa: SLF001 - the broker is well again
+            await (await sender.send("t", b"w"))
+            assert written(fake) == [b"w"]
+
+    run(scene())
+
+
+def test_batch_that_cannot_be_built_fails_and_the_next_is_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """K-C11: the request is no longer counted, and the batch is not in flight forever."""
+
+    def build(_: BatchBuilder) -> bytearray:
+        raise MemoryError("no room")
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, producer(fake) as sender:
+            with monkeypatch.context() as patch:
+                patch.setattr(BatchBuilder, "build", build)
+                with pytest.raises(KafkaError, match="cannot be sent: MemoryError: no room"):
+                    await (await sender.send("t", b"v"))
+            await (await sender.send("t", b"w"))
+            assert written(fake) == [b"w"]
 
     run(scene())
