@@ -40,15 +40,14 @@ _TYPES: Final = {int(kind): kind for kind in TimestampType}
 def records_from_columns(
     records: CompletedFetch, read: Deserializers[ReadK, ReadV], *, decoder: Decoder
 ) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
-    """Yield the records; an error names the partition and comes after all records before it."""
+    """Yield the records; an error comes after all records before it."""
     request = ReadRequest(
         columns=_COLUMNS,
         selection=Selection(first_offset=records.offset, aborted=records.aborted),
-        check_crc=records.check_crcs,
+        check_crc=False,  # `completed_fetch` has verified them
     )
-    with records.annotate_errors():
-        for chunk in decoder.decode(records.data, request):
-            yield from _rows(chunk, records, read)
+    for chunk in decoder.decode(records.data, request):
+        yield from _rows(chunk, records, read)
 
 
 def _rows(

@@ -1,22 +1,26 @@
 """Fetched bytes of one partition, decoded into records on demand (Java: `CompletedFetch`).
 
-Records before the position, control records and aborted records are left out. Checksums are
-verified.
+    completed_fetch   verifies the batches of a response, before any field of them is used
+    CompletedFetch    the batches up to the first damaged one
 
-The first batch may begin before the position, and the last one may be incomplete. The position
-advances past every whole batch, including one without any record for the reader.
+Records before the position, control records and aborted records are left out. The first batch may
+begin before the position. The position advances past every whole batch, including one without any
+record for the reader.
+
+Damage is a wrong checksum, an impossible header, or an offset that does not advance. The checksum
+does not cover a batch's base offset, so a batch that ends before the position is damage as well. A
+broker returns at least one whole batch, so bytes without a whole batch are damage too.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Generic, NamedTuple
 
 from cordwood.client.serializers import Deserializers, ReadK, ReadV
-from cordwood.core.binary import Buffer
-from cordwood.core.types import TopicPartition
-from cordwood.records.batch_stream import AnyBatch, batches
+from cordwood.core.binary import Buffer, bytes_view
+from cordwood.core.errors import CorruptMessageError
+from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
+from cordwood.records.batch_stream import AnyBatch, batches, ensure_whole
 from cordwood.records.control_records import EndTransaction, read_control
 from cordwood.records.decoder import AbortedProducers, AbortedTransaction, Step, step_of
 from cordwood.records.record import Header, Record, TimestampType
@@ -39,38 +43,21 @@ class ConsumedRecord(NamedTuple, Generic[ReadK, ReadV]):
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedFetch:
-    """Fetched bytes of one partition."""
+    """Verified batches of one partition; `completed_fetch` makes them.
+
+    `end` is the offset after the last batch, and that batch's leader epoch.
+    """
 
     partition: TopicPartition
     data: Buffer
     offset: int
+    end: tuple[int, int]
     aborted: tuple[AbortedTransaction, ...] | None = None
-    check_crcs: bool = True
-
-    @cached_property
-    def end(self) -> tuple[int, int]:
-        """The offset after the last whole batch, and that batch's leader epoch."""
-        end, epoch = self.offset, -1
-        for batch in batches(self.data):
-            if batch.next_offset > end:
-                end = batch.next_offset
-                epoch = _epoch_of(batch)
-        return end, epoch
 
     def records(self, read: Deserializers[ReadK, ReadV]) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
-        """Yield the records; an error names the partition and comes after all records before it."""
-        with self.annotate_errors():
-            for batch, records in self._batches():
-                yield from self._consumed(records, _epoch_of(batch), read)
-
-    @contextmanager
-    def annotate_errors(self) -> Iterator[None]:
-        """Add the partition to errors, also to those of a deserializer."""
-        try:
-            yield
-        except Exception as error:
-            error.add_note(f"read from {self.partition}; seek past the record to skip it")
-            raise
+        """Yield the records; an error comes after all records before it."""
+        for batch, records in self._batches():
+            yield from self._consumed(records, _epoch_of(batch), read)
 
     def _consumed(
         self, records: Iterator[Record], epoch: int, read: Deserializers[ReadK, ReadV]
@@ -97,10 +84,6 @@ class CompletedFetch:
         aborted = None if self.aborted is None else AbortedProducers(self.aborted)
         for batch in batches(self.data):
             step = self._step(batch, aborted)
-            if step is Step.SKIP:
-                continue
-            if self.check_crcs:
-                batch.ensure_valid()
             if step is Step.ROWS:
                 yield batch, batch.records()
             elif step is Step.END and isinstance(batch, RecordBatch) and _is_abort(batch):
@@ -119,6 +102,47 @@ class CompletedFetch:
             is_transactional=batch.is_transactional,
             is_outside=is_outside,
         )
+
+
+def completed_fetch(
+    partition: TopicPartition,
+    data: Buffer,
+    *,
+    offset: int,
+    aborted: tuple[AbortedTransaction, ...] | None = None,
+    check_crcs: bool = True,
+) -> tuple[CompletedFetch, CorruptMessageError | None]:
+    """Return the whole batches of a response up to the first damaged one, and its error.
+
+    `offset` is the offset that the request named. Without `check_crcs`, checksums are not compared.
+    """
+    end, size, damage = offset, 0, None
+    epoch: int = NO_LEADER_EPOCH
+    view = bytes_view(data)
+    try:
+        for batch in batches(view):
+            if check_crcs:
+                batch.ensure_valid()
+            if batch.next_offset > end:
+                end, epoch = batch.next_offset, _epoch_of(batch)
+            elif isinstance(batch, RecordBatch):
+                raise batch.place.corrupt(
+                    "a batch that ends before the position",
+                    expected=f"a last offset of at least {end}",
+                    found=batch.last_offset,
+                )
+            size = batch.end
+        if end == offset:
+            ensure_whole(view, size)
+    except CorruptMessageError as error:
+        damage = CorruptMessageError(
+            f"{partition}: the batch at offset {end} is damaged: {error}; seek past it to skip it"
+        )
+        damage.__cause__ = error
+    whole = CompletedFetch(
+        partition=partition, data=view[:size], offset=offset, end=(end, epoch), aborted=aborted
+    )
+    return whole, damage
 
 
 def _is_abort(batch: RecordBatch) -> bool:

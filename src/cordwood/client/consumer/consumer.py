@@ -30,6 +30,7 @@ from cordwood.client.consumer.columnar_records import PAYS_FROM, records_from_co
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
 from cordwood.client.consumer.fetcher import Fetcher
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST, FoundOffset, list_offsets
+from cordwood.client.consumer.poll_wait import PollWait
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
@@ -43,7 +44,7 @@ from cordwood.client.settings import (
     settings_of,
 )
 from cordwood.client.topic_partitions import partitions_of
-from cordwood.core.errors import InvalidRequestError, KafkaError
+from cordwood.core.errors import InvalidRequestError, KafkaError, RequestTimedOutError
 from cordwood.core.types import TopicPartition
 from cordwood.records.kernels import decoder, is_warm
 
@@ -78,6 +79,7 @@ class Consumer(Generic[ReadK, ReadV]):
         self._handed_out = 0
         self._decoder: Decoder | None = None
         self._loading: asyncio.Task[None] | None = None
+        self._wait: PollWait | None = None
 
     @classmethod
     def from_config(
@@ -100,13 +102,16 @@ class Consumer(Generic[ReadK, ReadV]):
 
     async def start(self) -> None:
         """Start on the running loop."""
-        self._client = NetworkClient(self.settings, self._runtime(), self._tls)
+        creates, runtime = self.settings.allow_auto_create_topics, self._runtime()
+        self._client = NetworkClient(self.settings, runtime, self._tls, creates_topics=creates)
         self._fetcher = Fetcher(self._client, self.settings, self._subscriptions)
+        self._wait = PollWait(self._client.runtime, self._fetcher.arrived)
 
     async def close(self) -> None:
         """Close the consumer and drop its positions."""
         client, self._client = self._client, None
-        if client is not None:
+        if client is not None and self._wait is not None:
+            self._wait.close()
             await client.close()
 
     # Positions.
@@ -155,11 +160,18 @@ class Consumer(Generic[ReadK, ReadV]):
     async def position(self, partition: tuple[str, int]) -> int:
         """Return the offset of the next record, as soon as it is resolved."""
         position = self._state_of(partition)
-        fetcher = self._started()
-        while position.offset is None:
-            if position.problem is not None:
-                raise _take_problem(position)
-            await fetcher.arrived.wait()
+        limit_ms = self.settings.default_api_timeout_ms
+        wait = self._started()
+        if position.offset is None:
+            await wait.first_found(
+                lambda: None if position.offset is None and position.problem is None else position,
+                wait.until_ms(limit_ms),
+            )
+        if position.offset is None:
+            raise self._take_problem(position) or RequestTimedOutError(
+                f"{position.partition}: no position within {limit_ms} ms (default_api_timeout_ms);"
+                " check the broker that leads the partition"
+            )
         return position.offset
 
     # Offsets.
@@ -187,11 +199,24 @@ class Consumer(Generic[ReadK, ReadV]):
     async def poll(
         self, timeout_ms: float = 1_000, *, max_records: int | None = None
     ) -> list[ConsumedRecord[ReadK, ReadV]]:
-        """Return the next records of one partition; an empty list after the timeout."""
+        """Return the next records of one partition; an empty list after the timeout.
+
+        Fetches without any record for the reader, such as aborted ones, do not end the wait.
+        """
         most = self.settings.max_poll_records if max_records is None else max_records
-        position = await self._next(timeout_ms)
-        if position is None:
-            return []
+        if most < 1:
+            raise InvalidRequestError(f"max_records is {most}; give at least 1")
+        until_ms = self._started().until_ms(timeout_ms)
+        while (position := await self._next(until_ms)) is not None:
+            if found := self._take_records(position, most):
+                self._count(len(found))
+                return found
+        return []
+
+    def _take_records(
+        self, position: TopicPartitionState, most: int
+    ) -> list[ConsumedRecord[ReadK, ReadV]]:
+        """Return prefetched records of one partition, and advance its position."""
         found: list[ConsumedRecord[ReadK, ReadV]] = []
         while position.fetched and len(found) < most:
             if position.reading is None:
@@ -199,9 +224,13 @@ class Consumer(Generic[ReadK, ReadV]):
             reading = cast("Iterator[ConsumedRecord[ReadK, ReadV]]", position.reading)
             try:
                 found.extend(islice(reading, most - len(found)))
-            except Exception:
+            except Exception as error:
                 position.reading = None
                 if not found:
+                    error.add_note(
+                        f"read from {position.partition} at offset {position.offset};"
+                        " seek past the record to skip it"
+                    )
                     raise
                 break
             finally:
@@ -209,7 +238,6 @@ class Consumer(Generic[ReadK, ReadV]):
                     position.offset = found[-1].offset + 1
             if len(found) < most:
                 self._finish(position)
-        self._count(len(found))
         return found
 
     async def __aiter__(self) -> AsyncIterator[ConsumedRecord[ReadK, ReadV]]:
@@ -242,7 +270,7 @@ class Consumer(Generic[ReadK, ReadV]):
         that stops at an offset can therefore detect that the offset is reached. Ends as `columns`
         does.
         """
-        while (position := await self._next(timeout_ms)) is not None:
+        while (position := await self._next(self._started().until_ms(timeout_ms))) is not None:
             generation, position.reading = position.generation, None
             yield _rest(position)
             if position.generation == generation:
@@ -250,21 +278,25 @@ class Consumer(Generic[ReadK, ReadV]):
 
     # Internals.
 
-    async def _next(self, timeout_ms: float | None) -> TopicPartitionState | None:
-        """Return a partition with fetched records or an error; None after the timeout."""
-        fetcher = self._started()
-        assert self._client is not None, "start() sets it with the fetcher"
+    async def _next(self, until_ms: float | None) -> TopicPartitionState | None:
+        """Return a partition with fetched records or an error; None if the time is reached."""
+        wait = self._started()
         if not len(self._subscriptions):
             raise InvalidRequestError("no partition is assigned; call `assign` first")
-        runtime = self._client.runtime
-        until_ms = None if timeout_ms is None else runtime.now_ms() + timeout_ms
-        while (position := self._subscriptions.next_fetched()) is None:
-            if until_ms is not None and runtime.now_ms() >= until_ms:
-                return None
-            await fetcher.arrived.wait(until_ms)
-        if not position.fetched:
-            raise _take_problem(position)
+        position = await wait.first_found(self._subscriptions.next_fetched, until_ms)
+        if (
+            position is not None
+            and not position.fetched
+            and (problem := self._take_problem(position))
+        ):
+            raise problem
         return position
+
+    def _take_problem(self, position: TopicPartitionState) -> KafkaError | None:
+        """Return the error of a partition, and let the fetcher try again."""
+        problem, position.problem = position.problem, None
+        self._wake()
+        return problem
 
     def _records(self, records: CompletedFetch) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
         if self._decoder is None:
@@ -285,7 +317,8 @@ class Consumer(Generic[ReadK, ReadV]):
         """Drop a completed fetch that was read; its last offsets may have had no records."""
         position.offset = position.fetched.popleft().end[0]
         position.reading = None
-        self._wake()
+        if self._fetcher is not None:
+            self._fetcher.wake_for(position)
 
     async def _list(
         self, wanted: Mapping[TopicPartition, int]
@@ -312,19 +345,12 @@ class Consumer(Generic[ReadK, ReadV]):
         if self._fetcher is not None:
             self._fetcher.wake()
 
-    def _started(self) -> Fetcher:
-        if self._fetcher is None or self._client is None:
+    def _started(self) -> PollWait:
+        if self._wait is None or self._client is None:
             raise InvalidRequestError(
                 "the consumer is closed or not started; use `async with`, or call `start`"
             )
-        return self._fetcher
-
-
-def _take_problem(position: TopicPartitionState) -> KafkaError:
-    """Return what is wrong with a partition; the next poll tries again."""
-    problem, position.problem = position.problem, None
-    assert problem is not None, "the caller found it"
-    return problem
+        return self._wait
 
 
 def _rest(position: TopicPartitionState) -> CompletedFetch:

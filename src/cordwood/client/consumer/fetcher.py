@@ -3,41 +3,36 @@
 Each broker gets one fetch request at a time, for every partition that it leads, that has a position
 and whose buffer has room.
 
-An unresolved position is looked up first. If a partition has a new leader, the last leader epoch
-that was read is validated against the new leader's log before the next fetch (KIP-320). This
-detects a log that was truncated behind the reader's position.
+An unresolved position is looked up first. If a partition has a new leader epoch, the position is
+validated in the leader's log before the next fetch (`position_validation.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import NamedTuple
 
-from cordwood.client.consumer.completed_fetch import CompletedFetch
+from cordwood.client.consumer.completed_fetch import completed_fetch
 from cordwood.client.consumer.fetch_session_handler import (
     FetchSessionHandler,
     FetchSessionRequest,
     FetchTarget,
 )
-from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST, end_of_epoch, list_offsets
+from cordwood.client.consumer.offset_fetcher import LATEST, FoundOffset, list_offsets
+from cordwood.client.consumer.position_errors import SEEK, PositionErrors
+from cordwood.client.consumer.position_validation import PositionValidation
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
+from cordwood.client.network.cluster import Cluster
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import WakeupSignal
 from cordwood.client.network.response_errors import error_of
 from cordwood.client.settings import ISOLATIONS, ConsumerSettings
 from cordwood.core.errors import (
     KafkaError,
-    MessageTooLargeError,
     OffsetOutOfRangeError,
     UnknownTopicOrPartitionError,
 )
-from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
+from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from cordwood.records.decoder import AbortedTransaction
-
-if TYPE_CHECKING:
-    import asyncio
-
-_SEEK: Final = "seek to an existing offset, or set auto_offset_reset"
-_RESET_TARGETS: Final = {"earliest": EARLIEST, "latest": LATEST}
 
 
 class _RequestedPartition(NamedTuple):
@@ -64,14 +59,25 @@ class Fetcher:
         self._busy: set[int] = set()
         self._looking_up: set[int | None] = set()
         self._requested_topics: set[str] = set()
-        self._validating: asyncio.Task[None] | None = None
         self._woken = WakeupSignal(client.runtime)
+        self._errors = PositionErrors(client, settings, self.arrived)
+        self._validation = PositionValidation(client, self._errors, self._woken)
         client.on_change = self._woken.set
+        client.topics.in_use = lambda: [each.partition.topic for each in subscriptions]
         client.tasks.start(self._run())
 
     def wake(self) -> None:
         """Re-evaluate the positions."""
         self._woken.set()
+
+    def wake_for(self, position: TopicPartitionState) -> None:
+        """Re-evaluate the positions because one has room again.
+
+        While its leader is busy this waits for the end of the fetch. A consumer that empties many
+        partitions would otherwise compare all positions for each of them.
+        """
+        if self._client.cluster.leader_of(*position.partition) not in self._busy:
+            self._woken.set()
 
     async def _run(self) -> None:
         while True:
@@ -99,20 +105,10 @@ class Fetcher:
     def _leader_of(self, position: TopicPartitionState) -> int | None:
         """Return the broker to fetch from, once the position is validated in that broker's log."""
         state = self._client.cluster.partition(*position.partition)
-        leader = self._client.cluster.leader_of(*position.partition)
         if state is None:
             self._request_metadata_soon(position.partition.topic)
             return None
-        if leader is None:
-            self._client.refresh_soon()
-            return None
-        if NO_LEADER_EPOCH in {position.last_epoch, position.validated_epoch}:
-            position.validated_epoch = state.leader_epoch
-        if state.leader_epoch <= position.validated_epoch:
-            return leader
-        if self._validating is None:
-            self._validating = self._client.tasks.start(self._validate(position))
-        return None
+        return self._validation.leader_of(position, state)
 
     def _target_of(self, position: TopicPartitionState) -> FetchTarget:
         topic, _ = position.partition
@@ -138,7 +134,7 @@ class Fetcher:
         except KafkaError as error:
             session.end()
             for position in self._current(requested).values():
-                self._retry_later(position, error)
+                self._errors.retry_later(position, error)
         finally:
             self._busy.discard(leader)
             self._woken.set()
@@ -146,11 +142,17 @@ class Fetcher:
     def _current(
         self, requested: Iterable[_RequestedPartition]
     ) -> dict[TopicPartition, TopicPartitionState]:
-        """Return the partitions that are still assigned and were not sought since the request."""
+        """Return the partitions whose position still waits for this request's answer.
+
+        After a change of leader two requests for one offset can be in flight. The first answer
+        moves the fetch offset; the second one is dropped (Java: `FetchCollector`).
+        """
         return {
             each.position.partition: each.position
             for each in requested
-            if each.position in self._subscriptions and each.position.generation == each.generation
+            if each.position in self._subscriptions
+            and each.position.generation == each.generation
+            and each.position.fetch_offset == each.target.offset
         }
 
     def _handle_response(
@@ -178,12 +180,13 @@ class Fetcher:
     def _handle_partition(self, position: TopicPartitionState, result: PartitionData) -> None:
         """Buffer a partition's records, or handle its error."""
         if result.error_code == OffsetOutOfRangeError.code:
-            self._reset(position)
+            reason = f"{position.partition}: the log has no offset {position.fetch_offset}"
+            self._errors.reset(position, reason)
         elif result.error_code:
-            self._retry_later(
-                position, error_of(result.error_code, subject=str(position.partition))
-            )
+            subject = f"{position.partition} at offset {position.fetch_offset}"
+            self._errors.retry_later(position, error_of(result.error_code, subject=subject))
         else:
+            position.backoff = None
             position.high_watermark = result.high_watermark
             position.last_stable_offset = result.last_stable_offset
             position.log_start_offset = result.log_start_offset
@@ -191,54 +194,25 @@ class Fetcher:
                 self._add_completed_fetch(position, result)
 
     def _add_completed_fetch(self, position: TopicPartitionState, result: PartitionData) -> None:
-        before = position.fetch_offset
+        """Buffer the batches before any damage; `poll` raises the damage after their records."""
         aborted = [
             AbortedTransaction(each.producer_id, each.first_offset)
             for each in result.aborted_transactions or ()
         ]
-        position.add_fetched(
-            CompletedFetch(
-                partition=position.partition,
-                data=result.records,  # type: ignore[arg-type]  # a decoded response holds a view
-                offset=before,
-                aborted=tuple(aborted) if self._isolation else None,
-                check_crcs=self._settings.check_crcs,
-            )
+        records, damage = completed_fetch(
+            position.partition,
+            result.records,  # type: ignore[arg-type]  # a decoded response holds a view
+            offset=position.fetch_offset,
+            aborted=tuple(aborted) if self._isolation else None,
+            check_crcs=self._settings.check_crcs,
         )
-        if position.fetch_offset == before:
-            position.fetched.pop()
-            position.problem = MessageTooLargeError(
-                f"{position.partition}: the batch at offset {before} is larger than"
-                " max_partition_fetch_bytes; raise it"
-            )
-        self.arrived.set()
-
-    def _retry_later(self, position: TopicPartitionState, error: KafkaError) -> None:
-        """Retry after a pause if the error is retriable; otherwise let `poll` raise it."""
-        if error.retriable:
-            pause_ms = self._settings.retry_backoff_ms
-            position.not_before_ms = self._runtime.now_ms() + pause_ms
-            self._client.refresh_soon()
-        else:
-            self._report(position, error)
-
-    def _report(self, position: TopicPartitionState, problem: KafkaError) -> None:
-        """Let the next `poll` raise the error."""
-        position.problem = problem
-        self.arrived.set()
+        if len(records.data):
+            position.add_fetched(records)
+            self.arrived.set()
+        if damage is not None:
+            self._errors.report(position, damage)
 
     # Resolving and validating positions.
-
-    def _reset(self, position: TopicPartitionState) -> None:
-        """Apply `auto_offset_reset` to a position that is out of range."""
-        target = _RESET_TARGETS.get(self._settings.auto_offset_reset)
-        if position.fetched:  # prefetched records are returned first
-            position.not_before_ms = self._runtime.now_ms() + self._settings.retry_backoff_ms
-        elif target is not None:
-            position.seek_to(target)
-        else:
-            text = f"{position.partition}: the log has no offset {position.fetch_offset}"
-            self._report(position, OffsetOutOfRangeError(f"{text}; {_SEEK}"))
 
     def _resolve_positions(self, now_ms: float) -> None:
         """Look up unresolved positions by leader, so that no leader delays another."""
@@ -262,16 +236,17 @@ class Fetcher:
 
     def _init_reset_target(self, position: TopicPartitionState) -> None:
         """Apply `auto_offset_reset` to a partition without a position."""
-        position.reset_target = _RESET_TARGETS.get(self._settings.auto_offset_reset)
+        position.reset_target = self._errors.reset_target
         if position.reset_target is None:
             text = f"{position.partition} has no position"
-            self._report(position, OffsetOutOfRangeError(f"{text}; {_SEEK}"))
+            self._errors.report(position, OffsetOutOfRangeError(f"{text}; {SEEK}"))
 
     async def _look_up(self, leader: int | None, unknown: list[TopicPartitionState]) -> None:
         targets = {
             each.partition: each.reset_target for each in unknown if each.reset_target is not None
         }
         generations = {each.partition: each.generation for each in unknown}
+        cluster = self._client.cluster
         try:
             found = await list_offsets(self._client, targets, isolation_level=self._isolation)
             late = {each: LATEST for each, offset in found.items() if offset.offset < 0}
@@ -280,12 +255,11 @@ class Fetcher:
             for position in unknown:
                 is_current = position.generation == generations[position.partition]
                 if is_current and position.partition in found:
-                    offset = found[position.partition].offset
-                    position.seek(offset, epoch=NO_LEADER_EPOCH)
+                    _seek_to_found(position, found[position.partition], cluster)
         except KafkaError as error:
             for position in unknown:
                 if position.generation == generations[position.partition]:
-                    self._report(position, error)
+                    self._errors.report(position, error)
         finally:
             self._looking_up.discard(leader)
             self._woken.set()
@@ -304,10 +278,10 @@ class Fetcher:
                 await self._client.retry_until_timeout(self._client.refresh)
             for position in self._without_metadata(topic):
                 text = f"partition {position.partition} does not exist"
-                self._report(position, UnknownTopicOrPartitionError(text))
+                self._errors.report(position, UnknownTopicOrPartitionError(text))
         except KafkaError as error:
             for position in self._without_metadata(topic):
-                self._report(position, error)
+                self._errors.report(position, error)
         finally:
             self._requested_topics.discard(topic)
             self._woken.set()
@@ -317,24 +291,16 @@ class Fetcher:
         of_topic = [each for each in self._subscriptions if each.partition.topic == topic]
         return [each for each in of_topic if cluster.partition(*each.partition) is None]
 
-    async def _validate(self, position: TopicPartitionState) -> None:
-        state = self._client.cluster.partition(*position.partition)
-        generation = position.generation
-        try:
-            epoch, end = await end_of_epoch(
-                self._client, position.partition, epoch=position.last_epoch
-            )
-            if state is not None and position.generation == generation:
-                target = _RESET_TARGETS.get(self._settings.auto_offset_reset)
-                problem = position.complete_validation(end, epoch=epoch, reset_target=target)
-                if problem:
-                    self._report(position, OffsetOutOfRangeError(f"{problem}; {_SEEK}"))
-                position.validated_epoch = state.leader_epoch
-        except KafkaError as error:
-            self._retry_later(position, error)
-        finally:
-            self._validating = None
-            self._woken.set()
+
+def _seek_to_found(position: TopicPartitionState, found: FoundOffset, cluster: Cluster) -> None:
+    """Seek to an offset that was looked up; `cluster` was known before the lookup.
+
+    The offset is validated if the leader changes, and perhaps loses records, before the next fetch.
+    """
+    position.seek(found.offset, epoch=found.leader_epoch)
+    state = cluster.partition(*position.partition)
+    if state is not None:
+        position.validated_epoch = state.leader_epoch
 
 
 def _fetch_request(settings: ConsumerSettings, session: FetchSessionRequest) -> FetchRequest:

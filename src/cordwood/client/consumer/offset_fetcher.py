@@ -67,7 +67,7 @@ async def list_offsets(
             ],
             timeout_ms=client.settings.request_timeout_ms,
         )
-        return _found(await client.send(leader, request, kind=ListOffsetsResponse))
+        return _found(client, await client.send(leader, request, kind=ListOffsetsResponse))
 
     async def attempt() -> dict[TopicPartition, FoundOffset]:
         leaders = await client.leaders(timestamps)
@@ -77,11 +77,15 @@ async def list_offsets(
     return await client.retry_until_timeout(attempt)
 
 
-def _found(response: ListOffsetsResponse) -> dict[TopicPartition, FoundOffset]:
+def _found(
+    client: NetworkClient, response: ListOffsetsResponse
+) -> dict[TopicPartition, FoundOffset]:
     found: dict[TopicPartition, FoundOffset] = {}
     for topic in response.topics:
         for result in topic.partitions:
             (partition,) = partitions_of([(topic.name, result.partition_index)])
+            if result.error_code:
+                client.rejected.add(partition)
             ensure_success(result.error_code, subject=str(partition))
             found[partition] = FoundOffset(result.offset, result.timestamp, result.leader_epoch)
     return found

@@ -5,24 +5,40 @@ Each partition has, among others:
     offset      the position: offset of the next record to return; None until it is resolved
     fetched     completed fetches that were prefetched; the first may be partly returned
     generation  counts the seeks; a response to a request of an older generation is dropped
+    topic_id, validated_epoch
+                the topic and the leader epoch in whose log the position is valid
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
 
 from cordwood.client.consumer.completed_fetch import CompletedFetch
 from cordwood.core.errors import InvalidRequestError, KafkaError
 from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
+from cordwood.core.uuids import NO_UUID, Uuid
+
+if TYPE_CHECKING:
+    from cordwood.client.network.exponential_backoff import ExponentialBackoff
 
 #: Completed fetches that a partition buffers before prefetching pauses.
 READ_AHEAD: Final = 2
+
+
+class PositionCheck(Enum):
+    """Result of the comparison of a position with the metadata of its partition."""
+
+    VALID = auto()
+    EPOCH_CHANGED = auto()
+    TOPIC_RECREATED = auto()
 
 
 class TopicPartitionState:
     """Position and prefetched data of one partition."""
 
     __slots__ = (
+        "backoff",
         "fetch_offset",
         "fetched",
         "generation",
@@ -37,6 +53,7 @@ class TopicPartitionState:
         "problem",
         "reading",
         "reset_target",
+        "topic_id",
         "validated_epoch",
     )
 
@@ -51,6 +68,8 @@ class TopicPartitionState:
         self.is_paused = False
         self.problem: KafkaError | None = None
         self.not_before_ms = 0.0
+        self.backoff: ExponentialBackoff | None = None
+        self.topic_id = NO_UUID
         self.last_epoch: int = NO_LEADER_EPOCH
         self.validated_epoch: int = NO_LEADER_EPOCH
         self.high_watermark = -1
@@ -78,29 +97,45 @@ class TopicPartitionState:
             self.last_epoch = epoch
         self.fetched.append(records)
 
-    def complete_validation(self, end: int, *, epoch: int, reset_target: int | None) -> str:
-        """Move the position if the leader's log ends below it, or does not know its epoch.
+    def check(self, topic_id: Uuid, leader_epoch: int) -> PositionCheck:
+        """Compare the position with the metadata; in its first ones a new position is valid."""
+        if self.topic_id == NO_UUID:
+            self.topic_id = topic_id
+        if topic_id not in {NO_UUID, self.topic_id}:
+            return PositionCheck.TOPIC_RECREATED
+        if NO_LEADER_EPOCH in {self.last_epoch, self.validated_epoch, leader_epoch}:
+            self.validated_epoch = leader_epoch
+        is_same = self.validated_epoch == leader_epoch
+        return PositionCheck.VALID if is_same else PositionCheck.EPOCH_CHANGED
 
-        `end` and `epoch` are the leader's answer for `last_epoch`. Without a reset target the
-        position stays, and the problem is returned (Java: `maybeCompleteValidation`).
+    def complete_validation(self, end: int, *, epoch: int, reset_target: int | None) -> str:
+        """Return the problem of a position that the leader's log does not have, empty if it has it.
+
+        `end` and `epoch` are the leader's answer for `last_epoch`. With a reset target the position
+        is moved then (Java: `maybeCompleteValidation`). Prefetched records beyond the end are
+        dropped.
         """
+        assert self.offset is not None, "only a resolved position is validated"
         if NO_LEADER_EPOCH in {epoch, end}:
-            if reset_target is not None:
-                self.seek_to(reset_target)
-                return ""
-            return (
+            problem = (
                 f"{self.partition}: the leader has no records of leader epoch {self.last_epoch},"
                 f" which was read up to offset {self.fetch_offset}"
             )
+            if reset_target is not None:
+                self.seek_to(reset_target)
+            return problem
         if end >= self.fetch_offset:
             return ""
+        if end >= self.offset:
+            self.seek(self.offset, epoch=epoch)
+            return ""
+        problem = (
+            f"{self.partition}: the log was truncated to offset {end}, below the position"
+            f" {self.offset}"
+        )
         if reset_target is not None:
             self.seek(end, epoch=epoch)
-            return ""
-        return (
-            f"{self.partition}: the log was truncated to offset {end}, below the position"
-            f" {self.fetch_offset}"
-        )
+        return problem
 
     @property
     def has_room(self) -> bool:
@@ -113,6 +148,8 @@ class TopicPartitionState:
         self.reading = None
         self.problem = None
         self.not_before_ms = 0.0
+        self.backoff = None
+        self.topic_id = NO_UUID
         self.last_epoch = self.validated_epoch = NO_LEADER_EPOCH
 
 

@@ -1,17 +1,22 @@
 """The asyncio consumer against a fake broker."""
 
+import asyncio
 from contextlib import aclosing
 
 import pytest
 
 from cordwood.client.consumer.consumer import Consumer
+from cordwood.client.network.runtime import LoopTurn
 from cordwood.client.serializers import Deserializers, from_json, text
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     CorruptMessageError,
+    InvalidRecordError,
     InvalidRequestError,
     OffsetOutOfRangeError,
 )
+from cordwood.protocol.messages.fetch import FetchRequest
+from cordwood.protocol.messages.metadata import MetadataRequest
 from cordwood.records.batch_builder import BatchBuilder
 from tests.unit.client.fake_broker import broker, run
 from tests.unit.client.samples import LONG_MS, T0, batch, consumer, marker, values
@@ -143,14 +148,34 @@ def test_invalid_value_is_raised_after_earlier_records_and_can_be_skipped() -> N
     run(scene())
 
 
-def test_damage_names_the_partition() -> None:
+def test_damage_is_raised_by_each_poll_after_the_records_before_it() -> None:
+    """K-B5: the error names partition and offset, and a repaired batch is read."""
+
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
             fake.append("t", batch(b"a"))
-            fake.logs["t", 0][0] = fake.logs["t", 0][0][:-1] + b"!"
-            with pytest.raises(CorruptMessageError) as caught:
+            fake.append("t", batch(b"b"))
+            sound = fake.logs["t", 0][1]
+            fake.logs["t", 0][1] = sound[:-1] + b"!"
+            assert [each.value for each in await reader.poll(LONG_MS)] == [b"a"]
+            for _ in range(2):
+                with pytest.raises(CorruptMessageError, match="t-0: the batch at offset 1"):
+                    await reader.poll(LONG_MS)
+            fake.logs["t", 0][1] = sound
+            assert [each.value for each in await reader.poll(LONG_MS)] == [b"b"]
+
+    run(scene())
+
+
+def test_invalid_record_names_partition_and_offset() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake, check_crcs=False) as reader:
+            fake.append("t", batch(b"a"))
+            sound = fake.logs["t", 0][0]
+            fake.logs["t", 0][0] = sound[:61] + b"\x02" + sound[62:]
+            with pytest.raises(InvalidRecordError) as caught:
                 await reader.poll(LONG_MS)
-            assert "t-0" in caught.value.__notes__[0]
+            assert "t-0 at offset 0" in caught.value.__notes__[0]
 
     run(scene())
 
@@ -248,5 +273,64 @@ def test_record_sets_advance_the_position_over_batches_without_records() -> None
                 fake.append("t", batch(b"b"))
                 await anext(record_sets)
                 assert await reader.position(T0) == 2
+
+    run(scene())
+
+
+def test_second_poll_is_rejected_and_close_ends_the_first() -> None:
+    """K-B9: a call does not wait past its timeout, nor past the end of the consumer."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake:
+            reader = consumer(fake)
+            await reader.start()
+            loop = asyncio.get_running_loop()
+            first = loop.create_task(anext(reader.record_sets()))
+            await LoopTurn()
+            with pytest.raises(InvalidRequestError, match="another call waits for records"):
+                await reader.poll(LONG_MS)
+            await reader.close()
+            with pytest.raises(InvalidRequestError, match="the consumer is closed"):
+                await first
+
+    run(scene())
+
+
+def test_poll_waits_on_after_a_fetch_of_markers() -> None:
+    """K-C4: a fetch without records for the reader does not end the wait."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", marker(0, 7, is_commit=True))
+            polled = asyncio.get_running_loop().create_task(reader.poll(LONG_MS))
+            while await reader.end_offsets([T0]) and len(fake.requests(FetchRequest)) < 3:
+                await LoopTurn()
+            fake.append("t", batch(b"a"))
+            assert [each.value for each in await polled] == [b"a"]
+
+    run(scene())
+
+
+def test_poll_for_no_records_is_rejected() -> None:
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            with pytest.raises(InvalidRequestError, match="max_records is 0"):
+                await reader.poll(LONG_MS, max_records=0)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("is_allowed", (True, False))
+def test_setting_decides_whether_a_consumer_creates_topics(*, is_allowed: bool) -> None:
+    """K-C8: a consumer created deleted topics again, and had no setting against it."""
+
+    async def scene() -> None:
+        async with (
+            broker(t=1) as fake,
+            consumer(fake, allow_auto_create_topics=is_allowed) as reader,
+        ):
+            assert await reader.position(T0) == 0
+            asked = fake.requests(MetadataRequest)
+            assert {each.allow_auto_topic_creation for each in asked} == {is_allowed}
 
     run(scene())

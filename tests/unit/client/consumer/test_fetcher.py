@@ -7,14 +7,16 @@ from typing import TypeVar
 
 import pytest
 
-from cordwood.client.consumer.fetcher import Fetcher
-from cordwood.client.consumer.subscription_state import SubscriptionState
+from cordwood.client.consumer import fetcher as fetcher_module
+from cordwood.client.consumer.fetcher import Fetcher, _RequestedPartition
+from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import OwnedTasks
-from cordwood.client.network.runtime import system_runtime
+from cordwood.client.network.runtime import LoopTurn, system_runtime
 from cordwood.client.serializers import BYTES
 from cordwood.client.settings import ConsumerSettings
 from cordwood.core.errors import (
+    CorruptMessageError,
     OffsetOutOfRangeError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -37,6 +39,7 @@ from tests.unit.client.samples import LONG_MS, T0, batch, consumer, values
 
 T = TypeVar("T")
 
+PARTITIONS = 200
 READ = TopicPartition(TopicName("t"), PartitionId(0))
 
 
@@ -84,6 +87,38 @@ def test_reading_continues_after_a_broken_connection() -> None:
     run(scene())
 
 
+def test_broker_that_reports_damage_is_an_error_of_poll() -> None:
+    """K-B5: CORRUPT_MESSAGE is raised at once, with partition and offset; then it is retried."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            fake.script(FetchRequest, lambda _: refused(2))
+            with pytest.raises(CorruptMessageError, match="t-0 at offset 0"):
+                await reader.poll(LONG_MS)
+            assert await values(reader, 1) == [b"a"]
+
+    run(scene())
+
+
+def test_late_answer_of_an_old_leader_is_dropped() -> None:
+    """K-B11: two leaders answer for one offset; the second answer is neither data nor an error."""
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, consumer(fake) as reader:
+            fake.append("t", batch(b"a"))
+            reader.seek(T0, 0)
+            assert await values(reader, 1) == [b"a"]
+            fetcher = reader._fetcher  # noqa: SLF001 - its answers
+            position = reader._subscriptions[READ]  # noqa: SLF001 - the same
+            assert fetcher is not None
+            target = fetcher._target_of(position)._replace(offset=0)  # noqa: SLF001 - the same
+            late = _RequestedPartition(position, position.generation, target)
+            assert fetcher._current([late]) == {}  # noqa: SLF001 - the same
+
+    run(scene())
+
+
 def test_permanent_error_is_raised_by_poll() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, consumer(fake) as reader:
@@ -106,7 +141,7 @@ def test_lost_session_is_opened_again() -> None:
 
 def test_unknown_topic_raises_after_the_timeout() -> None:
     async def scene() -> None:
-        async with broker() as fake, consumer(fake, default_api_timeout_ms=5) as reader:
+        async with broker() as fake, consumer(fake, default_api_timeout_ms=300) as reader:
             reader.seek(T0, 0)
             with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
                 await reader.poll(LONG_MS)
@@ -258,3 +293,29 @@ def test_prefetching_stops_when_the_buffer_is_full() -> None:
             assert await values(reader, 4) == [b"b", b"c", b"d", b"e"]
 
     run(scene())
+
+
+def test_cost_of_reading_many_partitions_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K-B6: a partition that becomes empty does not compare the positions of all others."""
+    compared: list[TopicPartitionState] = []
+    is_readable = fetcher_module._is_readable  # noqa: SLF001 - it is called once for each position
+
+    def counted(position: TopicPartitionState, now_ms: float) -> bool:
+        compared.append(position)
+        return is_readable(position, now_ms)
+
+    async def scene() -> None:
+        async with broker(t=PARTITIONS) as fake:
+            for number in range(PARTITIONS):
+                fake.append("t", batch(b"a", b"b"), number)
+            async with consumer(fake, fetch_max_wait_ms=500) as reader:
+                reader.assign([("t", number) for number in range(PARTITIONS)])
+                found = 0
+                while found < 2 * PARTITIONS:
+                    found += len(await reader.poll(LONG_MS))
+                    await LoopTurn()  # the fetcher runs between two polls, as for a thread
+
+    monkeypatch.setattr(fetcher_module, "_is_readable", counted)
+    run(scene())
+
+    assert len(compared) < 20 * PARTITIONS

@@ -11,6 +11,7 @@ from cordwood.client.consumer.offset_fetcher import (
     end_of_epoch,
     list_offsets,
 )
+from cordwood.client.network.cluster import LOWER_ANSWERS
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import RequestTimedOutError, UnsupportedForMessageFormatError
 from cordwood.protocol.messages.list_offsets import (
@@ -56,6 +57,20 @@ def test_offsets_are_looked_up_again_after_a_leader_change() -> None:
     run(scene())
 
 
+def test_lookups_end_where_the_cluster_has_lost_its_metadata() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            fake.leader_epoch = 5
+            await client.topic("t", timeout_ms=60_000)
+            fake.leader_epoch = 2
+            fake.script(ListOffsetsRequest, *[lambda _: response(6)] * LOWER_ANSWERS)
+            await list_offsets(client, {FIRST: LATEST})
+            epochs = [client.cluster.partition(*each) for each in (FIRST, SECOND)]
+            assert [each and each.leader_epoch for each in epochs] == [2, 5]
+
+    run(scene())
+
+
 def test_error_names_the_partition() -> None:
     async def scene() -> None:
         async with broker(t=2) as fake, routed(fake.address) as client:
@@ -71,7 +86,7 @@ def test_unresponsive_broker_is_named_and_delays_no_other() -> None:
         async with (
             broker(t=2) as hanging,
             broker(t=2) as other,
-            routed(other.address, request_timeout_ms=50, default_api_timeout_ms=60) as client,
+            routed(other.address, request_timeout_ms=50, default_api_timeout_ms=400) as client,
         ):
             hanging.script(ListOffsetsRequest, *[lambda _: None] * 9)
             other.script(MetadataRequest, *[partial(_shared, hanging, other)] * 9)

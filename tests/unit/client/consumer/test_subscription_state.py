@@ -2,19 +2,26 @@
 
 import pytest
 
-from cordwood.client.consumer.completed_fetch import CompletedFetch
-from cordwood.client.consumer.subscription_state import SubscriptionState
+from cordwood.client.consumer.completed_fetch import CompletedFetch, completed_fetch
+from cordwood.client.consumer.offset_fetcher import EARLIEST
+from cordwood.client.consumer.subscription_state import (
+    PositionCheck,
+    SubscriptionState,
+    TopicPartitionState,
+)
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import InvalidRequestError, UnknownServerError
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 
+ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)
 A, B, C = partitions_of([("a", 0), ("b", 0), ("c", 0)])
 
 
 def fetched(offset: int) -> CompletedFetch:
     builder = BatchBuilder(BatchFields(base_offset=offset, partition_leader_epoch=4))
     builder.append(b"k", b"v")
-    return CompletedFetch(partition=A, data=builder.build(), offset=offset)
+    return completed_fetch(A, builder.build(), offset=offset)[0]
 
 
 def assignment() -> SubscriptionState:
@@ -93,3 +100,66 @@ def test_old_position_is_not_in_a_new_assignment() -> None:
 
     assert old not in made
     assert made[B] in made
+
+
+def validated(*, returned: int = 0) -> TopicPartitionState:
+    """Return a position with two prefetched records of epoch 4, valid in epoch 4."""
+    position = TopicPartitionState(A)
+    position.seek(0)
+    for offset in range(2):
+        position.add_fetched(fetched(offset))
+    position.offset = returned
+    assert position.check(ID, 4) is PositionCheck.VALID
+    return position
+
+
+def test_position_is_compared_with_each_leader_epoch() -> None:
+    position = validated()
+
+    checks = [position.check(ID, epoch) for epoch in (4, 5, 3, -1)]
+
+    changed = PositionCheck.EPOCH_CHANGED
+    assert checks == [PositionCheck.VALID, changed, changed, PositionCheck.VALID]
+
+
+def test_position_without_records_is_valid_in_every_epoch() -> None:
+    position = TopicPartitionState(A)
+    position.seek(7)
+
+    assert {position.check(ID, epoch) for epoch in (4, 5, 3)} == {PositionCheck.VALID}
+
+
+def test_position_of_another_topic_id_is_not_valid() -> None:
+    position = validated()
+
+    assert position.check(NO_UUID, 4) is PositionCheck.VALID
+    assert position.check(OTHER_ID, 4) is PositionCheck.TOPIC_RECREATED
+
+
+@pytest.mark.parametrize(
+    ("returned", "end", "expected"), ((0, 2, (0, 2)), (0, 1, (0, 0)), (2, 1, (1, 1)))
+)
+def test_validation_keeps_what_the_leaders_log_has(
+    returned: int, end: int, expected: tuple[int, int]
+) -> None:
+    position = validated(returned=returned)
+
+    problem = position.complete_validation(end, epoch=4, reset_target=EARLIEST)
+
+    assert (position.offset, position.fetch_offset) == expected
+    assert bool(problem) == (end < returned)
+
+
+@pytest.mark.parametrize(("end", "text"), ((1, "truncated to offset 1"), (-1, "no records of")))
+def test_validation_without_a_reset_keeps_the_position(end: int, text: str) -> None:
+    position = validated(returned=2)
+
+    assert text in position.complete_validation(end, epoch=4, reset_target=None)
+    assert position.offset == 2
+
+
+def test_unknown_epoch_resets_the_position() -> None:
+    position = validated(returned=2)
+
+    assert position.complete_validation(-1, epoch=-1, reset_target=EARLIEST)
+    assert (position.offset, position.reset_target) == (None, EARLIEST)
