@@ -4,7 +4,8 @@
         print(producer.send("orders", b"42 logs", key=b"ada").result())
 
 A producer is thread-safe. A consumer may be used by one thread at a time. `send` appends on the
-caller's thread, so that the loop does not switch threads for every record.
+caller's thread, so that the loop does not switch threads for every record. A delivery callback runs
+on the loop's thread: `send` works there unless it has to wait, and every blocking call is rejected.
 """
 
 import ssl
@@ -34,7 +35,7 @@ from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRec
 from cordwood.client.consumer.offset_fetcher import FoundOffset
 from cordwood.client.loop_thread import LoopThread
 from cordwood.client.producer.delivery import Delivery
-from cordwood.client.producer.partition_queue import NewBatch
+from cordwood.client.producer.partition_queue import NewBatch, NewRecord
 from cordwood.client.producer.partitioners import Partitioner, by_key
 from cordwood.client.serializers import Deserializers, K, ReadK, ReadV, Serializers, V
 from cordwood.client.settings import (
@@ -98,6 +99,7 @@ class _BlockingClient:
 
     def close(self) -> None:
         """Close the client and its thread; a producer flushes first."""
+        self._thread.ensure_other_thread()
         self._finalize.detach()
         self._thread.end(self._close)
 
@@ -146,14 +148,18 @@ class Producer(_BlockingClient, Generic[K, V]):
         record = self._producer.record(
             topic, value, key=key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
         )
-        return self._producer.offer(record) or self._thread.run(self._producer.put(record))
+        return self._put(record)
 
     def send_batch(
         self, topic: str, records: EncodedRecords, *, partition: int | None = None
     ) -> Delivery:
         """Append an encoded batch; the delivery is that of its first record."""
-        batch = NewBatch(topic, partition, records)
-        return self._producer.offer(batch) or self._thread.run(self._producer.put(batch))
+        return self._put(NewBatch(topic, partition, records))
+
+    def _put(self, record: NewRecord | NewBatch) -> Delivery:
+        """Append on this thread if nothing has to be waited for, else on the loop."""
+        self._thread.ensure_not_forked()
+        return self._producer.offer(record) or self._thread.run(self._producer.put(record))
 
     def partition_count(self, topic: str) -> int:
         """Return a topic's partition count, waiting for its metadata."""
@@ -388,7 +394,8 @@ class Admin(_BlockingClient):
     def delete_records(self, offsets: Mapping[tuple[str, int], int]) -> dict[TopicPartition, int]:
         """Delete all records before each offset; return the new log start offsets.
 
-        Offset -1 stands for the high watermark.
+        Offset -1 stands for the high watermark. An error of one partition is raised after all
+        others are done, and states which.
         """
         return self._thread.run(self._admin.delete_records(offsets))
 

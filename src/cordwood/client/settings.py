@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Final, TypedDict, TypeVar, cast
 
+from cordwood.client import auto_offset_reset
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.errors import SettingError
 from cordwood.core.settings import (
@@ -29,7 +30,6 @@ from cordwood.records.compression import Codec
 
 CODECS: Final = tuple(codec.kafka_name for codec in Codec)
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
-RESETS: Final = ("earliest", "latest", "none")
 
 _SETTING: Final = "setting"
 
@@ -76,6 +76,15 @@ _LEVEL: Final = Setting(
 )
 
 
+_RESET: Final = Setting(
+    name="auto.offset.reset",
+    type=SettingType.STRING,
+    default="latest",
+    doc="Start position without a valid offset: earliest, latest, by_duration:PT1H, or none.",
+    check=auto_offset_reset.problem_of,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     """Settings of every client: bootstrap servers, timeouts and backoff."""
@@ -107,6 +116,12 @@ class ClientSettings:
     )
     metadata_max_age_ms: int = _number(
         "metadata.max.age.ms", 300_000, "Interval of metadata refreshes without any error."
+    )
+    metadata_max_idle_ms: int = _number(
+        "metadata.max.idle.ms",
+        300_000,
+        "Time without use after which a topic's metadata are dropped.",
+        at_least=5_000,
     )
     receive_message_max_bytes: int = _number(
         "receive.message.max.bytes",
@@ -192,7 +207,9 @@ class ProducerSettings(ClientSettings):
         at_least=1,
     )
     delivery_timeout_ms: int = _number(
-        "delivery.timeout.ms", 120_000, "Timeout of a record, including its retries."
+        "delivery.timeout.ms",
+        120_000,
+        "Timeout of a record, including its retries and the wait for a response.",
     )
     max_block_ms: int = _number(
         "max.block.ms",
@@ -206,6 +223,12 @@ class ProducerSettings(ClientSettings):
     def __post_init__(self) -> None:
         # By name: a dataclass with slots is not the class that `super` is bound to.
         ClientSettings.__post_init__(self)
+        if self.delivery_timeout_ms <= self.linger_ms:
+            raise SettingError(
+                f"delivery.timeout.ms={self.delivery_timeout_ms} ends before a batch is sent",
+                key="delivery.timeout.ms",
+                remedy=f"set it above linger.ms={self.linger_ms}",
+            )
         if not self.enable_idempotence:
             return
         if self.acks not in {"all", "-1"}:
@@ -232,11 +255,11 @@ class ConsumerSettings(ClientSettings):
         "Whether records of open and aborted transactions are read.",
         one_of=ISOLATIONS,
     )
-    auto_offset_reset: str = _word(
-        "auto.offset.reset",
-        "latest",
-        "Start position without a valid offset.",
-        one_of=RESETS,
+    auto_offset_reset: str = cast("str", _option(_RESET))
+    allow_auto_create_topics: bool = _flag(
+        "allow.auto.create.topics",
+        "Whether a broker may create an assigned topic that does not exist.",
+        default=True,
     )
     check_crcs: bool = _flag("check.crcs", "Verify the checksums of batches.", default=True)
     fetch_min_bytes: int = _number(
@@ -266,6 +289,7 @@ class ClientOptions(TypedDict, total=False):
     retry_backoff_ms: int
     retry_backoff_max_ms: int
     metadata_max_age_ms: int
+    metadata_max_idle_ms: int
     receive_message_max_bytes: int
 
 
@@ -290,6 +314,7 @@ class ConsumerOptions(ClientOptions, total=False):
 
     isolation_level: str
     auto_offset_reset: str
+    allow_auto_create_topics: bool
     check_crcs: bool
     fetch_min_bytes: int
     fetch_max_bytes: int

@@ -22,10 +22,19 @@ class Address(NamedTuple):
     def parse(cls, text: str, *, key: str, lowest_port: int = 1) -> "Address":
         """Return the address in a setting; SettingError if it is invalid."""
         host, _, port = text.rpartition(":")
-        if not host or not port.isdecimal() or not lowest_port <= int(port) < _PORTS:
+        is_port = port.isdecimal() and lowest_port <= int(port) < _PORTS
+        if not is_port or not _is_host(host):
             raise SettingError(
                 f"{key}: invalid address {text!r}",
                 key=key,
                 remedy="give host:port, such as 127.0.0.1:9092",
             )
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a name can be looked up: each of its labels has 1 to 63 characters."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False

@@ -46,6 +46,13 @@ from cordwood.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from cordwood.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
 from cordwood.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -62,6 +69,9 @@ Answer: TypeAlias = Callable[[Request], Response | None]
 
 NODE = 1
 UNKNOWN_TOPIC = 3
+FENCED_LEADER_EPOCH = 74
+UNKNOWN_LEADER_EPOCH = 75
+UNKNOWN_TOPIC_ID = 100
 
 
 class Hangup(Exception):  # noqa: N818 - a signal of a script, not an error
@@ -84,14 +94,16 @@ class FakeBroker:
 
     def __init__(self, topics: dict[str, int]) -> None:
         self.topics = topics
+        self.leader = NODE
         self.leader_epoch = 0
         self.asked: list[Request] = []
         self.logs: dict[tuple[str, int], list[bytes]] = defaultdict(list)
         self.ends: dict[tuple[str, int], int] = defaultdict(int)
         self.address = ""
+        self._ids: dict[str, Uuid] = {}
         self._sequences: dict[tuple[str, int, int, int], int] = defaultdict(int)
         self._scripts: dict[type[Request], deque[Answer]] = defaultdict(deque)
-        self._connections: set[asyncio.Task[None]] = set()
+        self._arrivals: list[asyncio.Future[Request]] = []
 
     def script(self, kind: type[Q], *answers: Callable[[Q], Response | None]) -> None:
         """Answer the next requests of a class with these functions."""
@@ -99,6 +111,11 @@ class FakeBroker:
 
     def requests(self, kind: type[Q]) -> list[Q]:
         return [each for each in self.asked if isinstance(each, kind)]
+
+    async def next_request(self) -> Request:
+        """Wait for a request."""
+        self._arrivals.append(asyncio.get_running_loop().create_future())
+        return await self._arrivals[-1]
 
     def append(self, topic: str, data: bytes | bytearray, partition: int = 0) -> int:
         """Append a batch to a log and return its first offset."""
@@ -109,6 +126,19 @@ class FakeBroker:
         self.logs[topic, partition].append(bytes(batch.data))
         self.ends[topic, partition] = batch.next_offset
         return end
+
+    def truncate(self, topic: str, end: int, partition: int = 0) -> None:
+        """Lose the batches from an offset on."""
+        key = (topic, partition)
+        self.logs[key] = [each for each in self.logs[key] if RecordBatch(each).base_offset < end]
+        self.ends[key] = end
+
+    def recreate(self, topic: str) -> None:
+        """Delete a topic, and create it again: with another id, and from leader epoch 0 on."""
+        self._ids[topic] = Uuid(topic.encode().ljust(16, b"'"))
+        self.leader_epoch = 0
+        for number in range(self.topics[topic]):
+            self.truncate(topic, 0, number)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -126,6 +156,8 @@ class FakeBroker:
         api, version = api_of(header.request_api_key), header.request_api_version
         request = decode(api.request(), frame[at:], version)
         self.asked.append(request)
+        while self._arrivals:
+            self._arrivals.pop().set_result(request)
         scripted = self._scripts[type(request)]
         made = scripted.popleft()(request) if scripted else await self._made(request)
         if made is None:
@@ -145,7 +177,8 @@ class FakeBroker:
                 error_code=0, producer_id=7, producer_epoch=0
             ),
             ProduceRequest: self._produced,
-            ListOffsetsRequest: self._listed,
+            ListOffsetsRequest: self.listed,
+            OffsetForLeaderEpochRequest: self._ended,
         }
         return makers[type(request)](request)
 
@@ -164,7 +197,7 @@ class FakeBroker:
             MetadataResponsePartition(
                 error_code=0,
                 partition_index=each,
-                leader_id=NODE,
+                leader_id=self.leader,
                 leader_epoch=self.leader_epoch,
                 replica_nodes=[NODE],
                 isr_nodes=[NODE],
@@ -173,11 +206,19 @@ class FakeBroker:
         ]
         code = 0 if name in self.topics else UNKNOWN_TOPIC
         return MetadataResponseTopic(
-            error_code=code, name=name, topic_id=topic_id(name), partitions=partitions
+            error_code=code, name=name, topic_id=self._id(name), partitions=partitions
         )
 
+    def _id(self, name: str) -> Uuid:
+        return self._ids.get(name, topic_id(name))
+
     def _name(self, name: str, identity: Uuid) -> str:
-        return name or next(each for each in self.topics if topic_id(each) == identity)
+        return name or next((each for each in self.topics if self._id(each) == identity), "")
+
+    def _epoch_error(self, epoch: int) -> int:
+        if epoch in {-1, self.leader_epoch}:
+            return 0
+        return UNKNOWN_LEADER_EPOCH if epoch > self.leader_epoch else FENCED_LEADER_EPOCH
 
     def _produced(self, request: ProduceRequest) -> Response | None:
         responses = []
@@ -212,7 +253,9 @@ class FakeBroker:
             topics.append(
                 FetchableTopicResponse(topic=name, topic_id=topic.topic_id, partitions=response)
             )
-        if not any(each.records for topic in topics for each in topic.partitions):
+        if not any(
+            each.records or each.error_code for topic in topics for each in topic.partitions
+        ):
             loop = asyncio.get_running_loop()
             waited = loop.create_future()
             loop.call_later(request.max_wait_ms / 1000, waited.set_result, None)
@@ -221,6 +264,15 @@ class FakeBroker:
 
     def _read(self, name: str, asked: FetchPartition) -> PartitionData:
         key = (name, asked.partition)
+        error_code = self._epoch_error(asked.current_leader_epoch)
+        if not name or error_code:
+            return PartitionData(
+                partition_index=asked.partition,
+                error_code=error_code if name else UNKNOWN_TOPIC_ID,
+                high_watermark=-1,
+                aborted_transactions=None,
+                records=None,
+            )
         found = b"".join(
             each for each in self.logs[key] if RecordBatch(each).next_offset > asked.fetch_offset
         )
@@ -232,7 +284,7 @@ class FakeBroker:
             records=found,
         )
 
-    def _listed(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    def listed(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         return ListOffsetsResponse(
             topics=[
                 ListOffsetsTopicResponse(
@@ -251,6 +303,32 @@ class FakeBroker:
                 )
                 for topic in request.topics
             ]
+        )
+
+    def _ended(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        return OffsetForLeaderEpochResponse(
+            topics=[
+                OffsetForLeaderTopicResult(
+                    topic=topic.topic,
+                    partitions=[self._end(topic.topic, each) for each in topic.partitions],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    def _end(self, name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+        """Return the largest epoch of the log that is not above the one asked for, and its end."""
+        key, wanted = (name, asked.partition), asked.leader_epoch
+        batches = [RecordBatch(each) for each in self.logs[key]]
+        epochs = {each.partition_leader_epoch: each.next_offset for each in batches}
+        epochs[self.leader_epoch] = self.ends[key]
+        found = max((each for each in epochs if each <= wanted), default=-1)
+        is_known = wanted <= max(epochs) and found >= 0
+        return EpochEndOffset(
+            error_code=self._epoch_error(asked.current_leader_epoch),
+            partition=asked.partition,
+            leader_epoch=found if is_known else -1,
+            end_offset=epochs[found] if is_known else -1,
         )
 
 
@@ -276,7 +354,13 @@ def _version_of(made: Response, api: Api, version: int) -> int:
 @asynccontextmanager
 async def broker(**topics: int) -> AsyncIterator[FakeBroker]:
     """Yield a broker with topics of these partition counts; clean up afterwards."""
-    fake = FakeBroker(topics)
+    async with listening(FakeBroker(topics)) as fake:
+        yield fake
+
+
+@asynccontextmanager
+async def listening(fake: FakeBroker) -> AsyncIterator[FakeBroker]:
+    """Let a broker listen; clean up afterwards."""
     server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     fake.address = f"{host}:{port}"

@@ -3,10 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from cordwood.client.consumer.completed_fetch import CompletedFetch, completed_fetch
 from cordwood.client.consumer.consumer import Consumer
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import system_runtime
 from cordwood.client.settings import ClientOptions, ClientSettings
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.binary import Buffer
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
 from tests.unit.client.fake_broker import FakeBroker
@@ -55,6 +58,12 @@ def consumer(fake: FakeBroker, **options: object) -> Consumer[bytes, bytes]:
     made: Consumer[bytes, bytes] = Consumer(fake.address, **{**quick, **options})  # type: ignore[arg-type]  # by name
     made.assign([T0])
     return made
+
+
+def fetched(data: Buffer, offset: int = 0, **more: object) -> CompletedFetch:
+    """Return what was fetched of topic t's first partition, up to any damage."""
+    (partition,) = partitions_of([T0])
+    return completed_fetch(partition, data, offset=offset, **more)[0]  # type: ignore[arg-type]  # by name
 
 
 async def values(reader: Consumer[bytes, bytes], count: int) -> list[bytes | None]:

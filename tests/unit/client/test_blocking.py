@@ -10,6 +10,7 @@ import pytest
 
 import cordwood
 from cordwood.client.producer.batch_result import DeliveryReport
+from cordwood.client.producer.delivery import Delivery
 from cordwood.core.errors import InvalidRequestError, SettingError
 from cordwood.records.record_batch import RecordBatch
 from tests.unit.client.fake_broker import served
@@ -164,3 +165,67 @@ def test_forked_child_ends_without_its_parents_client() -> None:
         subprocess.run([sys.executable, "-c", program, fake.address], check=True)
 
         assert len(fake.logs["t", 0]) == 1
+
+
+def test_blocking_calls_in_a_callback_are_rejected_and_sends_work() -> None:
+    """K-B2: neither the callback, nor other threads, nor `close` wait forever."""
+    found: list[str] = []
+
+    with served(t=1) as fake, cordwood.Producer(fake.address, linger_ms=0) as producer:
+
+        def call(_: Delivery) -> None:
+            for each in (producer.flush, producer.close, lambda: producer.send("u", b"v")):
+                try:
+                    each()
+                except InvalidRequestError as error:
+                    found.append(str(error))
+            producer.send("t", b"again")
+
+        producer.send("t", b"v").add_done_callback(call)
+        producer.flush()
+        producer.flush()
+
+    assert len(fake.logs["t", 0]) == 2
+    assert len(found) == 3
+    assert all("such as in a callback" in each for each in found)
+
+
+def test_producer_in_a_forked_child_takes_no_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K-C13: the child has no thread that would send them."""
+    with served(t=1) as fake, cordwood.Producer(fake.address) as producer:
+        producer.send("t", b"v").result()
+        with monkeypatch.context() as patch:
+            patch.setattr("cordwood.client.loop_thread._process_id", lambda: -1)
+            with pytest.raises(InvalidRequestError, match="before a fork"):
+                producer.send("t", b"v")
+            with pytest.raises(InvalidRequestError, match="before a fork"):
+                producer.send_batch("t", encoded(b"v"))
+            producer.close()
+
+        assert producer.send("t", b"v").result().offset == 1
+
+
+def test_close_ends_a_thread_that_waits_for_records() -> None:
+    """K-B9: the thread is not left in `record_sets`, and `close` is not refused."""
+    found: list[str] = []
+
+    with served(t=1) as fake:
+        consumer = cordwood.Consumer(fake.address, auto_offset_reset="earliest")
+        consumer.assign([T0])
+        waiting = threading.Event()
+
+        def read() -> None:
+            waiting.set()
+            try:
+                found.extend("a record" for _ in consumer.record_sets())
+            except InvalidRequestError as error:
+                found.append(str(error))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        waiting.wait()
+        consumer.close()
+        reader.join()
+
+    assert len(found) == 1
+    assert "closed" in found[0]

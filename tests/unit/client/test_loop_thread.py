@@ -1,6 +1,8 @@
 """Ends of a loop thread."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -68,3 +70,53 @@ def test_forked_child_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thread.run(_seven()) == 7
     thread.end(_nothing)
     assert not asyncio.iscoroutinefunction(thread.end)
+
+
+async def _forever(started: threading.Event) -> None:
+    started.set()
+    await asyncio.get_running_loop().create_future()
+
+
+def test_call_on_the_loops_own_thread_is_rejected() -> None:
+    """K-B2: the call would wait for itself."""
+    thread = LoopThread("mine")
+
+    with pytest.raises(InvalidRequestError, match="own thread, such as in a callback"):
+        thread.call(lambda: thread.run(_seven()))
+    thread.end(_nothing)
+
+
+def test_call_under_way_ends_with_the_thread() -> None:
+    """K-B9: a thread that waits is notified when another one closes the client."""
+    thread, started, found = LoopThread("mine"), threading.Event(), list[Exception]()
+
+    def wait() -> None:
+        try:
+            thread.run(_forever(started))
+        except InvalidRequestError as error:
+            found.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    started.wait()
+    thread.end(_nothing)
+    waiting.join()
+
+    assert [str(each) for each in found] == ["the client is closed"]
+
+
+def test_real_fork_is_detected() -> None:
+    """K-C13: the id of the process is renewed in the child."""
+    program = (
+        "import os; from cordwood.client.loop_thread import LoopThread;"
+        " from cordwood.core.errors import InvalidRequestError; thread = LoopThread('mine')\n"
+        "if os.fork():\n"
+        "    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "try:\n"
+        "    thread.ensure_not_forked()\n"
+        "except InvalidRequestError:\n"
+        "    os._exit(7)\n"
+        "os._exit(0)\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7

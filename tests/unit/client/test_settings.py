@@ -80,6 +80,7 @@ def test_level_has_the_names_of_its_codecs() -> None:
         ("compression_type", "rar"),
         ("max_in_flight_requests_per_connection", 6),
         ("acks", "1"),
+        ("delivery_timeout_ms", 5),
         ("client_id", None),
     ),
 )

@@ -2,14 +2,21 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
+from os import urandom
 
 import pytest
 
 from cordwood.client.aio import Admin, Consumer, Producer
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST
-from cordwood.core.errors import KafkaError, MessageTooLargeError, TopicAlreadyExistsError
+from cordwood.client.network.runtime import ClientRuntime
+from cordwood.core.errors import (
+    KafkaError,
+    MessageTooLargeError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.settings import SettingSource
 from cordwood.core.system import LoopScheduler, SystemClock
 from cordwood.node import Node
@@ -21,6 +28,7 @@ from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.conftest import Identity
 from tests.unit.client.fake_broker import run
 from tests.unit.client.samples import LONG_MS, T0, values
+from tests.unresolved_batches import SENT_ONCE, time_out_a_written_batch
 
 GIVEN = {"log.dirs": "/logs", "listeners": "PLAINTEXT://127.0.0.1:0"}
 
@@ -81,6 +89,21 @@ def test_consumer_waits_for_a_later_record() -> None:
             async with Producer(address) as producer:
                 await (await producer.send("t", b"later"))
             assert await values(consumer, 1) == [b"later"]
+
+    run(scene())
+
+
+def test_consumer_begins_at_the_records_of_a_duration() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address, Producer(address) as producer:
+            hour_ms = 3_600_000
+            now_ms = SystemClock().now_ms()
+            for n in (3, 2, 1):
+                await (await producer.send("t", b"%d" % n, timestamp_ms=now_ms - n * hour_ms))
+            given = "by_duration:PT2H30M"
+            async with Consumer[bytes, bytes](address, auto_offset_reset=given) as consumer:
+                consumer.assign([T0])
+                assert await values(consumer, 2) == [b"2", b"1"]
 
     run(scene())
 
@@ -163,3 +186,108 @@ def test_records_round_trip_over_tls(identity: Identity) -> None:
                     await stranger.list_topics()
 
     run(scene())
+
+
+def test_batch_that_was_written_before_its_timeout_is_not_written_twice() -> None:
+    async def scene() -> None:
+        async with serving(t=1) as address:
+            await time_out_a_written_batch(address, "t")
+            async with reader(address) as consumer:
+                assert await values(consumer, len(SENT_ONCE)) == SENT_ONCE
+                assert await consumer.end_offsets([T0]) == {T0: len(SENT_ONCE)}
+
+    run(scene())
+
+
+@pytest.mark.parametrize("codec", ("none", "zstd"))
+def test_batch_above_the_topics_limit_is_split_until_its_records_fit(codec: str) -> None:
+    async def scene() -> None:
+        async with serving() as address:
+            async with Admin(address) as admin:
+                await admin.create_topic("t", partitions=1, configs={"max.message.bytes": "2000"})
+            options = {"batch_size": 100_000, "linger_ms": 60_000, "compression_type": codec}
+            async with Producer(address, **options) as producer:  # type: ignore[arg-type]  # by name
+                sizes = [500] * 20 + [3_000] + [500] * 20
+                sent = [await producer.send("t", urandom(size)) for size in sizes]
+                await producer.flush()
+            failed = [each for each in sent if each.exception()]
+            assert [sent.index(each) for each in failed] == [20]
+            assert isinstance(failed[0].exception(), MessageTooLargeError)
+            delivered = [each.result().offset for each in sent if each not in failed]
+            assert delivered == list(range(40))
+
+    run(scene())
+
+
+def test_described_topic_is_the_present_one() -> None:
+    """K-B7: another client changes the topic after it was described."""
+
+    async def scene() -> None:
+        async with serving(t=1) as address, Admin(address) as asking, Admin(address) as changing:
+            (before,) = await asking.describe_topics(["t"])
+            await changing.create_partitions("t", 3)
+            (after,) = await asking.describe_topics(["t"])
+            assert [len(each.partitions) for each in (before, after)] == [1, 3]
+            await changing.delete_topic("t")
+            with pytest.raises(UnknownTopicOrPartitionError, match="'t'"):
+                await asking.describe_topics(["t"])
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    "call",
+    (
+        lambda admin: admin.describe_topics(["missing"]),
+        lambda admin: admin.describe_configs(("topic", "missing")),
+        lambda admin: admin.alter_configs(("topic", "missing"), change={"retention.ms": "1"}),
+        lambda admin: admin.create_partitions("missing", 3),
+    ),
+)
+def test_missing_topic_is_reported_long_before_the_timeout(
+    call: Callable[[Admin], Coroutine[object, object, object]],
+) -> None:
+    """K-B8: the four calls retried for `default_api_timeout_ms`; this test would time out."""
+
+    async def scene() -> None:
+        async with serving() as address, Admin(address) as admin:
+            with pytest.raises(UnknownTopicOrPartitionError):
+                await call(admin)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("client", ("producer", "consumer"))
+def test_deleted_topic_is_not_created_again_for_a_client_that_stopped_using_it(client: str) -> None:
+    async def scene() -> list[str]:
+        clock = VirtualClock()
+        runtime = ClientRuntime(clock, clock, SeededRandom(1))
+        async with (
+            serving(t=1, stays=1) as address,
+            Admin(address) as admin,
+            Producer(
+                address, runtime=lambda: runtime, linger_ms=0, metadata_max_idle_ms=5_000
+            ) as producer,
+            Consumer(
+                address,
+                runtime=lambda: runtime,
+                auto_offset_reset="latest",
+                metadata_max_idle_ms=5_000,
+            ) as consumer,
+        ):
+
+            async def use(topic: str) -> None:
+                if client == "producer":
+                    await (await producer.send(topic, b"v"))
+                else:
+                    consumer.assign([(topic, 0)])
+                    await consumer.position((topic, 0))
+
+            await use("t")
+            consumer.assign([])
+            clock.advance(seconds=6)
+            await admin.delete_topic("t")
+            await use("stays")
+            return await admin.list_topics()
+
+    assert run(scene()) == ["stays"]

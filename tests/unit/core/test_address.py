@@ -11,7 +11,10 @@ def test_address_is_written_as_it_was_read(text: str) -> None:
     assert str(Address.parse(text, key="k")) == text
 
 
-@pytest.mark.parametrize("text", ("", "host", "host:", ":9092", "host:0", "host:65536", "host:x"))
+@pytest.mark.parametrize(
+    "text",
+    ("", "host", "host:", ":9092", "host:0", "host:65536", "host:x", f"{'h' * 70}:1", "a..b:1"),
+)
 def test_address_without_host_or_port_is_rejected(text: str) -> None:
     with pytest.raises(SettingError, match=r"k: invalid address .* give host:port"):
         Address.parse(text, key="k")

@@ -4,12 +4,12 @@
         await admin.create_topic("orders", partitions=3, configs={"retention.ms": "86400000"})
 
 A call is retried while its error is retriable, for at most `default_api_timeout_ms`. Other errors
-are raised with the broker's message.
+are raised with the broker's message. A topic that does not exist is reported at once, apart from
+the time that a new one takes to reach all brokers.
 """
 
-import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final, Self, TypeVar, Unpack, cast
 
 from cordwood.client.admin.admin_responses import (
@@ -18,7 +18,6 @@ from cordwood.client.admin.admin_responses import (
     configs_of,
     created_of,
     log_dirs_of,
-    starts_of,
     topic_of,
 )
 from cordwood.client.admin.admin_types import (
@@ -28,14 +27,20 @@ from cordwood.client.admin.admin_types import (
     LogDirDescription,
     TopicDescription,
 )
+from cordwood.client.admin.record_deletion import RecordDeletion
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
 from cordwood.client.network.tls import tls_context
 from cordwood.client.settings import ClientOptions, ClientSettings, options_of, settings_of
-from cordwood.client.topic_partitions import by_topic, partitions_of
-from cordwood.core.errors import InvalidRequestError, SettingError, UnknownTopicOrPartitionError
+from cordwood.client.topic_partitions import partitions_of
+from cordwood.core.errors import (
+    InvalidRequestError,
+    KafkaError,
+    SettingError,
+    UnknownTopicOrPartitionError,
+)
 from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.create_partitions import (
@@ -51,10 +56,7 @@ from cordwood.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from cordwood.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
     DeleteRecordsResponse,
-    DeleteRecordsTopic,
 )
 from cordwood.protocol.messages.delete_topics import (
     DeleteTopicsRequest,
@@ -83,7 +85,10 @@ from cordwood.protocol.messages.incremental_alter_configs import (
 from cordwood.protocol.schema import Request, Response
 
 R = TypeVar("R", bound=Response)
+T = TypeVar("T")
 
+#: A broker may receive the metadata of a new topic so much later than the controller.
+_METADATA_LAG_MS: Final = 300
 _HIGH_WATERMARK: Final = -1
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
@@ -136,19 +141,15 @@ class Admin:
 
     async def list_topics(self, *, with_internal: bool = False) -> list[str]:
         """Return the names of all topics, sorted."""
-        response = await self._started().retry_until_timeout(self._started().all_topics)
-        return sorted(
-            topic.name
-            for topic in response.topics
-            if topic.name is not None and (with_internal or not topic.is_internal)
-        )
+        topics = await self._started().retry_until_timeout(self._started().current_topics)
+        return sorted(topic.name for topic in topics if with_internal or not topic.is_internal)
 
     async def describe_topics(self, names: Iterable[str]) -> list[TopicDescription]:
-        """Return the metadata of these topics."""
-        client = self._started()
-        timeout_ms = self.settings.default_api_timeout_ms
-        found = await asyncio.gather(*(client.topic(name, timeout_ms=timeout_ms) for name in names))
-        return list(map(topic_of, found))
+        """Return the present metadata of these topics."""
+        wanted, client = tuple(names), self._started()
+        found = await _retry(client, lambda: client.current_topics(dict.fromkeys(wanted)))
+        topics = {each.name: topic_of(each) for each in found}
+        return [topics[name] for name in wanted]
 
     async def create_topic(
         self,
@@ -225,8 +226,8 @@ class Admin:
                 result.error_code, subject=f"topic {topic!r}", message=result.error_message
             )
 
-        await self._started().retry_until_timeout(attempt)
-        await self._started().refresh()
+        await _retry(self._started(), attempt)
+        self._started().refresh_soon()
 
     # The cluster.
 
@@ -281,7 +282,7 @@ class Admin:
             )
             return configs_of(result)
 
-        return await self._started().retry_until_timeout(attempt)
+        return await _retry(self._started(), attempt)
 
     async def alter_configs(
         self,
@@ -319,7 +320,7 @@ class Admin:
                 message=result.error_message,
             )
 
-        await self._started().retry_until_timeout(attempt)
+        await _retry(self._started(), attempt)
 
     # Records.
 
@@ -328,33 +329,29 @@ class Admin:
     ) -> dict[TopicPartition, int]:
         """Delete all records before each offset; return the new log start offsets.
 
-        Offset -1 stands for the high watermark.
+        Offset -1 stands for the high watermark. An error of one partition is raised after all
+        others are done, and states which.
         """
-        offset_by_partition = dict(zip(partitions_of(offsets), offsets.values(), strict=True))
+        deletion = RecordDeletion(dict(zip(partitions_of(offsets), offsets.values(), strict=True)))
 
-        async def attempt() -> dict[TopicPartition, int]:
-            starts: dict[TopicPartition, int] = {}
-            for leader, partitions in (await self._started().leaders(offset_by_partition)).items():
-                request = DeleteRecordsRequest(
-                    topics=[
-                        DeleteRecordsTopic(
-                            name=topic,
-                            partitions=[
-                                DeleteRecordsPartition(
-                                    partition_index=each.partition, offset=offset_by_partition[each]
-                                )
-                                for each in members
-                            ],
-                        )
-                        for topic, members in by_topic(partitions).items()
-                    ],
-                    timeout_ms=self.settings.request_timeout_ms,
+        async def attempt() -> None:
+            client = self._started()
+            for leader, partitions in (await client.leaders(deletion.pending)).items():
+                request = deletion.request(partitions, timeout_ms=self.settings.request_timeout_ms)
+                deletion.handle_response(
+                    await client.send(leader, request, kind=DeleteRecordsResponse)
                 )
-                response = await self._started().send(leader, request, kind=DeleteRecordsResponse)
-                starts |= starts_of(response)
-            return starts
+            deletion.ensure_answered()
 
-        return await self._started().retry_until_timeout(attempt)
+        try:
+            await self._started().retry_until_timeout(attempt)
+        except KafkaError as error:
+            described = deletion.described(error)
+            if described is error:
+                raise
+            raise described from error
+        deletion.ensure_success()
+        return deletion.starts
 
     async def list_offsets(
         self, timestamps: Mapping[tuple[str, int], int]
@@ -389,9 +386,24 @@ class Admin:
 
 
 class _TopicNotFoundError(UnknownTopicOrPartitionError):
-    """The topic to be deleted does not exist; not retriable, unlike its base class."""
+    """The topic does not exist; not retriable, unlike its base class."""
 
     retriable = False
+
+
+async def _retry(client: NetworkClient, attempt: Callable[[], Awaitable[T]]) -> T:
+    """Retry an attempt, but an unknown topic only until brokers have the metadata of a new one."""
+    latest_ms = client.runtime.now_ms() + _METADATA_LAG_MS
+
+    async def checked() -> T:
+        try:
+            return await attempt()
+        except UnknownTopicOrPartitionError as error:
+            if client.runtime.now_ms() < latest_ms:
+                raise
+            raise _TopicNotFoundError(str(error)) from error
+
+    return await client.retry_until_timeout(checked)
 
 
 def _altered(name: str, operation: int, value: str | None) -> AlterableConfig:

@@ -17,14 +17,10 @@ from cordwood.client.admin.admin_types import (
     TopicDescription,
 )
 from cordwood.client.network.cluster import TopicInfo
-from cordwood.client.network.response_errors import ensure_success
-from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.config_codes import TYPE_CODES, ConfigSource, ResourceType
 from cordwood.core.errors import error_for_code
-from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import format_uuid
 from cordwood.protocol.messages.create_topics import CreatableTopicResult
-from cordwood.protocol.messages.delete_records import DeleteRecordsResponse
 from cordwood.protocol.messages.describe_cluster import DescribeClusterResponse
 from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -127,17 +123,6 @@ def log_dirs_of(response: DescribeLogDirsResponse, node_id: int) -> list[LogDirD
         )
         for each in response.results
     ]
-
-
-def starts_of(response: DeleteRecordsResponse) -> dict[TopicPartition, int]:
-    """Return the new log start offsets; raise the error of the first partition that failed."""
-    starts: dict[TopicPartition, int] = {}
-    for topic in response.topics:
-        for each in topic.partitions:
-            (partition,) = partitions_of([(topic.name, each.partition_index)])
-            ensure_success(each.error_code, subject=str(partition))
-            starts[partition] = each.low_watermark
-    return starts
 
 
 def _entry(result: DescribeConfigsResourceResult) -> ConfigEntry:

@@ -65,6 +65,11 @@ class BrokerConnection(asyncio.BufferedProtocol):
         """Whether requests can be sent."""
         return self._transport is not None and self._failure is None
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a response is pending."""
+        return bool(self._waiting)
+
     async def open(self, tls: ssl.SSLContext | None) -> None:
         """Connect and negotiate API versions; NetworkError if that fails."""
         loop = asyncio.get_running_loop()
@@ -77,8 +82,11 @@ class BrokerConnection(asyncio.BufferedProtocol):
                 connecting,
                 timeout_error=lambda: TimeoutError(f"no connection after {timeout_ms} ms"),
             )
-        except OSError as error:
-            raise NetworkError(f"broker {self.address} cannot be reached: {error}") from error
+        except (OSError, UnicodeError) as error:  # a host from metadata may be no valid name
+            hint = "; does it speak TLS on this port?" if tls is not None else ""
+            raise NetworkError(
+                f"broker {self.address} cannot be reached: {_reason(error)}{hint}"
+            ) from error
         version: int | None = ApiVersionsRequest.__schema__.versions[1]
         request = ApiVersionsRequest(
             client_software_name=_SOFTWARE, client_software_version=__version__
@@ -205,3 +213,9 @@ class BrokerConnection(asyncio.BufferedProtocol):
             if not waiting.response.done():
                 waiting.response.set_exception(self._failure)
                 waiting.response.exception()  # marks it retrieved: the caller may be gone
+
+
+def _reason(error: Exception) -> str:
+    """Return an error's text; some errors of the operating system have none."""
+    name = type(error).__name__
+    return f"{name}: {error}" if str(error) else name

@@ -1,11 +1,18 @@
 """Snapshot of the cluster's metadata (Java: `Cluster`, `MetadataSnapshot`).
 
 A snapshot is immutable; each metadata response creates the next one. A response may be older than
-the snapshot, because each broker updates its metadata cache independently. For a partition the
-higher leader epoch wins, as long as the topic id is the same.
+the snapshot, because each broker updates its metadata cache independently:
+
+    higher or equal leader epoch   replaces the known leadership
+    another topic id               replaces it: the topic was recreated, its epochs begin again
+    lower leader epoch             is ignored, as in Java; but after LOWER_ANSWERS of them, each
+                                   after a leader has rejected the known leadership, it replaces it
+
+The last rule ends the retries of a client whose cluster has lost its metadata, or has restored
+older ones. Java forgets its epochs then too, with `metadata.recovery.strategy=rebootstrap`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -19,16 +26,24 @@ from cordwood.protocol.messages.metadata import (
 )
 
 NO_NODE: Final = -1
+#: A broker that is only late catches up before the client has asked so often, with its backoff.
+LOWER_ANSWERS: Final = 5
+
+_NONE: Final[Container[tuple[str, int]]] = frozenset()
 
 
 class PartitionInfo(NamedTuple):
-    """Leader, leader epoch and replicas of a partition (Java: `PartitionInfo`)."""
+    """Leader, leader epoch and replicas of a partition (Java: `PartitionInfo`).
+
+    `lower_answers` counts the lower leader epochs received since a leader rejected this one.
+    """
 
     leader: int
     leader_epoch: int
     replicas: tuple[int, ...] = ()
     in_sync: tuple[int, ...] = ()
     offline: tuple[int, ...] = ()
+    lower_answers: int = 0
 
 
 class TopicInfo(NamedTuple):
@@ -72,10 +87,17 @@ class Cluster:
             state.topic_id: name for name, state in self.topics.items() if state.topic_id != NO_UUID
         }
 
-    def updated(self, response: MetadataResponse) -> "Cluster":
-        """Return this snapshot merged with a metadata response."""
+    def updated(
+        self, response: MetadataResponse, *, rejected: Container[tuple[str, int]] = _NONE
+    ) -> "Cluster":
+        """Return this snapshot merged with a metadata response.
+
+        `rejected` has the partitions whose leader has rejected the known leadership since.
+        """
         received = {topic.name: topic for topic in response.topics if topic.name is not None}
-        fresh = {name: self._updated_topic(name, topic) for name, topic in received.items()}
+        fresh = {
+            name: self._updated_topic(name, topic, rejected) for name, topic in received.items()
+        }
         return Cluster(
             cluster_id=response.cluster_id,
             controller_id=response.controller_id,
@@ -86,9 +108,9 @@ class Cluster:
             topics=MappingProxyType({**self.topics, **fresh}),
         )
 
-    def without(self, topic: str) -> "Cluster":
-        """Return this snapshot without a topic."""
-        topics = {name: state for name, state in self.topics.items() if name != topic}
+    def only(self, names: Container[str]) -> "Cluster":
+        """Return this snapshot with these topics alone."""
+        topics = {name: state for name, state in self.topics.items() if name in names}
         return replace(self, topics=MappingProxyType(topics))
 
     def with_leader(
@@ -109,12 +131,18 @@ class Cluster:
             topics=MappingProxyType({**self.topics, topic: state._replace(partitions=partitions)}),
         )
 
-    def _updated_topic(self, name: str, topic: MetadataResponseTopic) -> TopicInfo:
+    def _updated_topic(
+        self, name: str, topic: MetadataResponseTopic, rejected: Container[tuple[str, int]]
+    ) -> TopicInfo:
         known = self.topics.get(name)
         is_same = known is not None and known.topic_id == topic.topic_id
         before = known.partitions if known is not None and is_same else {}
         partitions = {
-            each.partition_index: _newer(before.get(each.partition_index), each)
+            each.partition_index: _newer(
+                before.get(each.partition_index),
+                each,
+                is_rejected=(name, each.partition_index) in rejected,
+            )
             for each in topic.partitions
         }
         return TopicInfo(
@@ -122,9 +150,13 @@ class Cluster:
         )
 
 
-def _newer(known: PartitionInfo | None, received: MetadataResponsePartition) -> PartitionInfo:
+def _newer(
+    known: PartitionInfo | None, received: MetadataResponsePartition, *, is_rejected: bool
+) -> PartitionInfo:
     if known is not None and known.leader_epoch > received.leader_epoch >= 0:
-        return known
+        lower_answers = known.lower_answers + is_rejected
+        if lower_answers < LOWER_ANSWERS:
+            return known._replace(lower_answers=lower_answers)
     return PartitionInfo(
         received.leader_id,
         received.leader_epoch,

@@ -1,24 +1,29 @@
 """Connections to all brokers, and the cluster metadata (Java: `NetworkClient` and `Metadata`).
 
-    send_to_any          any reachable broker
+    send_to_any          any reachable broker; the next one joins a broker that does not answer
     send_to_controller   the active controller
-    retry_until_timeout  retry a call while its errors are retriable
+    retry_until_timeout  retry a call while its errors are retriable (`api_call.py`)
 
-A call that fails because of outdated metadata is retried with refreshed metadata. Connections are
-opened on demand and kept until they break.
+A call that fails because of outdated metadata is retried with refreshed metadata. `rejected` has
+the partitions whose leader has rejected the known leadership since the last refresh. Connections
+are opened on demand and kept until they break.
 """
 
 import asyncio
+import logging
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from cordwood.client.network.api_call import ApiCall, Attempt
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.cluster import NO_NODE, Cluster, TopicInfo
 from cordwood.client.network.exponential_backoff import ExponentialBackoff
 from cordwood.client.network.owned_tasks import OwnedTasks
 from cordwood.client.network.response_errors import error_of
 from cordwood.client.network.runtime import ClientRuntime
+from cordwood.client.network.tracked_topics import TrackedTopics
 from cordwood.client.settings import ClientSettings
 from cordwood.core.address import Address
 from cordwood.core.errors import (
@@ -27,6 +32,7 @@ from cordwood.core.errors import (
     KafkaError,
     LeaderNotAvailableError,
     NetworkError,
+    RequestTimedOutError,
     UnknownTopicOrPartitionError,
 )
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -43,6 +49,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Response)
 T = TypeVar("T")
+
+#: Errors after which another broker is tried.
+_UNREACHABLE: Final = (NetworkError, RequestTimedOutError)
+
+_log = logging.getLogger(__name__)
 
 
 class _NodeConnectionState:
@@ -61,6 +72,11 @@ class _NodeConnectionState:
         made = self.connection
         return made if made is not None and made.is_usable else None
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether an attempt to connect or a request is unanswered."""
+        return self.attempt is not None or (self.usable is not None and self.usable.is_awaited)
+
 
 class NetworkClient:
     """One client's access to its cluster; with `creates_topics`, brokers may auto-create topics."""
@@ -75,13 +91,13 @@ class NetworkClient:
     ) -> None:
         self.settings = settings
         self.runtime = runtime
-        self.cluster = Cluster()
-        self.tasks = OwnedTasks()
+        self.cluster, self.tasks = Cluster(), OwnedTasks()
+        self.rejected: set[tuple[str, int]] = set()
         self.on_change: Callable[[], object] = _ignore_change
         self._tls = tls
         self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
         self._node_states: dict[Address, _NodeConnectionState] = {}
-        self._topics: set[str] = set()
+        self.topics = TrackedTopics(runtime, settings.metadata_max_idle_ms)
         self._creates_topics = creates_topics
         self._refreshing: asyncio.Task[KafkaError | None] | None = None
         self._planned: Timer | None = None
@@ -129,7 +145,9 @@ class NetworkClient:
                 raise _no_topic(name, state)
             return state
 
-        return await self.retry_until_timeout(known, timeout_ms=timeout_ms)
+        return await self.retry_until_timeout(
+            known, timeout_ms=timeout_ms, subject=f"topic {name!r}"
+        )
 
     async def leaders(
         self, partitions: Iterable[tuple[str, int]]
@@ -143,31 +161,30 @@ class NetworkClient:
                 raise _no_topic(topic, state, number)
             leader = self.cluster.leader_of(topic, number)
             if leader is None:
+                self.rejected.add((topic, number))
                 raise LeaderNotAvailableError(f"{topic}-{number} has no leader for now")
             each = TopicPartition(TopicName(topic), PartitionId(number))
             by_leader.setdefault(leader, []).append(each)
         return by_leader
 
-    async def all_topics(self) -> MetadataResponse:
-        """Return the metadata of all topics without tracking them."""
-        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    async def current_topics(self, names: Collection[str] | None = None) -> list[TopicInfo]:
+        """Return the present metadata of these topics, or of all, without tracking them."""
+        request = _metadata_request(names, creates_topics=False)
         response = await self.send_to_any(request, MetadataResponse)
-        self.cluster = self.cluster.updated(response)
-        return response
+        self.cluster = self.cluster.updated(response).only(self.topics)
+        return _existing(Cluster().updated(response), names or ())
 
     def forget_topic(self, topic: str) -> None:
         """Stop tracking a topic, and drop its metadata."""
-        self._topics.discard(topic)
-        self.cluster = self.cluster.without(topic)
+        self.topics.forget(topic)
+        self.cluster = self.cluster.only(self.topics)
 
     def update_leaders(
         self,
         leaders: Iterable[tuple[str, int, LeaderIdAndEpoch]],
         endpoints: Iterable[NodeEndpoint],
     ) -> None:
-        """Store the current leaders that a response named (Kafka: `CurrentLeader`,
-        `NodeEndpoints`).
-        """
+        """Store the current leaders of a response (Kafka: `CurrentLeader`, `NodeEndpoints`)."""
         addresses = {each.node_id: Address(each.host, each.port) for each in endpoints}
         for topic, number, current in leaders:
             self.cluster = self.cluster.with_leader(
@@ -215,19 +232,27 @@ class NetworkClient:
         return await connection.send(request, kind)
 
     async def send_to_any(self, request: Request, kind: type[R]) -> R:
-        """Send a request to the first reachable broker; open connections come first."""
-        reason: KafkaError | None = None
-        for node in self._nodes_to_try():
-            try:
-                connection = await self._connected(node)
-                return await connection.send(request, kind)
-            except NetworkError as error:
-                reason = error
-        assert reason is not None, "there is at least one bootstrap server"
-        raise NetworkError(
-            f"no broker is reachable (last error: {reason});"
-            " check bootstrap_servers, and that a broker is running"
-        ) from reason
+        """Send a request to a reachable broker; the first response is returned.
+
+        A broker that does not answer within its share of the time is joined by the next one.
+        """
+        settings, nodes = self.settings, tuple(self._nodes_to_try())
+        limit_ms = min(settings.request_timeout_ms, settings.default_api_timeout_ms)
+        try:
+            return await self.runtime.first_result(
+                (partial(self._send_to_node, node, request, kind) for node in nodes),
+                patience_ms=limit_ms / len(nodes),
+                skipped=_UNREACHABLE,
+            )
+        except _UNREACHABLE as error:
+            raise NetworkError(
+                f"no broker is reachable (last error: {error});"
+                " check bootstrap_servers, and that a broker is running"
+            ) from error
+
+    async def _send_to_node(self, node: _NodeConnectionState, request: Request, kind: type[R]) -> R:
+        connection = await self._connected(node)
+        return await connection.send(request, kind)
 
     async def send_to_controller(self, request: Request, kind: type[R]) -> R:
         """Send a request to the active controller."""
@@ -238,24 +263,13 @@ class NetworkClient:
         return await self.send(self.cluster.controller_id, request, kind=kind)
 
     async def retry_until_timeout(
-        self, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None
+        self, attempt: Attempt[T], *, timeout_ms: float | None = None, subject: str = "cluster"
     ) -> T:
         """Return the attempt's result; retry it while its error is retriable and time remains."""
+        call = ApiCall(self.runtime, self.backoff(), lambda: asyncio.shield(self._refresh_task()))
         limit_ms = self.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        deadline_ms = self.runtime.now_ms() + limit_ms
-        backoff = self.backoff()
-        while True:
-            try:
-                return await attempt()
-            except KafkaError as error:
-                pause_ms = backoff.next_ms()
-                is_late = self.runtime.now_ms() + pause_ms > deadline_ms
-                if is_late and error.retriable:
-                    error.add_note(f"tried for {limit_ms:.0f} ms, {backoff.failures} times")
-                if is_late or not error.retriable:
-                    raise
-            await self.runtime.sleep_ms(pause_ms)
-            await asyncio.shield(self._refresh_task())
+        awaited = partial(_awaited, self._node_states)
+        return await call.run(attempt, limit_ms=limit_ms, subject=subject, awaited=awaited)
 
     def backoff(self) -> ExponentialBackoff:
         """Return a new backoff with this client's settings."""
@@ -269,11 +283,12 @@ class NetworkClient:
     async def _ensure_metadata(self, name: str) -> None:
         """Request a topic's metadata, unless it is cached."""
         state = self.cluster.topics.get(name)
-        if name not in self._topics or state is None or state.error_code or not state.partitions:
-            if name not in self._topics and self._refreshing is not None:
+        if name not in self.topics or state is None or state.error_code or not state.partitions:
+            if name not in self.topics and self._refreshing is not None:
                 await asyncio.shield(self._refreshing)  # the request under way lacks this topic
-            self._topics.add(name)
+            self.topics.use(name)
             await self.refresh()
+        self.topics.use(name)
 
     def _refresh_task(self) -> asyncio.Task[KafkaError | None]:
         if self._refreshing is None:
@@ -288,15 +303,16 @@ class NetworkClient:
             self.on_change()
 
     async def _refresh(self) -> KafkaError | None:
-        request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in sorted(self._topics)],
-            allow_auto_topic_creation=self._creates_topics,
-        )
+        tracked = self.topics.drop_idle()
+        request = _metadata_request(tracked, creates_topics=self._creates_topics)
         try:
             response = await self.send_to_any(request, MetadataResponse)
         except KafkaError as error:
             return error
-        self.cluster = self.cluster.updated(response)
+        before = self.cluster
+        self.cluster = before.updated(response, rejected=self.rejected).only(self.topics)
+        _warn_of_lower_epochs(self.rejected, before, self.cluster)
+        self.rejected.clear()
         return None
 
     def _refresh_as_planned(self) -> None:
@@ -306,10 +322,7 @@ class NetworkClient:
 
     def _notify_at(self, when_ms: float) -> None:
         """Call `on_change` at that time."""
-        self.runtime.scheduler.call_at(when_ms, self._notify_change)
-
-    def _notify_change(self) -> None:
-        self.on_change()
+        self.runtime.scheduler.call_at(when_ms, lambda: self.on_change())  # noqa: PLW0108 - the present one
 
     def _node_state(self, address: Address) -> _NodeConnectionState:
         node = self._node_states.get(address)
@@ -318,11 +331,15 @@ class NetworkClient:
         return node
 
     def _nodes_to_try(self) -> Iterator[_NodeConnectionState]:
-        """Yield connected nodes, then the known brokers, then the bootstrap servers; each once."""
+        """Yield each node once: connected ones first, those that failed last."""
         known = [self._node_state(each) for each in self.cluster.brokers.values()]
         first = [self._node_state(each) for each in self._bootstrap]
         tried: set[Address] = set()
-        for node in sorted((*known, *first), key=lambda each: each.usable is None):
+        now_ms = self.runtime.now_ms()
+        ordered = sorted(
+            (*known, *first), key=lambda each: (each.usable is None, each.not_before_ms > now_ms)
+        )
+        for node in ordered:
             if node.address not in tried:
                 tried.add(node.address)
                 yield node
@@ -363,6 +380,12 @@ class NetworkClient:
             self.on_change()
 
 
+def _awaited(nodes: Mapping[Address, _NodeConnectionState]) -> str:
+    """Return the brokers that have not answered, as a part of a message."""
+    found = [str(address) for address, each in nodes.items() if each.is_awaited]
+    return f" (no answer from {', '.join(found)})" if found else ""
+
+
 def _broker_at(text: str) -> Address:
     return Address.parse(text, key="bootstrap.servers")
 
@@ -378,6 +401,39 @@ def _no_topic(name: str, state: TopicInfo | None, number: int | None = None) -> 
     if number is not None:
         return UnknownTopicOrPartitionError(f"topic {name!r} has no partition {number}")
     return LeaderNotAvailableError(f"topic {name!r} has no partitions yet")
+
+
+def _metadata_request(names: Iterable[str] | None, *, creates_topics: bool) -> MetadataRequest:
+    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=creates_topics)
+
+
+def _existing(cluster: Cluster, names: Iterable[str]) -> list[TopicInfo]:
+    """Return all topics; the error is that of a name that has no usable one."""
+    for name in names:
+        state = cluster.topics.get(name)
+        if state is None or state.error_code or not state.partitions:
+            raise _no_topic(name, state)
+    return list(cluster.topics.values())
+
+
+def _warn_of_lower_epochs(
+    rejected: Iterable[tuple[str, int]], before: Cluster, after: Cluster
+) -> None:
+    for topic, number in rejected:
+        known, adopted = before.partition(topic, number), after.partition(topic, number)
+        is_same_topic = before.topic_id(topic) == after.topic_id(topic)
+        if known and adopted and is_same_topic and adopted.leader_epoch < known.leader_epoch:
+            _log.warning(
+                "%s-%d: leader epoch %d of broker %d is adopted, below the known epoch %d of broker"
+                " %d: the cluster has lost its metadata, or has restored older ones",
+                topic,
+                number,
+                adopted.leader_epoch,
+                adopted.leader,
+                known.leader_epoch,
+                known.leader,
+            )
 
 
 def _ignore_change() -> None:

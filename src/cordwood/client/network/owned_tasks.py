@@ -43,6 +43,12 @@ class WakeupSignal:
         self._runtime = runtime
         self._is_set = False
         self._waiter: asyncio.Future[None] | None = None
+        self._closed_by: Exception | None = None
+
+    def close(self, reason: Exception) -> None:
+        """End the wait with an error, now and later."""
+        self._closed_by = reason
+        self.set()
 
     def set(self) -> None:
         """Wake the task now, or at its next wait."""
@@ -52,6 +58,7 @@ class WakeupSignal:
 
     async def wait(self, until_ms: float | None = None) -> None:
         """Return when `set` was called since the last return, or when the time is reached."""
+        assert self._waiter is None, "one task waits"
         if not self._is_set:
             self._waiter = asyncio.get_running_loop().create_future()
             scheduler = self._runtime.scheduler
@@ -63,3 +70,5 @@ class WakeupSignal:
                 if timer is not None:
                     timer.cancel()
         self._is_set = False
+        if self._closed_by is not None:
+            raise self._closed_by

@@ -1,7 +1,7 @@
 """Clock, scheduler and random source of a client, and waits that depend on them alone."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from cordwood.core.ports import Clock, Random, Scheduler
@@ -61,6 +61,60 @@ class ClientRuntime(NamedTuple):
             raise
         finally:
             timer.cancel()
+
+    async def first_result(
+        self,
+        attempts: Iterable[Callable[[], Coroutine[object, object, T]]],
+        *,
+        patience_ms: float,
+        skipped: tuple[type[Exception], ...],
+    ) -> T:
+        """Return the first result; after `patience_ms` without one, the next attempt joins.
+
+        An error of a class in `skipped` ends its attempt alone, and the last one is raised if all
+        attempts fail. Every other error is raised at once.
+        """
+        waiting = iter(attempts)
+        running: list[asyncio.Task[T]] = []
+        reason: BaseException = AssertionError("there is at least one attempt")
+        until_ms: float | None = self.now_ms()
+        try:
+            while True:
+                is_due = until_ms is not None and (not running or self.now_ms() >= until_ms)
+                if is_due and (attempt := next(waiting, None)) is not None:
+                    running.append(asyncio.get_running_loop().create_task(attempt()))
+                    until_ms = self.now_ms() + patience_ms
+                elif is_due:
+                    until_ms = None
+                if not running:
+                    raise reason
+                task = await self._first_done(running, until_ms)
+                if task is None:
+                    continue
+                running.remove(task)
+                error = task.exception()
+                if not isinstance(error, skipped):
+                    return task.result()
+                reason = error
+        finally:
+            for each in running:
+                each.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _first_done(
+        self, tasks: Sequence[asyncio.Task[T]], until_ms: float | None
+    ) -> asyncio.Task[T] | None:
+        """Return a task that has ended; None if the time is reached before."""
+        elapsed = asyncio.get_running_loop().create_future()
+        timer = None
+        if until_ms is not None:
+            timer = self.scheduler.call_at(until_ms, lambda: resolve(elapsed))
+        try:
+            await asyncio.wait((*tasks, elapsed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return next((each for each in tasks if each.done()), None)
 
 
 class LoopTurn:

@@ -76,7 +76,7 @@ def test_topics_are_described_by_few_answers() -> None:
         async with broker(t=1, u=2, v=3) as fake, admin(fake) as asking:
             topics = await asking.describe_topics(["t", "u", "v"])
             assert [each.name for each in topics] == ["t", "u", "v"]
-            assert len(fake.requests(MetadataRequest)) == 2
+            assert len(fake.requests(MetadataRequest)) == 1
 
     run(scene())
 

@@ -1,15 +1,6 @@
 """Conversion of admin responses into values."""
 
-import pytest
-
-from cordwood.client.admin.admin_responses import configs_of, log_dirs_of, starts_of
-from cordwood.client.topic_partitions import partitions_of
-from cordwood.core.errors import OffsetOutOfRangeError
-from cordwood.protocol.messages.delete_records import (
-    DeleteRecordsPartitionResult,
-    DeleteRecordsResponse,
-    DeleteRecordsTopicResult,
-)
+from cordwood.client.admin.admin_responses import configs_of, log_dirs_of
 from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResult,
@@ -21,23 +12,6 @@ from cordwood.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-
-
-def deleted(error_code: int) -> DeleteRecordsResponse:
-    result = DeleteRecordsPartitionResult(
-        partition_index=1, low_watermark=10, error_code=error_code
-    )
-    topic = DeleteRecordsTopicResult(name="t", partitions=[result])
-    return DeleteRecordsResponse(topics=[topic])
-
-
-def test_log_starts_are_returned_by_partition() -> None:
-    assert starts_of(deleted(0)) == dict.fromkeys(partitions_of([("t", 1)]), 10)
-
-
-def test_starts_raise_a_partitions_error() -> None:
-    with pytest.raises(OffsetOutOfRangeError, match="t-1"):
-        starts_of(deleted(1))
 
 
 def test_settings_have_their_source() -> None:

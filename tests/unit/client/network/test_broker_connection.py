@@ -1,6 +1,7 @@
 """Connections: pairing of responses with requests, and reasons of a close."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -156,5 +157,31 @@ def test_throttled_client_keeps_still_for_so_long() -> None:
             fake.script(MetadataRequest, lambda _: answer)
             await connection.send(ASKED, MetadataResponse)
             assert connection.throttled_until_ms > system_runtime().now_ms() + 1_000
+
+    run(scene())
+
+
+def test_host_that_cannot_be_looked_up_is_a_network_error() -> None:
+    """K-D2: metadata may name a host with a label of 70 letters."""
+
+    async def scene() -> None:
+        settings = ClientSettings(bootstrap_servers=("127.0.0.1:1",))
+        connection = BrokerConnection(Address("h" * 70, 1), settings, system_runtime())
+        with pytest.raises(NetworkError, match="cannot be reached: UnicodeError: "):
+            await connection.open(None)
+
+    run(scene())
+
+
+def test_tls_to_a_plaintext_port_names_the_error_and_tls() -> None:
+    """K-C6: the error of the operating system may have no text."""
+
+    async def scene() -> None:
+        async with broker() as fake:
+            settings = ClientSettings(bootstrap_servers=(fake.address,))
+            address = Address.parse(fake.address, key="test")
+            connection = BrokerConnection(address, settings, system_runtime())
+            with pytest.raises(NetworkError, match=r"reached: \w+Error.*; does it speak TLS"):
+                await connection.open(ssl.create_default_context())
 
     run(scene())

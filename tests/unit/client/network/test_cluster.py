@@ -1,6 +1,6 @@
 """Cluster metadata: only newer leader epochs replace a leader."""
 
-from cordwood.client.network.cluster import Cluster
+from cordwood.client.network.cluster import LOWER_ANSWERS, Cluster
 from cordwood.core.address import Address
 from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.metadata import (
@@ -50,6 +50,30 @@ def test_older_epoch_does_not_replace_a_newer_leader() -> None:
     assert cluster.leader_of("t", 0) == 1
 
 
+def after_lower_answers(times: int, *, rejected: bool = True) -> Cluster:
+    cluster = Cluster().updated(response(1, 4))
+    for _ in range(times):
+        cluster = cluster.updated(response(2, 3), rejected={("t", 0)} if rejected else ())
+    return cluster
+
+
+def test_lower_epoch_is_adopted_after_answers_to_repeated_rejections() -> None:
+    assert after_lower_answers(LOWER_ANSWERS - 1).leader_of("t", 0) == 1
+    assert after_lower_answers(LOWER_ANSWERS).leader_of("t", 0) == 2
+
+
+def test_lower_epoch_is_never_adopted_while_no_leader_rejects_the_known_one() -> None:
+    assert after_lower_answers(2 * LOWER_ANSWERS, rejected=False).leader_of("t", 0) == 1
+
+
+def test_equal_epoch_forgets_the_lower_answers() -> None:
+    cluster = after_lower_answers(LOWER_ANSWERS - 1).updated(response(1, 4))
+
+    later = cluster.updated(response(2, 3), rejected={("t", 0)})
+
+    assert later.leader_of("t", 0) == 1
+
+
 def test_recreated_topic_starts_with_any_epoch() -> None:
     again = Uuid(bytes(15) + b"2")
     cluster = Cluster().updated(response(1, 4)).updated(response(2, 0, again))
@@ -68,9 +92,11 @@ def test_named_leader_counts_when_it_is_newer() -> None:
     assert later.with_leader("t", 0, leader=1, leader_epoch=5, address=None) is later
 
 
-def test_removed_topic_has_no_metadata() -> None:
-    cluster = Cluster().updated(response(1, 4)).without("t")
+def test_cluster_of_other_topics_has_no_metadata_of_a_topic() -> None:
+    known = Cluster().updated(response(1, 4))
+    cluster = known.only({"u"})
 
+    assert known.only({"t"}) == known
     assert cluster.partition("t", 0) is None
     assert cluster.topic_id("t") == NO_UUID
 

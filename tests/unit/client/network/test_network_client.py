@@ -2,6 +2,9 @@
 
 import pytest
 
+from cordwood.client.network.network_client import NetworkClient
+from cordwood.client.network.runtime import ClientRuntime
+from cordwood.client.settings import ClientSettings
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     BrokerNotAvailableError,
@@ -12,6 +15,8 @@ from cordwood.core.errors import (
 )
 from cordwood.protocol.messages.current_leader import LeaderIdAndEpoch, NodeEndpoint
 from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from cordwood.testing.seeded_random import SeededRandom
+from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.client.fake_broker import NODE, FakeBroker, Hangup, broker, run
 from tests.unit.client.samples import routed
 
@@ -57,8 +62,8 @@ def test_error_for_a_missing_topic_has_a_remedy() -> None:
     async def scene() -> None:
         async with broker() as fake, routed(fake.address) as client:
             with pytest.raises(UnknownTopicOrPartitionError, match=r"'t'; create it") as caught:
-                await client.topic("t", timeout_ms=5)
-            assert "tried for 5 ms" in caught.value.__notes__[0]
+                await client.topic("t", timeout_ms=300)
+            assert "tried for 300 ms" in caught.value.__notes__[0]
 
     run(scene())
 
@@ -85,7 +90,7 @@ def test_missing_partition_is_named() -> None:
 def test_bootstrap_continues_to_an_available_broker() -> None:
     async def scene() -> None:
         async with broker(t=1) as fake, routed(NOBODY, fake.address) as client:
-            assert (await client.all_topics()).cluster_id == "fake"
+            assert [each.name for each in await client.current_topics()] == ["t"]
 
     run(scene())
 
@@ -157,5 +162,33 @@ def test_forgotten_topic_is_no_longer_requested() -> None:
             client.forget_topic("t")
             await client.refresh()
             assert fake.requests(MetadataRequest)[-1].topics == []
+
+    run(scene())
+
+
+def test_unused_topic_is_no_longer_requested_and_so_not_created_again() -> None:
+    async def scene() -> None:
+        clock = VirtualClock()
+        async with broker(idle=1, t=1) as fake:
+            settings = ClientSettings(bootstrap_servers=fake.address, metadata_max_idle_ms=10_000)
+            client = NetworkClient(settings, ClientRuntime(clock, clock, SeededRandom(1)), None)
+            client.topics.in_use = lambda: ["t"]
+            for name in ("idle", "t"):
+                await client.topic(name, timeout_ms=60_000)
+            clock.advance(seconds=11)
+            await client.refresh()
+            assert [each.name for each in fake.requests(MetadataRequest)[-1].topics or ()] == ["t"]
+            assert list(client.cluster.topics) == ["t"]
+            assert (await client.topic("idle", timeout_ms=60_000)).partitions
+            await client.close()
+
+    run(scene())
+
+
+def test_description_of_all_topics_keeps_no_metadata() -> None:
+    async def scene() -> None:
+        async with broker(t=1, u=1) as fake, routed(fake.address) as client:
+            assert len(await client.current_topics()) == 2
+            assert not client.cluster.topics
 
     run(scene())
