@@ -12,9 +12,10 @@ call returns.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
+from cordwood.broker.process.descriptor_budget import DescriptorBudget
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.client.loop_thread import LoopThread
@@ -255,13 +256,18 @@ async def _broker_ports(options: KafkaOptions) -> _BrokerPorts:
     clock = RunningClock(real, scheduler)
     memory = MemoryFiles(clock) if options.directory is None else None
     files = memory or SystemFiles()
-    runtime = inline_runtime(
-        files,
-        clock=clock,
-        scheduler=clock,
-        random=SystemRandom(),
-        network_clock=real,
-        network_scheduler=scheduler,
+    budget = DescriptorBudget.of_program()
+    runtime = replace(
+        inline_runtime(
+            files,
+            clock=clock,
+            scheduler=clock,
+            random=SystemRandom(),
+            network_clock=real,
+            network_scheduler=scheduler,
+        ),
+        max_open_files=budget.files,
+        max_connections=budget.connections,
     )
     return _BrokerPorts(runtime, clock, memory)
 

@@ -1,4 +1,4 @@
-"""Pytest plugin with the fixtures `kafka`, `spark_kafka` and others.
+"""Pytest plugin with the fixtures `kafka`, `kafka_proxy`, `spark_kafka` and others.
 
 Pytest loads this module in every project that has Cordwood installed. It therefore imports nothing
 large: a fixture imports its classes when a test requests it.
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cordwood.spark.runtime.session import SparkSession
     from cordwood.testing.kafka_fixture import Kafka
     from cordwood.testing.memory_files import MemoryFiles
+    from cordwood.testing.proxy.kafka_proxy import KafkaProxy
     from cordwood.testing.spark_kafka import SparkKafka
     from cordwood.testing.virtual_clock import VirtualClock
 
@@ -76,6 +77,21 @@ def kafka(request: pytest.FixtureRequest, kafka_broker: "Callable[..., Kafka]") 
     """Return this test's own broker on a socket, configured by the mark `kafka`."""
     mark = request.node.get_closest_marker("kafka")
     return kafka_broker(**(mark.kwargs if mark else {}))
+
+
+@pytest.fixture
+def kafka_proxy() -> "Iterator[Callable[[str], KafkaProxy]]":
+    """Yield a function that starts a proxy with network faults in front of a cluster."""
+    from cordwood.testing.proxy.kafka_proxy import KafkaProxy
+
+    with ExitStack() as running:
+
+        def start(bootstrap: str) -> KafkaProxy:
+            proxy = KafkaProxy.start(bootstrap)
+            running.callback(proxy.close)
+            return proxy
+
+        yield start
 
 
 @pytest.fixture(scope="session")

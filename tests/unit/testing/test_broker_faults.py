@@ -141,7 +141,7 @@ def test_failing_disk_takes_the_log_offline_until_a_restart(kafka: Kafka, kept: 
 
 def test_fault_ends_with_its_block(kafka: Kafka) -> None:
     with kafka.faults.on("Produce", times=100).fail(NotLeaderOrFollowerError):
-        kafka_refuses(kafka, match="not delivered")
+        kafka_refuses(kafka, match="not acknowledged")
 
     produce(kafka)
 

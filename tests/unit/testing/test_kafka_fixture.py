@@ -1,5 +1,6 @@
 """The fixture `kafka`: a real socket, time control, rewind, and cleanup."""
 
+import asyncio
 import gc
 import threading
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import cordwood
+from cordwood.broker.process.descriptor_budget import DescriptorBudget
 from cordwood.core.errors import (
     InvalidTopicError,
     KafkaError,
@@ -15,6 +17,7 @@ from cordwood.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from cordwood.records.record import TimestampType
+from cordwood.testing import kafka_fixture
 from cordwood.testing.kafka_fixture import Kafka, KafkaOptions
 from tests.descriptors import open_descriptors
 
@@ -261,3 +264,9 @@ def test_two_hundred_brokers_leak_no_descriptors_and_no_threads() -> None:
     gc.collect()
     assert open_descriptors() <= before[0]
     assert threading.active_count() <= before[1]
+
+
+def test_fixture_accepts_connections_within_the_descriptors_of_the_test_process() -> None:
+    ports = asyncio.run(kafka_fixture._broker_ports(KafkaOptions()))  # noqa: SLF001 - not public
+
+    assert ports.runtime.max_connections == DescriptorBudget.of_program().connections
