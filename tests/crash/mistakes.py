@@ -32,7 +32,7 @@ from tests.crash.world import World
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def _no_sync_of(pattern: str) -> Plant:
+def no_sync_of(pattern: str) -> Plant:
     """A file's bytes are taken for durable, and are not."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
@@ -159,8 +159,8 @@ def _swap_set_aside_first(patch: pytest.MonkeyPatch) -> None:
 
 MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
     {
-        "records are not synced": _no_sync_of("*.log"),
-        "checkpoints are renamed before their bytes are synced": _no_sync_of("*.tmp"),
+        "records are not synced": no_sync_of("*.log"),
+        "checkpoints are renamed before their bytes are synced": no_sync_of("*.tmp"),
         "names in a partition's directory are not synced": _no_directory_sync_of("/logs/*/*"),
         "names of partitions are not synced": _no_directory_sync_of("/logs/[ab]"),
         "a stop is marked as clean before the logs are closed": _stop_marked_first,
@@ -177,7 +177,7 @@ MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
 )
 CLEANING_MISTAKES: Final[Mapping[str, Plant]] = MappingProxyType(
     {
-        "cleaned segments are not synced": _no_sync_of("*.cleaned"),
+        "cleaned segments are not synced": no_sync_of("*.cleaned"),
         "the cleaner's checkpoint runs ahead of the swap": _clean_before_the_swap,
         "a swap goes on before its decision is durable": _swap_undecided,
         "a swap sets aside before it has decided": _swap_set_aside_first,

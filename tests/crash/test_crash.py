@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from cordwood.storage.producers import snapshot_files
 from tests.crash.harness import Effort, run
 from tests.crash.losses import KINDS
 from tests.crash.workloads import CLEANING_WORKLOADS, WORKLOADS
@@ -19,6 +20,21 @@ ALL = {**WORKLOADS, **CLEANING_WORKLOADS}
 @pytest.mark.timeout(7200 if SOAK else 300)
 @pytest.mark.parametrize("name", ALL)
 def test_crash_violates_no_guarantee(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _ensure_guarantees(name, capsys)
+
+
+@pytest.mark.timeout(7200 if SOAK else 300)
+@pytest.mark.parametrize("name", ("transactions", "truncation", "retention"))
+def test_crash_violates_no_guarantee_with_many_producers(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The snapshot of each roll is saved behind the roll."""
+    monkeypatch.setattr(snapshot_files, "SMALL", -1)
+
+    _ensure_guarantees(name, capsys)
+
+
+def _ensure_guarantees(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run(ALL[name], EFFORT, at_most=5)
 
     with capsys.disabled():

@@ -36,6 +36,7 @@ from cordwood.storage.log.log_append import AppendContext
 from cordwood.storage.log.log_read import FetchIsolation
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.log_changes import apply_retention, prepare_append
 from cordwood.storage.manager.log_directory import LogDirectory
 from cordwood.storage.manager.log_manager import LogManager, ManagerOptions, ManagerSettings
 from cordwood.storage.manager.log_startup import load_logs
@@ -127,8 +128,11 @@ class World:
         base = log.bounds.log_end
         batch = (base, _as_written(data, base, epoch))
         self.ledger.will_append(partition, batch)
-        log.append_as_leader(
-            data, leader_epoch=epoch, inspector=PlainInspector(), context=AppendContext(origin)
+        prepared = log.begin_append(data, inspector=PlainInspector(), origin=origin).run()
+        while (change := prepare_append(self.manager, log, prepared=prepared)) is not None:
+            change.result()
+        log.finish_append(
+            prepared, leader_epoch=epoch, context=AppendContext(origin), has_files=True
         )
         self.ledger.appended(partition, batch)
         log.set_high_watermark(log.bounds.log_end)
@@ -157,7 +161,7 @@ class World:
         self.clock.advance(seconds=2)
         log = self.log(number)
         self.ledger.will_start_at(orders(number), log.bounds.log_end)
-        log.delete_old_segments()
+        apply_retention(self.manager, log).result()
 
     def clean(self, number: int) -> None:
         """Let the cleaner have its turn with a log."""
