@@ -1,0 +1,410 @@
+"""The cost of a stranger's most expensive requests for other clients, of ours and of Kafka 4.3.
+
+    python -m benchmarks.macro.bomber [--elements N] [--versions] [--alone] [--stacks] [PART...]
+
+    requests     for each API every list with N elements, repeated ones and unknown ones; the last
+                 version of each API, with `--versions` all of them
+    frames       frames of the largest size
+    sessions     full fetches that want a session, each on a connection of its own
+    unread       responses that the client does not read, of 40 connections
+    slow         frames that arrive byte by byte, of 40 connections
+    compressed   a batch of 200 KB that becomes 200 MB
+
+A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
+delay of its response, the broker's resident memory at the end, and its descriptors. A part has a
+broker of its own. `loop's processor` is the time that our loop's thread computes without a look at
+its timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
+`--stacks` prints each request that keeps the loop for long, and our reports of long callbacks.
+"""
+
+import argparse
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+import cordwood
+from benchmarks.bombs.requests import TOPIC, Bomb, bombs, frame
+from benchmarks.figure import Bound, Figure
+from benchmarks.kafka.peers import KAFKA, Peer, kafka, ours
+from benchmarks.results import keep
+from benchmarks.stalls.latency_file import is_written_to, latencies
+from cordwood.broker.dispatch import ROUTES
+from cordwood.broker.large_messages import MOST_ELEMENTS
+from cordwood.core.binary import crc32c
+from cordwood.protocol.apis import api_of
+from cordwood.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from cordwood.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from cordwood.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from tests.interop.kafka_harness.jars import fetch
+from tests.serving import ROOT
+
+PING_GOAL_MS: Final = 50
+GROWTH_GOAL_MIB: Final = 50
+_PATIENCE_S: Final = 60
+_CONNECTIONS: Final = 40
+_MIB: Final = 1 << 20
+_SHOWN_MS: Final = 15
+#: Kafka's default of `socket.request.max.bytes`.
+_LARGEST_FRAME: Final = 100 * _MIB
+_BROKER: Final = 4
+_BY_NAME: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The size of the bombs."""
+
+    elements: int
+    has_all_versions: bool = False
+    frame_bytes: int = _LARGEST_FRAME
+    expanded_bytes: int = 200 * _MIB
+    is_alone: bool = False
+    has_stacks: bool = False
+
+
+SMALL: Final = Options(elements=2_000, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True)
+FULL: Final = Options(elements=MOST_ELEMENTS - 1_000)
+
+
+class Verdict(NamedTuple):
+    """The effect of a part on the others."""
+
+    ping_ms: float
+    loop_ms: float
+    grown_mib: float
+    descriptors: int
+    unanswered: int
+
+
+class Target:
+    """A broker under fire, and the bystander's file."""
+
+    def __init__(self, peer: Peer, pings: Path) -> None:
+        self.peer = peer
+        self.pings = pings
+        self.used = peer.folder / "loop.used"
+        self.unanswered = 0
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.peer.port), _PATIENCE_S)
+
+    def throw(self, bomb: bytes) -> None:
+        """Send one request and wait for its response, or for the end of the connection."""
+        with self.connect() as connection:
+            try:
+                connection.sendall(bomb)
+                answers = connection.makefile("rb")
+                size = answers.read(4)
+                left = int.from_bytes(size) if len(size) == 4 else 0
+                while left and (piece := answers.read(min(left, _MIB))):
+                    left -= len(piece)
+            except TimeoutError:
+                self.unanswered += 1
+            except OSError:
+                return
+
+    def descriptors(self) -> int:
+        assert self.peer.process is not None
+        return sum(1 for _ in Path(f"/proc/{self.peer.process.pid}/fd").iterdir())
+
+
+Part: TypeAlias = Callable[[Target, Options], None]
+
+
+def _requests(target: Target, options: Options) -> None:
+    for bomb in _bombs(options):
+        began_s = monotonic()
+        target.throw(bomb.frame)
+        if options.has_stacks:
+            _print_worst(target, bomb.name, began_s)
+
+
+def _bombs(options: Options) -> Iterator[Bomb]:
+    for key in ROUTES:
+        for version in _versions(key, options):
+            yield from bombs(key, version, options.elements)
+
+
+def _versions(key: int, options: Options) -> Sequence[int]:
+    first, last = api_of(key).request().__schema__.versions
+    return range(first, last + 1) if options.has_all_versions else (last,)
+
+
+def _print_worst(target: Target, name: str, began_s: float) -> None:
+    end_s = monotonic()
+    used = _worst(target.used, began_s, end_s)
+    ping = _worst(target.pings, began_s, end_s)
+    if max(used, ping) > _SHOWN_MS:
+        words = f"{end_s - began_s:.2f} s, loop {used:.0f} ms, ping {ping:.0f} ms"
+        print(f"  {name}: {words}", file=sys.stderr)
+
+
+def _frames(target: Target, options: Options) -> None:
+    """Metadata of names of one byte, and ListOffsets of one partition, as many as fit."""
+    names = struct.pack(">hhihi", 3, 1, 1, -1, options.frame_bytes // 3) + (
+        b"\0\1x" * (options.frame_bytes // 3)
+    )
+    target.throw(struct.pack(">i", len(names)) + names)
+    count = options.frame_bytes // 12
+    body = struct.pack(">hhih", 2, 1, 1, -1) + struct.pack(">iih", -1, 1, len(TOPIC))
+    body += TOPIC.encode() + struct.pack(">i", count) + struct.pack(">iq", 0, -1) * count
+    target.throw(struct.pack(">i", len(body)) + body)
+
+
+def _sessions(target: Target, options: Options) -> None:
+    wanted = [
+        FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1)
+        for index in range(options.elements - 1)
+    ]
+    topic = FetchTopic(topic="unknown", partitions=wanted)
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, session_epoch=0, topics=[topic])
+    bomb = frame(request, _BY_NAME)
+    for _ in range(10):
+        target.throw(bomb)
+
+
+def _unread(target: Target, options: Options) -> None:
+    """Responses of configurations and of unknown names."""
+    resources = [
+        DescribeConfigsResource(resource_type=_BROKER, resource_name="1", configuration_keys=None)
+        for _ in range(300)
+    ]
+    configs = DescribeConfigsRequest(
+        resources=resources, include_synonyms=True, include_documentation=True
+    )
+    names = [MetadataRequestTopic(name=f"u{number}") for number in range(options.elements // 10)]
+    unknown = MetadataRequest(topics=names, allow_auto_topic_creation=False)
+    with ExitStack() as stack:
+        for number in range(_CONNECTIONS):
+            connection = stack.enter_context(target.connect())
+            connection.setblocking(False)  # noqa: FBT003 - the standard library's signature
+            bomb = frame(configs, 4) if number % 2 else frame(unknown, _BY_NAME)
+            _send_some(connection, bomb * 10)
+        sleep(min(5, options.elements / 10_000))
+
+
+def _send_some(connection: socket.socket, data: bytes) -> None:
+    """Send what the broker takes within a moment."""
+    end_s = monotonic() + 0.1
+    while data and monotonic() < end_s:
+        try:
+            data = data[connection.send(data) :]
+        except BlockingIOError:
+            sleep(0.001)
+        except OSError:
+            return
+
+
+def _slow(target: Target, options: Options) -> None:
+    bomb = frame(
+        ListOffsetsRequest(
+            replica_id=-1,
+            topics=[
+                ListOffsetsTopic(
+                    name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)]
+                )
+            ],
+        ),
+        7,
+    )
+    with ExitStack() as stack:
+        slow = [stack.enter_context(target.connect()) for _ in range(_CONNECTIONS)]
+        for byte in bomb[: options.elements]:
+            for each in slow:
+                each.send(bytes([byte]))
+            sleep(0.001)
+
+
+def _compressed(target: Target, options: Options) -> None:
+    record = _record(options.expanded_bytes)
+    packer = zlib.compressobj(9, wbits=31)
+    packed = b"".join((*(packer.compress(piece) for piece in record), packer.flush()))
+    after_crc = struct.pack(">hiqqqhii", 1, 0, 0, 0, -1, -1, -1, 1) + packed
+    header = struct.pack(">qiibI", 0, len(after_crc) + 9, -1, 2, crc32c(after_crc))
+    data = PartitionProduceData(index=0, records=header + after_crc)
+    bomb = frame(
+        ProduceRequest(
+            acks=1,
+            timeout_ms=1_000,
+            topics=[TopicProduceData(name=TOPIC, partitions=[data])],
+        ),
+        9,
+    )
+    for _ in range(4):
+        target.throw(bomb)
+
+
+def _record(size: int) -> Iterator[bytes]:
+    """Yield the bytes of one record whose value are zeros."""
+    value = _varint(size)
+    fields = b"\0" + _varint(0) + _varint(0) + _varint(-1) + value
+    yield _varint(len(fields) + size + 1) + fields
+    for start in range(0, size, _MIB):
+        yield bytes(min(_MIB, size - start))
+    yield b"\0"
+
+
+def _varint(number: int) -> bytes:
+    rest, out = (number << 1) ^ (number >> 63), bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes((*out, rest))
+
+
+PARTS: Final[Mapping[str, Part]] = MappingProxyType(
+    {
+        "requests": _requests,
+        "frames": _frames,
+        "sessions": _sessions,
+        "unread": _unread,
+        "slow": _slow,
+        "compressed": _compressed,
+    }
+)
+
+
+def figures(size: int = 0) -> Iterator[Figure]:
+    """Measure all parts with small numbers, ours alone."""
+    del size
+    return measure(SMALL, [*PARTS])
+
+
+def measure(options: Options, parts: Sequence[str]) -> Iterator[Figure]:
+    """Measure each part on a broker of its own."""
+    for part in parts:
+        with tempfile.TemporaryDirectory() as folder:
+            mine = _verdict(ours(Path(folder, "ours")), part, options)
+            theirs = None
+            if not options.is_alone:
+                theirs = _verdict(kafka(fetch("kafka-4.3.0"), Path(folder, "kafka")), part, options)
+            yield from _figures(part, mine, theirs)
+
+
+def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
+    if peer.name != KAFKA:
+        _probe(peer, options)
+    try:
+        peer.start()
+        with cordwood.Admin(peer.bootstrap) as admin:
+            admin.create_topic(TOPIC)
+        target = Target(peer, peer.folder / "pings")
+        with _bystander(target):
+            before, start_s = peer.resident_mib(), monotonic()
+            PARTS[part](target, options)
+            sleep(0.5)
+            end_s = monotonic()
+            while not is_written_to(target.pings, end_s):
+                sleep(0.1)
+            return Verdict(
+                _worst(target.pings, start_s, end_s),
+                _worst(target.used, start_s, end_s),
+                peer.resident_mib() - before,
+                target.descriptors(),
+                target.unanswered,
+            )
+    finally:
+        peer.end(is_killed=True)
+        for line in (peer.folder / "words.txt").read_text().splitlines():
+            if options.has_stacks and "held up" in line:
+                print(f"  {line}", file=sys.stderr)
+
+
+def _probe(peer: Peer, options: Options) -> None:
+    """Let our broker record the processor time of its loop."""
+    os.environ["STALLS_LATENCY"] = str(peer.folder / "loop")
+    peer.command[peer.command.index("cordwood")] = "benchmarks.stalls.slow_broker"
+    if options.has_stacks:
+        peer.command.append("--debug")
+
+
+def _worst(events: Path, start_s: float, end_s: float) -> float:
+    """Return the longest delay of the events of a time, 0 if there are none."""
+    try:
+        return latencies(events, start_s, end_s).most
+    except (ValueError, FileNotFoundError):
+        return 0
+
+
+@contextmanager
+def _bystander(target: Target) -> Iterator[None]:
+    """Ping the broker until the end of the block."""
+    words = ("127.0.0.1", str(target.peer.port), str(target.pings))
+    process = subprocess.Popen(
+        (sys.executable, "-m", "benchmarks.stalls.bystander", *words),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+    )
+    while not target.pings.exists() or not target.pings.stat().st_size:
+        sleep(0.05)
+    try:
+        yield
+    finally:
+        process.communicate(b"")
+
+
+def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figure]:
+    goals = {"ping_ms": PING_GOAL_MS, "loop_ms": PING_GOAL_MS, "grown_mib": GROWTH_GOAL_MIB}
+    units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB"}
+    titles = {
+        "ping_ms": "longest ping",
+        "loop_ms": "loop's processor",
+        "grown_mib": "memory",
+    }
+    for name, value in mine._asdict().items():
+        other = None if theirs is None or name == "loop_ms" else getattr(theirs, name)
+        yield Figure(
+            name=f"bomber, {part}, {titles.get(name, name)}",
+            value=value,
+            unit=units.get(name, ""),
+            peer=None if other is None else KAFKA,
+            peer_value=other,
+            ratio=None if other is None else other / value if value else 1,
+            goal=goals.get(name),
+            bound=Bound.MOST,
+        )
+
+
+def _asked() -> argparse.Namespace:
+    asked = argparse.ArgumentParser(prog="benchmarks.macro.bomber")
+    asked.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS])
+    asked.add_argument("--elements", type=int, default=FULL.elements)
+    asked.add_argument("--versions", action="store_true")
+    asked.add_argument("--alone", action="store_true")
+    asked.add_argument("--stacks", action="store_true")
+    return asked.parse_args()
+
+
+if __name__ == "__main__":
+    said = _asked()
+    chosen = Options(
+        elements=said.elements,
+        has_all_versions=said.versions,
+        is_alone=said.alone,
+        has_stacks=said.stacks,
+    )
+    keep(measure(chosen, said.parts or [*PARTS]))

@@ -1,0 +1,90 @@
+"""The bomber runs, small, so that it cannot rot; and its requests of every API leave their turns.
+
+A clock of which each reading takes a tenth of a turn decides whether a request leaves the loop, so
+the result is the same on every machine.
+"""
+
+import asyncio
+from typing import Final
+
+import pytest
+
+from benchmarks.bombs.requests import TOPIC, Bomb, bombs
+from benchmarks.macro.bomber import PARTS, SMALL, measure
+from cordwood.broker.dispatch import ROUTES, Dispatch
+from cordwood.broker.loop_turns import TurnQueue
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.core.binary import Buffer
+from cordwood.observability.metrics import Metrics
+from cordwood.protocol.apis import api_of
+from cordwood.protocol.codec import decode, joined
+from cordwood.protocol.header import read_request_header
+from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.test_loop_turns import SteppingClock, turns_of
+
+ELEMENTS: Final = 900
+#: Each element is a part of one turn, of which a clock's reading takes a tenth.
+FEWEST_TURNS: Final = 50
+LAST: Final = {key: api_of(key).request().__schema__.versions[1] for key in ROUTES}
+#: Lists of one topic or resource, of which an element takes less than a microsecond.
+OF_ONE: Final = frozenset(
+    {
+        "request",
+        "resource_types",
+        "resources.configuration_keys",
+        "topics.assignments",
+        "topics.assignments.broker_ids",
+        "topics.configs",
+    }
+)
+#: Names that occur more than once are counted, and then are one name.
+COUNTED: Final = frozenset({"CreatePartitions", "DescribeTopicPartitions"})
+LATEST: Final = [
+    bomb
+    for key, last in LAST.items()
+    for bomb in bombs(key, last, ELEMENTS)
+    if bomb.place not in OF_ONE and not (bomb.api in COUNTED and bomb.shape == "repeated")
+]
+
+
+async def answered(harness: BrokerHarness, bomb: Bomb) -> bytes:
+    header, at = read_request_header(memoryview(bomb.frame)[4:])
+    context = RequestContext(
+        header.request_api_key, header.request_api_version, 1, None, harness.connection
+    )
+    dispatch = Dispatch(harness.broker, Metrics())
+    chunks = await dispatch.handle(context, memoryview(bytearray(bomb.frame))[4 + at :])
+    return b"" if chunks is None else joined(chunks)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_figures_are_measured_when_small(part: str) -> None:
+    measured = [*measure(SMALL, [part])]
+
+    assert len({figure.name for figure in measured}) == len(measured) == 5
+    assert all(figure.name.startswith(f"bomber, {part}, ") for figure in measured)
+
+
+@pytest.mark.parametrize("key", ROUTES)
+def test_every_request_of_every_version_is_answered(key: int) -> None:
+    harness, api = BrokerHarness(), api_of(key)
+    harness.host(topic=TOPIC)
+    first, last = api.request().__schema__.versions
+
+    for version in range(first, last + 1):
+        for bomb in bombs(key, version, 3):
+            response = run(answered(harness, bomb))
+            assert isinstance(response, Buffer)
+            decode(api.response(), response, version)
+
+
+@pytest.mark.parametrize("bomb", LATEST, ids=lambda bomb: bomb.name)
+def test_long_request_leaves_its_turns(bomb: Bomb) -> None:
+    harness = BrokerHarness()
+    harness.host(topic=TOPIC)
+    harness.broker.turns = TurnQueue(SteppingClock())
+
+    async def scene() -> int:
+        return await turns_of(asyncio.ensure_future(answered(harness, bomb)))
+
+    assert run(scene()) >= FEWEST_TURNS
