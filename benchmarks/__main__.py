@@ -6,7 +6,7 @@ what else it does; the ratios, measured in turns in the same run, are what can b
 
 import sys
 
-from benchmarks.macro import cleaning, clients, compaction
+from benchmarks.macro import cleaning, clients, compaction, long_polls, sizing, stalls
 from benchmarks.micro import (
     broker,
     compression,
@@ -15,6 +15,7 @@ from benchmarks.micro import (
     records,
     start,
     storage,
+    switch_interval,
     workbench,
 )
 from benchmarks.results import keep
@@ -22,7 +23,8 @@ from cordwood.records.kernels import warm
 
 BENCHMARKS = (
     *(records, compression, protocol, storage, broker),
-    *(fixture, clients, cleaning, compaction, workbench, start),
+    *(fixture, clients, cleaning, compaction, long_polls, sizing, stalls),
+    *(switch_interval, workbench, start),
 )
 SIZE = 256 * 1024 * 1024
 

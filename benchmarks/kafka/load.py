@@ -190,7 +190,7 @@ ROWS: Final[Mapping[str, Callable[[_Bench, Size], list[Figure]]]] = MappingProxy
 
 def _asked() -> argparse.Namespace:
     asked = argparse.ArgumentParser(prog="benchmarks.kafka.load")
-    asked.add_argument("rows", nargs="*", choices=ROWS, metavar="ROW", default=None)
+    asked.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW")
     asked.add_argument("--full", action="store_true")
     asked.add_argument("--rounds", type=int, default=ROUNDS)
     return asked.parse_args()

@@ -22,13 +22,14 @@ import cordwood
 from benchmarks.figure import Bound, Figure
 from benchmarks.keyed_log import KeyedLog, write
 from cordwood.records.kernels import warm
-from tests.serving import Serving, ended_with
+from tests.serving import CORDWOOD, Serving, ended_with
 
 SETTINGS: Final = {
-    "log.cleanup.policy": "compact",
     "log.cleaner.threads": "0",
     "log.cleaner.backoff.ms": "50",
 }
+#: Adopted with the log directory, without a known configuration: the broker does not clean it yet.
+ADOPTED: Final = "stock"
 PROBE: Final = "probe"
 EVERY_SECONDS: Final = 0.004
 #: At most one and a half gigabytes are cleaned, of records of 125 bytes in ten times fewer keys.
@@ -65,8 +66,8 @@ def _served(records: int, *, segment_bytes: int) -> Iterator[Serving]:
     """A broker with a compacted log and an empty one."""
     with tempfile.TemporaryDirectory() as folder:
         log = KeyedLog(records, max(1, records // _RECORDS_A_KEY))
-        write(log, Path(folder, "data", "stock-0"), segment_bytes=segment_bytes)
-        with ended_with(Serving(Path(folder), SETTINGS)) as broker:
+        write(log, Path(folder, "data", f"{ADOPTED}-0"), segment_bytes=segment_bytes)
+        with ended_with(Serving(Path(folder), SETTINGS, program=CORDWOOD)) as broker:
             broker.start()
             os.sync()  # or the idle half would wait for what has just been written
             with cordwood.Admin(broker.address) as admin:
@@ -76,6 +77,7 @@ def _served(records: int, *, segment_bytes: int) -> Iterator[Serving]:
 
 def _let_clean(bootstrap: str) -> None:
     with cordwood.Admin(bootstrap) as admin:
+        admin.alter_configs(("topic", ADOPTED), change={"cleanup.policy": "compact"})
         admin.alter_configs(("broker", ""), change={"log.cleaner.threads": "1"})
 
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import cordwood
 from benchmarks.figure import Figure
-from tests.serving import Serving, ended_with
+from tests.serving import CORDWOOD, Serving, ended_with
 
 ROUNDS: Final = 3
 _BYTES_A_RECORD: Final = 1_280
@@ -58,7 +58,10 @@ def measure(bootstrap: str, records: int) -> list[Figure]:
 @contextmanager
 def _served() -> Iterator[str]:
     """Our broker; its address."""
-    with tempfile.TemporaryDirectory() as folder, ended_with(Serving(Path(folder))) as broker:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ended_with(Serving(Path(folder), program=CORDWOOD)) as broker,
+    ):
         broker.start()
         yield broker.address
 

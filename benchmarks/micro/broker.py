@@ -19,9 +19,15 @@ from benchmarks.cpu_time import cpu_seconds
 from benchmarks.figure import Figure
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.dispatch import Dispatch
+from cordwood.broker.loop_turns import TurnQueue
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import ClusterImage, PartitionImage
+from cordwood.broker.metadata.replica_changes import ReplicaChange, ReplicaChangeKind
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.broker.partitions.fetch_sessions import FetchSessionCache
+from cordwood.broker.partitions.fetch_wakes import FetchWakes
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.broker.partitions.partition_leader import PartitionResources
 from cordwood.core.binary import Buffer
 from cordwood.core.ports import Clock, LoopPorts, Scheduler
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
@@ -75,6 +81,9 @@ class _Parts(NamedTuple):
     configs: BrokerConfigs
     partitions: HostedPartitions
     sessions: FetchSessionCache
+    metadata: MetadataCache
+    logs: LogManager
+    turns: TurnQueue
 
 
 class _Bench(NamedTuple):
@@ -86,10 +95,13 @@ class _Bench(NamedTuple):
     context: RequestContext
 
     def ask(self, api: tuple[int, int], body: bytes | bytearray) -> list[Chunk]:
-        """Answer one request, which does not wait."""
+        """Answer one request, which may take several turns of a loop, but waits for nothing."""
         context = self.context._replace(api_key=api[0], api_version=api[1])
+        request = self.dispatch.handle(context, memoryview(body)).__await__()
         try:
-            self.dispatch.handle(context, memoryview(body)).__await__().send(None)
+            # The begin of another turn yields None, a wait yields a future.
+            while request.send(None) is None:
+                pass
         except StopIteration as answered:
             return cast("list[Chunk]", answered.value)
         raise AssertionError("the request waits")
@@ -127,7 +139,7 @@ def _fetch(name: str, size: int, calls: int) -> Figure:
     with _bench(1) as bench:
         partition = bench.partitions.get(TOPIC, 0)
         firsts = [
-            partition.append(memoryview(bytearray(records))).result.first_offset
+            partition.append(memoryview(bytearray(records))).result().result.first_offset
             for _ in range(3 * count)
         ]
         request = _fetch_request([firsts[count]], max_bytes=size)
@@ -214,15 +226,29 @@ def _bench(partitions: int) -> Iterator[_Bench]:
             name = TopicPartition(TopicName(TOPIC), PartitionId(index))
             log_creation.create(manager, name, topic_id=TOPIC_ID, is_new=True)
         reader = inspector()
-        hosted = HostedPartitions(manager, LogFlusher(manager), inspector=lambda: reader)
-        hosted.host(TOPIC, topic_id=TOPIC_ID, leader_epochs=[_EPOCH] * partitions)
         clock = VirtualClock()
+        resources = PartitionResources(
+            node_id=1,
+            manager=manager,
+            flusher=LogFlusher(manager),
+            inspector=lambda: reader,
+            clock=clock,
+            scheduler=clock,
+            wakes=FetchWakes(manager.options.call_soon),
+        )
+        hosted = HostedPartitions(resources)
+        state = PartitionImage((1,), (1,), 1, _EPOCH)
+        for index in range(partitions):
+            hosted.apply(ReplicaChange(ReplicaChangeKind.HOST, TOPIC, TOPIC_ID, index, state))
         parts = _Parts(
             clock,
             clock,
             BrokerConfigs(1, []),
             hosted,
             FetchSessionCache(SystemRandom(), 10),
+            MetadataCache(ClusterImage(cluster_id="bench", controller_id=1, brokers={})),
+            manager,
+            TurnQueue(clock, call_soon=lambda call: call()),
         )
         connection = ConnectionInfo(id=1, host="::1", port=1, listener="PLAINTEXT", is_secure=False)
         context = RequestContext(0, 0, 1, "bench", connection)
