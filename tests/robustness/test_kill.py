@@ -20,6 +20,7 @@ from typing import Final
 import pytest
 
 from cordwood.storage.files.header_scan import headers
+from tests.interop.kafka_harness.installed import peer
 from tests.robustness.ledger import Ledgers
 from tests.robustness.partitions import (
     FLUSHED,
@@ -103,7 +104,7 @@ def test_acknowledged_records_survive_kills(
     client: str, tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     if client == "librdkafka":
-        pytest.importorskip("confluent_kafka")
+        peer("confluent_kafka")
     with ended_with(Serving(tmp_path, SETTINGS)) as broker:
         faults, done = survive(broker, client, ROUNDS)
         report(f"kill, {client}: {done}")
