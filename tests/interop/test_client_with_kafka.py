@@ -1,5 +1,6 @@
 """Our clients and Kafka's brokers read each other's records, also after a broker is killed."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,12 +26,14 @@ from tests.interop.kafka_harness.brokers import (
 )
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
+from tests.interop.kafka_harness.patience import wait_for_result
 from tests.interop.kafka_harness.spec import (
     CODECS,
     SpecRecord,
     renumbered,
     without_sequences,
 )
+from tests.unresolved_batches import SENT_ONCE, time_out_a_written_batch
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -179,11 +182,16 @@ def test_topics_are_created_changed_and_deleted(broker43: Broker) -> None:
         made = asking.create_topic("our-topic", partitions=2, configs={"retention.ms": "1000"})
         assert (made.partitions, made.replication_factor) == (2, 1)
         asking.create_partitions("our-topic", 3)
+        wait_for_result(lambda: _leaders(asking, "our-topic"), [1, 1, 1])
         (topic,) = asking.describe_topics(["our-topic"])
-        assert [each.leader for each in topic.partitions] == [1, 1, 1]
         assert topic.topic_id == made.topic_id
         asking.delete_topic("our-topic")
-        assert "our-topic" not in asking.list_topics()
+        wait_for_result(lambda: "our-topic" in asking.list_topics(), wanted=False)
+
+
+def _leaders(asking: cordwood.Admin, name: str) -> list[int]:
+    (topic,) = asking.describe_topics([name])
+    return [each.leader for each in topic.partitions]
 
 
 def test_settings_are_described_and_changed(broker43: Broker) -> None:
@@ -273,3 +281,12 @@ def test_our_consumer_continues_after_a_broker_restart(mortal: Broker) -> None:
             found += [record.offset for record in consumer.poll(1_000)]
 
     assert found == [record.offset for record in without_sequences(SENT)]
+
+
+def test_batch_that_was_written_before_its_timeout_is_not_written_twice(broker43: Broker) -> None:
+    topic = "unresolved"
+    broker43.create_topics({topic: {}})
+
+    asyncio.run(time_out_a_written_batch(broker43.bootstrap, topic))
+
+    assert [record.value for record in consume(broker43.bootstrap, topic)] == SENT_ONCE

@@ -148,9 +148,9 @@ class KillableFiles(SystemFiles):
     def __init__(self, switch: KillSwitch) -> None:
         self.switch = switch
 
-    def create(self, path: str) -> SystemFile:
+    def create(self, path: str, *, is_private: bool = False) -> SystemFile:
         self.switch.tick()
-        return KillableFile(super().create(path), self.switch)
+        return KillableFile(super().create(path, is_private=is_private), self.switch)
 
     def open(self, path: str, *, writable: bool = False) -> SystemFile:
         file = super().open(path, writable=writable)

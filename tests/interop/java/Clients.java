@@ -53,6 +53,10 @@ final class Clients {
                 return consume(question);
             case "offset_for_time":
                 return offsetForTime(question);
+            case "living_start":
+                return LivingConsumer.start(question);
+            case "living_seen":
+                return LivingConsumer.seen(question);
             default:
                 return Administration.answer(asked, question);
         }

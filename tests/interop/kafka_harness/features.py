@@ -21,6 +21,7 @@ from tests.interop.kafka_harness.client import (
     RefusedError,
     Sending,
 )
+from tests.interop.kafka_harness.patience import wait_for_result
 from tests.interop.kafka_harness.samples import NOON, nulls
 from tests.interop.kafka_harness.samples import headers as many_headers
 from tests.interop.kafka_harness.spec import SeenBatch, SpecRecord, renumbered
@@ -30,7 +31,6 @@ UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 TOPIC_ALREADY_EXISTS: Final = 36
 INVALID_CONFIG: Final = 40
 MEBIBYTE: Final = 1 << 20
-LOOKS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +104,15 @@ def _exchange(client: Client, place: Place, records: Records, sending: Sending) 
 
 
 def _soon(look: Callable[[], object], wanted: object) -> None:
-    """See what is wanted, or be refused with that code: Kafka's brokers learn a little later than
-    the client what their controller has decided.
-    """
-    seen: object = None
-    for _ in range(LOOKS):
+    """Look until the wanted result, or error code, appears."""
+
+    def seen() -> object:
         try:
-            seen = look()
+            return look()
         except RefusedError as error:
-            seen = error.code
-        if seen == wanted:
-            return
-    raise AssertionError(f"{seen} instead of {wanted}")
+            return error.code
+
+    wait_for_result(seen, wanted)
 
 
 def _produce_and_consume(client: Client, place: Place) -> None:
@@ -143,8 +140,14 @@ def _acks(client: Client, place: Place) -> None:
     for at, acks in enumerate((0, 1, -1)):
         client.produce(place.topic, _texts(1, value=f"acks-{acks}"), Sending(acks=acks))
 
-        seen = client.consume(place.topic, start=at, count=1)
-        assert [record.value for record in seen] == [f"acks-{acks}-0 größer 木".encode()]
+        wanted = [f"acks-{acks}-0 größer 木".encode()]
+        if acks == 0:
+            _soon(lambda: _values_from(client, place, 0), wanted)
+        assert _values_from(client, place, at) == wanted
+
+
+def _values_from(client: Client, place: Place, offset: int) -> list[bytes | None]:
+    return [each.value for each in client.consume(place.topic, start=offset, count=1)]
 
 
 def _idempotence(client: Client, place: Place) -> None:

@@ -17,6 +17,7 @@ BUILD: Final = INTEROP.parents[1] / "build" / "interop"
 SOURCES: Final = (
     "RecordsOracle.java",
     "Clients.java",
+    "LivingConsumer.java",
     "Administration.java",
     "Messages.java",
     "{version}/Dialect.java",

@@ -8,12 +8,17 @@ It runs in a virtual environment that contains only pyspark.
 import json
 import os
 import sys
+import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from tempfile import TemporaryDirectory
-from typing import TypedDict
+from contextlib import suppress
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import TYPE_CHECKING, TypedDict
 
 from pyspark.sql import DataFrame, Row, SparkSession
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
 
 TOO_LARGE = 10
 SCHEMA = "partition int, key binary, value binary, headers array<struct<key string, value binary>>"
@@ -43,6 +48,63 @@ class Question(TypedDict, total=False):
     settings: dict[str, object]
     options: dict[str, str]
     columns: list[str]
+    partitions: int
+    wanted: list[str]
+    patience_ms: int
+
+
+class Living:
+    """A streaming query that is never restarted; it keeps all values in their order."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[int, str]] = []
+        self._changed = threading.Condition()
+        self._query: StreamingQuery | None = None
+
+    def start(self, spark: SparkSession, question: Question) -> None:
+        topic, numbers = question["topic"], list(range(question["partitions"]))
+        options = {
+            "kafka.bootstrap.servers": question["bootstrap"],
+            "assign": json.dumps({topic: numbers}),
+            "startingOffsets": "earliest",
+        }
+        frame = spark.readStream.format("kafka").options(**options).load()
+        values = frame.selectExpr("partition", "offset", "cast(value AS string) AS value")
+        writer = values.writeStream.foreachBatch(self._keep)
+        writer = writer.option("checkpointLocation", mkdtemp())
+        self._query = writer.trigger(processingTime="100 milliseconds").start()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def seen(self, _: SparkSession, question: Question) -> dict[str, object]:
+        """Return all values when the wanted ones are among them, or after a time."""
+        wanted = set(question["wanted"])
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._problem() or wanted <= {value for _, value in self._seen},
+                question["patience_ms"] / 1000,
+            )
+            return {"seen": self._seen, "problem": self._problem()}
+
+    def _keep(self, batch: DataFrame, _number: int) -> None:
+        rows = sorted(batch.collect(), key=lambda row: (row.partition, row.offset))
+        with self._changed:
+            self._seen += [(row.partition, row.value) for row in rows]
+            self._changed.notify_all()
+
+    def _problem(self) -> str:
+        assert self._query is not None, "started"
+        is_over = not self._query.isActive
+        return str(self._query.exception() or "ended")[:2000] if is_over else ""
+
+    def _wait(self) -> None:
+        assert self._query is not None, "started"
+        with suppress(Exception):  # `_problem` returns it
+            self._query.awaitTermination()
+        with self._changed:
+            self._changed.notify_all()
+
+
+LIVING = Living()
 
 
 def main() -> None:
@@ -60,6 +122,8 @@ def main() -> None:
         "consume": consume,
         "rows": rows,
         "stream": stream,
+        "living_start": LIVING.start,
+        "living_seen": LIVING.seen,
     }
     for line in sys.stdin:
         question = json.loads(line)
