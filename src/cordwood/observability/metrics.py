@@ -85,8 +85,8 @@ class Metrics:
         return found
 
     def read(self, name: str, call: Callable[[], Readings]) -> None:
-        """Register the callback of a gauge; it returns values by labels at every collection."""
-        assert CATALOGUE[name].kind is MetricKind.GAUGE, f"{name} is not a gauge"
+        """Register a callback; it returns values by labels at every collection."""
+        assert CATALOGUE[name].kind is not MetricKind.HISTOGRAM, f"{name} is a histogram"
         self._readers[name] = call
 
     def forget(self, name: str, *labels: str) -> None:
