@@ -5,14 +5,24 @@ test outside the slow folders, and without a slow mark, belongs to the fast tier
 workers (pytest-xdist); tiers and figures reach the controller as properties of the reports.
 """
 
+import logging
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.loop_guard import HELD_UP, SLOW_CALL_MS, BlockingCall, HeldUpHandler, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cordwood.core.settings import SettingValue
+    from cordwood.testing.kafka_fixture import Kafka
 
 # Two cores are shared with other work, so one slow example proves nothing: pytest's own timeout
 # bounds the whole test instead.
@@ -26,8 +36,10 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-# A shell starts background jobs with SIGINT ignored; tests that send SIGINT need the default.
+# A shell starts background jobs with SIGINT ignored, `nohup` with SIGHUP; tests that send them need
+# the default, and so do the processes that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = ("tests.spark_session",)
 
@@ -44,7 +56,10 @@ FOLDERS = {
 SPARK_TIMEOUT_S = 300
 TIER = "tier"
 FIGURE = "figure"
+HELD = "held up"
+SHOWN_HELD_UP = 20
 FIGURES: list[str] = []
+HELD_UP_IN_ALL: list[str] = []
 SECONDS: defaultdict[str, float] = defaultdict(float)
 
 
@@ -70,6 +85,42 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             SECONDS[str(value)] += report.duration
         elif name == FIGURE and report.when == "teardown":
             FIGURES.append(str(value))
+        elif name == HELD and report.when == "teardown":
+            HELD_UP_IN_ALL.append(f"{report.nodeid}: {value}")
+
+
+@pytest.fixture(scope="session")
+def blocking_calls() -> Iterator[list[BlockingCall]]:
+    """Yield the list to which every call is added that blocks an event loop of this process."""
+    found: list[BlockingCall] = []
+    reports = logging.getLogger("cordwood.broker.process.loop_watchdog")
+    reports.addHandler(HeldUpHandler())
+    with guarded(found.append):
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _event_loops_are_guarded(
+    blocking_calls: list[BlockingCall], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Fail a test in which Cordwood's code blocked the loop that it ran on."""
+    yield
+    request.node.user_properties.extend((HELD, line) for line in HELD_UP)
+    HELD_UP.clear()
+    found, blocking_calls[:] = tuple(blocking_calls), ()
+    if found:
+        pytest.fail("\n".join(map(str, found)), pytrace=False)
+
+
+@pytest.fixture
+def kafka_broker(kafka_broker: "Callable[..., Kafka]") -> "Callable[..., Kafka]":
+    """Return the function that starts a broker, which reports long callbacks."""
+
+    def start(*, config: "Mapping[str, SettingValue] | None" = None, **options: object) -> "Kafka":
+        key, limit_ms = SLOW_CALL_MS
+        return kafka_broker(config={key: limit_ms, **(config or {})}, **options)
+
+    return start
 
 
 @pytest.fixture
@@ -92,6 +143,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("figures")
     for line in FIGURES:
         terminalreporter.write_line(line)
+    if HELD_UP_IN_ALL:
+        terminalreporter.section("callbacks that held up an event loop for 20 ms, no failure")
+    for line in HELD_UP_IN_ALL[:SHOWN_HELD_UP]:
+        terminalreporter.write_line(line)
+    if len(HELD_UP_IN_ALL) > SHOWN_HELD_UP:
+        terminalreporter.write_line(f"and {len(HELD_UP_IN_ALL) - SHOWN_HELD_UP} more")
     steps = os.environ.get("CORDWOOD_TIMES")
     if not steps and len(SECONDS) < 2:
         return

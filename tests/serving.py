@@ -1,7 +1,8 @@
 """`cordwood serve` as a process that can be killed and restarted in the same directories.
 
 The line that it prints marks its readiness. Its port is chosen once, at the first start, so that
-clients find it again. Its other output goes to a file. It works in a folder of its own.
+clients find it again. Its other output goes to a file. It works in a folder of its own. By default
+it runs under the guard of `tests.loop_guard`, and its end raises if a call blocked the event loop.
 """
 
 import os
@@ -15,8 +16,11 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
+from tests.loop_guard import BLOCKED, HELD_UP, REPORTED
+
 ROOT: Final = Path(__file__).parents[1]
 CORDWOOD: Final = (sys.executable, "-m", "cordwood")
+GUARDED: Final = (sys.executable, "-m", "tests.loop_guard")
 NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 PATIENCE_S: Final = 60
 
@@ -24,7 +28,8 @@ PATIENCE_S: Final = 60
 class Serving:
     """A broker over directories of its own, of which the first one has its metadata.
 
-    `arguments` are added to its command line; `directories` overrides its log directories.
+    `arguments` are added to its command line; `directories` overrides its log directories. `log` is
+    a descriptor that replaces the file of its log.
     """
 
     def __init__(
@@ -35,7 +40,7 @@ class Serving:
         directories: Sequence[Path] | None = None,
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] = NO_SETTINGS,
-        program: Sequence[str] = CORDWOOD,
+        program: Sequence[str] = GUARDED,
     ) -> None:
         self.folder = folder
         self.data = (folder / "data",) if directories is None else tuple(directories)
@@ -43,10 +48,12 @@ class Serving:
         self.address = "127.0.0.1:0"
         self.line = ""
         self.program = program
+        self.log: int | None = None
         self._settings = settings
         self._arguments = arguments
         self._environment = environment
         self.took_to_start_s = 0.0
+        self._read = 0
         self._process: subprocess.Popen[str] | None = None
 
     def launch(self) -> None:
@@ -60,7 +67,7 @@ class Serving:
                 env={**os.environ, "PYTHONPATH": path, **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=words,
+                stderr=words if self.log is None else self.log,
                 text=True,
             )
 
@@ -105,6 +112,10 @@ class Serving:
         if process.stdout is not None:
             process.stdout.close()
         self._process = None
+        lines = self.words.read_text().splitlines()
+        HELD_UP.extend(line for line in lines[self._read :] if REPORTED in line)
+        self._read = len(lines)
+        assert not self.told(BLOCKED), "\n".join(lines)
         return code
 
     @property
@@ -128,7 +139,8 @@ class Serving:
         return sum(words in line for line in self.words.read_text().splitlines())
 
     def _command(self) -> list[str]:
-        arguments = ["serve", *self._arguments, "--listen", self.address]
+        debug = ["--debug"] if self.program is GUARDED else []
+        arguments = ["serve", *debug, *self._arguments, "--listen", self.address]
         if self.data:
             arguments += ["--data", ",".join(map(str, self.data))]
         for key, value in self._settings.items():

@@ -13,8 +13,12 @@ import pytest
 from scripts import prose
 from tests.scripts import transcript
 from tests.scripts.cleaner_commands import CleanerCommands
+from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
+from tests.scripts.image_commands import ImageCommands
 from tests.scripts.log_commands import LogCommands
+from tests.scripts.partition_commands import PartitionCommands
+from tests.scripts.position_commands import PositionCommands
 from tests.scripts.producer_commands import ProducerCommands
 
 FOLDER: Final = Path(__file__).parent
@@ -23,6 +27,10 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "fetch_sessions": FetchSessionCommands,
     "producers": ProducerCommands,
     "cleaner": CleanerCommands,
+    "positions": PositionCommands,
+    "partition": PartitionCommands,
+    "images": ImageCommands,
+    "deliveries": DeliveryCommands,
 }
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
 LINE_LENGTH: Final = 100

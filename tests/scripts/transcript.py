@@ -232,13 +232,24 @@ def check(path: Path, family: Callable[[], object], *, is_rewriting: bool = Fals
     script = parse(path.read_text(encoding="utf-8"), name=path.name)
     if not script.blocks:
         raise ScriptError(f"{path.name}: no commands")
-    text = script.with_outcomes(run(script, family()))
+    text = script.with_outcomes(_run_on_new(script, family))
     if is_rewriting:
         path.write_text(text, encoding="utf-8")
         script = parse(text, name=path.name)
-        text = script.with_outcomes(run(script, family()))
+        text = script.with_outcomes(_run_on_new(script, family))
     if text != script.text:
         raise AssertionError(_difference(script, text))
+
+
+def _run_on_new(script: Script, family: Callable[[], object]) -> list[str]:
+    """Run all commands on a new object, and call its `close` afterwards, if it has one."""
+    made = family()
+    try:
+        return run(script, made)
+    finally:
+        close = getattr(made, "close", None)
+        if close is not None:
+            close()
 
 
 def _difference(script: Script, text: str) -> str:
