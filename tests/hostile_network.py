@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: More than any scene meets.
-ALL: Final = 1_000_000
 STEP_MS: Final = 4
 #: Bits of a batch header that the checksum covers: from the attributes on.
 HEADER_BITS: Final = range(8 * 21, 8 * HEADER_SIZE)
@@ -235,7 +233,7 @@ async def damage(target: str, topic: str, *, bits: Iterable[int]) -> Report:
         consumer.assign([(topic, 0)])
         for bit in bits:
             turned = TurnedBit(bit, wanted[0].offset)
-            with network.proxy.faults.on("Fetch", times=ALL).rewrite(turned.change):
+            with network.proxy.faults.on("Fetch", times=None).rewrite(turned.change):
                 consumer.seek((topic, 0), wanted[0].offset)
                 found = await _polled(network, consumer, wanted[-1].offset)
             network.report.done["turned bits"] += turned.is_done

@@ -11,11 +11,13 @@ the first armed fault that matches; each fault counts its matching requests from
 armed. While a fault of Fetch is armed, fetch sessions are disabled, so that every fetch lists its
 partitions.
 
-A fault that was never met by its end raises FaultNotMetError: the test did not cover it. Faults are
+`times=None` stands for every request from the first one on. A fault that fewer requests than
+`times` have met by its end, or none, raises FaultNotMetError: the test did not cover it. Faults are
 armed on the test's thread; requests meet them on the broker's.
 """
 
 import errno
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol, Self, TypeAlias
@@ -48,18 +50,24 @@ _APIS: Final = frozenset(api.name for api in APIS.values())
 
 
 class FaultNotMetError(AssertionError):
-    """A fault was armed, and no request or call has met it."""
+    """A fault was armed, and fewer requests or calls than planned have met it."""
+
+
+def last_of(first: int, times: int | None) -> int:
+    """Return the number of the last request that a fault affects."""
+    return sys.maxsize - 1 if times is None else first + times - 1
 
 
 class RequestFault:
-    """Fault of the `hits`, a range of the matching requests, counted from 1."""
+    """Fault of `times` of the matching requests, counted from 1; None affects all from `first`."""
 
-    def __init__(self, api: str, topic: str | None, hits: range) -> None:
+    def __init__(self, api: str, topic: str | None, *, first: int, times: int | None) -> None:
         self.api = api
         self.met = 0
+        self.times = times
         self.action: FaultAction | None = None
         self._topic = topic
-        self._hits = hits
+        self._hits = range(first, last_of(first, times) + 1)
         self._matched = 0
 
     @property
@@ -86,13 +94,22 @@ class _CountedFault(Protocol):
 
 
 class ArmedFault:
-    """An armed fault; as a context manager it ends with its block, and must be met by then."""
+    """An armed fault; as a context manager it ends with its block, and must be met by then.
+
+    It must be met `times` times, or once for None.
+    """
 
     def __init__(
-        self, description: str, fault: _CountedFault, *, end: Callable[["ArmedFault"], None]
+        self,
+        description: str,
+        fault: _CountedFault,
+        *,
+        times: int | None,
+        end: Callable[["ArmedFault"], None],
     ) -> None:
         self._description = description
         self._fault = fault
+        self._times = times
         self._end = end
 
     def __repr__(self) -> str:
@@ -108,9 +125,14 @@ class ArmedFault:
         self._end(self)
 
     def ensure_met(self) -> None:
-        """Raise FaultNotMetError if no request or call has met the fault."""
+        """Raise FaultNotMetError if fewer requests or calls than planned have met the fault."""
         if not self.met:
             raise FaultNotMetError(f"{self._description}: armed, and never met")
+        if self._times is not None and self.met < self._times:
+            raise FaultNotMetError(
+                f"{self._description}: met {self.met} of {self._times} times; "
+                "plan fewer, or times=None for any number"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -135,26 +157,26 @@ class BrokerFaults:
         self._armed: list[ArmedFault] = []
 
     def on(
-        self, api: str, *, topic: str | None = None, first: int = 1, times: int = 1
+        self, api: str, *, topic: str | None = None, first: int = 1, times: int | None = 1
     ) -> "RequestFaultBuilder":
         """Select requests by Kafka's name of their API, and optionally by a topic they name."""
         if api not in _APIS:
             raise ValueError(f"unknown API {api!r}; the APIs are {', '.join(sorted(_APIS))}")
         words = f"{api} of {topic}" if topic else api
-        return RequestFaultBuilder(
-            self, RequestFault(api, topic, range(first, first + times)), words
-        )
+        return RequestFaultBuilder(self, RequestFault(api, topic, first=first, times=times), words)
 
     def on_disk(
-        self, call: str = "pwrite", *, path: str = "*", first: int = 1, times: int = 1
+        self, call: str = "pwrite", *, path: str = "*", first: int = 1, times: int | None = 1
     ) -> "DiskFaultBuilder":
         """Select calls of the Files port; `call` and `path` are shell patterns."""
         if self._disk is None:
             raise ValueError("disk faults need files in memory; this broker's files are on disk")
-        return DiskFaultBuilder(self, FileFault(on=call, path=path, first=first, times=times))
+        most = last_of(first, times) - first + 1
+        fault = FileFault(on=call, path=path, first=first, times=most)
+        return DiskFaultBuilder(self, fault, times)
 
     def clear(self) -> None:
-        """Disarm all faults; FaultNotMetError if one was never met."""
+        """Disarm all faults; FaultNotMetError if one was not met as planned."""
         ended = tuple(self._armed)
         for armed in ended:
             armed.end()
@@ -181,9 +203,11 @@ class BrokerFaults:
             self._requests = tuple(each for each in self._requests if each is not fault)
             self._armed.remove(armed)
 
-        return self._arm(ArmedFault(description, fault, end=end))
+        return self._arm(ArmedFault(description, fault, times=fault.times, end=end))
 
-    def arm_disk_fault(self, fault: FileFault, description: str) -> ArmedFault:
+    def arm_disk_fault(
+        self, fault: FileFault, description: str, *, times: int | None
+    ) -> ArmedFault:
         """Arm a fault of disk calls."""
         disk = self._disk
         assert disk is not None, "on_disk checks it"
@@ -193,7 +217,7 @@ class BrokerFaults:
             disk.remove(met)
             self._armed.remove(armed)
 
-        return self._arm(ArmedFault(description, met, end=end))
+        return self._arm(ArmedFault(description, met, times=times, end=end))
 
     def _arm(self, armed: ArmedFault) -> ArmedFault:
         self._armed.append(armed)
@@ -248,9 +272,10 @@ class RequestFaultBuilder:
 class DiskFaultBuilder:
     """Selected disk calls; a method chooses their fault and arms it."""
 
-    def __init__(self, faults: BrokerFaults, fault: FileFault) -> None:
+    def __init__(self, faults: BrokerFaults, fault: FileFault, times: int | None) -> None:
         self._faults = faults
         self._fault = fault
+        self._times = times
 
     def fail(self, code: int = errno.EIO) -> ArmedFault:
         """Raise an OSError with the code, without any effect."""
@@ -265,4 +290,5 @@ class DiskFaultBuilder:
         return self._arm(replace(self._fault, kept=kept), f"is torn after {kept} bytes")
 
     def _arm(self, fault: FileFault, what: str) -> ArmedFault:
-        return self._faults.arm_disk_fault(fault, f"{fault.on} of {fault.path} {what}")
+        words = f"{fault.on} of {fault.path} {what}"
+        return self._faults.arm_disk_fault(fault, words, times=self._times)

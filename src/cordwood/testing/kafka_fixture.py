@@ -163,7 +163,7 @@ class Kafka:
         self._thread.run(self._restart())
 
     def close(self) -> None:
-        """Stop; FaultNotMetError if a fault was armed and never met."""
+        """Stop; FaultNotMetError if a fault was not met as planned."""
         try:
             self.faults.clear()
         finally:

@@ -140,7 +140,7 @@ def test_failing_disk_takes_the_log_offline_until_a_restart(kafka: Kafka, kept: 
 
 
 def test_fault_ends_with_its_block(kafka: Kafka) -> None:
-    with kafka.faults.on("Produce", times=100).fail(NotLeaderOrFollowerError):
+    with kafka.faults.on("Produce", times=None).fail(NotLeaderOrFollowerError):
         kafka_refuses(kafka, match="not acknowledged")
 
     produce(kafka)
@@ -154,6 +154,23 @@ def test_unmet_fault_raises_at_the_end_of_its_block(kafka: Kafka) -> None:
         kafka.faults.on("Produce", topic="orders").drop(),
     ):
         produce(kafka, topic="other")
+
+
+def test_fault_that_was_met_fewer_times_than_planned_raises(kafka: Kafka) -> None:
+    with (
+        pytest.raises(FaultNotMetError, match="TopicAuthorizationFailedError: met 1 of 3 times"),
+        kafka.faults.on("Produce", times=3).fail(TopicAuthorizationFailedError),
+    ):
+        kafka_refuses(kafka, match="injected by the test")
+
+
+def test_disk_fault_of_any_number_of_calls_must_be_met_once(kafka: Kafka) -> None:
+    produce(kafka, b"before")
+
+    with kafka.faults.on_disk(path="*/orders-0/*.log", times=None).fill() as full:
+        kafka_refuses(kafka, match="not acknowledged")
+
+    assert full.met > 0
 
 
 def test_unmet_fault_raises_at_the_end_of_the_test(

@@ -52,7 +52,7 @@ class KafkaProxy:
         return self._proxy.connections
 
     def close(self) -> None:
-        """Stop; FaultNotMetError if a planned fault was never met."""
+        """Stop; FaultNotMetError if a planned fault was not met as planned."""
         self._thread.end(self._proxy.close)
         self.faults.clear()
 

@@ -11,8 +11,9 @@
     faults.at_random(FaultRates(close=0.02, delay=0.1), seed=7)
 
 A request meets the first armed fault that matches, else one by chance. A fault is armed until the
-proxy ends or, as a context manager, until its block ends. A planned fault that was never met by its
-end raises FaultNotMetError. `counts` has the number of injected faults by kind.
+proxy ends or, as a context manager, until its block ends. `times=None` stands for every request
+from the first one on. A planned fault that fewer requests than `times` have met by its end, or
+none, raises FaultNotMetError. `counts` has the number of injected faults by kind.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from typing import Final, NamedTuple
 from cordwood.core.ports import Random
 from cordwood.protocol.apis import APIS
 from cordwood.protocol.schema import Response
-from cordwood.testing.broker_faults import ArmedFault
+from cordwood.testing.broker_faults import ArmedFault, last_of
 from cordwood.testing.seeded_random import SeededRandom
 
 _APIS: Final = frozenset(api.name for api in APIS.values())
@@ -88,13 +89,14 @@ class FaultRates:
 
 
 class _PlannedFault:
-    """Fault of the `hits`, a range of the matching requests or connections, counted from 1."""
+    """Fault of `times` of the matching requests or connections; None affects all from `first`."""
 
-    def __init__(self, subject: str, hits: range) -> None:
+    def __init__(self, subject: str, *, first: int, times: int | None) -> None:
         self.subject = subject
+        self.times = times
         self.met = 0
         self.fault: NetworkFault | None = None
-        self._hits = hits
+        self._hits = range(first, last_of(first, times) + 1)
         self._matched = 0
 
     def is_due(self) -> bool:
@@ -149,14 +151,14 @@ class NetworkFaults:
         self._random: tuple[_RandomFaults, ...] = ()
         self._armed: list[tuple[ArmedFault, bool]] = []
 
-    def on(self, api: str, *, first: int = 1, times: int = 1) -> "RequestFaultPlan":
+    def on(self, api: str, *, first: int = 1, times: int | None = 1) -> "RequestFaultPlan":
         """Select requests by Kafka's name of their API."""
         _ensure_api(api)
-        return RequestFaultPlan(self, _PlannedFault(api, range(first, first + times)))
+        return RequestFaultPlan(self, _PlannedFault(api, first=first, times=times))
 
-    def on_connect(self, *, first: int = 1, times: int = 1) -> "ConnectionFaultPlan":
+    def on_connect(self, *, first: int = 1, times: int | None = 1) -> "ConnectionFaultPlan":
         """Select connections, in the order of their arrival."""
-        return ConnectionFaultPlan(self, _PlannedFault(_CONNECT, range(first, first + times)))
+        return ConnectionFaultPlan(self, _PlannedFault(_CONNECT, first=first, times=times))
 
     def at_random(self, rates: FaultRates, *, seed: int) -> ArmedFault:
         """Inject faults by chance; the same seed gives a connection the same sequence."""
@@ -167,10 +169,11 @@ class NetworkFaults:
             self._random = tuple(each for each in self._random if each is not chance)
             self._forget(armed)
 
-        return self._arm(ArmedFault(f"faults of seed {seed}", chance, end=end), is_planned=False)
+        words = f"faults of seed {seed}"
+        return self._arm(ArmedFault(words, chance, times=None, end=end), is_planned=False)
 
     def clear(self) -> None:
-        """Disarm all faults; FaultNotMetError if a planned one was never met."""
+        """Disarm all faults; FaultNotMetError if a planned one was not met as planned."""
         ended = tuple(self._armed)
         for armed, _ in ended:
             armed.end()
@@ -202,7 +205,8 @@ class NetworkFaults:
             self._forget(armed)
 
         words = f"{fault.kind} on {planned.subject}"
-        return self._arm(ArmedFault(words, planned, end=end), is_planned=True)
+        armed = ArmedFault(words, planned, times=planned.times, end=end)
+        return self._arm(armed, is_planned=True)
 
     def _arm(self, armed: ArmedFault, *, is_planned: bool) -> ArmedFault:
         self._armed.append((armed, is_planned))

@@ -44,9 +44,24 @@ def test_fault_that_was_never_met_fails() -> None:
         faults.clear()
 
 
+def test_fault_that_was_met_fewer_times_than_planned_fails() -> None:
+    faults = NetworkFaults()
+    faults.on("Produce", times=3).close()
+    kinds(faults, 1)
+
+    with pytest.raises(FaultNotMetError, match="close on Produce: met 1 of 3 times"):
+        faults.clear()
+
+
+def test_fault_without_a_number_affects_every_request_from_the_first() -> None:
+    faults = NetworkFaults()
+    with faults.on("Produce", first=2, times=None).drop():
+        assert kinds(faults, 4) == [None, *[FaultKind.DROP] * 3]
+
+
 def test_fault_ends_with_its_block() -> None:
     faults = NetworkFaults()
-    with faults.on("Produce", times=9).drop() as armed:
+    with faults.on("Produce", times=None).drop() as armed:
         kinds(faults, 1)
 
     assert kinds(faults, 1) == [None]
