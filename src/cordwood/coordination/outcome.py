@@ -1,0 +1,72 @@
+"""Outcome of one event in a shard (Kafka: `CoordinatorResult`, with the timers in the value).
+
+    request ──► shard method ──► Outcome ──► records ──► records ──► answers are given
+    timer       decides                      appended    replayed    once the records count
+
+A method decides and returns. State that records can rebuild changes by `replay` alone, so that a
+loaded shard equals a live one. State that is in no record (the joins of a classic group that wait)
+may change in the method; `on_failure` then states what follows a rejected append.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, NewType, Self, TypeAlias
+
+from cordwood.coordination.coordinator_record import CoordinatorRecord
+from cordwood.core.errors import KafkaError
+from cordwood.protocol.schema import Response
+
+Ticket = NewType("Ticket", int)
+"""The number of a request that waits for its answer."""
+
+TimerKey: TypeAlias = tuple[str, ...]
+"""A timer of a shard: its kind, then its subject, such as `("session", group, member)`."""
+
+
+class Answer(NamedTuple):
+    """The response of a request, or the error that its handler puts into one."""
+
+    ticket: Ticket
+    response: Response | KafkaError
+
+
+class TimerChange(NamedTuple):
+    """A timer that is set to a time, replacing one of the same key; None cancels it."""
+
+    key: TimerKey
+    at_ms: int | None
+
+
+class TransactionalProducer(NamedTuple):
+    """The producer whose transaction the records are part of."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """Records to append as one batch, answers, and timers.
+
+    Answers are given once the records of this outcome and of all earlier ones count. If the append
+    is rejected they become its error, except those that `on_failure` gives; it takes the error and
+    the time. Without records an outcome has no `on_failure`.
+    """
+
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    timers: list[TimerChange] = field(default_factory=list)
+    producer: TransactionalProducer | None = None
+    on_failure: Callable[[KafkaError, int], "Outcome"] | None = None
+
+    @classmethod
+    def answer(cls, ticket: Ticket, response: Response | KafkaError) -> Self:
+        """Return the outcome of a request that changes nothing."""
+        return cls(answers=[Answer(ticket, response)])
+
+    def add(self, other: "Outcome") -> None:
+        """Add a later outcome of the same event."""
+        self.records += other.records
+        self.answers += other.answers
+        self.timers += other.timers
+        self.on_failure = other.on_failure or self.on_failure

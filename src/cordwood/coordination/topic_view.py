@@ -1,0 +1,54 @@
+"""Topics of the cluster, as coordinators see them (Kafka: `CoordinatorMetadataImage`)."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from cordwood.core.uuids import Uuid
+
+
+class TopicFacts(NamedTuple):
+    """One topic; `racks` has the racks of each partition's replicas, and is empty without racks."""
+
+    name: str
+    topic_id: Uuid
+    partitions: int
+    racks: tuple[tuple[str, ...], ...] = ()
+
+
+class TopicView(Protocol):
+    """An immutable image of all topics."""
+
+    @property
+    def version(self) -> int:
+        """The number of the image; a later image has a higher one."""
+
+    def by_name(self, name: str) -> TopicFacts | None:
+        """Return a topic by its name."""
+
+    def by_id(self, topic_id: Uuid) -> TopicFacts | None:
+        """Return a topic by its id."""
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all topics."""
+
+
+class Topics:
+    """A view of given topics."""
+
+    def __init__(self, topics: Iterable[TopicFacts] = (), *, version: int = 0) -> None:
+        self._by_name = {each.name: each for each in topics}
+        self._by_id = {each.topic_id: each for each in self._by_name.values()}
+        self._version = version
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def by_name(self, name: str) -> TopicFacts | None:
+        return self._by_name.get(name)
+
+    def by_id(self, topic_id: Uuid) -> TopicFacts | None:
+        return self._by_id.get(topic_id)
+
+    def names(self) -> Iterable[str]:
+        return self._by_name

@@ -1,0 +1,30 @@
+"""An outcome gathers what one event leads to."""
+
+from cordwood.coordination.coordinator_record import CoordinatorRecord
+from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange
+from cordwood.protocol.messages.heartbeat import HeartbeatResponse
+from cordwood.protocol.messages.internal import GroupMetadataKey
+
+RESPONSE = HeartbeatResponse(error_code=0)
+RECORD = CoordinatorRecord(2, GroupMetadataKey(group="g"), None)
+
+
+def test_answer_changes_nothing() -> None:
+    outcome = Outcome.answer(Ticket(1), RESPONSE)
+
+    assert outcome.answers == [Answer(Ticket(1), RESPONSE)]
+    assert not outcome.records
+    assert not outcome.timers
+
+
+def test_later_outcome_is_added_in_order() -> None:
+    outcome = Outcome.answer(Ticket(1), RESPONSE)
+    later = Outcome.answer(Ticket(2), RESPONSE)
+    later.records.append(RECORD)
+    later.timers.append(TimerChange(("session", "g", "m"), 10))
+
+    outcome.add(later)
+
+    assert [each.ticket for each in outcome.answers] == [1, 2]
+    assert outcome.records == [RECORD]
+    assert outcome.timers == [TimerChange(("session", "g", "m"), 10)]

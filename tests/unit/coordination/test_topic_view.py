@@ -1,0 +1,22 @@
+"""A view of topics finds them by name and by id."""
+
+from cordwood.coordination.topic_view import TopicFacts, Topics
+from cordwood.core.uuids import Uuid
+
+ORDERS = TopicFacts("orders", Uuid(bytes(15) + b"\1"), 3)
+
+
+def test_topic_is_found_by_name_and_by_id() -> None:
+    topics = Topics([ORDERS], version=7)
+
+    assert topics.by_name("orders") is ORDERS
+    assert topics.by_id(ORDERS.topic_id) is ORDERS
+    assert [*topics.names()] == ["orders"]
+    assert topics.version == 7
+
+
+def test_unknown_topic_is_not_found() -> None:
+    topics = Topics()
+
+    assert topics.by_name("orders") is None
+    assert topics.by_id(ORDERS.topic_id) is None
