@@ -42,7 +42,13 @@ from cordwood.core.uuids import Uuid
 from cordwood.storage.checkpoints.leader_epoch_cache import UNKNOWN_END, EpochEnd
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_append import AppendResult
-from cordwood.storage.log.log_read import LATEST, FetchIsolation, LogPosition, LogRead
+from cordwood.storage.log.log_read import (
+    LATEST,
+    FetchIsolation,
+    LogPosition,
+    LogRead,
+    readable_end,
+)
 from cordwood.storage.segment.segment_view import TimestampAndOffset
 
 
@@ -229,6 +235,8 @@ class Partition:
     ) -> LogRead:
         """Return the batches from `offset`; the caller releases the slice, if there is one."""
         log, manager = self.led_log, self._resources.manager
+        if offset == readable_end(log.bounds, isolation):  # an idle reader: no file is touched
+            return log.read(offset, max_bytes=max_bytes, isolation=isolation)
         with manager.using(log):
             found = log.read(offset, max_bytes=max_bytes, isolation=isolation, min_one=min_one)
         if found.slice is None:

@@ -38,7 +38,10 @@ class WaitingFetches:
         log = self._log
         if log is None:
             return None
-        bound = readable_end(log.bounds, isolation)
+        bounds = log.bounds
+        bound = readable_end(bounds, isolation)
+        if bound >= bounds.log_end:
+            return log.readable_position(isolation)  # known in memory, so no disk can fail
         known = self._positions.get(isolation)
         if known is not None and known[0] == bound:
             return known[1]
@@ -47,15 +50,16 @@ class WaitingFetches:
                 position = log.readable_position(isolation)
         except KafkaError:
             return None
-        if bound < log.bounds.log_end:
-            self._positions[isolation] = bound, position
+        self._positions[isolation] = bound, position
         return position
 
     def add(
         self, position: LogPosition, call: Callable[[], object], *, isolation: FetchIsolation
     ) -> Callable[[], object]:
         """Call once when a reader may read up to `position`; return the function to cancel."""
-        waiters = self._waiters.setdefault(isolation, OffsetWaiters())
+        waiters = self._waiters.get(isolation)
+        if waiters is None:
+            waiters = self._waiters[isolation] = OffsetWaiters()
         waiter = waiters.add(position, call)
         self._wake_readers(isolation, waiters)
         return partial(waiters.cancel, waiter)

@@ -14,9 +14,11 @@ from cordwood.core.errors import (
     UnknownLeaderEpochError,
     UnknownTopicOrPartitionError,
 )
+from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_read import EARLIEST, LATEST, FetchIsolation, LogPosition
 from cordwood.storage.log_config import COMPACT, LogConfig
 from cordwood.storage.manager import log_creation, log_renames
+from cordwood.storage.manager.log_manager import LogManager
 from tests.unit.broker.broker_samples import BrokerHarness, led_topic
 from tests.unit.broker.image_samples import host
 from tests.unit.storage.log_samples import NOW, batch, lead, offsets
@@ -68,6 +70,27 @@ def test_waiting_reader_is_called_once_when_it_may_read_beyond_its_offset() -> N
     append(orders, batch(), batch())
 
     assert calls == [1, 2]
+
+
+def test_reader_at_the_end_of_the_log_enters_no_context_of_the_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """200 idle sessions of 100 partitions entered 160,000 of them a second, for 58 % of a core."""
+    orders = BrokerHarness().host()
+    append(orders, batch())
+    monkeypatch.setattr(LogManager, "using", used)
+
+    for isolation in FetchIsolation:
+        read = orders.read(1, max_bytes=1 << 20, isolation=isolation, min_one=True)
+        assert (read.slice, read.log_end, orders.readable_position(isolation)) == (
+            None,
+            1,
+            LogPosition(0, len(batch())),
+        )
+
+
+def used(_manager: LogManager, log: Log) -> None:
+    pytest.fail(f"{log.partition} was used")
 
 
 def test_cancelled_wait_is_not_called() -> None:
