@@ -16,6 +16,7 @@ and the next one those that arrived meanwhile.
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -91,9 +92,9 @@ class PartitionLeader:
 
     __slots__ = (
         "_delayed",
+        "_ended",
         "_flushed_to",
         "_has_retry",
-        "_is_closed",
         "_is_flushing",
         "_on_change",
         "_queue",
@@ -119,7 +120,8 @@ class PartitionLeader:
         self._flushed_to = log.active_base
         self._is_flushing = False
         self._has_retry = False
-        self._is_closed = False
+        #: The error of the ended leadership.
+        self._ended: KafkaError | None = None
 
     def begin(self) -> None:
         """Begin the epoch at the log end; the records that the log has already count.
@@ -136,8 +138,8 @@ class PartitionLeader:
         self._advance_high_watermark()
 
     def close(self, error: KafkaError) -> None:
-        """End the leadership: no append that waits will be acknowledged."""
-        self._is_closed = True
+        """End the leadership: no append that waits will be acknowledged, and none may follow."""
+        self._ended = error
         if self._queue is not None:
             self._queue.fail(error)
         self._delayed.fail(error)
@@ -164,19 +166,19 @@ class PartitionLeader:
         A duplicate has the offsets of the first append, and counts when that append does. Raises
         the error of a record set that is rejected at once; otherwise the result carries it.
         """
-        self._ensure_enough_replicas(request)
+        self._ensure_allowed(request)
         job = self.log.begin_append(
             records, inspector=self._resources.inspector(), origin=request.context.origin
         )
         if not job.is_small or self._queue:
             worker = self._resources.manager.ports.worker
             submitted = worker.submit(job.run, lane=Lane.COMPUTE)
-            return self._ensure_queue().add(submitted, partial(self._write, request=request))
+            return self._ensure_queue().add(submitted, partial(self._write_queued, request=request))
         prepared = job.run()
         change = self._change_files(prepared)
         if change is None:
             return self._write(prepared, request)
-        write = partial(self._write, request=request)
+        write = partial(self._write_queued, request=request)
         return self._ensure_queue().add_first(Completed(prepared), write, change=change)
 
     def append_internal(self, records: memoryview) -> Pending[PartitionAppendResult]:
@@ -201,6 +203,13 @@ class PartitionLeader:
     def _change_files(self, prepared: PreparedRecords) -> Pending[None] | None:
         """Return the change of files that must end before this write."""
         return prepare_append(self._resources.manager, self.log, prepared=prepared)
+
+    def _write_queued(
+        self, prepared: PreparedRecords, *, request: AppendRequest
+    ) -> Pending[PartitionAppendResult]:
+        """Write records that have waited; replicas may have fallen out of sync meanwhile."""
+        self._ensure_allowed(request)
+        return self._write(prepared, request)
 
     def _write(
         self, prepared: PreparedRecords, request: AppendRequest
@@ -239,7 +248,11 @@ class PartitionLeader:
             timeout_ms=request.timeout_ms,
         )
 
-    def _ensure_enough_replicas(self, request: AppendRequest) -> None:
+    def _ensure_allowed(self, request: AppendRequest) -> None:
+        """Raise if the leadership has ended, or if too few replicas are in sync."""
+        if self._ended is not None:
+            # A raised error keeps its frames, and with them the records.
+            raise copy(self._ended)
         wanted = self.log.config.min_insync_replicas
         if request.acks == ACKS_ALL and not self.role.has_enough_replicas(wanted):
             raise NotEnoughReplicasError(
@@ -251,6 +264,8 @@ class PartitionLeader:
 
     def record_fetch(self, replica: ReplicaState, offset: int) -> None:
         """Store the fetch offset of a follower, and advance the high watermark."""
+        if self._ended is not None:
+            return
         self.role.record_fetch(
             replica,
             offset,
@@ -288,7 +303,7 @@ class PartitionLeader:
     def _complete_flush(self, flush: Pending[None]) -> None:
         self._is_flushing = False
         error = flush.exception()
-        if self._is_closed:
+        if self._ended is not None:
             return
         if error is None:
             self._count_flushed()
@@ -303,7 +318,7 @@ class PartitionLeader:
 
     def _retry(self) -> None:
         self._has_retry = False
-        if not (self._is_closed or self._is_flushing):
+        if self._ended is None and not self._is_flushing:
             self._count_flushed()
 
     def _count_flushed(self) -> None:

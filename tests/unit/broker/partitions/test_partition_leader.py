@@ -312,6 +312,19 @@ def test_append_is_rejected_with_too_few_in_sync_replicas() -> None:
     assert orders.log.bounds.log_end == 1
 
 
+def test_append_is_rejected_if_replicas_fall_out_of_sync_before_its_write() -> None:
+    worker = HeldWorker()
+    config = LogConfig(compression_type="gzip", min_insync_replicas=2)
+    orders = replicated(config, worker=worker)
+
+    pending = append(orders, batch(2000))
+    orders.apply(THREE._replace(leader_epoch=1, isr=(1,)))
+    finish(worker)
+
+    assert isinstance(pending.exception(), NotEnoughReplicasError)
+    assert orders.log.bounds.log_end == 0
+
+
 def test_append_fails_when_its_replicas_fall_out_of_sync() -> None:
     orders = replicated(LogConfig(min_insync_replicas=2))
     pending = append(orders, batch())
@@ -436,6 +449,28 @@ def test_coordinator_of_another_epoch_gets_no_leadership() -> None:
     assert orders.leader(3).role.epoch == 3
     with pytest.raises(FencedLeaderEpochError):
         orders.leader(2)
+
+
+def test_coordinator_that_keeps_an_ended_leadership_writes_nothing() -> None:
+    orders = replicated()
+    leader = orders.leader(1)
+    orders.apply(THREE._replace(leader=2, leader_epoch=2))
+
+    with pytest.raises(NotLeaderOrFollowerError, match="broker 2 leads orders-0"):
+        leader.append_internal(memoryview(batch()))
+
+    assert orders.log.bounds.log_end == 0
+
+
+def test_fetch_of_an_ended_leadership_does_not_advance_the_high_watermark() -> None:
+    orders = replicated()
+    append(orders, batch())
+    record_end = orders.follower(2, leader_epoch=1)
+    orders.apply(THREE._replace(leader=2, leader_epoch=2))
+
+    record_end(1)
+
+    assert high_watermark(orders) == 0
 
 
 def test_reader_of_the_log_end_sees_records_that_do_not_count_yet() -> None:
