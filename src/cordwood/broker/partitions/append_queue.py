@@ -84,11 +84,14 @@ class AppendQueue(Generic[P, R]):
         for _ in range(_WRITES_PER_TURN):
             if not self._is_ready():
                 return
+            first = self._entries[0]
             try:
                 if self._must_wait():
                     return
             except Exception as error:  # noqa: BLE001 - the future carries it
-                self._entries.popleft().done.set_exception(error)
+                # A disk that has failed has ended the leadership, and with it all appends.
+                if not first.done.done():
+                    self._entries.popleft().done.set_exception(error)
             else:
                 _write(self._entries.popleft())
         if self._is_ready():

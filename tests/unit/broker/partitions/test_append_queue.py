@@ -18,6 +18,7 @@ class Scene:
         self.queue = AppendQueue[str, str](self._call_soon, self._change_files)
         self.written = list[str]()
         self.changes = dict[str, Future[None]]()
+        self.on_change: Callable[[str], object] = lambda _: None
         self._soon = list[Callable[[], object]]()
 
     def add(self, *results: str) -> list[tuple[Future[str], Pending[str]]]:
@@ -42,6 +43,7 @@ class Scene:
 
     def _change_files(self, prepared: str) -> Pending[None] | None:
         """Return the change that the write of this preparation needs, once."""
+        self.on_change(prepared)
         return self.changes.pop(prepared, None)
 
     def _call_soon(self, call: Callable[[], object]) -> None:
@@ -159,3 +161,19 @@ def test_append_that_was_begun_with_a_change_is_written_behind_it() -> None:
     scene.turn()
 
     assert (before, scene.written, pending.result()) == ([], ["a"], "offset of a")
+
+
+def test_appends_fail_once_when_their_files_end_the_leadership() -> None:
+    scene = Scene()
+    (first, one), (_, two) = scene.add("a", "b")
+
+    def fail(_: str) -> None:
+        scene.queue.fail(NotLeaderOrFollowerError("orders-0 is offline"))
+        raise InvalidRecordError("a file", expected="a disk", found="none")
+
+    scene.on_change = fail
+    first.set_result("a")
+    scene.turn()
+
+    assert [type(each.exception()) for each in (one, two)] == [NotLeaderOrFollowerError] * 2
+    assert (scene.written, len(scene.queue)) == ([], 0)
