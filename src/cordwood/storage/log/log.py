@@ -398,7 +398,7 @@ class Log:  # tidy: allow[class-lines] a method for each call of the owner; modu
 
     def move(self, directory: str) -> None:
         """Rename the directory durably within its log directory; see `log_relocation.move`."""
-        self.changes.finish_all()
+        self.changes.finish_before_move()
         log_relocation.move(self._state, directory)
 
     def begin_move(self, directory: str) -> None:

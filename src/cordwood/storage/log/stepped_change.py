@@ -75,23 +75,27 @@ class RunningChanges:
     """The changes of one log, at most one of a kind; the last ones may have ended.
 
     `files` is a roll, or the preparation of the active segment for an append; `files_end` is done
-    when it has ended, if it is driven.
+    when it has ended, if it is driven. `epoch_save` is the last save of the leader epochs.
     """
 
-    __slots__ = ("deletion", "files", "files_end", "swap", "truncation")
+    __slots__ = ("deletion", "epoch_save", "files", "files_end", "swap", "truncation")
 
     def __init__(self) -> None:
         self.deletion: SteppedChange | None = None
+        self.epoch_save: Pending[None] | None = None
         self.files: SteppedChange | None = None
         self.files_end: Pending[None] | None = None
         self.swap: SteppedChange | None = None
         self.truncation: SteppedChange | None = None
 
     def jobs(self) -> list[Pending[None]]:
-        """Return the submitted jobs, which may still use the files of the log."""
+        """Return the submitted jobs that may still change names in the directory of the log.
+
+        After a rename of the directory, they would do that in another log of the same name.
+        """
         every = (self.truncation, self.files, self.swap, self.deletion)
-        changes = [each for each in every if each is not None]
-        return [each.running for each in changes if each.running is not None]
+        running = [each.running for each in every if each is not None]
+        return [each for each in (*running, self.epoch_save) if each is not None]
 
     def finish_truncation(self) -> None:
         """Finish a running truncation."""
@@ -118,6 +122,12 @@ class RunningChanges:
         if self.deletion is not None:
             self.deletion.finish()
             self.deletion = None
+
+    def finish_before_move(self) -> None:
+        """Finish everything that changes names in the directory."""
+        self.finish_all()
+        if self.epoch_save is not None:
+            self.epoch_save.exception()  # waits; the flusher itself looks at the outcome
 
     def finish_all(self) -> None:
         """Finish every running change, before another change of all segments."""

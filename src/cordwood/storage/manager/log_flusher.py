@@ -107,6 +107,8 @@ class LogFlusher:
         ports = self._manager.ports
         started_ms = ports.clock.monotonic_ms()
         pending = ports.worker.submit(lambda: job.run(ports.files), lane=Lane.FLUSH)
+        if isinstance(job, EpochSave):
+            log.changes.epoch_save = pending
         return _RunningJob(job, pending, requests, started_ms)
 
     def _job(self, log: Log, *, is_whole: bool) -> _Job | None:
@@ -122,6 +124,7 @@ class LogFlusher:
     def _finish(self, log: Log, running: _RunningJob) -> None:
         """Complete the requests of a finished job, and start the next one."""
         del self._running[log]
+        log.changes.epoch_save = None
         try:
             failure = self._take_result(log, running)
         except Exception as error:  # noqa: BLE001 - every request has a result
@@ -180,8 +183,9 @@ class LogFlusher:
             self._flushed(self._manager.ports.clock.monotonic_ms() - running.started_ms)
             _complete(running.requests if is_current else [])
         elif isinstance(job, EpochSave):
-            log.epoch_file.finish_save(job)
-            _complete([each for each in running.requests if is_current and not each.is_whole])
+            if is_current:
+                log.epoch_file.finish_save(job)
+                _complete([each for each in running.requests if not each.is_whole])
         else:
             return self._name_snapshots(log, job)
         return None

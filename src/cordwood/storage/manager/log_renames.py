@@ -11,7 +11,7 @@ Kafka: `LogManager.asyncDelete` and `replaceCurrentWithFutureLog`.
 A `LogDeletion` deletes many logs without an fsync on the owner's thread:
 
     add         on the owner's thread: the partition has no log from then on
-    jobs        of swaps and truncations of these logs, to be waited for; the rest is left out
+    jobs        of changes of these logs, to be waited for; the other steps are left out
     rename      on the owner's thread, one log a step
     begin_sync  on the worker: one fsync of each log directory
     finish      on the owner's thread: the removal of the files is scheduled

@@ -9,12 +9,13 @@ import pytest
 
 from cordwood.core.errors import KafkaStorageError
 from cordwood.core.ports import Lane, Pending
-from cordwood.storage.manager import log_renames, log_truncation
+from cordwood.storage.manager import log_creation, log_renames, log_truncation
 from cordwood.storage.manager.log_flusher import LogFlusher
 from cordwood.storage.producers import snapshot_files
 from cordwood.testing.file_faults import FileFault
 from tests.unit.storage.log_samples import batch, filled, follow, lead, produced
 from tests.unit.storage.manager_samples import (
+    OTHER_ID,
     HeldWorker,
     LogManagerHarness,
     create_future_log,
@@ -144,6 +145,32 @@ def test_flush_of_a_log_that_is_offline_is_rejected(harness: LogFlusherHarness) 
 
     with pytest.raises(KafkaStorageError, match="orders-0: the log is offline or deleted"):
         harness.flush().result()
+
+
+def test_log_is_renamed_after_the_save_of_its_epochs(harness: LogFlusherHarness) -> None:
+    harness.log.epoch_file.assign(7, 2)
+    harness.flusher.save_epochs(harness.log)
+
+    log_renames.delete(harness.manager, partition())
+    again = log_creation.create(harness.manager, partition(), topic_id=OTHER_ID)
+    harness.worker.go_on()
+
+    again.epoch_file.load()
+    assert again.epochs.entries == ()
+
+
+def test_epochs_whose_directory_was_renamed_are_saved_again(harness: LogFlusherHarness) -> None:
+    harness.log.flush()
+    harness.log.epoch_file.assign(7, 2)
+    saved = harness.flusher.save_epochs(harness.log)
+
+    harness.log.begin_move("/a/orders-1")
+    harness.worker.go_on()
+    harness.worker.go_on()
+
+    assert saved.exception() is None
+    harness.log.epoch_file.load()
+    assert harness.log.epochs.latest == (7, 2)
 
 
 class BrokenWorker(HeldWorker):
