@@ -54,7 +54,10 @@ class LaneThreads:
         self._is_closed = False
 
     def ensure_idle(self) -> None:
-        """Start a thread if none is idle and there may be another one."""
+        """Start a thread if none is idle and there may be another one.
+
+        If the system starts no thread, those that run take all calls; RuntimeError if none runs.
+        """
         with self._lock:
             if self._idle or len(self._threads) == self._most:
                 return
@@ -62,7 +65,14 @@ class LaneThreads:
             number = len(self._threads)
             thread = threading.Thread(target=self._run, name=f"{self._name}-{number}", daemon=True)
             self._threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            with self._lock:
+                self._idle -= 1
+                self._threads.remove(thread)
+                if not self._threads:
+                    raise
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Start a call soon."""

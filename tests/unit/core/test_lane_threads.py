@@ -63,6 +63,44 @@ def test_one_thread_has_no_idle_one_beside_it() -> None:
     lane.close()
 
 
+def test_calls_are_taken_by_the_threads_there_are_if_the_system_starts_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lane, start = LaneThreads(Lane.READ, 3), threading.Thread.start
+    lane.submit(bool).result()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    pairs = threading.Barrier(2)
+    met = [lane.submit(lambda: pairs.wait(5)) for _ in range(4)]
+    by_two = sorted(each.result(10) for each in met)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    triples = threading.Barrier(3)
+    met = [lane.submit(lambda: triples.wait(5)) for _ in range(3)]
+
+    assert (by_two, sorted(each.result(10) for each in met)) == ([0, 0, 1, 1], [0, 1, 2])
+    lane.close()
+
+
+def test_first_call_is_rejected_if_the_system_starts_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lane = LaneThreads(Lane.READ, 3)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            lane.submit(bool)
+
+    assert lane.submit(lambda: 7).result(10) == 7
+    lane.close()
+
+
 def test_close_waits_for_all_calls() -> None:
     lane, gate = LaneThreads(Lane.READ, 1), threading.Event()
     pending = [lane.submit(gate.wait) for _ in range(3)]
