@@ -2,7 +2,7 @@
 
 create    with the topic, before its logs exist: epoch 0, and the directories planned for the logs
 assign    other directories than the planned ones, before the partitions are served
-elect     the states with which this broker leads after a start
+elect     the states with which this broker leads after a start, or a log that was missing
 delete    with the topic
 """
 
@@ -65,6 +65,23 @@ def assignment(
         if state is not None and state.directory != directory:
             path = partition_state_path(partition.topic, partition.partition)
             changes.append(SetZNode(path, encode_state(state._replace(directory=directory))))
+    return changes
+
+
+def leadership(
+    store: MetadataStore,
+    epochs: Mapping[TopicPartition, int],
+    *,
+    directories: Mapping[TopicPartition, Uuid],
+) -> list[SetZNode]:
+    """Return the changes by which this broker leads partitions in these leader epochs."""
+    changes = []
+    for partition, epoch in epochs.items():
+        state = read_state(store, partition)
+        if state is not None:
+            path = partition_state_path(partition.topic, partition.partition)
+            state = state._replace(leader_epoch=epoch, directory=directories.get(partition))
+            changes.append(SetZNode(path, encode_state(state)))
     return changes
 
 

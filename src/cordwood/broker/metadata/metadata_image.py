@@ -89,11 +89,13 @@ class TopicImage:
         return replace(self, partitions=(*partitions,))
 
     def with_leaders(self, led: Iterable[TopicPartition]) -> "TopicImage":
-        """Return the topic with these partitions led by their first replicas."""
+        """Return the topic with these partitions led by their first replicas, in the next epoch."""
         partitions = list(self.partitions)
         for name in led:
             partition = partitions[name.partition]
-            partitions[name.partition] = partition._replace(leader=partition.replicas[0])
+            partitions[name.partition] = partition._replace(
+                leader=partition.replicas[0], leader_epoch=partition.leader_epoch + 1
+            )
         return replace(self, partitions=(*partitions,))
 
     def leaderless(self) -> list[TopicPartition]:

@@ -1,4 +1,8 @@
-"""Logs that could not be created with their topics, and are created when the disk allows it."""
+"""Logs that could not be created with their topics, and are created when the disk allows it.
+
+The partition begins its next leader epoch: a start may have found its earlier log missing, whose
+records clients may have read.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,6 +15,7 @@ from cordwood.broker.hosting.metadata_publisher import MetadataPublisher
 from cordwood.broker.hosting.partition_additions import create_logs
 from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import TopicImage
 from cordwood.broker.metadata.metadata_writer import MetadataChange, MetadataWriter
 from cordwood.broker.topics.busy_topics import BusyTopics, TopicWork
 from cordwood.core.types import TopicPartition
@@ -76,17 +81,35 @@ class MissingLogs:
         return creation
 
     async def _publish(self, names: Sequence[TopicPartition]) -> None:
-        """Store the directories of the created logs, then publish that they have leaders."""
-        metadata, manager = self._metadata, self._hosting.manager
+        """Store epochs and directories of the created logs, then publish that they have leaders."""
         async with self._writer.change() as change:
-            assigned = partition_states.corrections(manager, names, stored={})
-            if assigned:
-                await change.store(partial(partition_states.assignment, directories=assigned))
-            created = [name for name in names if name in manager.logs]
-            topics = [
-                metadata.image.topics[topic].with_leaders(names)
-                for topic, names in groupby(created, key=attrgetter("topic"))
-            ]
-            self._publisher.publish(metadata.image.with_topic(*topics))
+            led, created = self._led(names)
+            store = partial(
+                partition_states.leadership,
+                epochs={
+                    name: topic.partitions[name.partition].leader_epoch
+                    for topic in led
+                    for name in topic.names()
+                    if name in created
+                },
+                directories=partition_states.directory_ids(self._hosting.manager, created),
+            )
+            if created:
+                await change.store(store)
+            # A directory may have failed since.
+            led, created = self._led(created)
+            self._publisher.publish(self._metadata.image.with_topic(*led))
         for name in created:
             self._hosting.on_event(f"{name}: log created after a retry")
+
+    def _led(
+        self, names: Sequence[TopicPartition]
+    ) -> tuple[list[TopicImage], list[TopicPartition]]:
+        """Return the topics with leaders for the partitions that have a log, and these."""
+        topics, logs = self._metadata.image.topics, self._hosting.manager.logs
+        found = [name for name in names if name in logs]
+        led = [
+            topics[topic].with_leaders(some)
+            for topic, some in groupby(found, key=attrgetter("topic"))
+        ]
+        return led, found

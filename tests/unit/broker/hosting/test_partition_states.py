@@ -47,6 +47,19 @@ def test_state_of_a_topic_deleted_meanwhile_is_not_assigned() -> None:
     assert partition_states.assignment(stored(0), {T0: HERE}) == []
 
 
+def test_leadership_changes_the_epoch_and_the_directory() -> None:
+    store = stored(2)
+
+    store.multi(partition_states.leadership(store, {T0: 3, T1: 4}, directories={T1: HERE}))
+
+    assert partition_states.read_state(store, T0) == PartitionState(1, 3, (1,))
+    assert partition_states.read_state(store, T1) == PartitionState(1, 4, (1,), HERE)
+
+
+def test_leadership_of_a_topic_deleted_meanwhile_is_not_stored() -> None:
+    assert partition_states.leadership(stored(0), {T0: 1}, directories={}) == []
+
+
 def test_replacement_creates_missing_nodes() -> None:
     states = {0: PartitionState(1, 4, (1,), HERE), 1: PartitionState(1, 5, (1,))}
     for store in (stored(0), stored(1), stored(2)):

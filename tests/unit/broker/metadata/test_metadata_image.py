@@ -25,14 +25,18 @@ def test_next_image_does_not_change_the_previous_one() -> None:
     assert after.epoch == before.epoch + 2
 
 
-def test_leaders_are_removed_and_set_again() -> None:
+def test_leaders_are_removed_and_set_again_in_the_next_epoch() -> None:
     whole = topic("a", 2)
     second = [*whole.names()][1]
 
     lost = whole.without_leaders([second])
 
     assert lost.leaderless() == [second]
-    assert lost.with_leaders([second]) == whole
+    assert [each.leader_epoch for each in lost.partitions] == [0, 0]
+    assert lost.with_leaders([second]).partitions == (
+        whole.partitions[0],
+        whole.partitions[1]._replace(leader_epoch=1),
+    )
 
 
 def test_changed_topic_keeps_its_position() -> None:

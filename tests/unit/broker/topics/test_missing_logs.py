@@ -1,10 +1,15 @@
 """Tests of logs that are created when the disk allows it."""
 
 import errno
+from dataclasses import replace
 
+from cordwood.broker.hosting.log_reconciliation import reconcile
+from cordwood.broker.hosting.partition_states import read_state
 from cordwood.broker.topics.topic_validation import NewTopic
+from cordwood.storage.manager import log_renames
 from cordwood.testing.file_faults import FileFault
 from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.image_samples import cluster
 from tests.unit.broker.topic_samples import (
     BusyHarness,
     begin,
@@ -69,6 +74,25 @@ def test_log_that_could_not_be_created_has_no_directory_until_a_retry() -> None:
     run(harness.broker.topics.retry())
 
     assert (before, directories_of(harness, 2)) == (["/a", None], ["/a", "/b"])
+
+
+def test_log_that_a_start_has_missed_is_created_in_the_next_epoch() -> None:
+    harness = BrokerHarness()
+    create(harness, NewTopic(name="orders", partitions=2))
+    log_renames.delete(harness.manager, partition(1))
+    full = FileFault(on="create", path="*/orders-1/*", code=errno.ENOSPC, times=99)
+    harness.storage.files.script.add(full)
+    image = replace(cluster(), epoch=harness.metadata.image.epoch)
+    harness.metadata.publish(reconcile(harness.store, harness.hosting, image=image))
+
+    harness.storage.files.script.reset()
+    run(harness.broker.topics.retry())
+
+    second = harness.broker.partitions.get("orders", 1)
+    stored = read_state(harness.store, partition(1))
+    assert (second.log.bounds.log_end, second.leader_epoch) == (0, 1)
+    assert stored is not None
+    assert stored.leader_epoch == 1
 
 
 def test_retry_leaves_topics_alone_that_are_in_work() -> None:
