@@ -123,7 +123,6 @@ class LogFlusher:
 
     def _finish(self, log: Log, running: _RunningJob) -> None:
         """Complete the requests of a finished job, and start the next one."""
-        del self._running[log]
         log.changes.epoch_save = None
         try:
             failure = self._take_result(log, running)
@@ -134,6 +133,8 @@ class LogFlusher:
         rest = [each for each in running.requests if not each.done.done()]
         if rest:
             self._requests.setdefault(log, []).extend(rest)
+        # Not before: a completed request may have been followed by another one at once.
+        del self._running[log]
         if log in self._requests:
             self._start(log)
         self._complete_idle()

@@ -109,6 +109,25 @@ def test_requests_during_a_flush_share_the_next_flush(harness: LogFlusherHarness
     assert harness.recovery_point == 3
 
 
+def test_request_at_the_end_of_another_one_begins_no_second_job(
+    harness: LogFlusherHarness,
+) -> None:
+    followed = list[Pending[None]]()
+    harness.flush()
+    harness.log.epoch_file.assign(7, 2)
+    saved, flushed = harness.flusher.save_epochs(harness.log), harness.flush()
+    saved.add_done_callback(lambda _: followed.append(harness.flush()))
+    lead(harness.log, batch())
+
+    counts = []
+    while harness.worker.held:
+        counts.append(len(harness.worker.held))
+        harness.worker.go_on()
+
+    assert [each.done() for each in (saved, flushed, *followed)] == [True] * 3
+    assert counts == [1] * len(counts)
+
+
 @pytest.mark.parametrize("code", (errno.EIO, errno.ENOSPC))
 def test_failed_sync_takes_the_directory_offline_and_fails_all_requests(
     harness: LogFlusherHarness, code: int
