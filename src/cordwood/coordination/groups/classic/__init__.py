@@ -1,0 +1,1 @@
+"""Classic groups, whose leader assigns the partitions (Kafka: `ClassicGroup`)."""

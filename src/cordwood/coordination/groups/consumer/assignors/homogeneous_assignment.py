@@ -1,0 +1,103 @@
+"""Uniform assignment where all members have the same topics.
+
+Kafka: `UniformHomogeneousAssignmentBuilder`.
+
+Every member keeps its partitions up to its quota, which is the same for all but for one partition.
+Partitions that are free or above a quota go to the members below theirs, in order.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cordwood.coordination.groups.consumer.assignors.group_spec import (
+    GroupAssignment,
+    GroupSpec,
+    PartitionAssignorError,
+    TopicPartitionSets,
+    topic_order,
+)
+from cordwood.core.uuids import Uuid
+
+
+class _KeptPartitions(NamedTuple):
+    """Partitions that a member keeps, those above its quota, and what is left of the quota."""
+
+    partitions: dict[Uuid, set[int]]
+    revoked: list[tuple[Uuid, int]]
+    quota: int
+
+
+def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
+    """Return the target partitions of members that all have the same topics."""
+    member_ids = spec.member_ids
+    topic_ids = sorted(spec.members[member_ids[0]].topic_ids, key=topic_order)
+    if not topic_ids:
+        return {}
+    total = sum(spec.partition_count(each) for each in topic_ids)
+    quota, extra = divmod(total, len(member_ids))
+    unassigned = _unassigned(spec, topic_ids)
+    target = dict[str, dict[Uuid, set[int]]]()
+    unfilled = list[tuple[str, int]]()
+    for number, member_id in enumerate(member_ids):
+        has_extra = extra > 0
+        kept = _keep(spec.members[member_id].assigned, topic_ids, quota=quota + has_extra)
+        missing = kept.quota
+        if missing and has_extra and len(member_ids) - number > extra:
+            # Later members can take the extra partition: one of them may hold it already.
+            missing -= 1
+            has_extra = False
+        extra -= has_extra
+        unassigned += kept.revoked
+        target[member_id] = kept.partitions
+        if missing:
+            unfilled.append((member_id, missing))
+    _fill(target, unfilled, unassigned=unassigned)
+    return {
+        member_id: {topic_id: frozenset(each) for topic_id, each in partitions.items()}
+        for member_id, partitions in target.items()
+    }
+
+
+def _unassigned(spec: GroupSpec, topic_ids: Iterable[Uuid]) -> list[tuple[Uuid, int]]:
+    """Return the partitions that no member has."""
+    assigned = {
+        (topic_id, partition)
+        for member in spec.members.values()
+        for topic_id, partitions in member.assigned.items()
+        for partition in partitions
+    }
+    return [
+        (topic_id, partition)
+        for topic_id in topic_ids
+        for partition in range(spec.partition_count(topic_id))
+        if (topic_id, partition) not in assigned
+    ]
+
+
+def _keep(
+    assigned: TopicPartitionSets, topic_ids: Iterable[Uuid], *, quota: int
+) -> _KeptPartitions:
+    """Divide a member's partitions by its quota; topics that are not subscribed are dropped."""
+    kept, revoked = dict[Uuid, set[int]](), list[tuple[Uuid, int]]()
+    for topic_id in topic_ids:
+        partitions = sorted(assigned.get(topic_id, ()))
+        if partitions[:quota]:
+            kept[topic_id] = set(partitions[:quota])
+        revoked += ((topic_id, each) for each in partitions[quota:])
+        quota -= min(quota, len(partitions))
+    return _KeptPartitions(kept, revoked, quota)
+
+
+def _fill(
+    target: dict[str, dict[Uuid, set[int]]],
+    unfilled: list[tuple[str, int]],
+    *,
+    unassigned: list[tuple[Uuid, int]],
+) -> None:
+    start = 0
+    for member_id, missing in unfilled:
+        for topic_id, partition in unassigned[start : start + missing]:
+            target[member_id].setdefault(topic_id, set()).add(partition)
+        start += missing
+    if start < len(unassigned):
+        raise PartitionAssignorError("Partitions were left unassigned")
