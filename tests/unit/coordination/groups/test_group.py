@@ -7,7 +7,7 @@ from cordwood.core.uuids import NO_UUID
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(GroupType.CLASSIC, "classic"), (GroupType.CONSUMER, "consumer")]
+    ("kind", "name"), ((GroupType.CLASSIC, "classic"), (GroupType.CONSUMER, "consumer"))
 )
 def test_group_type_has_the_name_of_kafka(kind: GroupType, name: str) -> None:
     assert kind.value == name
