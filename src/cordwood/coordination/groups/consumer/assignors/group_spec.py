@@ -59,7 +59,7 @@ class PartitionAssignor(Protocol):
         """The name in heartbeats and settings."""
 
     def assign(self, spec: GroupSpec) -> GroupAssignment:
-        """Assign every partition to one member; raise PartitionAssignorError if it is impossible."""
+        """Assign every partition to one member, or raise PartitionAssignorError."""
 
 
 def topic_order(topic_id: Uuid) -> tuple[int, int]:

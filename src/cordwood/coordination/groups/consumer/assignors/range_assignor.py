@@ -46,7 +46,7 @@ def _member_key(member_id: str, instance_id: str | None) -> tuple[bool, str]:
 
 
 def _ranges(partitions: int, members: int) -> Iterable[range]:
-    """Yield the range of each member; the first ones are longer by one where division leaves some."""
+    """Yield the range of each member; the first ones take the remainder."""
     quota, extra = divmod(partitions, members)
     start = 0
     for number in range(members):

@@ -1,0 +1,25 @@
+"""Specs give members in order, and know which topics exist."""
+
+import pytest
+
+from cordwood.coordination.groups.consumer.assignors.group_spec import (
+    PartitionAssignorError,
+    topic_order,
+)
+from cordwood.core.uuids import Uuid
+from tests.unit.coordination.groups.consumer.assignors.assignor_samples import spec, topic_id
+
+
+def test_spec_gives_member_ids_in_order() -> None:
+    assert spec("CAB", (1,)).member_ids == ["A", "B", "C"]
+
+
+def test_spec_rejects_a_topic_that_does_not_exist() -> None:
+    with pytest.raises(PartitionAssignorError):
+        spec("A", (1,)).partition_count(topic_id(2))
+
+
+def test_topic_order_compares_signed_numbers_as_java_does() -> None:
+    negative = Uuid(b"\xff" * 16)
+
+    assert sorted([topic_id(1), negative], key=topic_order) == [negative, topic_id(1)]
