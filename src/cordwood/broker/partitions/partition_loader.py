@@ -23,7 +23,7 @@ async def load(
     """Yield the whole batches of a partition that this broker leads in `leader_epoch`.
 
     Raises the error of a request with another epoch, or NotLeaderOrFollowerError, if the leadership
-    ends meanwhile.
+    ends meanwhile; KafkaStorageError if the disk fails.
     """
     bounds = partition.leader(leader_epoch).log.bounds
     offset, end = int(bounds.log_start), bounds.log_end
@@ -36,6 +36,8 @@ async def load(
             break
         try:
             data = await wait_for(worker.submit(read.slice.read, lane=Lane.READ))
+        except OSError as error:
+            raise read.slice.fail(error) from error
         finally:
             read.slice.release()
         whole, offset = _whole_batches(data)

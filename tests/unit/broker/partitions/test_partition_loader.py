@@ -1,5 +1,6 @@
 """Tests of reading a whole partition for a coordinator."""
 
+import errno
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -7,10 +8,16 @@ import pytest
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_loader import load
-from cordwood.core.errors import FencedLeaderEpochError, NotLeaderOrFollowerError
+from cordwood.core.errors import (
+    FencedLeaderEpochError,
+    KafkaStorageError,
+    NotLeaderOrFollowerError,
+)
 from cordwood.records.batch_stream import batches
-from tests.unit.broker.broker_samples import BrokerHarness, run
+from cordwood.testing.file_faults import FileFault
+from tests.unit.broker.broker_samples import BrokerHarness, meanwhile, run
 from tests.unit.storage.log_samples import batch
+from tests.unit.storage.manager_samples import HeldWorker
 
 OTHER_LEADER = PartitionImage((1, 2), (1, 2), 2, 1)
 
@@ -87,3 +94,20 @@ def test_load_fails_when_another_broker_becomes_the_leader(count: int) -> None:
 
     with pytest.raises((NotLeaderOrFollowerError, FencedLeaderEpochError)):
         run(collect(chunks(harness), after_first=lambda: orders.apply(OTHER_LEADER)))
+
+
+def test_disk_that_fails_during_a_load_takes_the_log_directory_offline() -> None:
+    worker = HeldWorker()
+    harness = BrokerHarness(worker=worker)
+    append(harness.host(), batch())
+    loading = collect(chunks(harness))
+
+    def fail() -> None:
+        harness.storage.files.script.add(FileFault(on="pread", code=errno.EIO))
+        worker.go_on()
+
+    with pytest.raises(ExceptionGroup) as raised:
+        run(meanwhile(loading, fail))
+
+    assert raised.group_contains(KafkaStorageError)
+    assert not harness.manager.directories[0].is_online
