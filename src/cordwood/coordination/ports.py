@@ -36,6 +36,9 @@ class InternalLog(Protocol):
         Raises a KafkaError if the records are not written. An error of the result leaves that open.
         """
 
+    def append_marker(self, marker: "TransactionMarker") -> Pending[int]:
+        """Append the end of a transaction in this partition; otherwise as `append`."""
+
     def load(self) -> AsyncIterator[memoryview]:
         """Yield all whole batches up to the log end; raise a KafkaError if the leadership ends."""
 

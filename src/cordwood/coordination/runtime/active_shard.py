@@ -1,0 +1,189 @@
+"""One loaded shard with its log: events, appends, replays, timers, answers.
+
+Kafka: `CoordinatorRuntime.CoordinatorContext`, in its state ACTIVE.
+
+    event ──► outcome ──► append ──► replay, timers ──► answers, once the append counts
+                            └─ rejected: on_failure, or the error for each answer
+                            └─ failed later: the state and the log differ; `on_broken`
+
+Events do not overlap: all of them run on the event loop, from the event to the replay.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Generic, TypeVar
+
+from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
+from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerKey
+from cordwood.coordination.ports import InternalLog, TransactionMarker
+from cordwood.coordination.runtime.append_errors import coordinator_error
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
+from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
+from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
+from cordwood.coordination.runtime.runtime_ports import RuntimePorts
+from cordwood.coordination.runtime.waiting_calls import WaitingCalls
+from cordwood.core.errors import KafkaError, UnknownServerError
+from cordwood.core.ports import Pending
+
+S = TypeVar("S", bound=CoordinatorShard)
+
+_log = logging.getLogger(__name__)
+
+_FAILED: Final = "the coordinator failed; the log of the broker has the reason"
+
+
+class ActiveShard(Generic[S]):
+    """A shard that serves. `perform` sees each outcome once it counts.
+
+    `on_broken` is called once, with the error for clients, when the shard must be loaded again.
+    """
+
+    def __init__(
+        self, shard: S, log: InternalLog, ports: RuntimePorts, *, timers: CoordinatorTimers
+    ) -> None:
+        self.shard: Final = shard
+        self.log: Final = log
+        self.calls: Final = WaitingCalls()
+        self.on_broken: Callable[[KafkaError], object] = lambda _: None
+        self.perform: Callable[[Outcome], object] = lambda _: None
+        #: The offset of the next append, if no other writer appends to the partition.
+        self.next_offset = 0
+        #: The version of the topics that the shard has seen.
+        self.topics_version = -1
+        self._ports = ports
+        self._timers = timers.of_shard(self._on_timer)
+        self._deferred = DeferredOutcomes(self._release)
+        self._is_over = False
+
+    # -- events
+
+    def run(self, event: Callable[[S, int], Outcome], ticket: Ticket | None = None) -> None:
+        """Run an event, and handle its outcome; a KafkaError is the answer of the request."""
+        if self._is_over:
+            return
+        try:
+            self._handle(event(self.shard, self._ports.clock.now_ms()))
+        except KafkaError as error:
+            if ticket is not None:
+                self.calls.give(Answer(ticket, error.with_traceback(None)))
+        except Exception:  # noqa: BLE001 - a request must not stop the loop
+            _log.exception("the coordinator of partition %s failed", self.log.partition)
+            self._break(UnknownServerError(_FAILED))
+
+    def end_transaction(self, marker: TransactionMarker) -> Pending[int]:
+        """Append a marker, and apply it to the state; the result is done when it counts."""
+        pending = self.log.append_marker(marker)
+        offset = self._take_offset(pending, 1)
+        stored = StoredMarker(marker.producer_id, marker.producer_epoch, offset, marker.is_commit)
+        try:
+            if not _has_failed(pending):
+                self.shard.replay_marker(stored)
+        except Exception:  # noqa: BLE001 - as in `run`
+            _log.exception("a marker in partition %s failed", self.log.partition)
+            self._break(UnknownServerError(_FAILED))
+        else:
+            self._defer(pending, Outcome())
+        return pending
+
+    def _on_timer(self, key: TimerKey, at_ms: int) -> None:
+        # The wall clock may have gone back since the timer was set; the shard's time does not.
+        self.run(lambda shard, now_ms: shard.on_timer(key, max(now_ms, at_ms)))
+
+    # -- outcomes
+
+    def _handle(self, outcome: Outcome) -> None:
+        if not outcome.records:
+            self._set_timers(outcome)
+            self._deferred.add(outcome)
+            return
+        try:
+            pending = self.log.append(outcome.records, producer=outcome.producer)
+        except KafkaError as error:
+            self._reject(outcome, coordinator_error(error.with_traceback(None)))
+            return
+        offset = self._take_offset(pending, len(outcome.records))
+        if not _has_failed(pending):
+            self._replay(outcome, offset)
+            self._set_timers(outcome)
+        self._defer(pending, outcome)
+
+    def _reject(self, outcome: Outcome, error: KafkaError) -> None:
+        """Answer an outcome whose records are not in the log."""
+        instead = outcome.on_failure
+        follow = Outcome() if instead is None else instead(error, self._ports.clock.now_ms())
+        given = {each.ticket for each in follow.answers}
+        for answer in outcome.answers:
+            if answer.ticket not in given:
+                self.calls.give(Answer(answer.ticket, error))
+        self._handle(follow)
+
+    def _replay(self, outcome: Outcome, offset: int) -> None:
+        producer = (-1, -1) if outcome.producer is None else outcome.producer
+        for number, record in enumerate(outcome.records, start=offset):
+            self.shard.replay(StoredRecord(record, number, *producer))
+
+    def _set_timers(self, outcome: Outcome) -> None:
+        for change in outcome.timers:
+            self._timers.change(change)
+
+    def _take_offset(self, pending: Pending[int], count: int) -> int:
+        """Return the base offset of an append; of one that is not written yet, the expected one."""
+        is_known = pending.done() and not _has_failed(pending)
+        offset = pending.result() if is_known else self.next_offset
+        self.next_offset = offset + count
+        return offset
+
+    def _release(self, outcome: Outcome) -> None:
+        for answer in outcome.answers:
+            self.calls.give(answer)
+        self.perform(outcome)
+
+    # -- appends that count, or fail
+
+    def _defer(self, pending: Pending[int], outcome: Outcome) -> None:
+        """Release an outcome once its append and all earlier ones count."""
+        if pending.done() and not self._deferred and not _has_failed(pending):
+            self._release(outcome)
+            return
+        append = self._deferred.begin(outcome)
+        if pending.done():
+            self._complete(append, pending)
+            return
+        complete = partial(self._complete, append, pending)
+        pending.add_done_callback(lambda _: self._ports.call_soon(complete))
+
+    def _complete(self, append: DeferredAppend, pending: Pending[int]) -> None:
+        if self._is_over:
+            return
+        cause = pending.exception()
+        if cause is None:
+            self._deferred.complete(append)
+        elif isinstance(cause, KafkaError):
+            self._break(coordinator_error(cause))
+        else:
+            _log.error("an append to partition %s failed", self.log.partition, exc_info=cause)
+            self._break(UnknownServerError(_FAILED))
+
+    def _break(self, error: KafkaError) -> None:
+        """Leave a state of which the log may lack records."""
+        if not self._is_over:
+            self.close(error)
+            self.on_broken(error)
+
+    def close(self, error: KafkaError) -> None:
+        """Answer everything that waits, and cancel all timers."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._timers.cancel_all()
+        try:
+            for answer in self.shard.close(error).answers:
+                self.calls.give(answer)
+        except Exception:  # noqa: BLE001 - as in `run`
+            _log.exception("the end of the coordinator of %s failed", self.log.partition)
+        self.calls.fail(error)
+
+
+def _has_failed(pending: Pending[int]) -> bool:
+    return pending.done() and pending.exception() is not None

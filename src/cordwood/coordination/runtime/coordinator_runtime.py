@@ -1,0 +1,175 @@
+"""Shards of one internal topic on this broker (Kafka: `CoordinatorRuntime`).
+
+elect            this broker leads a partition: load its shard
+resign           it does not any more: answer everything that waits, drop the shard
+call             run a method of a request on the shard of a partition
+end_transaction  write the marker of a transaction, and apply it to the shard
+update_topics    show changed topics to all shards
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from cordwood.coordination.outcome import Outcome, Ticket
+from cordwood.coordination.ports import InternalLog, TransactionMarker
+from cordwood.coordination.runtime.background_tasks import BackgroundTasks
+from cordwood.coordination.runtime.coordinator_context import CoordinatorContext
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
+from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
+from cordwood.coordination.runtime.pending_result import result_of
+from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
+from cordwood.coordination.topic_view import Topics, TopicView
+from cordwood.core.errors import (
+    CoordinatorNotAvailableError,
+    FencedLeaderEpochError,
+    NotCoordinatorError,
+)
+from cordwood.protocol.schema import Response
+
+S = TypeVar("S", bound=CoordinatorShard)
+R = TypeVar("R", bound=Response)
+T = TypeVar("T")
+
+ShardMethod: TypeAlias = Callable[[S, Ticket, int], Outcome]
+"""Calls the method of one request with the shard, the ticket and the time."""
+
+#: Partitions that are loaded at a time; others wait.
+_LOADS: Final = 4
+
+
+class CoordinatorRuntime(Generic[S]):
+    """The shards of one topic; used on the event loop alone."""
+
+    def __init__(self, kind: ShardKind[S], ports: RuntimePorts) -> None:
+        self._kind = kind
+        self._ports = ports
+        self._timers = CoordinatorTimers(ports)
+        self._contexts: dict[int, CoordinatorContext[S]] = {}
+        self._tasks = BackgroundTasks()
+        self._loads = asyncio.Semaphore(_LOADS)
+        self._view: TopicView = Topics()
+        self._is_updating = False
+        self._is_stopped = False
+
+    # -- leadership
+
+    def elect(self, log: InternalLog) -> None:
+        """Coordinate a partition in the leader epoch of its log; an older one is resigned."""
+        present = self._contexts.get(log.partition)
+        if present is not None:
+            if log.leader_epoch < present.log.leader_epoch:
+                raise FencedLeaderEpochError(
+                    f"{self._kind.topic}-{log.partition} has a later leader epoch"
+                )
+            self.resign(log.partition)
+        context = CoordinatorContext(log, self._kind, self._ports, timers=self._timers)
+        context.perform = partial(self.perform, context)
+        context.begin_load = lambda: self._tasks.begin(self._load(context))
+        self._contexts[log.partition] = context
+        context.begin_load()
+
+    def resign(self, partition: int) -> None:
+        """Stop to coordinate a partition, if it is coordinated here."""
+        context = self._contexts.pop(partition, None)
+        if context is not None:
+            words = f"another broker coordinates {self._kind.topic}-{partition}"
+            context.close(NotCoordinatorError(words))
+
+    def leader_epoch(self, partition: int) -> int | None:
+        """Return the leader epoch of a partition that is coordinated here."""
+        context = self._contexts.get(partition)
+        return None if context is None else context.log.leader_epoch
+
+    def active_partitions(self) -> list[int]:
+        """Return the numbers of the partitions that serve."""
+        return [number for number, each in self._contexts.items() if each.active is not None]
+
+    def partitions(self) -> Iterable[int]:
+        """Return the numbers of all partitions that are coordinated here, or will be."""
+        return [*self._contexts]
+
+    async def _load(self, context: CoordinatorContext[S]) -> None:
+        async with self._loads:
+            if self._contexts.get(context.log.partition) is context:
+                await context.load(lambda: self._view)
+
+    # -- requests
+
+    async def call(self, partition: int, method: ShardMethod[S], *, answer: type[R]) -> R:
+        """Run a method on the shard of a partition; return its answer, or raise its KafkaError.
+
+        A cancelled caller gets no answer, and the shard is not notified.
+        """
+        active = self._context(partition).require_active()
+        ticket, future = active.calls.begin()
+        try:
+            active.run(lambda shard, now_ms: method(shard, ticket, now_ms), ticket)
+            response = future.result() if future.done() else await future
+        finally:
+            active.calls.end(ticket)
+        assert isinstance(response, answer), f"{answer.__name__}, not {response!r}"
+        return response
+
+    def read(self, partition: int, look: Callable[[S, int], T]) -> T:
+        """Return what `look` finds in the shard of a partition, which it does not change."""
+        return look(self._context(partition).require_active().shard, self._ports.clock.now_ms())
+
+    async def end_transaction(self, partition: int, marker: TransactionMarker) -> None:
+        """Write a marker into a partition and apply it; return once it counts."""
+        active = self._context(partition).require_active()
+        await result_of(active.end_transaction(marker))
+
+    def _context(self, partition: int) -> CoordinatorContext[S]:
+        if self._is_stopped:
+            raise CoordinatorNotAvailableError("the broker stops")
+        context = self._contexts.get(partition)
+        if context is None:
+            raise NotCoordinatorError(
+                f"this broker does not coordinate {self._kind.topic}-{partition}"
+            )
+        return context
+
+    def perform(self, context: CoordinatorContext[S], outcome: Outcome) -> None:
+        """Do what an outcome asks for beyond records, answers and timers: nothing here."""
+
+    # -- topics
+
+    def update_topics(self, view: TopicView) -> None:
+        """Show other topics to all shards, some in each turn of the loop."""
+        self._view = view
+        if not self._is_updating and self._contexts:
+            self._is_updating = True
+            self._tasks.begin(self._update_shards())
+
+    async def _update_shards(self) -> None:
+        try:
+            end_ms = self._ports.turn_end()
+            while (context := self._next_outdated()) is not None:
+                context.update_topics(self._view)
+                if self._ports.is_over(end_ms):
+                    await self._ports.next_turn()
+                    end_ms = self._ports.turn_end()
+        finally:
+            self._is_updating = False
+
+    def _next_outdated(self) -> CoordinatorContext[S] | None:
+        return next(self._outdated(), None)
+
+    def _outdated(self) -> Iterator[CoordinatorContext[S]]:
+        for context in self._contexts.values():
+            active = context.active
+            if active is not None and active.topics_version != self._view.version:
+                yield context
+
+    # -- the end
+
+    async def stop(self) -> None:
+        """Resign all partitions and end all tasks; requests get COORDINATOR_NOT_AVAILABLE."""
+        self._is_stopped = True
+        error = CoordinatorNotAvailableError("the broker stops")
+        contexts, self._contexts = self._contexts, {}
+        for context in contexts.values():
+            context.close(error)
+        await self._tasks.stop()

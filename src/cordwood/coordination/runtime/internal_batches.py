@@ -1,0 +1,82 @@
+"""Batches of an internal topic: records to one batch, and stored batches to records and markers.
+
+Kafka: `CoordinatorRuntime` (the builder of a write), `CoordinatorLoaderImpl`. A transactional batch
+has sequence 0, as Kafka writes it; sequences of coordinators are not checked.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from cordwood.coordination.coordinator_record import (
+    CoordinatorRecord,
+    RecordTypes,
+    StoredMarker,
+    StoredRecord,
+    decode_record,
+    encode_record,
+)
+from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
+from cordwood.records.batch_stream import AnyBatch, batches
+from cordwood.records.compression import Codec
+from cordwood.records.control_records import EndTransaction, read_control
+from cordwood.records.record_batch import RecordBatch
+
+StoredItem: TypeAlias = StoredRecord | StoredMarker
+"""A record or a marker of a partition, in the order of the log."""
+
+_FIRST_SEQUENCE: Final = 0
+
+
+def encode_batch(
+    records: Sequence[CoordinatorRecord],
+    *,
+    now_ms: int,
+    producer: TransactionalProducer | None = None,
+    codec: Codec = Codec.NONE,
+) -> bytearray:
+    """Return the batch of one outcome; with a producer it is part of its transaction."""
+    fields = NO_FIELDS._replace(codec=codec)
+    if producer is not None:
+        fields = BatchFields(
+            codec=codec,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            base_sequence=_FIRST_SEQUENCE,
+            is_transactional=True,
+        )
+    builder = BatchBuilder(fields)
+    for record in records:
+        key, value = encode_record(record)
+        builder.append(key, value, timestamp=now_ms)
+    return builder.build()
+
+
+def decode_batches(types: RecordTypes, data: memoryview) -> list[StoredItem]:
+    """Return the records and markers of whole batches; records of unknown types are left out."""
+    found = list[StoredItem]()
+    for batch in batches(data):
+        if isinstance(batch, RecordBatch) and batch.is_control:
+            found += _markers(batch)
+        else:
+            found += _records(types, batch)
+    return found
+
+
+def _markers(batch: RecordBatch) -> Iterator[StoredMarker]:
+    for record in batch.records():
+        control = read_control(record)
+        if isinstance(control, EndTransaction):
+            yield StoredMarker(
+                batch.producer_id, batch.producer_epoch, record.offset, control.is_commit
+            )
+
+
+def _records(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredRecord]:
+    producer = (-1, -1)
+    if isinstance(batch, RecordBatch) and batch.is_transactional:
+        producer = batch.producer_id, batch.producer_epoch
+    for record in batch.records():
+        found = decode_record(types, record.key, value=record.value)
+        if found is not None:
+            yield StoredRecord(found, record.offset, *producer)

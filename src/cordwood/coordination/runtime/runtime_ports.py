@@ -1,0 +1,47 @@
+"""Ports and facts that the shards of one runtime share."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from cordwood.coordination.coordinator_record import RecordTypes
+from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
+from cordwood.core.ports import Clock, Scheduler, Worker
+
+S_co = TypeVar("S_co", bound=CoordinatorShard, covariant=True)
+
+#: The time of one turn of the loop.
+TURN_MS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimePorts:
+    """Time, threads and turns.
+
+    `clock` and `scheduler` are those of the logs, which a test may set. `turn_clock` measures turns
+    of the event loop, in real time. `next_turn` waits for the next one; `call_soon` is thread-safe.
+    """
+
+    clock: Clock
+    scheduler: Scheduler
+    worker: Worker
+    turn_clock: Clock
+    next_turn: Callable[[], Awaitable[None]]
+    call_soon: Callable[[Callable[[], object]], object]
+
+    def turn_end(self) -> float:
+        """Return when a turn ends that begins now."""
+        return self.turn_clock.monotonic_ms() + TURN_MS
+
+    def is_over(self, end_ms: float) -> bool:
+        """Return whether a turn is over."""
+        return self.turn_clock.monotonic_ms() >= end_ms
+
+
+@dataclass(frozen=True, slots=True)
+class ShardKind(Generic[S_co]):
+    """The shards of one internal topic; `make` returns an empty one for a partition's number."""
+
+    topic: str
+    records: RecordTypes
+    make: Callable[[int], S_co]

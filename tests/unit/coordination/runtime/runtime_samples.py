@@ -1,0 +1,216 @@
+"""A runtime for tests: a shard that counts, a log in memory, and virtual time."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from typing import Final
+
+from cordwood.coordination.coordinator_record import (
+    CoordinatorRecord,
+    StoredMarker,
+    StoredRecord,
+)
+from cordwood.coordination.outcome import (
+    Answer,
+    Outcome,
+    Ticket,
+    TimerChange,
+    TimerKey,
+    TransactionalProducer,
+)
+from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
+from cordwood.coordination.runtime.internal_batches import encode_batch
+from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
+from cordwood.coordination.topic_view import TopicView
+from cordwood.core.errors import KafkaError
+from cordwood.core.ports import Pending
+from cordwood.protocol.messages.heartbeat import HeartbeatResponse
+from cordwood.protocol.messages.internal import (
+    GROUP_RECORDS,
+    GroupMetadataKey,
+    GroupMetadataValue,
+)
+from cordwood.records.batch_builder import BatchFields
+from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.testing.inline_worker import InlineWorker
+from cordwood.testing.virtual_clock import VirtualClock
+from tests.unit.broker.broker_samples import turns
+
+TIMER: Final = ("late", "g")
+
+
+def group_record(group: str, generation: int = 0) -> CoordinatorRecord:
+    """Return the record of a group."""
+    value = GroupMetadataValue(
+        protocol_type="", generation=generation, protocol=None, leader=None, members=[]
+    )
+    return CoordinatorRecord(2, GroupMetadataKey(group=group), value, 3)
+
+
+class CountingShard:
+    """A shard that has the groups of its records; `waiting` requests get answers at the end."""
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.groups = list[str]()
+        self.stored = list[StoredRecord]()
+        self.markers = list[StoredMarker]()
+        self.fired = list[tuple[TimerKey, int]]()
+        self.versions = list[int]()
+        self.waiting = list[Ticket]()
+        self.loaded_ms = -1
+        self.on_replay: Callable[[StoredRecord], object] = lambda _: None
+
+    def replay(self, stored: StoredRecord) -> None:
+        self.on_replay(stored)
+        assert isinstance(stored.record.key, GroupMetadataKey)
+        self.groups.append(stored.record.key.group)
+        self.stored.append(stored)
+
+    def replay_marker(self, stored: StoredMarker) -> None:
+        self.markers.append(stored)
+
+    def finish_load(self, now_ms: int) -> Outcome:
+        self.loaded_ms = now_ms
+        return Outcome()
+
+    def on_timer(self, key: TimerKey, now_ms: int) -> Outcome:
+        self.fired.append((key, now_ms))
+        return Outcome(records=[group_record(key[1])])
+
+    def on_topics(self, view: TopicView, now_ms: int) -> Outcome:
+        self.versions.append(view.version)
+        return Outcome()
+
+    def close(self, error: KafkaError) -> Outcome:
+        return Outcome(answers=[Answer(each, error) for each in self.waiting])
+
+    # -- requests
+
+    def add(self, *groups: str, ticket: Ticket) -> Outcome:
+        """Store groups."""
+        records = [group_record(each) for each in groups]
+        return Outcome(records=records, answers=[Answer(ticket, HeartbeatResponse(error_code=0))])
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        self.waiting.append(ticket)
+        return Outcome()
+
+    def set_timer(self, at_ms: int | None, *, ticket: Ticket) -> Outcome:
+        answers = [Answer(ticket, HeartbeatResponse(error_code=0))]
+        return Outcome(answers=answers, timers=[TimerChange(TIMER, at_ms)])
+
+
+class MemoryLog:
+    """A partition in memory. Appends count at once, or by hand if it `holds`; it can reject."""
+
+    def __init__(self, clock: VirtualClock, *, partition: int = 0, leader_epoch: int = 0) -> None:
+        self.partition: Final = partition
+        self.leader_epoch: Final = leader_epoch
+        self.batches = list[bytearray]()
+        self.end = 0
+        self.holds = False
+        self.held = list[Future[int]]()
+        self.rejection: KafkaError | None = None
+        self.load_error: Exception | None = None
+        self.loads = 0
+        self._clock = clock
+
+    def append(
+        self, records: Sequence[CoordinatorRecord], *, producer: TransactionalProducer | None = None
+    ) -> Pending[int]:
+        batch = encode_batch(records, now_ms=self._clock.now_ms(), producer=producer)
+        return self._append(batch, len(records))
+
+    def append_marker(self, marker: TransactionMarker) -> Pending[int]:
+        control = EndTransaction(marker.is_commit, marker.coordinator_epoch)
+        fields = BatchFields(producer_id=marker.producer_id, producer_epoch=marker.producer_epoch)
+        return self._append(control_batch(control, fields, timestamp=self._clock.now_ms()), 1)
+
+    def _append(self, batch: bytearray, count: int) -> Pending[int]:
+        if self.rejection is not None:
+            raise self.rejection
+        batch[:8] = self.end.to_bytes(8, "big")
+        self.batches.append(batch)
+        pending = Future[int]()
+        if self.holds:
+            self.held.append(pending)
+        else:
+            pending.set_result(self.end)
+        self.end += count
+        return pending
+
+    def count(self, base_offset: int = 0) -> None:
+        """Let the first append that is held count."""
+        self.held.pop(0).set_result(base_offset)
+
+    async def load(self) -> AsyncIterator[memoryview]:
+        self.loads += 1
+        if self.load_error is not None:
+            raise self.load_error
+        for batch in [*self.batches]:
+            await turns(1)
+            yield memoryview(batch)
+
+
+class RuntimeHarness:
+    """A runtime of counting shards; `shards` are all that it has made."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.turn_clock = VirtualClock()
+        self.passed_turns = 0
+        #: The real time that the replay of a record takes.
+        self.shard_time_ms = 0
+        self.shards = list[CountingShard]()
+        self.ports = RuntimePorts(
+            clock=self.clock,
+            scheduler=self.clock,
+            worker=InlineWorker(),
+            turn_clock=self.turn_clock,
+            next_turn=self._next_turn,
+            call_soon=lambda call: call(),
+        )
+        kind = ShardKind("__consumer_offsets", GROUP_RECORDS, self._make)
+        self.runtime = CoordinatorRuntime(kind, self.ports)
+
+    def log(self, partition: int = 0, *, epoch: int = 0) -> MemoryLog:
+        return MemoryLog(self.clock, partition=partition, leader_epoch=epoch)
+
+    async def elect(self, log: MemoryLog | None = None) -> CountingShard:
+        """Begin to coordinate a partition; return its shard, which is loaded."""
+        self.runtime.elect(log or self.log())
+        await turns(10)
+        return self.shards[-1]
+
+    async def add(self, *groups: str) -> HeartbeatResponse:
+        """Store groups in the shard of partition 0."""
+        return await self.runtime.call(
+            0,
+            lambda shard, ticket, _: shard.add(*groups, ticket=ticket),
+            answer=HeartbeatResponse,
+        )
+
+    async def set_timer(self, at_ms: int | None) -> None:
+        """Set the timer of the shard of partition 0 to a time."""
+        await self.runtime.call(
+            0,
+            lambda shard, ticket, _: shard.set_timer(at_ms, ticket=ticket),
+            answer=HeartbeatResponse,
+        )
+
+    async def wait(self) -> HeartbeatResponse:
+        """Wait in the shard of partition 0, until it ends."""
+        return await self.runtime.call(
+            0, lambda shard, ticket, _: shard.wait(ticket), answer=HeartbeatResponse
+        )
+
+    def _make(self, partition: int) -> CountingShard:
+        shard = CountingShard(partition)
+        shard.on_replay = lambda _: self.turn_clock.advance(ms=self.shard_time_ms)
+        self.shards.append(shard)
+        return shard
+
+    async def _next_turn(self) -> None:
+        self.passed_turns += 1
+        await turns(1)

@@ -1,0 +1,119 @@
+"""Tests of one loaded shard."""
+
+from typing import TYPE_CHECKING
+
+from cordwood.coordination.coordinator_record import StoredRecord
+from cordwood.coordination.outcome import Answer, Outcome, Ticket
+from cordwood.coordination.runtime.active_shard import ActiveShard
+from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
+from cordwood.core.errors import KafkaError, NotEnoughReplicasError
+from cordwood.protocol.messages.heartbeat import HeartbeatResponse
+from cordwood.protocol.schema import Response
+from tests.unit.broker.broker_samples import run
+from tests.unit.coordination.runtime.runtime_samples import (
+    CountingShard,
+    MemoryLog,
+    RuntimeHarness,
+    group_record,
+)
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class ActiveHarness:
+    """A shard that serves, with its log; `broken` are the errors with which it ended."""
+
+    def __init__(self) -> None:
+        harness = RuntimeHarness()
+        self.log: MemoryLog = harness.log()
+        self.shard = CountingShard(0)
+        timers = CoordinatorTimers(harness.ports)
+        self.active = ActiveShard(self.shard, self.log, harness.ports, timers=timers)
+        self.broken = list[KafkaError]()
+        self.active.on_broken = self.broken.append
+
+    def begin(self) -> tuple[Ticket, "asyncio.Future[Response]"]:
+        return self.active.calls.begin()
+
+
+def test_append_that_is_not_written_yet_is_replayed_with_the_expected_offset() -> None:
+    harness = ActiveHarness()
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+    harness.log.holds = True
+
+    harness.active.run(lambda *_: Outcome(records=[group_record("h"), group_record("i")]))
+
+    assert [each.offset for each in harness.shard.stored] == [0, 1, 2]
+
+
+def test_rejected_append_has_the_answers_of_on_failure_and_the_error_for_the_others() -> None:
+    async def scene() -> tuple[Response, int]:
+        harness = ActiveHarness()
+        (first, one), (second, other) = harness.begin(), harness.begin()
+        harness.log.rejection = NotEnoughReplicasError("none")
+        told = Answer(first, HeartbeatResponse(error_code=27))
+        harness.active.run(
+            lambda *_: Outcome(
+                records=[group_record("g")],
+                answers=[Answer(each, HeartbeatResponse(error_code=0)) for each in (first, second)],
+                on_failure=lambda *_: Outcome(answers=[told]),
+            )
+        )
+        error = other.exception()
+        assert isinstance(error, KafkaError)
+        return one.result(), error.code
+
+    assert run(scene()) == (HeartbeatResponse(error_code=27), 15)
+
+
+def test_records_of_on_failure_are_appended() -> None:
+    harness = ActiveHarness()
+    harness.log.rejection = NotEnoughReplicasError("none")
+
+    def recover(_: KafkaError, __: int) -> Outcome:
+        harness.log.rejection = None
+        return Outcome(records=[group_record("instead")])
+
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")], on_failure=recover))
+
+    assert harness.shard.groups == ["instead"]
+
+
+def test_request_whose_ticket_the_shard_has_lost_is_answered_when_it_breaks() -> None:
+    async def scene() -> tuple[int, int]:
+        harness = ActiveHarness()
+        _, future = harness.begin()
+        harness.shard.on_replay = lambda _: 1 // 0
+        harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+        error = future.exception()
+        assert isinstance(error, KafkaError)
+        return error.code, len(harness.broken)
+
+    assert run(scene()) == (-1, 1)
+
+
+def test_broken_shard_runs_no_more_events() -> None:
+    harness = ActiveHarness()
+    harness.shard.on_replay = lambda _: 1 // 0
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+    replayed = list[StoredRecord]()
+    harness.shard.on_replay = replayed.append
+
+    harness.active.run(lambda *_: Outcome(records=[group_record("h")]))
+
+    assert replayed == []
+
+
+def test_outcome_is_performed_once_it_counts() -> None:
+    harness = ActiveHarness()
+    performed = list[Outcome]()
+    harness.active.perform = performed.append
+    harness.log.holds = True
+    outcome = Outcome(records=[group_record("g")])
+    harness.active.run(lambda *_: outcome)
+
+    before = [*performed]
+    harness.log.count()
+
+    assert (before, performed) == ([], [outcome])
