@@ -56,6 +56,11 @@ class ActiveShard(Generic[S]):
         self._deferred = DeferredOutcomes(self._release)
         self._is_over = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the shard serves no more."""
+        return self._is_over
+
     # -- events
 
     def run(self, event: Callable[[S, int], Outcome], ticket: Ticket | None = None) -> None:

@@ -91,7 +91,7 @@ class CoordinatorContext(Generic[S]):
         if self.state is ShardState.CLOSED:
             return
         self.state = ShardState.LOADING
-        shard = self._kind.make(self.log.partition)
+        shard = self._kind.make(self.log)
         active = ActiveShard(shard, self.log, self._ports, timers=self._timers)
         try:
             active.next_offset = await shard_loader.load(
@@ -110,7 +110,7 @@ class CoordinatorContext(Generic[S]):
         if self.state is ShardState.CLOSED:
             return
         self.state, self.active = ShardState.ACTIVE, active
-        self._active_since_ms = self._ports.clock.monotonic_ms()
+        self._active_since_ms = self._ports.network_clock.monotonic_ms()
         active.on_broken = self._on_broken
         active.perform = self.perform
         self.update_topics(view)
@@ -138,7 +138,7 @@ class CoordinatorContext(Generic[S]):
     def _on_broken(self, error: KafkaError) -> None:
         _log.warning("%s-%s is loaded again: %s", self._kind.topic, self.log.partition, error)
         self.active = None
-        served_ms = self._ports.clock.monotonic_ms() - self._active_since_ms
+        served_ms = self._ports.network_clock.monotonic_ms() - self._active_since_ms
         if served_ms >= _STABLE_MS:
             self._failures = 0
         if self._failures == 0:
@@ -156,5 +156,5 @@ class CoordinatorContext(Generic[S]):
         self.state = state
         wait_ms = min(FIRST_BACKOFF_MS << min(self._failures, 10), LONGEST_BACKOFF_MS)
         self._failures += 1
-        now_ms = self._ports.clock.monotonic_ms()
-        self._retry = self._ports.scheduler.call_at(now_ms + wait_ms, self.begin_load)
+        now_ms = self._ports.network_clock.monotonic_ms()
+        self._retry = self._ports.network_scheduler.call_at(now_ms + wait_ms, self.begin_load)

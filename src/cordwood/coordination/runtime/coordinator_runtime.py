@@ -44,10 +44,10 @@ class CoordinatorRuntime(Generic[S]):
 
     def __init__(self, kind: ShardKind[S], ports: RuntimePorts) -> None:
         self._kind = kind
-        self._ports = ports
+        self.ports: Final = ports
         self._timers = CoordinatorTimers(ports)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
-        self._tasks = BackgroundTasks()
+        self.tasks: Final = BackgroundTasks()
         self._loads = asyncio.Semaphore(_LOADS)
         self._view: TopicView = Topics()
         self._is_updating = False
@@ -64,9 +64,9 @@ class CoordinatorRuntime(Generic[S]):
                     f"{self._kind.topic}-{log.partition} has a later leader epoch"
                 )
             self.resign(log.partition)
-        context = CoordinatorContext(log, self._kind, self._ports, timers=self._timers)
+        context = CoordinatorContext(log, self._kind, self.ports, timers=self._timers)
         context.perform = partial(self.perform, context)
-        context.begin_load = lambda: self._tasks.begin(self._load(context))
+        context.begin_load = lambda: self.tasks.begin(self._load(context))
         self._contexts[log.partition] = context
         context.begin_load()
 
@@ -114,7 +114,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def read(self, partition: int, look: Callable[[S, int], T]) -> T:
         """Return what `look` finds in the shard of a partition, which it does not change."""
-        return look(self._context(partition).require_active().shard, self._ports.clock.now_ms())
+        return look(self._context(partition).require_active().shard, self.ports.clock.now_ms())
 
     async def end_transaction(self, partition: int, marker: TransactionMarker) -> None:
         """Write a marker into a partition and apply it; return once it counts."""
@@ -141,16 +141,16 @@ class CoordinatorRuntime(Generic[S]):
         self._view = view
         if not self._is_updating and self._contexts:
             self._is_updating = True
-            self._tasks.begin(self._update_shards())
+            self.tasks.begin(self._update_shards())
 
     async def _update_shards(self) -> None:
         try:
-            end_ms = self._ports.turn_end()
+            end_ms = self.ports.turn_end()
             while (context := self._next_outdated()) is not None:
                 context.update_topics(self._view)
-                if self._ports.is_over(end_ms):
-                    await self._ports.next_turn()
-                    end_ms = self._ports.turn_end()
+                if self.ports.is_over(end_ms):
+                    await self.ports.next_turn()
+                    end_ms = self.ports.turn_end()
         finally:
             self._is_updating = False
 
@@ -172,4 +172,4 @@ class CoordinatorRuntime(Generic[S]):
         contexts, self._contexts = self._contexts, {}
         for context in contexts.values():
             context.close(error)
-        await self._tasks.stop()
+        await self.tasks.stop()

@@ -1,10 +1,12 @@
 """Ports and facts that the shards of one runtime share."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from cordwood.coordination.coordinator_record import RecordTypes
+from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.core.ports import Clock, Scheduler, Worker
 
@@ -18,30 +20,43 @@ TURN_MS: Final = 2
 class RuntimePorts:
     """Time, threads and turns.
 
-    `clock` and `scheduler` are those of the logs, which a test may set. `turn_clock` measures turns
-    of the event loop, in real time. `next_turn` waits for the next one; `call_soon` is thread-safe.
+    `clock` and `scheduler` are those of the logs, which a test may set. Those of the network
+    measure turns of the event loop and retries, in real time. `next_turn` waits for another turn;
+    `call_soon` is thread-safe.
     """
 
     clock: Clock
     scheduler: Scheduler
     worker: Worker
-    turn_clock: Clock
+    network_clock: Clock
+    network_scheduler: Scheduler
     next_turn: Callable[[], Awaitable[None]]
     call_soon: Callable[[Callable[[], object]], object]
 
+    async def pause(self, wait_ms: float) -> None:
+        """Wait in the time of the network."""
+        ended = asyncio.Event()
+        timer = self.network_scheduler.call_at(
+            self.network_clock.monotonic_ms() + wait_ms, ended.set
+        )
+        try:
+            await ended.wait()
+        finally:
+            timer.cancel()
+
     def turn_end(self) -> float:
         """Return when a turn ends that begins now."""
-        return self.turn_clock.monotonic_ms() + TURN_MS
+        return self.network_clock.monotonic_ms() + TURN_MS
 
     def is_over(self, end_ms: float) -> bool:
         """Return whether a turn is over."""
-        return self.turn_clock.monotonic_ms() >= end_ms
+        return self.network_clock.monotonic_ms() >= end_ms
 
 
 @dataclass(frozen=True, slots=True)
 class ShardKind(Generic[S_co]):
-    """The shards of one internal topic; `make` returns an empty one for a partition's number."""
+    """The shards of one internal topic; `make` returns an empty one for a partition."""
 
     topic: str
     records: RecordTypes
-    make: Callable[[int], S_co]
+    make: Callable[[InternalLog], S_co]

@@ -17,7 +17,7 @@ from cordwood.coordination.outcome import (
     TimerKey,
     TransactionalProducer,
 )
-from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.ports import InternalLog, TransactionMarker
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.internal_batches import encode_batch
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
@@ -50,8 +50,8 @@ def group_record(group: str, generation: int = 0) -> CoordinatorRecord:
 class CountingShard:
     """A shard that has the groups of its records; `waiting` requests get answers at the end."""
 
-    def __init__(self, partition: int) -> None:
-        self.partition = partition
+    def __init__(self, log: InternalLog | None = None) -> None:
+        self.partition = -1 if log is None else log.partition
         self.groups = list[str]()
         self.stored = list[StoredRecord]()
         self.markers = list[StoredMarker]()
@@ -158,7 +158,7 @@ class RuntimeHarness:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.turn_clock = VirtualClock()
+        self.network_clock = VirtualClock()
         self.passed_turns = 0
         #: The real time that the replay of a record takes.
         self.shard_time_ms = 0
@@ -167,7 +167,8 @@ class RuntimeHarness:
             clock=self.clock,
             scheduler=self.clock,
             worker=InlineWorker(),
-            turn_clock=self.turn_clock,
+            network_clock=self.network_clock,
+            network_scheduler=self.network_clock,
             next_turn=self._next_turn,
             call_soon=lambda call: call(),
         )
@@ -205,9 +206,9 @@ class RuntimeHarness:
             0, lambda shard, ticket, _: shard.wait(ticket), answer=HeartbeatResponse
         )
 
-    def _make(self, partition: int) -> CountingShard:
-        shard = CountingShard(partition)
-        shard.on_replay = lambda _: self.turn_clock.advance(ms=self.shard_time_ms)
+    def _make(self, log: InternalLog) -> CountingShard:
+        shard = CountingShard(log)
+        shard.on_replay = lambda _: self.network_clock.advance(ms=self.shard_time_ms)
         self.shards.append(shard)
         return shard
 

@@ -27,7 +27,7 @@ class ActiveHarness:
     def __init__(self) -> None:
         harness = RuntimeHarness()
         self.log: MemoryLog = harness.log()
-        self.shard = CountingShard(0)
+        self.shard = CountingShard()
         timers = CoordinatorTimers(harness.ports)
         self.active = ActiveShard(self.shard, self.log, harness.ports, timers=timers)
         self.broken = list[KafkaError]()

@@ -172,7 +172,7 @@ def test_partition_that_cannot_be_loaded_is_tried_again_after_a_backoff() -> Non
         await harness.elect(log)
         error = await error_of(harness.add("g"))
         before, log.load_error = log.loads, None
-        harness.clock.advance(ms=100)
+        harness.network_clock.advance(ms=100)
         await turns(10)
         await harness.add("g")
         return error, before, log.loads
@@ -188,7 +188,7 @@ def test_failures_in_a_row_wait_longer_each_time() -> None:
         await harness.elect(log)
         loads = []
         for _ in range(4):
-            harness.clock.advance(ms=100)
+            harness.network_clock.advance(ms=100)
             await turns(10)
             loads.append(log.loads)
         return loads

@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def test_fake_shard_has_the_methods_of_the_protocol() -> None:
-    shard: CoordinatorShard = CountingShard(0)
+    shard: CoordinatorShard = CountingShard()
 
     assert shard.finish_load(5).records == []

@@ -148,7 +148,7 @@ def test_many_timers_that_are_due_together_take_several_turns() -> None:
 
     def fire(_: TimerKey, __: int) -> None:
         calls.append(harness.clock.monotonic_ms())
-        harness.turn_clock.advance(ms=1)
+        harness.network_clock.advance(ms=1)
 
     timers = queue.of_shard(fire)
     for number in range(5):

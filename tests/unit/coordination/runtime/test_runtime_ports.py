@@ -8,6 +8,6 @@ def test_turn_is_over_after_two_milliseconds_of_real_time() -> None:
     end_ms = harness.ports.turn_end()
 
     before = harness.ports.is_over(end_ms)
-    harness.turn_clock.advance(ms=2)
+    harness.network_clock.advance(ms=2)
 
     assert (before, harness.ports.is_over(end_ms)) == (False, True)

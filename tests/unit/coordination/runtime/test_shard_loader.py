@@ -13,7 +13,7 @@ from tests.unit.coordination.runtime.runtime_samples import (
 
 
 def loaded(log: MemoryLog, harness: RuntimeHarness) -> tuple[CountingShard, int]:
-    shard = CountingShard(0)
+    shard = CountingShard()
     end = run(shard_loader.load(shard, log, types=GROUP_RECORDS, ports=harness.ports))
     return shard, end
 
