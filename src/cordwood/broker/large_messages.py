@@ -4,9 +4,9 @@ A message with ELEMENTS_PER_TURN elements takes about 1 ms of the event loop. Th
 larger one at the list that exceeds the limit, and the worker starts again.
 
 The objects of a request take up to a hundred times the memory of its bytes. So a request has
-MOST_ELEMENTS at most, and AT_A_TIME large ones are handled at a time; the others wait. Meanwhile
-the garbage collector makes no full collection: it would visit all these objects, which form no
-cycles, while all threads wait.
+MOST_ELEMENTS at most, and AT_A_TIME large ones are handled at a time; the others wait. Meanwhile,
+and while a large response is encoded, the garbage collector makes no full collection: it would
+visit all these objects, which form no cycles, while all threads wait.
 """
 
 import asyncio
@@ -95,12 +95,13 @@ class LargeMessages:
 
     async def encode(self, response: Response, version: int) -> list[Chunk]:
         """Encode a large response. After a cancellation the slices of a response are released."""
-        encoding = begin_encoding(response, version, worker=self._worker)
-        try:
-            return await wait_for(encoding)
-        except asyncio.CancelledError:
-            encoding.add_done_callback(self._release)
-            raise
+        with without_full_collections():
+            encoding = begin_encoding(response, version, worker=self._worker)
+            try:
+                return await wait_for(encoding)
+            except asyncio.CancelledError:
+                encoding.add_done_callback(self._release)
+                raise
 
     def _release(self, pending: Pending[Sequence[Chunk]]) -> None:
         if pending.exception() is None:

@@ -5,13 +5,18 @@ other requests wait for a few milliseconds at most. Requests that begin in the s
 share FIRST_TURNS_MS; each processes at least one element. Of all requests that need more than one
 turn, one continues in each turn of the loop. The state can change between two turns: the elements
 of a response may be of different moments, as in Kafka.
+
+Meanwhile the garbage collector makes no full collection: it would visit the elements of the
+response, which may be a hundred times those of the request.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import ExitStack
 from typing import Final, TypeAlias, TypeVar
 
+from cordwood.broker.full_collections import without_full_collections
 from cordwood.core.ports import Clock
 
 T = TypeVar("T")
@@ -28,7 +33,15 @@ FIRST_TURNS_MS: Final = 4
 class TurnQueue:
     """The order in which the long requests of one broker continue."""
 
-    __slots__ = ("_first_turns_end_ms", "_is_due", "_waiting", "call_soon", "clock")
+    __slots__ = (
+        "_collections",
+        "_first_turns_end_ms",
+        "_is_due",
+        "_is_held",
+        "_waiting",
+        "call_soon",
+        "clock",
+    )
 
     def __init__(self, clock: Clock, call_soon: CallSoon | None = None) -> None:
         """Use the `call_soon` of the running loop unless it is given."""
@@ -36,6 +49,8 @@ class TurnQueue:
         self.call_soon = call_soon or _call_soon
         self._waiting = deque[asyncio.Future[None]]()
         self._is_due = False
+        self._collections = ExitStack()
+        self._is_held = False
         self._first_turns_end_ms: float | None = None
 
     def end_of_first_turn(self) -> float:
@@ -53,6 +68,9 @@ class TurnQueue:
 
     async def next_turn(self) -> None:
         """Wait until all other long requests that wait have had a turn of the loop."""
+        if not self._is_held:
+            self._is_held = True
+            self._collections.enter_context(without_full_collections())
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         self._continue_soon()
@@ -70,6 +88,14 @@ class TurnQueue:
             turn.set_result(None)
         if self._waiting:
             self._continue_soon()
+        else:
+            self.call_soon(self._end_hold)
+
+    def _end_hold(self) -> None:
+        """Allow full collections, unless the last request has begun to wait again."""
+        if not self._waiting:
+            self._is_held = False
+            self._collections.close()
 
 
 def _call_soon(call: Callable[[], object]) -> object:

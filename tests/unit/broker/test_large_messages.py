@@ -136,6 +136,21 @@ def test_large_request_is_handled_without_full_collections() -> None:
     assert gc.get_threshold() == before
 
 
+def test_large_response_is_encoded_without_full_collections() -> None:
+    worker, before = HeldWorker(), gc.get_threshold()
+
+    async def scene() -> tuple[int, ...]:
+        encoding = asyncio.ensure_future(large(worker).encode(answer(3), NAMES))
+        await turns(2)
+        during = gc.get_threshold()
+        worker.go_on()
+        await encoding
+        return during
+
+    assert run(scene())[2] > 1_000 * before[2]
+    assert gc.get_threshold() == before
+
+
 def test_large_response_is_encoded_on_the_worker() -> None:
     worker, response = HeldWorker(), answer(ELEMENTS_PER_TURN)
 

@@ -1,6 +1,7 @@
 """Requests with many elements: a few elements per turn of the loop."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -204,6 +205,26 @@ def test_long_requests_continue_one_in_each_turn() -> None:
     counts = run(scene())
     assert starts == [0, 1, 2]
     assert {1, 2} <= {*counts}
+
+
+def test_long_requests_continue_without_full_collections() -> None:
+    """A collection took 131 ms among the responses to 16 requests of 10 KB."""
+    queue, before, during = TurnQueue(VirtualClock()), gc.get_threshold(), list[int]()
+
+    async def request(turns: int) -> None:
+        for _ in range(turns):
+            await queue.next_turn()
+            during.append(gc.get_threshold()[2])
+
+    async def scene() -> None:
+        async with asyncio.TaskGroup() as group:
+            for turns in (1, 3, 5):
+                group.create_task(request(turns))
+        await next_turn()
+
+    run(scene())
+    assert min(during) > 1_000 * before[2]
+    assert gc.get_threshold() == before
 
 
 def test_cancelled_request_does_not_stop_the_others() -> None:
