@@ -98,6 +98,8 @@ async def list_offsets(
                 _ensure_connected(context)
                 pending = lookups.find(partition.led_log, each.timestamp, isolation=isolation)
                 found = await wait_for(pending)
+                # The leadership may have ended meanwhile.
+                partition.ensure_epoch(each.current_leader_epoch)
                 partition.ensure_offset_known(found, isolation)
         except OffsetNotAvailableError as error:
             is_known = context.api_version >= _FIRST_WITH_NOT_AVAILABLE

@@ -286,10 +286,11 @@ class Partition:
     ) -> None:
         """Raise if a client's lookup without a result may have one once the leader has caught up.
 
-        Kafka: `Partition.fetchOffsetForTimestamp`.
+        Also without a leader here. Kafka: `Partition.fetchOffsetForTimestamp`.
         """
+        leader = self._lead()
         if found is None and isolation is not FetchIsolation.LOG_END:
-            self._lead().ensure_high_watermark()
+            leader.ensure_high_watermark()
 
     # -- leader epochs
 

@@ -7,6 +7,8 @@ from cordwood.broker.handlers.offsets import (
     list_offsets,
     offset_for_leader_epoch,
 )
+from cordwood.broker.metadata.metadata_image import PartitionImage
+from cordwood.core.errors import FencedLeaderEpochError
 from cordwood.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -256,6 +258,29 @@ def test_list_offsets_reads_records_on_the_worker(timestamp: int) -> None:
 
     assert over == [False]
     assert response.topics[0].partitions[0].offset == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    ((PartitionImage((1, 2), (1, 2), 2, 4), 6), (PartitionImage((1,), (1,), 1, 4), 74)),
+)
+def test_list_offsets_is_fenced_when_the_leadership_ends_meanwhile(
+    state: PartitionImage, code: int
+) -> None:
+    worker = HeldWorker()
+    harness = dated(BrokerHarness(worker=worker))
+    worker.go_on()
+    asked = list_request(NOW, epoch=3 if code == FencedLeaderEpochError.code else -1)
+
+    def change() -> None:
+        harness.broker.partitions.get("orders", 0).apply(state)
+        worker.go_on()
+
+    _, response = run(
+        meanwhile(list_offsets(harness.broker, harness.context(NEWEST), asked), change)
+    )
+
+    assert response.topics[0].partitions[0].error_code == code
 
 
 def test_list_offsets_starts_no_lookup_on_a_connection_that_stops() -> None:
