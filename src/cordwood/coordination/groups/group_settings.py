@@ -37,4 +37,5 @@ class GroupSettings:
 
     # Committed offsets.
     offsets_retention_ms: int = 604_800_000
+    offsets_retention_check_interval_ms: int = 600_000
     offset_metadata_max_bytes: int = 4_096

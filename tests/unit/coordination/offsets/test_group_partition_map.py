@@ -1,0 +1,41 @@
+"""A map of group partitions finds the values of a group, and has no empty levels."""
+
+from cordwood.coordination.offsets.group_partition_map import GroupPartition, GroupPartitionMap
+
+A0 = GroupPartition("g", "a", 0)
+A1 = GroupPartition("g", "a", 1)
+OTHER = GroupPartition("h", "a", 0)
+
+
+def test_value_is_found_by_its_key() -> None:
+    values = GroupPartitionMap[int]()
+
+    values.put(A0, 1)
+    values.put(A0, 2)
+
+    assert values.get(A0) == 2
+    assert values.get(A1) is None
+    assert values.get(OTHER) is None
+
+
+def test_values_of_a_group_are_by_topic_and_partition() -> None:
+    values = GroupPartitionMap[int]()
+    for number, key in enumerate((A1, OTHER, A0)):
+        values.put(key, number)
+
+    assert values.of_group("g") == {"a": {1: 0, 0: 2}}
+    assert values.of_group("missing") == {}
+    assert list(values) == [(A1, 0), (A0, 2), (OTHER, 1)]
+
+
+def test_group_goes_with_its_last_value() -> None:
+    values = GroupPartitionMap[int]()
+    values.put(A0, 1)
+    values.put(A1, 2)
+
+    assert values.remove(A0) == 1
+    assert list(values.group_ids()) == ["g"]
+    assert values.remove(A1) == 2
+
+    assert not values
+    assert values.remove(A1) is None

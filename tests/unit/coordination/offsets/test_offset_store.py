@@ -1,0 +1,104 @@
+"""The store of offsets: transactional commits count from their marker on."""
+
+from cordwood.coordination.coordinator_record import StoredMarker
+from cordwood.coordination.offsets.group_partition_map import GroupPartition
+from cordwood.coordination.offsets.offset_store import OffsetStore
+from tests.unit.coordination.offset_samples import commit_value, stored
+
+KEY = GroupPartition("g", "orders", 0)
+
+
+def store_of(*records: tuple[int, int | None, int]) -> OffsetStore:
+    """Return a store with records: offset in the log, committed offset, producer id."""
+    store = OffsetStore()
+    for at, offset, producer_id in records:
+        value = None if offset is None else commit_value(offset)
+        store.replay(stored(at, value, producer_id=producer_id))
+    return store
+
+
+def committed(store: OffsetStore) -> int | None:
+    """Return the committed offset of the partition."""
+    offset = store.get(KEY)
+    return None if offset is None else offset.offset
+
+
+def commit_of(producer_id: int, *, is_commit: bool = True) -> StoredMarker:
+    return StoredMarker(producer_id, 0, 9, is_commit)
+
+
+def test_last_record_wins() -> None:
+    assert committed(store_of((0, 10, -1), (1, 5, -1))) == 5
+
+
+def test_transactional_record_is_pending_until_its_marker() -> None:
+    store = store_of((0, 10, 7))
+    assert committed(store) is None
+    assert store.is_pending(KEY)
+
+    store.replay_marker(commit_of(7))
+
+    assert committed(store) == 10
+    assert not store.is_pending(KEY)
+    assert not store.has_pending("g")
+
+
+def test_abort_drops_the_pending_offset() -> None:
+    store = store_of((0, 3, -1), (1, 10, 7))
+
+    store.replay_marker(commit_of(7, is_commit=False))
+
+    assert committed(store) == 3
+    assert not store.is_pending(KEY)
+
+
+def test_marker_of_another_producer_changes_nothing() -> None:
+    store = store_of((0, 10, 7))
+
+    store.replay_marker(commit_of(8))
+
+    assert committed(store) is None
+    assert store.is_pending(KEY)
+
+
+def test_later_record_wins_over_the_earlier_one_of_a_transaction() -> None:
+    store = store_of((0, 10, 7), (1, 5, -1))
+
+    store.replay_marker(commit_of(7))
+
+    assert committed(store) == 5
+
+
+def test_transactions_that_interleave_end_with_the_last_record() -> None:
+    store = store_of((0, 10, 7), (1, 20, 8))
+
+    store.replay_marker(commit_of(8))
+    assert store.is_pending(KEY)
+    store.replay_marker(commit_of(7))
+
+    assert committed(store) == 20
+    assert not store.is_pending(KEY)
+
+
+def test_tombstone_drops_committed_and_pending_offsets() -> None:
+    store = store_of((0, 3, -1), (1, 10, 7), (2, 20, 8), (3, None, -1))
+    assert not store.is_pending(KEY)
+
+    store.replay_marker(commit_of(7))
+    store.replay_marker(commit_of(8))
+
+    assert committed(store) is None
+
+
+def test_tombstone_of_an_unknown_offset_changes_nothing() -> None:
+    assert committed(store_of((0, None, -1))) is None
+
+
+def test_partitions_of_a_group_are_named_once() -> None:
+    store = store_of((0, 3, -1), (1, 10, 7))
+    store.replay(stored(2, commit_value(1), producer_id=7, partition=1))
+    store.replay(stored(3, commit_value(1), group_id="other"))
+
+    assert list(store.partitions_of("g")) == [KEY, KEY._replace(partition=1)]
+    assert list(store.topics()) == ["orders"]
+    assert [len(list(each)) for each in store.maps()] == [2, 2]
