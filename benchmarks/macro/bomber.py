@@ -1,9 +1,10 @@
 """The cost of a stranger's most expensive requests for other clients, of ours and of Kafka 4.3.
 
-    python -m benchmarks.macro.bomber [--elements N] [--versions] [--alone] [--stacks] [PART...]
+    python -m benchmarks.macro.bomber [--elements N] [--versions] [--api NAME]... [--alone]
+                                      [--stacks] [PART...]
 
     requests     for each API every list with N elements, repeated ones and unknown ones; the last
-                 version of each API, with `--versions` all of them
+                 version of each API, with `--versions` all of them, with `--api` those alone
     frames       frames of the largest size
     sessions     full fetches that want a session, each on a connection of its own
     unread       responses that the client does not read, of 40 connections
@@ -11,9 +12,10 @@
     compressed   a batch of 200 KB that becomes 200 MB
 
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
-delay of its response, the broker's resident memory at the end, and its descriptors. A part has a
-broker of its own. `loop's processor` is the time that our loop's thread computes without a look at
-its timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
+delay of its response, and the growth of the broker's resident memory, at the end and at its peak,
+and of its descriptors. A part has a broker of its own, which has taken a record before, and so has
+its kernels. `loop's processor` is the time that our loop's thread computes without a look at its
+timers, which other processes of the machine do not change. `--alone` leaves Kafka out.
 `--stacks` prints each request that keeps the loop for long, and our reports of long callbacks.
 """
 
@@ -43,6 +45,7 @@ from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.large_messages import MOST_ELEMENTS
 from cordwood.core.binary import crc32c
 from cordwood.protocol.apis import api_of
+from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -53,7 +56,6 @@ from cordwood.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from cordwood.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from cordwood.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -64,13 +66,23 @@ from tests.serving import ROOT
 
 PING_GOAL_MS: Final = 50
 GROWTH_GOAL_MIB: Final = 50
+#: Files of logs that requests have used stay open.
+DESCRIPTORS_GOAL: Final = 10
+#: The peak of parts whose requests take memory that is in a budget, with room for that budget.
+PEAK_GOALS_MIB: Final[Mapping[str, float]] = MappingProxyType(
+    {"sessions": 200, "unread": 200, "compressed": 200}
+)
 _PATIENCE_S: Final = 60
 _CONNECTIONS: Final = 40
+_SETTLE_S: Final = 30
+#: The share of a processor that an idle broker takes at most, with the pings of the bystander.
+_IDLE_SHARE: Final = 0.2
 _MIB: Final = 1 << 20
 _SHOWN_MS: Final = 15
 #: Kafka's default of `socket.request.max.bytes`.
 _LARGEST_FRAME: Final = 100 * _MIB
 _BROKER: Final = 4
+_TOPIC_RESOURCE: Final = 2
 _BY_NAME: Final = 12
 
 
@@ -80,10 +92,13 @@ class Options:
 
     elements: int
     has_all_versions: bool = False
+    apis: tuple[int, ...] = tuple(ROUTES)
     frame_bytes: int = _LARGEST_FRAME
     expanded_bytes: int = 200 * _MIB
     is_alone: bool = False
     has_stacks: bool = False
+    #: The words of `python -m` that start our broker with a probe of its loop.
+    broker: tuple[str, ...] = ("benchmarks.stalls.slow_broker",)
 
 
 SMALL: Final = Options(elements=2_000, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True)
@@ -96,6 +111,7 @@ class Verdict(NamedTuple):
     ping_ms: float
     loop_ms: float
     grown_mib: float
+    peak_mib: float
     descriptors: int
     unanswered: int
 
@@ -128,8 +144,39 @@ class Target:
                 return
 
     def descriptors(self) -> int:
+        return sum(1 for _ in self._place("fd").iterdir())
+
+    def warm_up(self) -> None:
+        """Let the broker take a record, and load what it needs for that."""
+        with cordwood.Producer(self.peer.bootstrap) as producer:
+            producer.send(TOPIC, b"warm").result(_PATIENCE_S)
+        before = 0.0
+        while (now := self.peer.resident_mib()) != before:
+            before = now
+            sleep(0.5)
+
+    def settle(self) -> None:
+        """Wait until the broker has nothing more to do for connections that have ended."""
+        for _ in range(_SETTLE_S):
+            used_s = self.peer.processor_seconds()
+            sleep(1)
+            if self.peer.processor_seconds() - used_s < _IDLE_SHARE:
+                return
+
+    def begin_peak(self) -> float:
+        """Forget the peak of the resident memory so far; return the memory."""
+        self._place("clear_refs").write_text("5")
+        return self.peer.resident_mib()
+
+    def peak_mib(self) -> float:
+        """Return the peak of the resident memory since then."""
+        lines = self._place("status").read_text().splitlines()
+        kib = next(each.split()[1] for each in lines if each.startswith("VmHWM"))
+        return int(kib) / 1024
+
+    def _place(self, name: str) -> Path:
         assert self.peer.process is not None
-        return sum(1 for _ in Path(f"/proc/{self.peer.process.pid}/fd").iterdir())
+        return Path(f"/proc/{self.peer.process.pid}", name)
 
 
 Part: TypeAlias = Callable[[Target, Options], None]
@@ -144,7 +191,7 @@ def _requests(target: Target, options: Options) -> None:
 
 
 def _bombs(options: Options) -> Iterator[Bomb]:
-    for key in ROUTES:
+    for key in options.apis:
         for version in _versions(key, options):
             yield from bombs(key, version, options.elements)
 
@@ -188,23 +235,40 @@ def _sessions(target: Target, options: Options) -> None:
 
 
 def _unread(target: Target, options: Options) -> None:
-    """Responses of configurations and of unknown names."""
-    resources = [
-        DescribeConfigsResource(resource_type=_BROKER, resource_name="1", configuration_keys=None)
-        for _ in range(300)
-    ]
-    configs = DescribeConfigsRequest(
-        resources=resources, include_synonyms=True, include_documentation=True
-    )
-    names = [MetadataRequestTopic(name=f"u{number}") for number in range(options.elements // 10)]
-    unknown = MetadataRequest(topics=names, allow_auto_topic_creation=False)
+    """Responses of the configurations of many topics, and of the same broker many times."""
+    topics = [f"{TOPIC}-{number}" for number in range(options.elements // 100)]
+    target.throw(frame(_creation_of(topics), 5))
+    bomb_of_topics = frame(_descriptions_of(_TOPIC_RESOURCE, topics), 4)
+    bomb_of_broker = frame(_descriptions_of(_BROKER, ["1"] * 300), 4)
     with ExitStack() as stack:
         for number in range(_CONNECTIONS):
             connection = stack.enter_context(target.connect())
             connection.setblocking(False)  # noqa: FBT003 - the standard library's signature
-            bomb = frame(configs, 4) if number % 2 else frame(unknown, _BY_NAME)
-            _send_some(connection, bomb * 10)
-        sleep(min(5, options.elements / 10_000))
+            _send_some(connection, (bomb_of_topics if number % 4 else bomb_of_broker) * 10)
+        sleep(min(10, options.elements / 5_000))
+
+
+def _creation_of(topics: Sequence[str]) -> CreateTopicsRequest:
+    return CreateTopicsRequest(
+        topics=[
+            CreatableTopic(
+                name=each, num_partitions=1, replication_factor=1, assignments=[], configs=[]
+            )
+            for each in topics
+        ],
+        timeout_ms=_PATIENCE_S * 1_000,
+    )
+
+
+def _descriptions_of(kind: int, names: Sequence[str]) -> DescribeConfigsRequest:
+    """Return the request for the largest description of each resource."""
+    resources = [
+        DescribeConfigsResource(resource_type=kind, resource_name=each, configuration_keys=None)
+        for each in names
+    ]
+    return DescribeConfigsRequest(
+        resources=resources, include_synonyms=True, include_documentation=True
+    )
 
 
 def _send_some(connection: socket.socket, data: bytes) -> None:
@@ -313,10 +377,12 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
         with cordwood.Admin(peer.bootstrap) as admin:
             admin.create_topic(TOPIC)
         target = Target(peer, peer.folder / "pings")
+        target.warm_up()
         with _bystander(target):
-            before, start_s = peer.resident_mib(), monotonic()
+            before, start_s = target.begin_peak(), monotonic()
+            descriptors = target.descriptors()
             PARTS[part](target, options)
-            sleep(0.5)
+            target.settle()
             end_s = monotonic()
             while not is_written_to(target.pings, end_s):
                 sleep(0.1)
@@ -324,7 +390,8 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
                 _worst(target.pings, start_s, end_s),
                 _worst(target.used, start_s, end_s),
                 peer.resident_mib() - before,
-                target.descriptors(),
+                target.peak_mib() - before,
+                target.descriptors() - descriptors,
                 target.unanswered,
             )
     finally:
@@ -337,7 +404,8 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
 def _probe(peer: Peer, options: Options) -> None:
     """Let our broker record the processor time of its loop."""
     os.environ["STALLS_LATENCY"] = str(peer.folder / "loop")
-    peer.command[peer.command.index("cordwood")] = "benchmarks.stalls.slow_broker"
+    at = peer.command.index("cordwood")
+    peer.command[at : at + 1] = options.broker
     if options.has_stacks:
         peer.command.append("--debug")
 
@@ -368,12 +436,20 @@ def _bystander(target: Target) -> Iterator[None]:
 
 
 def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figure]:
-    goals = {"ping_ms": PING_GOAL_MS, "loop_ms": PING_GOAL_MS, "grown_mib": GROWTH_GOAL_MIB}
-    units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB"}
+    goals = {
+        "ping_ms": PING_GOAL_MS,
+        "loop_ms": PING_GOAL_MS,
+        "grown_mib": GROWTH_GOAL_MIB,
+        "peak_mib": PEAK_GOALS_MIB.get(part),
+        "descriptors": DESCRIPTORS_GOAL,
+        "unanswered": 0,
+    }
+    units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB", "peak_mib": "MiB"}
     titles = {
         "ping_ms": "longest ping",
         "loop_ms": "loop's processor",
         "grown_mib": "memory",
+        "peak_mib": "peak of the memory",
     }
     for name, value in mine._asdict().items():
         other = None if theirs is None or name == "loop_ms" else getattr(theirs, name)
@@ -389,11 +465,15 @@ def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figur
         )
 
 
+_KEYS: Final = {api_of(key).name: key for key in ROUTES}
+
+
 def _asked() -> argparse.Namespace:
     asked = argparse.ArgumentParser(prog="benchmarks.macro.bomber")
     asked.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS])
     asked.add_argument("--elements", type=int, default=FULL.elements)
     asked.add_argument("--versions", action="store_true")
+    asked.add_argument("--api", action="append", metavar="NAME", choices=[*_KEYS])
     asked.add_argument("--alone", action="store_true")
     asked.add_argument("--stacks", action="store_true")
     return asked.parse_args()
@@ -404,6 +484,7 @@ if __name__ == "__main__":
     chosen = Options(
         elements=said.elements,
         has_all_versions=said.versions,
+        apis=tuple(_KEYS[each] for each in said.api or _KEYS),
         is_alone=said.alone,
         has_stacks=said.stacks,
     )
