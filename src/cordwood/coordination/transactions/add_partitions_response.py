@@ -1,0 +1,140 @@
+"""Requests and responses of AddPartitionsToTxn, which have two forms.
+
+    v0-3   from clients: one transaction in the single fields
+    v4-5   from brokers: many transactions, each to be added to or to be verified
+
+The transactions of one request may have different coordinators: `split_by_coordinator` divides a
+request of brokers, and `merge_responses` puts the responses together in the order of the request.
+A partition that is unknown, or that the client may not write to, has its own error. Then the others
+of its transaction are not attempted (`rejected_partitions`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from cordwood.coordination.transactions.add_partitions import TransactionPartitions
+from cordwood.coordination.transactions.transaction_version import add_partitions_level
+from cordwood.core.errors import KafkaError, OperationNotAttemptedError
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+#: Error codes of partitions; a partition that is not in it has no error.
+PartitionCodes = Mapping[TopicPartition, int]
+_FIRST_OF_BROKERS: Final = 4
+
+
+def transactions_of(
+    request: AddPartitionsToTxnRequest, api_version: int
+) -> list[AddPartitionsToTxnTransaction]:
+    """Return the transactions of a request in the form of brokers."""
+    if api_version >= _FIRST_OF_BROKERS:
+        return request.transactions
+    return [
+        AddPartitionsToTxnTransaction(
+            transactional_id=request.transactional_id,
+            producer_id=request.producer_id,
+            producer_epoch=request.producer_epoch,
+            topics=request.topics,
+        )
+    ]
+
+
+def partitions_of(
+    transaction: AddPartitionsToTxnTransaction, api_version: int
+) -> TransactionPartitions:
+    """Return the partitions of one transaction, with the level whose rules the request follows."""
+    return TransactionPartitions(
+        transaction.transactional_id,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        _flat(transaction.topics),
+        add_partitions_level(api_version),
+    )
+
+
+def result_of(
+    transaction: AddPartitionsToTxnTransaction, codes: PartitionCodes | int
+) -> AddPartitionsToTxnResult:
+    """Return the result of one transaction, from one code or from those of its partitions."""
+    return AddPartitionsToTxnResult(
+        transactional_id=transaction.transactional_id,
+        topic_results=[
+            AddPartitionsToTxnTopicResult(
+                name=topic.name,
+                results_by_partition=[
+                    AddPartitionsToTxnPartitionResult(
+                        partition_index=each,
+                        partition_error_code=codes
+                        if isinstance(codes, int)
+                        else codes.get(_partition(topic.name, each), 0),
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in transaction.topics
+        ],
+    )
+
+
+def response_of(
+    results: list[AddPartitionsToTxnResult], api_version: int
+) -> AddPartitionsToTxnResponse:
+    """Return the response in the form of the version."""
+    if api_version >= _FIRST_OF_BROKERS:
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
+    (only,) = results
+    return AddPartitionsToTxnResponse(results_by_topic=only.topic_results)
+
+
+def rejected_partitions(
+    transaction: AddPartitionsToTxnTransaction,
+    error_of: Callable[[TopicPartition], KafkaError | None],
+) -> PartitionCodes:
+    """Return the codes of all partitions if `error_of` has an error for one; else an empty map."""
+    partitions = _flat(transaction.topics)
+    errors = {each: error for each in partitions if (error := error_of(each)) is not None}
+    if not errors:
+        return {}
+    return {
+        each: errors[each].code if each in errors else OperationNotAttemptedError.code
+        for each in partitions
+    }
+
+
+def split_by_coordinator(
+    request: AddPartitionsToTxnRequest, partition_of: Callable[[str], int]
+) -> dict[int, AddPartitionsToTxnRequest]:
+    """Divide a request of brokers by the partitions of `__transaction_state`."""
+    parts = dict[int, AddPartitionsToTxnRequest]()
+    for each in request.transactions:
+        part = parts.setdefault(
+            partition_of(each.transactional_id), AddPartitionsToTxnRequest(transactions=[])
+        )
+        part.transactions.append(each)
+    return parts
+
+
+def merge_responses(
+    request: AddPartitionsToTxnRequest, results: Iterable[AddPartitionsToTxnResult]
+) -> AddPartitionsToTxnResponse:
+    """Put the results of a divided request together, in the order of its transactions."""
+    order = {each.transactional_id: at for at, each in enumerate(request.transactions)}
+    return AddPartitionsToTxnResponse(
+        results_by_transaction=sorted(results, key=lambda each: order[each.transactional_id])
+    )
+
+
+def _flat(topics: Iterable[AddPartitionsToTxnTopic]) -> frozenset[TopicPartition]:
+    return frozenset(_partition(topic.name, each) for topic in topics for each in topic.partitions)
+
+
+def _partition(topic: str, partition: int) -> TopicPartition:
+    return TopicPartition(TopicName(topic), PartitionId(partition))
