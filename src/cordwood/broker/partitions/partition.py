@@ -207,6 +207,8 @@ class Partition:
             result = log.append_as_follower(records, leader_epoch=leader_epoch)
             if high_watermark > log.bounds.high_watermark:
                 log.set_high_watermark(high_watermark)
+        if result.rolled is not None:
+            self._resources.flusher.flush(log)
         self._fetches.wake()
         return result
 
