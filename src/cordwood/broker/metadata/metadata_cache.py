@@ -16,6 +16,7 @@ class MetadataCache:
         self._image = image
         self._derived: dict[Hashable, object] = {}
         self._deriving: dict[Hashable, asyncio.Event] = {}
+        self._watchers = list[Callable[[ClusterImage], object]]()
 
     @property
     def image(self) -> ClusterImage:
@@ -27,6 +28,12 @@ class MetadataCache:
         assert image.epoch > self._image.epoch, "an image replaces an older one"
         self._image = image
         self._derived.clear()
+        for call in self._watchers:
+            call(image)
+
+    def on_publish(self, call: Callable[[ClusterImage], object]) -> None:
+        """Add a callback for every later image, which must not publish another one."""
+        self._watchers.append(call)
 
     async def derive(self, key: Hashable, make: Callable[[ClusterImage], Awaitable[T]]) -> T:
         """Return `make(image)` for the latest image, computed once a key and image.

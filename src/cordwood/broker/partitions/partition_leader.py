@@ -186,13 +186,22 @@ class PartitionLeader:
         return self.append(records, INTERNAL)
 
     def append_marker(
-        self, marker: EndTransaction, *, producer_id: int, producer_epoch: int
+        self,
+        marker: EndTransaction,
+        *,
+        producer_id: int,
+        producer_epoch: int,
+        is_strict: bool = False,
     ) -> Pending[PartitionAppendResult]:
-        """Append the marker that ends a producer's transaction; the result has the transaction."""
+        """Append the marker that ends a producer's transaction; the result has the transaction.
+
+        A strict marker, of transactions v2, must have a higher epoch than an open transaction.
+        """
         fields = BatchFields(producer_id=producer_id, producer_epoch=producer_epoch)
         now_ms = self._resources.manager.ports.clock.now_ms()
         batch = control_batch(marker, fields, timestamp=now_ms)
-        return self.append_internal(memoryview(batch))
+        context = AppendContext(AppendOrigin.COORDINATOR, is_strict_on_markers=is_strict)
+        return self.append(memoryview(batch), AppendRequest(context=context))
 
     def _ensure_queue(self) -> AppendQueue[PreparedRecords, PartitionAppendResult]:
         if self._queue is None:

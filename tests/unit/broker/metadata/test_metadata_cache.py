@@ -22,6 +22,15 @@ def test_published_image_is_the_current_one() -> None:
     assert [*metadata.image.topics] == ["a"]
 
 
+def test_every_later_image_is_given_to_the_callbacks() -> None:
+    metadata, seen = MetadataCache(cluster()), list[ClusterImage]()
+    metadata.on_publish(seen.append)
+
+    metadata.publish(metadata.image.with_topic(topic("a")))
+
+    assert seen == [metadata.image]
+
+
 def test_older_image_is_not_published() -> None:
     metadata = MetadataCache(cluster())
 

@@ -15,6 +15,7 @@ from cordwood.broker.partitions.partition_leader import (
 from cordwood.core.errors import (
     BadRecordsError,
     FencedLeaderEpochError,
+    InvalidProducerEpochError,
     InvalidRecordError,
     KafkaStorageError,
     NotEnoughReplicasAfterAppendError,
@@ -410,7 +411,8 @@ def test_large_append_of_an_ended_leadership_is_not_written() -> None:
 # -- coordinators
 
 
-def test_marker_completes_the_transaction_of_its_producer() -> None:
+def in_transaction() -> Partition:
+    """Return a partition with an open transaction of producer 1, epoch 0."""
     orders = BrokerHarness().host()
     guard = orders.log.producers.start_verification(1, sequence=0, epoch=0, now_ms=NOW)
     append(
@@ -418,6 +420,11 @@ def test_marker_completes_the_transaction_of_its_producer() -> None:
         produced(0, is_transactional=True),
         AppendRequest(context=AppendContext(guard=guard)),
     )
+    return orders
+
+
+def test_marker_completes_the_transaction_of_its_producer() -> None:
+    orders = in_transaction()
     before = orders.log.bounds.last_stable
 
     pending = orders.leader(0).append_marker(
@@ -427,6 +434,17 @@ def test_marker_completes_the_transaction_of_its_producer() -> None:
     (completed,) = pending.result().result.completed
     assert (before, orders.log.bounds.last_stable) == (0, 2)
     assert (completed.first_offset, completed.is_aborted) == (0, False)
+
+
+def test_strict_marker_has_a_higher_epoch_than_the_transaction_that_it_ends() -> None:
+    orders = in_transaction()
+    end = EndTransaction(is_commit=True, coordinator_epoch=3)
+
+    with pytest.raises(InvalidProducerEpochError):
+        orders.leader(0).append_marker(end, producer_id=1, producer_epoch=0, is_strict=True)
+    pending = orders.leader(0).append_marker(end, producer_id=1, producer_epoch=1, is_strict=True)
+
+    assert len(pending.result().result.completed) == 1
 
 
 def test_records_of_a_coordinator_need_no_producer_and_may_skip_offsets() -> None:
