@@ -19,7 +19,7 @@ from cordwood.coordination.runtime.coordinator_context import CoordinatorContext
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.coordination.runtime.pending_result import result_of
-from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
+from cordwood.coordination.runtime.runtime_ports import GoneSignal, RuntimePorts, ShardKind
 from cordwood.coordination.topic_view import Topics, TopicView
 from cordwood.core.errors import (
     CoordinatorNotAvailableError,
@@ -77,10 +77,10 @@ class CoordinatorRuntime(Generic[S]):
             words = f"another broker coordinates {self._kind.topic}-{partition}"
             context.close(NotCoordinatorError(words))
 
-    def leader_epoch(self, partition: int) -> int | None:
-        """Return the leader epoch of a partition that is coordinated here."""
+    def log(self, partition: int) -> InternalLog | None:
+        """Return the log of a partition that is coordinated here."""
         context = self._contexts.get(partition)
-        return None if context is None else context.log.leader_epoch
+        return None if context is None else context.log
 
     def active_partitions(self) -> list[int]:
         """Return the numbers of the partitions that serve."""
@@ -97,16 +97,27 @@ class CoordinatorRuntime(Generic[S]):
 
     # -- requests
 
-    async def call(self, partition: int, method: ShardMethod[S], *, answer: type[R]) -> R:
+    async def call(
+        self,
+        partition: int,
+        method: ShardMethod[S],
+        *,
+        answer: type[R],
+        gone: GoneSignal | None = None,
+    ) -> R:
         """Run a method on the shard of a partition; return its answer, or raise its KafkaError.
 
-        A cancelled caller gets no answer, and the shard is not notified.
+        A caller that is cancelled, or whose client has gone, gets no answer of the shard, which is
+        not notified.
         """
         active = self._context(partition).require_active()
         ticket, future = active.calls.begin()
         try:
             active.run(lambda shard, now_ms: method(shard, ticket, now_ms), ticket)
-            response = future.result() if future.done() else await future
+            if not future.done() and gone is not None:
+                response = await _unless_gone(future, gone)
+            else:
+                response = future.result() if future.done() else await future
         finally:
             active.calls.end(ticket)
         assert isinstance(response, answer), f"{answer.__name__}, not {response!r}"
@@ -173,3 +184,17 @@ class CoordinatorRuntime(Generic[S]):
         for context in contexts.values():
             context.close(error)
         await self.tasks.stop()
+
+
+async def _unless_gone(future: asyncio.Future[Response], gone: GoneSignal) -> Response:
+    """Wait for an answer; raise an error once the client has gone."""
+
+    def give_up() -> None:
+        if not future.done():
+            future.set_exception(CoordinatorNotAvailableError("the connection ends"))
+
+    gone.watch(give_up)
+    try:
+        return await future
+    finally:
+        gone.unwatch(give_up)

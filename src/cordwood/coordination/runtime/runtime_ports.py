@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from cordwood.coordination.coordinator_record import RecordTypes
 from cordwood.coordination.ports import InternalLog
@@ -51,6 +51,16 @@ class RuntimePorts:
     def is_over(self, end_ms: float) -> bool:
         """Return whether a turn is over."""
         return self.network_clock.monotonic_ms() >= end_ms
+
+
+class GoneSignal(Protocol):
+    """A signal that fires once, when the client of a request has gone, or the server stops."""
+
+    def watch(self, call: Callable[[], object]) -> None:
+        """Add a callback; it is made at once if the signal has fired."""
+
+    def unwatch(self, call: Callable[[], object]) -> None:
+        """Remove a callback."""
 
 
 @dataclass(frozen=True, slots=True)

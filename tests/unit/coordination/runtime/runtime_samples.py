@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from typing import Final
 
+from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.coordination.coordinator_record import (
     CoordinatorRecord,
     StoredMarker,
@@ -200,10 +201,10 @@ class RuntimeHarness:
             answer=HeartbeatResponse,
         )
 
-    async def wait(self) -> HeartbeatResponse:
+    async def wait(self, gone: StopSignal | None = None) -> HeartbeatResponse:
         """Wait in the shard of partition 0, until it ends."""
         return await self.runtime.call(
-            0, lambda shard, ticket, _: shard.wait(ticket), answer=HeartbeatResponse
+            0, lambda shard, ticket, _: shard.wait(ticket), answer=HeartbeatResponse, gone=gone
         )
 
     def _make(self, log: InternalLog) -> CountingShard:

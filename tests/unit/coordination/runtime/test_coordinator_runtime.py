@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 
 import pytest
 
+from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.topic_view import Topics
 from cordwood.core.errors import (
@@ -137,13 +138,15 @@ def test_leadership_that_ends_answers_the_requests_that_wait() -> None:
 
 
 def test_later_leader_epoch_replaces_the_shard_and_an_older_one_is_fenced() -> None:
-    async def scene() -> tuple[int, int | None]:
+    async def scene() -> tuple[int, int]:
         harness = RuntimeHarness()
         await harness.elect(harness.log(epoch=3))
         await harness.elect(harness.log(epoch=4))
         with pytest.raises(FencedLeaderEpochError):
             harness.runtime.elect(harness.log(epoch=3))
-        return len(harness.shards), harness.runtime.leader_epoch(0)
+        log = harness.runtime.log(0)
+        assert log is not None
+        return len(harness.shards), log.leader_epoch
 
     assert run(scene()) == (2, 4)
 
@@ -210,6 +213,19 @@ def test_cancelled_request_leaves_no_trace() -> None:
         return task.cancelled()
 
     assert run(scene())
+
+
+def test_request_whose_client_has_gone_does_not_wait() -> None:
+    async def scene() -> type[KafkaError]:
+        harness = RuntimeHarness()
+        await harness.elect()
+        gone = StopSignal()
+        task = asyncio.ensure_future(harness.wait(gone))
+        await turns()
+        gone.fire()
+        return await error_of(task)
+
+    assert run(scene()) is CoordinatorNotAvailableError
 
 
 def test_marker_is_written_and_applied() -> None:
