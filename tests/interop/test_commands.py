@@ -12,6 +12,7 @@ from tests.interop.kafka_harness.brokers import kraft_broker
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
+from tests.interop.kafka_harness.patience import wait_for_result
 from tests.unit.cli.commands import CommandResult, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -157,9 +158,13 @@ def test_setting_is_changed_and_reset(
     cluster.do("topics", "create", "--topic=set", "--if-not-exists")
 
     cluster.do("configs", "alter", *entity, f"--add-config={setting}=2")
-    assert f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity)
+    wait_for_result(
+        lambda: f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity), wanted=True
+    )
     cluster.do("configs", "alter", *entity, f"--delete-config={setting}")
-    assert f"  {setting} = 2 (" not in cluster.do("configs", "describe", *entity)
+    wait_for_result(
+        lambda: f"  {setting} = 2 (" in cluster.do("configs", "describe", *entity), wanted=False
+    )
 
 
 def test_list_value_is_accepted_in_brackets(cluster: Cluster) -> None:
@@ -168,7 +173,8 @@ def test_list_value_is_accepted_in_brackets(cluster: Cluster) -> None:
 
     cluster.do("configs", "alter", *entity, "--add-config=cleanup.policy=[compact,delete]")
 
-    assert "  cleanup.policy = compact,delete (topic)" in cluster.do("configs", "describe", *entity)
+    words = "  cleanup.policy = compact,delete (topic)"
+    wait_for_result(lambda: words in cluster.do("configs", "describe", *entity), wanted=True)
 
 
 def test_loggers_are_shown_and_changed(cluster: Cluster) -> None:
