@@ -10,6 +10,7 @@ from benchmarks.micro.records import segment
 from cordwood.records.batch_stream import batches
 
 
+@pytest.mark.timeout(300)
 def test_benchmarks_write_every_figure_when_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
