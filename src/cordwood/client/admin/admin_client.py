@@ -27,7 +27,7 @@ from cordwood.client.admin.admin_types import (
     LogDirDescription,
     TopicDescription,
 )
-from cordwood.client.admin.record_deletion import RecordDeletion
+from cordwood.client.admin.record_deletion import delete_records
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
@@ -37,7 +37,6 @@ from cordwood.client.settings import ClientOptions, ClientSettings, options_of, 
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     InvalidRequestError,
-    KafkaError,
     SettingError,
     UnknownTopicOrPartitionError,
 )
@@ -54,9 +53,6 @@ from cordwood.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
-)
-from cordwood.protocol.messages.delete_records import (
-    DeleteRecordsResponse,
 )
 from cordwood.protocol.messages.delete_topics import (
     DeleteTopicsRequest,
@@ -332,26 +328,7 @@ class Admin:
         Offset -1 stands for the high watermark. An error of one partition is raised after all
         others are done, and states which.
         """
-        deletion = RecordDeletion(dict(zip(partitions_of(offsets), offsets.values(), strict=True)))
-
-        async def attempt() -> None:
-            client = self._started()
-            for leader, partitions in (await client.leaders(deletion.pending)).items():
-                request = deletion.request(partitions, timeout_ms=self.settings.request_timeout_ms)
-                deletion.handle_response(
-                    await client.send(leader, request, kind=DeleteRecordsResponse)
-                )
-            deletion.ensure_answered()
-
-        try:
-            await self._started().retry_until_timeout(attempt)
-        except KafkaError as error:
-            described = deletion.described(error)
-            if described is error:
-                raise
-            raise described from error
-        deletion.ensure_success()
-        return deletion.starts
+        return await delete_records(self._started(), offsets)
 
     async def list_offsets(
         self, timestamps: Mapping[tuple[str, int], int]

@@ -7,9 +7,11 @@ from cordwood.client.admin.record_deletion import RecordDeletion
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     KafkaError,
+    NetworkError,
     NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
     RequestTimedOutError,
+    UnknownTopicOrPartitionError,
 )
 from cordwood.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -70,6 +72,34 @@ def test_error_of_one_partition_alone_stays_as_it_is() -> None:
     error = RequestTimedOutError("too late")
 
     assert RecordDeletion({T0: 1}).described(error) is error
+
+
+def test_partition_that_is_missing_does_not_keep_the_others() -> None:
+    async def scene() -> None:
+        async with (
+            broker(t=2, u=1) as fake,
+            Admin(fake.address, retry_backoff_ms=1, default_api_timeout_ms=200) as admin,
+        ):
+            fake.script(DeleteRecordsRequest, lambda _: response({0: 0, 1: 0}))
+            with pytest.raises(
+                UnknownTopicOrPartitionError,
+                match=r"partition 9.*; deleted: t-0 up to 10, t-1 up to 11; not confirmed: t-9",
+            ):
+                await admin.delete_records({("t", 9): 1, T0: 1, T1: 1})
+            assert len(fake.requests(DeleteRecordsRequest)) == 1
+
+    run(scene())
+
+
+def test_leader_that_cannot_be_reached_fails_its_partitions_alone() -> None:
+    deletion = RecordDeletion({T0: 1, T1: 1})
+
+    deletion.fail([T1], NetworkError("refused"))
+    deletion.handle_response(response({0: 0}))
+
+    with pytest.raises(NetworkError):
+        deletion.ensure_answered()
+    assert (deletion.pending, deletion.starts) == ([T1], {T0: 10})
 
 
 def test_admin_deletes_records_of_all_partitions_before_it_raises() -> None:
