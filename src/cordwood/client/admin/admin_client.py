@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final, Self, TypeVar, Unpack, cast
 
+from cordwood.client.admin.admin_api_driver import delete_records
 from cordwood.client.admin.admin_responses import (
     RESOURCE_TYPES,
     cluster_of,
@@ -27,7 +28,6 @@ from cordwood.client.admin.admin_types import (
     LogDirDescription,
     TopicDescription,
 )
-from cordwood.client.admin.record_deletion import delete_records
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success

@@ -2,24 +2,19 @@
 
 import pytest
 
-from cordwood.client.admin.admin_client import Admin
 from cordwood.client.admin.record_deletion import RecordDeletion
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
-    KafkaError,
     NetworkError,
     NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
     RequestTimedOutError,
-    UnknownTopicOrPartitionError,
 )
 from cordwood.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
-    DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from tests.unit.client.fake_broker import broker, run
 
 T0, T1 = partitions_of([("t", 0), ("t", 1)])
 OUT_OF_RANGE, NOT_LEADER = 1, 6
@@ -74,23 +69,6 @@ def test_error_of_one_partition_alone_stays_as_it_is() -> None:
     assert RecordDeletion({T0: 1}).described(error) is error
 
 
-def test_partition_that_is_missing_does_not_keep_the_others() -> None:
-    async def scene() -> None:
-        async with (
-            broker(t=2, u=1) as fake,
-            Admin(fake.address, retry_backoff_ms=1, default_api_timeout_ms=200) as admin,
-        ):
-            fake.script(DeleteRecordsRequest, lambda _: response({0: 0, 1: 0}))
-            with pytest.raises(
-                UnknownTopicOrPartitionError,
-                match=r"partition 9.*; deleted: t-0 up to 10, t-1 up to 11; not confirmed: t-9",
-            ):
-                await admin.delete_records({("t", 9): 1, T0: 1, T1: 1})
-            assert len(fake.requests(DeleteRecordsRequest)) == 1
-
-    run(scene())
-
-
 def test_leader_that_cannot_be_reached_fails_its_partitions_alone() -> None:
     deletion = RecordDeletion({T0: 1, T1: 1})
 
@@ -100,20 +78,3 @@ def test_leader_that_cannot_be_reached_fails_its_partitions_alone() -> None:
     with pytest.raises(NetworkError):
         deletion.ensure_answered()
     assert (deletion.pending, deletion.starts) == ([T1], {T0: 10})
-
-
-def test_admin_deletes_records_of_all_partitions_before_it_raises() -> None:
-    async def scene() -> None:
-        async with broker(t=2) as fake, Admin(fake.address, retry_backoff_ms=1) as admin:
-            fake.script(
-                DeleteRecordsRequest,
-                lambda _: response({0: OUT_OF_RANGE, 1: NOT_LEADER}),
-                lambda _: response({1: 0}),
-            )
-            with pytest.raises(KafkaError, match=r"t-0: .*; deleted: t-1 up to 11"):
-                await admin.delete_records({T0: 99, T1: -1})
-            asked = fake.requests(DeleteRecordsRequest)
-            sent = [[each.partition_index for each in one.topics[0].partitions] for one in asked]
-            assert sent == [[0, 1], [1]]
-
-    run(scene())
