@@ -1,7 +1,7 @@
 """Changes that one append makes to the producers in it (Kafka: `ProducerAppendInfo`).
 
     epoch         at least the last one seen; a marker of transactions v2 that ends one has a
-                  higher epoch
+                  higher epoch, unless it has the highest of all
     sequence      checked for clients only: the next one, 0 in a new epoch, any for a new producer
     transaction   while one is open, the producer writes only batches of it
     marker        ends the transaction; with a higher epoch, sequences start at 0 again
@@ -34,6 +34,9 @@ from cordwood.storage.producers.producer_state_entry import (
     ProducerStateEntry,
 )
 from cordwood.storage.producers.verification_guard import VerificationStateEntry
+
+#: The highest epoch; no marker can have a higher one.
+_MAX_PRODUCER_EPOCH: Final = 32_767
 
 
 class DuplicateBatch(NamedTuple):
@@ -110,7 +113,7 @@ class ProducerAppendInfo:
     ) -> None:
         state = self.producers.get(header.producer_id, before)
         if header.producer_epoch < state.producer_epoch:
-            self._reject(_old_epoch(header, state))
+            self._reject(old_epoch(header, state))
         if self.origin is AppendOrigin.CLIENT:
             _ensure_not_overtaking(before, header, verification)
             _ensure_in_sequence(before, state, header)
@@ -145,8 +148,9 @@ class ProducerAppendInfo:
             self._is_strict_on_markers
             and state.has_transaction
             and header.producer_epoch == state.producer_epoch
+            and header.producer_epoch != _MAX_PRODUCER_EPOCH
         ):
-            self._reject(_old_epoch(header, state))
+            self._reject(old_epoch(header, state))
         if marker.coordinator_epoch < state.coordinator_epoch:
             self._reject(
                 TransactionCoordinatorFencedError(
@@ -225,7 +229,8 @@ def _ensure_not_overtaking(
         )
 
 
-def _old_epoch(header: BatchHeader, state: ProducerStateEntry) -> KafkaError:
+def old_epoch(header: BatchHeader, state: ProducerStateEntry) -> KafkaError:
+    """Return the error of a batch with an epoch that is too low."""
     return InvalidProducerEpochError(
         f"{producer_at(header)}: the epoch is below the last one seen, {state.producer_epoch}"
     )

@@ -13,7 +13,7 @@ The order of the calls for an append:
     duplicate      a client's batch with exactly the sequences of a retained batch is not written
                    again; the answer has the offsets of the first write
     verification   a client or a coordinator opens a transaction only with the guard that
-                   `start_verification` returned
+                   `start_verification` returned; an old epoch is rejected before that
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +30,7 @@ from cordwood.storage.producers.producer_append_info import (
     DuplicateBatch,
     ProducerAppendInfo,
     ProducerChanges,
+    old_epoch,
     producer_at,
 )
 from cordwood.storage.producers.producer_state_entry import (
@@ -269,6 +270,9 @@ class ProducerStateManager:
             and not state.has_transaction_of(header.producer_epoch)
             and (guard is None or not self._verifications.is_guarded_by(producer_id, guard))
         ):
+            # A fenced producer has to stop; a missing guard alone may be due to a slow coordinator.
+            if header.producer_epoch < state.producer_epoch:
+                raise old_epoch(header, state)
             raise InvalidTxnStateError(
                 f"{producer_at(header)}: the transaction was not verified with its coordinator"
             )

@@ -9,7 +9,7 @@ A marker that arrives in between clears the entry, so that a stale answer of the
 open a transaction without an end. The entry also has the lowest sequence of its epoch: a later
 batch that overtakes a retried one must not be written first.
 
-The transaction coordinator is the future caller of `start_verification`; today only tests call it.
+The partition's leader calls `start_verification` before the first batch of a transaction.
 """
 
 from dataclasses import dataclass, field

@@ -180,6 +180,23 @@ def test_marker_of_the_same_epoch_is_rejected_when_transactions_are_v2() -> None
     assert raised.producers[1].producer_epoch == 2
 
 
+def test_marker_of_the_same_epoch_is_accepted_before_transactions_v2() -> None:
+    before = known(0, epoch=1, transaction_first_offset=50)
+
+    changes = changes_of(before, end(51, producer=(1, 1)), origin=AppendOrigin.COORDINATOR)
+
+    assert len(changes.completed) == 1
+
+
+def test_marker_of_the_same_epoch_is_accepted_when_it_is_the_highest() -> None:
+    before = known(0, epoch=32_767, transaction_first_offset=50)
+    marker = end(51, producer=(1, 32_767))
+
+    changes = changes_of(before, marker, origin=AppendOrigin.COORDINATOR, is_strict=True)
+
+    assert len(changes.completed) == 1
+
+
 def test_marker_may_be_repeated_after_its_transaction() -> None:
     marker = end(51, producer=(1, 1))
 

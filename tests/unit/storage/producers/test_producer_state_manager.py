@@ -222,6 +222,35 @@ def test_transaction_needs_a_guard_when_the_open_one_is_of_an_older_epoch() -> N
         states.analyze((data(1, producer=(1, 1), is_transactional=True),), AppendOrigin.CLIENT)
 
 
+@pytest.mark.parametrize("origin", VERIFIED)
+def test_old_epoch_is_rejected_before_a_missing_guard(origin: AppendOrigin) -> None:
+    states = states_of(data(0, producer=(1, 3)))
+
+    with pytest.raises(InvalidProducerEpochError):
+        states.analyze((data(1, producer=(1, 2), is_transactional=True),), origin)
+
+
+def test_verification_has_the_lowest_sequence_of_its_requests() -> None:
+    states = states_of()
+    guard = begin(states, 10)
+
+    assert begin(states, 5) is guard
+
+    with pytest.raises(OutOfOrderSequenceNumberError, match="sequence 6 must wait for sequence 5"):
+        states.analyze((data(0, 6, is_transactional=True),), AppendOrigin.CLIENT, guard=guard)
+
+
+@pytest.mark.parametrize("sequence", (1, 10))
+def test_first_sequence_is_0_after_a_marker_has_raised_the_epoch(sequence: int) -> None:
+    states = states_of(data(0, count=10, is_transactional=True))
+    append(states, end(10, producer=(1, 1)), origin=AppendOrigin.COORDINATOR)
+    guard = begin(states, sequence, epoch=1, is_v2=True)
+    batch = data(11, sequence, producer=(1, 1), is_transactional=True)
+
+    with pytest.raises(OutOfOrderSequenceNumberError):
+        states.analyze((batch,), AppendOrigin.CLIENT, guard=guard)
+
+
 def test_verification_is_rejected_when_the_epoch_is_old() -> None:
     states = states_of(data(0, producer=(1, 3)))
 
