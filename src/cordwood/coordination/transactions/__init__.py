@@ -6,8 +6,7 @@ Kafka: `TransactionCoordinator`, `TransactionStateManager`, `AddPartitionsToTxnM
     transaction_metadata    the state of one transactional id and its legal transitions
     init_producer_id, add_partitions, end_transaction
                             the rules of one request each, in the order of Kafka's checks
-    verification_answers, verification_queue
-                            the side of a partition's leader, which adds or verifies partitions
+    verification_answers    the side of a partition's leader, which adds or verifies partitions
 
 Every module here takes values and the time; it imports no clock, file or thread.
 """

@@ -5,8 +5,8 @@
 
 A decided transition is pending until its record is replayed, and so is a prepared transaction until
 it is complete; requests that would change it get CONCURRENT_TRANSACTIONS. The end of a transaction
-is decided by its Prepare record. A shard that is loaded resumes the markers of each such record, with
-its own coordinator epoch and with the producer epoch of the record.
+is decided by its Prepare record. A loaded shard resumes the markers of each such record, with its
+own coordinator epoch and with the producer epoch of the record.
 
 A method returns a `TransactionOutcome`. Its `on_failure` takes the error in the form for clients.
 The handlers check rights and topics, and divide requests with ids of several partitions. They also
