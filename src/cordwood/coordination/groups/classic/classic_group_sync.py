@@ -37,6 +37,8 @@ def sync(event: ClassicGroupEvent, request: SyncGroupRequest, *, ticket: Ticket)
         event.answer(ticket, responses.sync_error(error.code))
         return
     group.pending_syncs.discard(member_id)
+    if not group.pending_syncs:
+        event.set_sync_timer(None)
     if group.state is ClassicGroupState.STABLE:
         event.answer(ticket, responses.synced(group, group.members[member_id].assignment))
         return

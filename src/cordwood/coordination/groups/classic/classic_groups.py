@@ -79,8 +79,10 @@ class ClassicGroups:
         if code:
             response = responses.join_error(code, request.member_id, version=client.api_version)
             return Outcome.answer(ticket, response)
-        member_id = new_member_id(client.client_id, request.group_instance_id, random=self._random)
-        attempt = attempt_of(request, client, ticket=ticket, new_member_id=member_id)
+        new_id = ""
+        if not request.member_id:
+            new_id = new_member_id(client.client_id, request.group_instance_id, random=self._random)
+        attempt = attempt_of(request, client, ticket=ticket, new_member_id=new_id)
         if isinstance(group, ClassicGroup):
             event = self._event(group, now_ms)
             join(event, attempt)
