@@ -20,6 +20,7 @@ from tests.scripts.log_commands import LogCommands
 from tests.scripts.partition_commands import PartitionCommands
 from tests.scripts.position_commands import PositionCommands
 from tests.scripts.producer_commands import ProducerCommands
+from tests.scripts.transaction_commands import TransactionCommands
 
 FOLDER: Final = Path(__file__).parent
 FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
@@ -31,6 +32,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "partition": PartitionCommands,
     "images": ImageCommands,
     "deliveries": DeliveryCommands,
+    "transactions": TransactionCommands,
 }
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
 LINE_LENGTH: Final = 100

@@ -269,10 +269,15 @@ class TransactionHarness:
         return found
 
     def add_offsets(
-        self, producer: tuple[int, int], *, group: str = "group", version: int = 4
+        self,
+        producer: tuple[int, int],
+        *,
+        group: str = "group",
+        transactional_id: str = ID,
+        version: int = 4,
     ) -> int:
         request = AddOffsetsToTxnRequest(
-            transactional_id=ID,
+            transactional_id=transactional_id,
             producer_id=producer[0],
             producer_epoch=producer[1],
             group_id=group,
