@@ -12,11 +12,14 @@ import pytest
 
 from scripts import prose
 from tests.scripts import transcript
+from tests.scripts.classic_group_commands import ClassicGroupCommands
 from tests.scripts.cleaner_commands import CleanerCommands
+from tests.scripts.consumer_group_commands import ConsumerGroupCommands
 from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.image_commands import ImageCommands
 from tests.scripts.log_commands import LogCommands
+from tests.scripts.offset_commands import OffsetCommands
 from tests.scripts.partition_commands import PartitionCommands
 from tests.scripts.position_commands import PositionCommands
 from tests.scripts.producer_commands import ProducerCommands
@@ -33,20 +36,30 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "images": ImageCommands,
     "deliveries": DeliveryCommands,
     "transactions": TransactionCommands,
+    "groups/classic": ClassicGroupCommands,
+    "groups/consumer": ConsumerGroupCommands,
+    "groups/offsets": OffsetCommands,
 }
+"""Commands by the folder of a script; a folder with several families has their first words."""
 SCRIPTS: Final = sorted(FOLDER.rglob("*.txt"))
 LINE_LENGTH: Final = 100
 IS_REWRITING: Final = os.environ.get("CORDWOOD_REWRITE") == "1"
 
 
+def family_of(path: Path) -> str:
+    """Return the family of a script."""
+    folder, first_word = path.parent.name, path.stem.partition("_")[0]
+    return folder if folder in FAMILIES else f"{folder}/{first_word}"
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_script_prints_its_outcomes(path: Path) -> None:
-    transcript.check(path, FAMILIES[path.parent.name], is_rewriting=IS_REWRITING)
+    transcript.check(path, FAMILIES[family_of(path)], is_rewriting=IS_REWRITING)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family_has_at_least_four_scripts_with_a_comment_on_top(family: str) -> None:
-    scripts = [path for path in SCRIPTS if path.parent.name == family]
+    scripts = [path for path in SCRIPTS if family_of(path) == family]
 
     assert len(scripts) >= 4
     assert all(path.read_text(encoding="utf-8").startswith("# ") for path in scripts)

@@ -1,0 +1,201 @@
+"""One partition of `__consumer_offsets` (Kafka: `GroupCoordinatorShard`).
+
+    record types     0, 1 committed offsets    2 classic groups    others skipped
+    timers           by the first word of the key
+    topics           a deleted topic ends its committed offsets
+
+A request with groups of several partitions is divided by the handler: a shard gets its own groups.
+Authorization, the limits of the whole request and the version of an error are the handler's too.
+"""
+
+from cordwood.coordination.client_context import ClientContext
+from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
+from cordwood.coordination.groups.classic.classic_group import GROUP_METADATA_TYPE, ClassicGroup
+from cordwood.coordination.groups.classic.classic_groups import ClassicGroups
+from cordwood.coordination.groups.group import OffsetCommitter
+from cordwood.coordination.groups.group_registry import GroupRegistry
+from cordwood.coordination.groups.group_settings import GroupSettings
+from cordwood.coordination.offsets.committed_offset import OFFSET_COMMIT_TYPES
+from cordwood.coordination.offsets.offset_metadata_manager import (
+    OFFSETS_TIMER,
+    OffsetMetadataManager,
+)
+from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
+from cordwood.coordination.topic_view import TopicView
+from cordwood.core.errors import KafkaError
+from cordwood.core.ports import Random
+from cordwood.protocol.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from cordwood.protocol.messages.describe_groups import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from cordwood.protocol.messages.heartbeat import HeartbeatRequest
+from cordwood.protocol.messages.internal import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from cordwood.protocol.messages.join_group import JoinGroupRequest
+from cordwood.protocol.messages.leave_group import LeaveGroupRequest
+from cordwood.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from cordwood.protocol.messages.offset_commit import OffsetCommitRequest
+from cordwood.protocol.messages.offset_delete import OffsetDeleteRequest
+from cordwood.protocol.messages.offset_fetch import OffsetFetchRequest
+from cordwood.protocol.messages.sync_group import SyncGroupRequest
+from cordwood.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+
+
+class GroupShard:
+    """All groups of one partition."""
+
+    def __init__(self, settings: GroupSettings | None = None, *, random: Random) -> None:
+        settings = settings or GroupSettings()
+        self.groups = GroupRegistry()
+        self._classic = ClassicGroups(self.groups, settings, random=random)
+        self._offsets = OffsetMetadataManager(
+            self.groups, settings, keep_session=self._keep_session
+        )
+
+    # -- requests of members
+
+    def join_group(
+        self, request: JoinGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Let a member of the classic protocol join."""
+        return self._classic.join_group(request, client, ticket=ticket, now_ms=now_ms)
+
+    def sync_group(
+        self, request: SyncGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Give a member of the classic protocol its assignment."""
+        return self._classic.sync_group(request, client, ticket=ticket, now_ms=now_ms)
+
+    def heartbeat(
+        self, request: HeartbeatRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Keep the session of a member of the classic protocol."""
+        return self._classic.heartbeat(request, client, ticket=ticket, now_ms=now_ms)
+
+    def leave_group(
+        self, request: LeaveGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Remove members of either protocol."""
+        return self._classic.leave_group(request, client, ticket=ticket, now_ms=now_ms)
+
+    # -- requests about groups
+
+    def describe_groups(
+        self, request: DescribeGroupsRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Describe classic groups."""
+        del now_ms
+        groups = [self._classic.describe(each, client) for each in request.groups]
+        return Outcome.answer(ticket, DescribeGroupsResponse(groups=groups))
+
+    def list_groups(
+        self, request: ListGroupsRequest, _: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """List the groups that match the filters."""
+        del now_ms
+        groups = self.groups.listed(states=request.states_filter, types=request.types_filter)
+        return Outcome.answer(ticket, ListGroupsResponse(error_code=0, groups=groups))
+
+    def delete_groups(
+        self, request: DeleteGroupsRequest, _: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Delete empty groups with their offsets; a group that is named twice counts once."""
+        del now_ms
+        outcome, results = Outcome(), list[DeletableGroupResult]()
+        for group_id in dict.fromkeys(request.group_names):
+            try:
+                group = self.groups.get(group_id)
+                group.validate_delete()
+            except KafkaError as error:
+                results.append(DeletableGroupResult(group_id=group_id, error_code=error.code))
+                continue
+            outcome.records += self._offsets.tombstones_of(group_id) + group.tombstones()
+            results.append(DeletableGroupResult(group_id=group_id, error_code=0))
+        outcome.answers.append(Answer(ticket, DeleteGroupsResponse(results=results)))
+        return outcome
+
+    # -- requests about offsets
+
+    def offset_commit(
+        self, request: OffsetCommitRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Commit offsets."""
+        return self._offsets.commit(request, client, ticket=ticket, now_ms=now_ms)
+
+    def txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Commit offsets in a transaction, to which the caller has added this partition."""
+        return self._offsets.commit_transactional(request, client, ticket=ticket, now_ms=now_ms)
+
+    def offset_fetch(
+        self, request: OffsetFetchRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Return committed offsets."""
+        del now_ms
+        return Outcome.answer(ticket, self._offsets.fetch(request, client.api_version))
+
+    def offset_delete(
+        self, request: OffsetDeleteRequest, _: ClientContext, *, ticket: Ticket, now_ms: int
+    ) -> Outcome:
+        """Delete committed offsets."""
+        del now_ms
+        return self._offsets.delete(request, ticket=ticket)
+
+    # -- the state
+
+    def replay(self, stored: StoredRecord) -> None:
+        """Change the state by a record that the log has; unknown types change nothing."""
+        kind = stored.record.type
+        key, value = stored.record.key, stored.record.value
+        if kind in OFFSET_COMMIT_TYPES:
+            assert isinstance(key, OffsetCommitKey), f"the key of an offset, not {key!r}"
+            if isinstance(value, OffsetCommitValue):
+                # An offset without a group makes a simple group, which has no record of its own.
+                self._classic.simple_group(key.group, now_ms=value.commit_timestamp)
+            self._offsets.replay(stored)
+        elif kind == GROUP_METADATA_TYPE:
+            assert isinstance(key, GroupMetadataKey), f"the key of a group, not {key!r}"
+            assert value is None or isinstance(value, GroupMetadataValue), f"not a group: {value!r}"
+            self._classic.replay(key.group, value)
+
+    def replay_marker(self, stored: StoredMarker) -> None:
+        """Change the state by the end of a transaction."""
+        self._offsets.replay_marker(stored)
+
+    def finish_load(self, now_ms: int) -> Outcome:
+        """Begin the sessions of loaded members, and the checks for expired offsets."""
+        outcome = self._classic.finish_load(now_ms)
+        outcome.add(self._offsets.finish_load(now_ms))
+        return outcome
+
+    def on_timer(self, key: TimerKey, now_ms: int) -> Outcome:
+        """Return the outcome of a timer that is due."""
+        if key[0] == OFFSETS_TIMER:
+            return self._offsets.on_timer(key, now_ms)
+        return self._classic.on_timer(key, now_ms)
+
+    def on_topics(self, view: TopicView, now_ms: int) -> Outcome:
+        """Take the topics of the cluster."""
+        return self._offsets.on_topics(view, now_ms)
+
+    def close(self, error: KafkaError) -> Outcome:
+        """Answer all requests that wait."""
+        return self._classic.close(error)
+
+    def _keep_session(
+        self, committer: OffsetCommitter, group_id: str, now_ms: int
+    ) -> list[TimerChange]:
+        group = self.groups.by_id.get(group_id)
+        if not isinstance(group, ClassicGroup):
+            return []
+        return self._classic.keep_session(group, committer.member_id, now_ms=now_ms).timers
