@@ -264,6 +264,8 @@ def leave(harness: ClassicHarness, *members: MemberIdentity) -> LeaveGroupRespon
     context = ClientContext(5, "admin", HOST)
     harness.run(harness.groups.leave_group(request, context, ticket=ticket, now_ms=harness.now_ms))
     response = harness.response(ticket)
+    if isinstance(response, KafkaError):
+        raise response
     assert isinstance(response, LeaveGroupResponse)
     return response
 

@@ -145,7 +145,7 @@ def test_group_is_empty_also_when_its_record_is_rejected() -> None:
     records = len(harness.records)
     harness.reject(NotEnoughReplicasError())
 
-    with pytest.raises(AssertionError):
+    with pytest.raises(NotEnoughReplicasError):
         a.leave()
 
     assert len(harness.records) == records
