@@ -10,6 +10,7 @@ may change in the method; `on_failure` then states what follows a rejected appen
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, NewType, Self, TypeAlias
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
@@ -57,7 +58,7 @@ class Outcome:
     answers: list[Answer] = field(default_factory=list)
     timers: list[TimerChange] = field(default_factory=list)
     producer: TransactionalProducer | None = None
-    on_failure: Callable[[KafkaError, int], "Outcome"] | None = None
+    on_failure: "OnFailure | None" = None
 
     @classmethod
     def answer(cls, ticket: Ticket, response: Response | KafkaError) -> Self:
@@ -69,4 +70,21 @@ class Outcome:
         self.records += other.records
         self.answers += other.answers
         self.timers += other.timers
-        self.on_failure = other.on_failure or self.on_failure
+        first, second = self.on_failure, other.on_failure
+        if first is not None and second is not None:
+            self.on_failure = partial(_after_failure, first, second)
+        else:
+            self.on_failure = second or first
+
+
+def _after_failure(
+    first: "OnFailure", second: "OnFailure", error: KafkaError, now_ms: int
+) -> Outcome:
+    """Return what follows a rejected append of two outcomes."""
+    outcome = first(error, now_ms)
+    outcome.add(second(error, now_ms))
+    return outcome
+
+
+OnFailure: TypeAlias = Callable[[KafkaError, int], Outcome]
+"""Returns what follows a rejected append, by its error and the time."""

@@ -2,6 +2,7 @@
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange
+from cordwood.core.errors import NotEnoughReplicasError
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.messages.internal import GroupMetadataKey
 
@@ -28,3 +29,16 @@ def test_later_outcome_is_added_in_order() -> None:
     assert [each.ticket for each in outcome.answers] == [1, 2]
     assert outcome.records == [RECORD]
     assert outcome.timers == [TimerChange(("session", "g", "m"), 10)]
+
+
+def test_failures_of_both_outcomes_are_followed() -> None:
+    outcome, later = Outcome(records=[RECORD]), Outcome(records=[RECORD])
+    outcome.on_failure = lambda error, _: Outcome.answer(Ticket(1), error)
+    later.on_failure = lambda error, _: Outcome.answer(Ticket(2), error)
+    error = NotEnoughReplicasError()
+
+    outcome.add(later)
+    assert outcome.on_failure is not None
+    follow = outcome.on_failure(error, 5)
+
+    assert follow.answers == [Answer(Ticket(1), error), Answer(Ticket(2), error)]
