@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from cordwood.coordination.groups.classic.protocol_vote import hash_map_order
 from cordwood.core.uuids import Uuid
 
 TopicPartitionSets: TypeAlias = Mapping[Uuid, frozenset[int]]
@@ -40,8 +41,8 @@ class GroupSpec:
 
     @property
     def member_ids(self) -> list[str]:
-        """The ids of all members, in order."""
-        return sorted(self.members)
+        """The ids of all members, in the order in which Kafka's hash map has them."""
+        return hash_map_order(sorted(self.members))
 
     def partition_count(self, topic_id: Uuid) -> int:
         """Return the partition count of a topic; an unknown topic fails the assignment."""

@@ -87,7 +87,7 @@ class HeterogeneousAssignment:
         for partition, owner in enumerate(self._owners[topic_id]):
             owned.setdefault(owner, []).append(partition)
         has_moved = False
-        while not loads.is_balanced:
+        while not loads.is_balanced():
             most = loads.next_most()
             while most is not None and not owned.get(most):
                 loads.exclude_most()
@@ -96,7 +96,7 @@ class HeterogeneousAssignment:
                 break
             partition = owned[most].pop()
             least = loads.next_least()
-            if loads.is_balanced:
+            if loads.is_balanced():
                 break
             self._give(topic_id, partition, least)
             has_moved = True

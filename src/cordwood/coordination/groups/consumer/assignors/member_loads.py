@@ -25,7 +25,6 @@ class MemberLoads:
         self._most_level = highest + 1
         self._next_most = len(self._sorted) - 1
 
-    @property
     def is_balanced(self) -> bool:
         """Whether the levels of the last steps differ by at most one."""
         return self._most_level - self._least_level <= 1

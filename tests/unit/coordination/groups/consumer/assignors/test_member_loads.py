@@ -47,4 +47,4 @@ def test_loads_are_balanced_within_one() -> None:
     assert loads.imbalance == 1
     loads.next_least()
     loads.next_most()
-    assert loads.is_balanced
+    assert loads.is_balanced()

@@ -1,0 +1,98 @@
+"""Subscriptions of all members of a consumer group, counted (Kafka: `SubscriptionCount`).
+
+A topic is subscribed by name, and by each regular expression that matches it. Regular expressions
+that were not resolved yet match no topic.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
+
+
+class ResolvedRegularExpression(NamedTuple):
+    """The topics that a regular expression matches (Kafka: `ResolvedRegularExpression`)."""
+
+    topics: frozenset[str]
+    #: The version of the topic view, and the time when the resolution began.
+    version: int
+    timestamp_ms: int
+
+
+class Subscriptions:
+    """Counts by topic name and by regular expression. A copy is changed to see what would be."""
+
+    def __init__(self) -> None:
+        self.names = Counter[str]()
+        self.regexes = Counter[str]()
+        self.resolved = dict[str, ResolvedRegularExpression]()
+
+    def copy(self) -> "Subscriptions":
+        """Return subscriptions that change on their own."""
+        made = Subscriptions()
+        made.names = self.names.copy()
+        made.regexes = self.regexes.copy()
+        made.resolved = dict(self.resolved)
+        return made
+
+    def add(self, member: ConsumerGroupMember) -> None:
+        """Count a member's subscriptions."""
+        self.names.update(member.topic_names)
+        if member.topic_regex:
+            self.regexes[member.topic_regex] += 1
+
+    def discard(self, member: ConsumerGroupMember) -> None:
+        """Count a member's subscriptions no longer."""
+        for each in member.topic_names:
+            _decrement(self.names, each)
+        if member.topic_regex:
+            _decrement(self.regexes, member.topic_regex)
+
+    def after(
+        self, removed: Iterable[ConsumerGroupMember], added: Iterable[ConsumerGroupMember] = ()
+    ) -> "Subscriptions":
+        """Return the subscriptions after a change of members; unused expressions are dropped."""
+        found = self.copy()
+        used = set(found.regexes)
+        for each in removed:
+            found.discard(each)
+        for each in added:
+            found.add(each)
+        for regex in used - found.regexes.keys():
+            found.resolved.pop(regex, None)
+        return found
+
+    def topic_names(self) -> set[str]:
+        """Return all subscribed topics, which may not exist."""
+        return {*self.names, *(each for of in self.resolved.values() for each in of.topics)}
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Return whether a member subscribes a topic."""
+        return topic in self.names or any(topic in each.topics for each in self.resolved.values())
+
+    def of_member(self, member: ConsumerGroupMember) -> frozenset[str]:
+        """Return the topics that a member subscribes."""
+        resolved = self.resolved.get(member.topic_regex or "")
+        names = frozenset(member.topic_names)
+        return names if resolved is None else names | resolved.topics
+
+    def is_homogeneous(self, members: int) -> bool:
+        """Return whether all members subscribe the same topics, as Kafka decides it by counts."""
+        if not self.regexes:
+            return all(each == members for each in self.names.values())
+        if next(iter(self.regexes.values())) != members:
+            return False
+        return not self.names and _have_no_common_topic(self.resolved)
+
+
+def _have_no_common_topic(resolved: Mapping[str, ResolvedRegularExpression]) -> bool:
+    matched = Counter(each for of in resolved.values() for each in of.topics)
+    return all(count == 1 for count in matched.values())
+
+
+def _decrement(counts: Counter[str], key: str) -> None:
+    if counts[key] <= 1:
+        del counts[key]
+    else:
+        counts[key] -= 1

@@ -1,0 +1,109 @@
+"""Partitions by topic id, with the epochs of their assignment (Kafka: `Assignment`).
+
+Values are never changed in place: members share them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from cordwood.coordination.groups.consumer.assignors.group_spec import (
+    TopicPartitionSets,
+    topic_order,
+)
+from cordwood.core.uuids import Uuid
+from cordwood.protocol.messages.consumer_group_heartbeat import Assignment, TopicPartitions
+from cordwood.protocol.messages.internal import OwnedPartitions, TargetPartitions
+
+PartitionEpochs: TypeAlias = Mapping[int, int]
+"""Assignment epochs by partition."""
+
+TopicPartitionEpochs: TypeAlias = Mapping[Uuid, PartitionEpochs]
+"""Assignment epochs by topic id and partition, without topics that have none."""
+
+NO_PARTITION_EPOCHS: Final[TopicPartitionEpochs] = {}
+
+
+def from_request(topics: Iterable[TopicPartitions]) -> TopicPartitionSets:
+    """Return the partitions of a heartbeat."""
+    found = dict[Uuid, frozenset[int]]()
+    for each in topics:
+        found[each.topic_id] = found.get(each.topic_id, frozenset()) | frozenset(each.partitions)
+    return found
+
+
+def to_response(partitions: TopicPartitionEpochs) -> Assignment:
+    """Return the assignment of a heartbeat's response."""
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, partitions=sorted(partitions[topic_id]))
+            for topic_id in sorted(partitions, key=topic_order)
+        ]
+    )
+
+
+def from_target_record(topics: Iterable[TargetPartitions]) -> TopicPartitionSets:
+    """Return the partitions of a record of a target assignment."""
+    return {each.topic_id: frozenset(each.partitions) for each in topics if each.partitions}
+
+
+def to_target_record(partitions: TopicPartitionSets) -> list[TargetPartitions]:
+    """Return the partitions for a record of a target assignment."""
+    return [
+        TargetPartitions(topic_id=topic_id, partitions=sorted(partitions[topic_id]))
+        for topic_id in sorted(partitions, key=topic_order)
+    ]
+
+
+def from_owned_record(
+    topics: Iterable[OwnedPartitions], *, member_epoch: int
+) -> TopicPartitionEpochs:
+    """Return the partitions of a record of a current assignment.
+
+    Kafka wrote no assignment epochs before 4.3. The member epoch takes their place.
+    """
+    found = dict[Uuid, PartitionEpochs]()
+    for each in topics:
+        epochs = each.assignment_epochs or []
+        if len(epochs) != len(each.partitions):
+            epochs = [max(member_epoch, 0)] * len(each.partitions)
+        if each.partitions:
+            found[each.topic_id] = dict(zip(each.partitions, epochs, strict=True))
+    return found
+
+
+def to_owned_record(partitions: TopicPartitionEpochs) -> list[OwnedPartitions]:
+    """Return the partitions for a record of a current assignment."""
+    return [
+        OwnedPartitions(
+            topic_id=topic_id,
+            partitions=sorted(partitions[topic_id]),
+            assignment_epochs=[epoch for _, epoch in sorted(partitions[topic_id].items())],
+        )
+        for topic_id in sorted(partitions, key=topic_order)
+    ]
+
+
+def with_epoch(partitions: TopicPartitionSets, epoch: int) -> TopicPartitionEpochs:
+    """Return the partitions as assigned in one epoch."""
+    return {topic_id: dict.fromkeys(each, epoch) for topic_id, each in partitions.items()}
+
+
+def without_epochs(partitions: TopicPartitionEpochs) -> TopicPartitionSets:
+    """Return the partitions alone."""
+    return {topic_id: frozenset(each) for topic_id, each in partitions.items()}
+
+
+def contains_any(partitions: TopicPartitionEpochs, owned: TopicPartitionSets | None) -> bool:
+    """Return whether a client owns one of the partitions; unknown ownership (None) may be any."""
+    if owned is None:
+        return True
+    return any(
+        not each.isdisjoint(partitions.get(topic_id, ())) for topic_id, each in owned.items()
+    )
+
+
+def contains_all(partitions: TopicPartitionEpochs, owned: TopicPartitionSets | None) -> bool:
+    """Return whether all that a client owns is among the partitions; None is not."""
+    if owned is None:
+        return False
+    return all(each <= partitions.get(topic_id, {}).keys() for topic_id, each in owned.items())

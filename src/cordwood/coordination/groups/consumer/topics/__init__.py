@@ -1,0 +1,1 @@
+"""Topics of consumer groups: matched by regular expressions, changed, hashed."""
