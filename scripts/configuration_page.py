@@ -7,7 +7,7 @@ python scripts/configuration_page.py
 from collections.abc import Iterator
 from pathlib import Path
 
-from cordwood.broker.settings.catalogue import IMPLEMENTED, NOT_IMPLEMENTED, TABLES
+from cordwood.broker.settings.catalogue import NOT_IMPLEMENTED, TABLES
 from cordwood.broker.settings.ignored.ignored_catalogue import ignored_by_reason
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.settings import Setting, SettingScope, SettingTable, text_of
@@ -77,8 +77,7 @@ def _cells(setting: Setting) -> Iterator[str]:
     text = text_of(setting.default)
     yield LARGEST.get(text, f"`{text}`") if text else "empty" if text == "" else "none"
     yield REACH[setting.scope]
-    in_effect = " In effect." if setting.name in IMPLEMENTED else ""
-    yield setting.doc.replace("|", "\\|") + in_effect
+    yield setting.doc.replace("|", "\\|")
 
 
 def _ignored() -> Iterator[str]:

@@ -37,6 +37,7 @@ from cordwood.broker.config.stored_configs import (
     load_configs,
     naming_altered_settings,
 )
+from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
 from cordwood.broker.dispatch import Dispatch
 from cordwood.broker.hosting.log_reconciliation import reconcile
 from cordwood.broker.hosting.topic_hosting import TopicHosting
@@ -244,15 +245,7 @@ class Node:
             _log.info("directories adopted", extra=fields(what=str(adopted)))
         load_configs(store, configs, on_event=_warn)
         load_logs(manager)
-        resources = PartitionResources(
-            node_id=configs.node_id,
-            manager=manager,
-            flusher=flusher,
-            inspector=self._inspector.get,
-            clock=runtime.network_clock,
-            scheduler=runtime.network_scheduler,
-            wakes=FetchWakes(manager.options.call_soon),
-        )
+        resources = self._partition_resources(configs, manager, flusher)
         partitions = HostedPartitions(resources, metrics=self.metrics)
         hosting = TopicHosting(manager, partitions, _warn)
         cluster_id, _ = _identity(manager.directories)
@@ -264,10 +257,22 @@ class Node:
         )
         self._opened.push_async_callback(topics.stop)
         slots = configs.integer("max.incremental.fetch.session.cache.slots")
+        turns = TurnQueue(runtime.network_clock)
+        producer_ids = ProducerIdManager(block_allocator(writer, configs.node_id))
+        parts = CoordinatorParts(
+            configs=configs,
+            metadata=metadata,
+            partitions=partitions,
+            logs=manager,
+            producer_ids=producer_ids,
+            turns=turns,
+            clock=runtime.network_clock,
+            scheduler=runtime.network_scheduler,
+        )
         return BrokerServices(
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
-            turns=TurnQueue(runtime.network_clock),
+            turns=turns,
             features=BrokerFeatures(),
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata, checks=(*CHECKS, check_tls)),
@@ -277,8 +282,31 @@ class Node:
             timestamp_lookups=TimestampLookups(manager, finders=runtime.finders),
             partitions=partitions,
             sessions=FetchSessionCache(random, slots),
-            producer_ids=ProducerIdManager(block_allocator(writer, configs.node_id)),
+            producer_ids=producer_ids,
+            coordinators=self._start_coordinators(parts),
         )
+
+    def _partition_resources(
+        self, configs: BrokerConfigs, manager: LogManager, flusher: LogFlusher
+    ) -> PartitionResources:
+        """Return the resources that all partitions share."""
+        runtime = self._runtime
+        return PartitionResources(
+            node_id=configs.node_id,
+            manager=manager,
+            flusher=flusher,
+            inspector=self._inspector.get,
+            clock=runtime.network_clock,
+            scheduler=runtime.network_scheduler,
+            wakes=FetchWakes(manager.options.call_soon),
+        )
+
+    def _start_coordinators(self, parts: CoordinatorParts) -> Coordinators:
+        """Coordinate the groups and transactions of the partitions that this broker leads."""
+        coordinators = Coordinators(parts)
+        self._opened.push_async_callback(coordinators.stop)
+        coordinators.start()
+        return coordinators
 
     async def _start_socket_server(self, broker: BrokerServices) -> None:
         """Open the listeners, then publish their endpoints."""

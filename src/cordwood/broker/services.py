@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.coordinators.coordinators import Coordinators
 from cordwood.broker.loop_turns import TurnQueue
 from cordwood.broker.metadata.metadata_cache import MetadataCache
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
@@ -57,3 +58,4 @@ class BrokerServices:
     partitions: HostedPartitions
     sessions: FetchSessionCache
     producer_ids: ProducerIdManager
+    coordinators: Coordinators

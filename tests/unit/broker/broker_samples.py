@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
 from cordwood.broker.hosting.topic_hosting import TopicHosting
 from cordwood.broker.loop_turns import LoopTurns, TurnQueue
 from cordwood.broker.metadata.metadata_cache import MetadataCache
@@ -88,10 +89,24 @@ class BrokerHarness:
         partitions = HostedPartitions(self.resources)
         self.hosting = TopicHosting(self.manager, partitions, events.append)
         self.writer = writer = MetadataWriter(self.store, self.manager.ports.worker)
+        turns = TurnQueue(self.time)
+        producer_ids = ProducerIdManager(BlockAllocator().take)
+        coordinators = Coordinators(
+            CoordinatorParts(
+                configs=configs,
+                metadata=metadata,
+                partitions=partitions,
+                logs=self.manager,
+                producer_ids=producer_ids,
+                turns=turns,
+                clock=self.time,
+                scheduler=self.time,
+            )
+        )
         return BrokerServices(
             clock=self.time,
             scheduler=self.time,
-            turns=TurnQueue(self.time),
+            turns=turns,
             features=BrokerFeatures(),
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata),
@@ -107,7 +122,8 @@ class BrokerHarness:
             timestamp_lookups=TimestampLookups(self.manager),
             partitions=partitions,
             sessions=sessions,
-            producer_ids=ProducerIdManager(BlockAllocator().take),
+            producer_ids=producer_ids,
+            coordinators=coordinators,
         )
 
     def host(self, *epochs: int, topic: str = ORDERS) -> Partition:

@@ -49,23 +49,7 @@ TABLES: Final = MappingProxyType(
 )
 #: Tables of features that are not implemented yet; the change that adds a feature removes its
 #: title.
-NOT_IMPLEMENTED: Final = frozenset(
-    {"Replication", "Consumer groups", "Transactions", "Quotas", "Access control"}
-)
-#: Settings of these tables that have an effect: those of internal topics and of producer state.
-IMPLEMENTED: Final = frozenset(
-    {
-        "offsets.topic.num.partitions",
-        "offsets.topic.replication.factor",
-        "offsets.topic.segment.bytes",
-        "transaction.max.timeout.ms",
-        "transaction.partition.verification.enable",
-        "transaction.state.log.min.isr",
-        "transaction.state.log.num.partitions",
-        "transaction.state.log.replication.factor",
-        "transaction.state.log.segment.bytes",
-    }
-)
+NOT_IMPLEMENTED: Final = frozenset({"Replication", "Quotas", "Access control"})
 BROKER_SETTINGS: Final = SettingTable(
     each for table in (*TABLES.values(), IGNORED_SETTINGS) for each in table
 )
@@ -94,9 +78,7 @@ _OF_LISTENERS: Final = frozenset(
         "principal.builder.class",
     }
 )
-_WITHOUT_EFFECT: Final = (
-    frozenset(each.name for title in NOT_IMPLEMENTED for each in TABLES[title]) - IMPLEMENTED
-)
+_WITHOUT_EFFECT: Final = frozenset(each.name for title in NOT_IMPLEMENTED for each in TABLES[title])
 _LISTENER_KEY: Final = re.compile(r"(listener\.name\.[^.]+\.)(.+)")
 
 

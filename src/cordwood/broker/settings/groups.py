@@ -40,24 +40,6 @@ GROUPS: Final = SettingTable(
             one_of=("classic", "consumer"),
         ),
         Setting(
-            name="group.coordinator.append.linger.ms",
-            type=SettingType.INT,
-            default=-1,
-            doc=(
-                "The time that a coordinator collects writes; -1 means as long as a write is in "
-                "progress."
-            ),
-            at_least=-1,
-        ),
-        Setting(
-            name="group.coordinator.cached.buffer.max.bytes",
-            type=SettingType.INT,
-            default=1_048_588,
-            doc="The largest buffer that a coordinator keeps for its next write.",
-            scope=SettingScope.CLUSTER,
-            at_least=524_288,
-        ),
-        Setting(
             name="group.consumer.session.timeout.ms",
             type=SettingType.INT,
             default=45_000,
@@ -142,6 +124,14 @@ GROUPS: Final = SettingTable(
             at_least=0,
         ),
         Setting(
+            name="group.consumer.regex.refresh.interval.ms",
+            type=SettingType.INT,
+            default=600_000,
+            doc="The time after which the topics of a group's pattern are looked up again.",
+            at_least=10_000,
+            is_internal=True,
+        ),
+        Setting(
             name="offsets.retention.minutes",
             type=SettingType.INT,
             default=10_080,
@@ -160,20 +150,6 @@ GROUPS: Final = SettingTable(
             type=SettingType.INT,
             default=4096,
             doc="The largest metadata text of a committed offset.",
-        ),
-        Setting(
-            name="offsets.commit.timeout.ms",
-            type=SettingType.INT,
-            default=5000,
-            doc="The time that a commit waits for the replicas.",
-            at_least=1,
-        ),
-        Setting(
-            name="offsets.load.buffer.size",
-            type=SettingType.INT,
-            default=5_242_880,
-            doc="The bytes that one read loads from the offsets topic.",
-            at_least=1,
         ),
         Setting(
             name="offsets.topic.num.partitions",

@@ -45,12 +45,6 @@ TRANSACTIONS: Final = SettingTable(
             scope=SettingScope.CLUSTER,
         ),
         Setting(
-            name="transaction.two.phase.commit.enable",
-            type=SettingType.BOOLEAN,
-            default=False,
-            doc="Whether an external coordinator may decide a prepared transaction.",
-        ),
-        Setting(
             name="add.partitions.to.txn.retry.backoff.ms",
             type=SettingType.INT,
             default=20,
@@ -93,13 +87,6 @@ TRANSACTIONS: Final = SettingTable(
             type=SettingType.INT,
             default=104_857_600,
             doc="The segment size of the transaction topic; small segments load fast.",
-            at_least=1,
-        ),
-        Setting(
-            name="transaction.state.log.load.buffer.size",
-            type=SettingType.INT,
-            default=5_242_880,
-            doc="The bytes that one read loads from the transaction topic.",
             at_least=1,
         ),
     )

@@ -58,7 +58,7 @@ class ActiveShard(Generic[S]):
 
     @property
     def is_over(self) -> bool:
-        """Whether the shard serves no more."""
+        """Whether the shard has ended."""
         return self._is_over
 
     # -- events

@@ -18,7 +18,6 @@ from cordwood.coordination.runtime.background_tasks import BackgroundTasks
 from cordwood.coordination.runtime.coordinator_context import CoordinatorContext
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
-from cordwood.coordination.runtime.pending_result import result_of
 from cordwood.coordination.runtime.runtime_ports import GoneSignal, RuntimePorts, ShardKind
 from cordwood.coordination.topic_view import Topics, TopicView
 from cordwood.core.errors import (
@@ -26,6 +25,7 @@ from cordwood.core.errors import (
     FencedLeaderEpochError,
     NotCoordinatorError,
 )
+from cordwood.core.ports import Pending
 from cordwood.protocol.schema import Response
 
 S = TypeVar("S", bound=CoordinatorShard)
@@ -127,10 +127,13 @@ class CoordinatorRuntime(Generic[S]):
         """Return what `look` finds in the shard of a partition, which it does not change."""
         return look(self._context(partition).require_active().shard, self.ports.clock.now_ms())
 
-    async def end_transaction(self, partition: int, marker: TransactionMarker) -> None:
-        """Write a marker into a partition and apply it; return once it counts."""
-        active = self._context(partition).require_active()
-        await result_of(active.end_transaction(marker))
+    def ensure_active(self, partition: int) -> None:
+        """Raise the error of a request to a partition that does not serve."""
+        self._context(partition).require_active()
+
+    def end_transaction(self, partition: int, marker: TransactionMarker) -> Pending[int]:
+        """Write a marker into a partition and apply it; the result is done when it counts."""
+        return self._context(partition).require_active().end_transaction(marker)
 
     def _context(self, partition: int) -> CoordinatorContext[S]:
         if self._is_stopped:

@@ -4,8 +4,6 @@ import pytest
 
 from cordwood.broker.settings.catalogue import (
     BROKER_SETTINGS,
-    IMPLEMENTED,
-    NOT_IMPLEMENTED,
     TABLES,
     ensure_known,
     find_no_effect_reason,
@@ -67,7 +65,7 @@ def test_error_for_an_unknown_key_names_the_most_similar_one() -> None:
         ("num.partitions", None),
         ("offsets.topic.num.partitions", None),
         ("transaction.max.timeout.ms", None),
-        ("group.max.size", "its feature is not implemented yet"),
+        ("group.max.size", None),
         ("listener.name.in.sasl.enabled.mechanisms", "its feature is not implemented yet"),
         ("zookeeper.connect", "the broker stores its own metadata"),
         ("num.io.threads", "one thread handles requests, and a pool runs blocking calls"),
@@ -76,9 +74,3 @@ def test_error_for_an_unknown_key_names_the_most_similar_one() -> None:
 )
 def test_key_without_effect_has_a_reason(key: str, reason: str | None) -> None:
     assert find_no_effect_reason(key) == reason
-
-
-def test_implemented_settings_are_in_tables_marked_not_implemented() -> None:
-    planned = {each.name for title in NOT_IMPLEMENTED for each in TABLES[title]}
-
-    assert planned >= IMPLEMENTED

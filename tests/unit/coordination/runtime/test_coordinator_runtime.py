@@ -7,6 +7,7 @@ import pytest
 
 from cordwood.broker.network.stop_signal import StopSignal
 from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.runtime.pending_result import result_of
 from cordwood.coordination.topic_view import Topics
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
@@ -235,7 +236,7 @@ def test_marker_is_written_and_applied() -> None:
         live = await harness.elect(log)
         await harness.add("g")
         marker = TransactionMarker(7, 2, 0, is_commit=True, partitions=frozenset())
-        await harness.runtime.end_transaction(0, marker)
+        await result_of(harness.runtime.end_transaction(0, marker))
         harness.runtime.resign(0)
         loaded = await harness.elect(log)
         return tuple([tuple(each) for each in shard.markers] for shard in (live, loaded))

@@ -154,13 +154,21 @@ GROUP_TYPES: Final = (
         ignored("group.streams.session.timeout.ms", Type.INT, default=45_000, at_least=1),
     ),
     no_effect(
-        "a group's pattern is resolved at every topic change",
+        "a coordinator writes each change at once, from the event loop",
+        ignored("group.coordinator.append.linger.ms", Type.INT, default=-1, at_least=-1),
         ignored(
-            "group.consumer.regex.refresh.interval.ms",
+            "group.coordinator.cached.buffer.max.bytes",
             Type.INT,
-            default=600_000,
-            at_least=10_000,
-            is_internal=True,
+            default=1_048_588,
+            scope=Scope.CLUSTER,
+            at_least=524_288,
         ),
+        ignored("offsets.commit.timeout.ms", Type.INT, default=5000, at_least=1),
+        ignored("offsets.load.buffer.size", Type.INT, default=5_242_880, at_least=1),
+        ignored("transaction.state.log.load.buffer.size", Type.INT, default=5_242_880, at_least=1),
+    ),
+    no_effect(
+        "two-phase commit is not supported",
+        ignored("transaction.two.phase.commit.enable", Type.BOOLEAN, default=False),
     ),
 )

@@ -36,6 +36,6 @@ def test_every_declared_name_has_its_reason() -> None:
 def test_dynamic_settings_of_kafka_stay_dynamic() -> None:
     scopes = [each.scope for each in IGNORED_SETTINGS if not each.is_internal]
 
-    assert scopes.count(SettingScope.CLUSTER) == 18
+    assert scopes.count(SettingScope.CLUSTER) == 19
     assert scopes.count(SettingScope.BROKER) == 18
     assert SettingScope.TOPIC not in scopes

@@ -1,0 +1,161 @@
+"""Coordinators of one broker: groups with their offsets, and transactions.
+
+    start   elect by the present image, and follow every later one
+    stop    answer every request that waits; the logs are closed afterwards
+
+The shards have the clock of the logs, so that a test moves rebalance timeouts; retries and turns
+have that of the network.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from cordwood.broker.config.broker_configs import BrokerConfigs
+from cordwood.broker.coordinators.cluster_topics import ClusterTopics
+from cordwood.broker.coordinators.coordinator_elections import CoordinatorElections
+from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
+from cordwood.broker.coordinators.coordinator_settings import (
+    group_settings,
+    offsets_codec,
+    transaction_settings,
+)
+from cordwood.broker.coordinators.marker_sender import LocalMarkerSender
+from cordwood.broker.coordinators.topic_coordinator import TopicCoordinator
+from cordwood.broker.coordinators.transaction_verifier import TransactionVerifier
+from cordwood.broker.loop_turns import TurnQueue
+from cordwood.broker.metadata.metadata_cache import MetadataCache
+from cordwood.broker.metadata.metadata_image import ClusterImage
+from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
+from cordwood.broker.partitions.hosted_partitions import HostedPartitions
+from cordwood.coordination.group_shard import GroupShard
+from cordwood.coordination.ports import InternalLog
+from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
+from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
+from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
+from cordwood.coordination.transactions.transaction_shard import TransactionShard
+from cordwood.core.errors import NotCoordinatorError
+from cordwood.core.ports import Clock, Scheduler
+from cordwood.protocol.messages.internal import GROUP_RECORDS, TRANSACTION_RECORDS
+from cordwood.storage.manager.log_manager import LogManager
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorParts:
+    """The parts of a broker that its coordinators use; clock and scheduler are the network's."""
+
+    configs: BrokerConfigs
+    metadata: MetadataCache
+    partitions: HostedPartitions
+    logs: LogManager
+    producer_ids: ProducerIdManager
+    turns: TurnQueue
+    clock: Clock
+    scheduler: Scheduler
+
+
+class Coordinators:
+    """The group coordinator and the transaction coordinator of a broker."""
+
+    def __init__(self, parts: CoordinatorParts) -> None:
+        ports = _runtime_ports(parts)
+        self.parts: Final = parts
+        self._topics_seen: object = None
+        self.groups: Final = _groups(parts, ports)
+        self.markers: Final = LocalMarkerSender(
+            parts.partitions, parts.metadata, parts.turns, self.groups.runtime.end_transaction
+        )
+        self.transactions: Final = _transactions(parts, ports, self.markers)
+        self.verifier: Final = TransactionVerifier(self.transactions, parts.configs, ports)
+        self._group_elections = CoordinatorElections(
+            OFFSETS_TOPIC,
+            self.groups.runtime,
+            parts.partitions,
+            ports=parts.logs.ports,
+            codec=partial(offsets_codec, parts.configs),
+        )
+        self._transaction_elections = CoordinatorElections(
+            TRANSACTIONS_TOPIC,
+            self.transactions.runtime,
+            parts.partitions,
+            ports=parts.logs.ports,
+        )
+
+    def start(self) -> None:
+        """Begin to coordinate what this broker leads, now and after each change."""
+        self.parts.metadata.on_publish(self._apply)
+        self._apply(self.parts.metadata.image)
+
+    async def stop(self) -> None:
+        """End all coordination; requests get COORDINATOR_NOT_AVAILABLE."""
+        await self.transactions.runtime.stop()
+        await self.groups.runtime.stop()
+
+    def group_log(self, partition: int) -> CoordinatorLog:
+        """Return the log of a partition of `__consumer_offsets` that is coordinated here.
+
+        Raises NotCoordinatorError for any other partition.
+        """
+        log = self._group_elections.log(partition)
+        if log is None:
+            raise NotCoordinatorError(f"{OFFSETS_TOPIC}-{partition} is not coordinated here")
+        return log
+
+    def _apply(self, image: ClusterImage) -> None:
+        """Follow an image: topics first, so that an elected shard sees the present ones."""
+        if image.topics is not self._topics_seen:
+            self._topics_seen = image.topics
+            self.groups.runtime.update_topics(ClusterTopics(image))
+        self._group_elections.apply(image)
+        self._transaction_elections.apply(image)
+
+
+def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
+    manager = parts.logs
+    return RuntimePorts(
+        clock=manager.ports.clock,
+        scheduler=manager.ports.scheduler,
+        worker=manager.ports.worker,
+        network_clock=parts.clock,
+        network_scheduler=parts.scheduler,
+        next_turn=parts.turns.next_turn,
+        call_soon=manager.options.call_soon,
+    )
+
+
+def _groups(parts: CoordinatorParts, ports: RuntimePorts) -> TopicCoordinator[GroupShard]:
+    kind = ShardKind(OFFSETS_TOPIC, GROUP_RECORDS, partial(_group_shard, parts))
+    return TopicCoordinator(
+        OFFSETS_TOPIC,
+        "offsets.topic.num.partitions",
+        CoordinatorRuntime(kind, ports),
+        metadata=parts.metadata,
+        configs=parts.configs,
+    )
+
+
+def _transactions(
+    parts: CoordinatorParts, ports: RuntimePorts, markers: LocalMarkerSender
+) -> TopicCoordinator[TransactionShard]:
+    kind = ShardKind(TRANSACTIONS_TOPIC, TRANSACTION_RECORDS, partial(_transaction_shard, parts))
+    runtime = TransactionRuntime(
+        kind, ports, markers=markers, next_producer_id=parts.producer_ids.next
+    )
+    return TopicCoordinator(
+        TRANSACTIONS_TOPIC,
+        "transaction.state.log.num.partitions",
+        runtime,
+        metadata=parts.metadata,
+        configs=parts.configs,
+    )
+
+
+def _group_shard(parts: CoordinatorParts, _: InternalLog) -> GroupShard:
+    return GroupShard(group_settings(parts.configs), random=parts.logs.ports.random)
+
+
+def _transaction_shard(parts: CoordinatorParts, log: InternalLog) -> TransactionShard:
+    return TransactionShard(transaction_settings(parts.configs), coordinator_epoch=log.leader_epoch)

@@ -1,0 +1,221 @@
+"""Handlers of committed offsets: commits, also in transactions, fetches and deletions.
+
+Kafka: `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest`,
+`handleOffsetFetchRequest`, `handleOffsetDeleteRequest`. An error of the whole request is that of
+each partition, unless the response has a place for it.
+"""
+
+from typing import Final
+
+from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
+from cordwood.broker.handlers.request_client import client_of
+from cordwood.broker.loop_turns import LoopTurns
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.coordination.runtime.append_errors import coordinator_error
+from cordwood.core.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    KafkaError,
+)
+from cordwood.core.types import NO_OFFSET
+from cordwood.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from cordwood.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from cordwood.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from cordwood.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+_FIRST_FETCH_OF_GROUPS: Final = 8
+_FIRST_FETCH_WITH_ERROR: Final = 2
+_FIRST_TXN_WITH_LOADING: Final = 2
+
+
+async def offset_commit(
+    broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
+) -> OffsetCommitResponse:
+    """Commit offsets of a group."""
+    client = client_of(context)
+    try:
+        return await broker.coordinators.groups.call(
+            request.group_id,
+            lambda shard, ticket, now_ms: shard.offset_commit(
+                request, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=OffsetCommitResponse,
+        )
+    except KafkaError as error:
+        code = error.code
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=code
+                    )
+                    async for each in LoopTurns(broker.turns).of(topic.partitions)
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+async def txn_offset_commit(
+    broker: BrokerServices, context: RequestContext, request: TxnOffsetCommitRequest
+) -> TxnOffsetCommitResponse:
+    """Commit offsets in a transaction, which is verified first, or gets the partition added."""
+    client, groups = client_of(context), broker.coordinators.groups
+    try:
+        partition = groups.partition_of(request.group_id)
+        groups.runtime.ensure_active(partition)
+        if any(topic.name in broker.metadata.image.topics for topic in request.topics):
+            await _verify(broker, context, request, partition=partition)
+        return await groups.runtime.call(
+            partition,
+            lambda shard, ticket, now_ms: shard.txn_offset_commit(
+                request, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=TxnOffsetCommitResponse,
+        )
+    except KafkaError as error:
+        code = _txn_code(error, context.api_version)
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=code
+                    )
+                    async for each in LoopTurns(broker.turns).of(topic.partitions)
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+async def _verify(
+    broker: BrokerServices,
+    context: RequestContext,
+    request: TxnOffsetCommitRequest,
+    *,
+    partition: int,
+) -> None:
+    coordinators = broker.coordinators
+    producer = TransactionalProducer(request.producer_id, request.producer_epoch)
+    await coordinators.verifier.verify_offsets(
+        ProducerTransaction(request.transactional_id, producer),
+        coordinators.group_log(partition),
+        api_version=context.api_version,
+    )
+
+
+def _txn_code(error: KafkaError, version: int) -> int:
+    """Return the error of a coordinator; old clients do not retry while it is loaded."""
+    found = coordinator_error(error)
+    is_loading = isinstance(found, CoordinatorLoadInProgressError)
+    if is_loading and version < _FIRST_TXN_WITH_LOADING:
+        return CoordinatorNotAvailableError.code
+    return found.code
+
+
+async def offset_fetch(
+    broker: BrokerServices, context: RequestContext, request: OffsetFetchRequest
+) -> OffsetFetchResponse:
+    """Return the committed offsets of one group, from version 8 on of several."""
+    if context.api_version < _FIRST_FETCH_OF_GROUPS:
+        try:
+            return await _fetch(broker, context, request, group_id=request.group_id)
+        except KafkaError as error:
+            return _failed_fetch(request, error.code, version=context.api_version)
+    groups = list[OffsetFetchResponseGroup]()
+    async for each in LoopTurns(broker.turns).of(request.groups):
+        groups.append(await _fetch_group(broker, context, request, group=each))
+    return OffsetFetchResponse(groups=groups)
+
+
+async def _fetch_group(
+    broker: BrokerServices,
+    context: RequestContext,
+    request: OffsetFetchRequest,
+    *,
+    group: OffsetFetchRequestGroup,
+) -> OffsetFetchResponseGroup:
+    one = OffsetFetchRequest(groups=[group], require_stable=request.require_stable)
+    try:
+        response = await _fetch(broker, context, one, group_id=group.group_id)
+    except KafkaError as error:
+        return OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error.code)
+    return response.groups[0]
+
+
+async def _fetch(
+    broker: BrokerServices, context: RequestContext, request: OffsetFetchRequest, *, group_id: str
+) -> OffsetFetchResponse:
+    client = client_of(context)
+    return await broker.coordinators.groups.call(
+        group_id,
+        lambda shard, ticket, now_ms: shard.offset_fetch(
+            request, client, ticket=ticket, now_ms=now_ms
+        ),
+        answer=OffsetFetchResponse,
+    )
+
+
+def _failed_fetch(request: OffsetFetchRequest, code: int, *, version: int) -> OffsetFetchResponse:
+    if version >= _FIRST_FETCH_WITH_ERROR:
+        return OffsetFetchResponse(error_code=code)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=number,
+                        committed_offset=NO_OFFSET,
+                        metadata="",
+                        error_code=code,
+                    )
+                    for number in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or []
+        ]
+    )
+
+
+async def offset_delete(
+    broker: BrokerServices, context: RequestContext, request: OffsetDeleteRequest
+) -> OffsetDeleteResponse:
+    """Delete committed offsets of topics to which no member subscribes."""
+    client = client_of(context)
+    try:
+        return await broker.coordinators.groups.call(
+            request.group_id,
+            lambda shard, ticket, now_ms: shard.offset_delete(
+                request, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=OffsetDeleteResponse,
+        )
+    except KafkaError as error:
+        return OffsetDeleteResponse(error_code=error.code, topics=[])

@@ -1,0 +1,159 @@
+"""Tests of the handlers of committed offsets, on a broker with its logs."""
+
+import pytest
+
+from cordwood.broker.handlers import group_offsets
+from cordwood.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from cordwood.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from cordwood.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
+from tests.unit.broker.broker_samples import BrokerHarness, run, turns
+from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
+
+
+async def commit(harness: BrokerHarness, offset: int, topic: str = "orders") -> list[int]:
+    """Commit an offset in both partitions; return the error codes."""
+    request = OffsetCommitRequest(
+        group_id="g",
+        member_id="",
+        topics=[
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        partition_index=number, committed_offset=offset, committed_metadata=""
+                    )
+                    for number in range(2)
+                ],
+            )
+        ],
+    )
+    answer = await group_offsets.offset_commit(harness.broker, harness.context(9), request)
+    return [each.error_code for each in answer.topics[0].partitions]
+
+
+async def fetch(harness: BrokerHarness, version: int = 8) -> OffsetFetchResponse:
+    topics = [OffsetFetchRequestTopic(name="orders", partition_indexes=[0])]
+    if version < 8:
+        request = OffsetFetchRequest(group_id="g", topics=topics)
+    else:
+        groups = [OffsetFetchRequestGroup(group_id=each, topics=topics) for each in ("g", "h")]
+        request = OffsetFetchRequest(groups=groups)
+    return await group_offsets.offset_fetch(harness.broker, harness.context(version), request)
+
+
+async def delete(harness: BrokerHarness, group_id: str = "g") -> tuple[int, list[int]]:
+    partitions = [OffsetDeleteRequestPartition(partition_index=0)]
+    request = OffsetDeleteRequest(
+        group_id=group_id, topics=[OffsetDeleteRequestTopic(name="orders", partitions=partitions)]
+    )
+    answer = await group_offsets.offset_delete(harness.broker, harness.context(0), request)
+    codes = [each.error_code for topic in answer.topics for each in topic.partitions]
+    return answer.error_code, codes
+
+
+def test_committed_offset_is_fetched() -> None:
+    async def scene() -> tuple[list[int], list[tuple[str, int]]]:
+        async with coordinating() as harness:
+            await locate(harness)
+            codes = await commit(harness, 7)
+            answer = await fetch(harness)
+            return codes, [
+                (each.group_id, each.topics[0].partitions[0].committed_offset)
+                for each in answer.groups
+            ]
+
+    assert run(scene()) == ([0, 0], [("g", 7), ("h", -1)])
+
+
+def test_committed_offset_survives_a_restart_of_the_coordinator() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await locate(harness)
+            await commit(harness, 7)
+            await commit(harness, 8)
+            groups = harness.broker.coordinators.groups
+            log = groups.runtime.log(groups.partition_of("g"))
+            assert log is not None
+            groups.runtime.resign(log.partition)
+            groups.runtime.elect(log)
+            await turns(20)
+            answer = await fetch(harness, version=7)
+            return answer.topics[0].partitions[0].committed_offset
+
+    assert run(scene()) == 8
+
+
+def test_offset_of_a_missing_topic_is_rejected() -> None:
+    async def scene() -> list[int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            return await commit(harness, 7, topic="none")
+
+    assert run(scene()) == [3, 3]
+
+
+def test_offsets_of_a_deleted_topic_are_removed() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await locate(harness)
+            await commit(harness, 7)
+            image = harness.metadata.image
+            harness.metadata.publish(image.without_topic("orders"))
+            await turns(20)
+            harness.metadata.publish(harness.metadata.image.with_topic(image.topics["orders"]))
+            await turns(20)
+            answer = await fetch(harness, version=7)
+            return answer.topics[0].partitions[0].committed_offset
+
+    assert run(scene()) == -1
+
+
+def test_deleted_offset_is_not_fetched_any_more() -> None:
+    async def scene() -> tuple[object, ...]:
+        async with coordinating() as harness:
+            await locate(harness)
+            await commit(harness, 7)
+            deleted, missing = await delete(harness), await delete(harness, "none")
+            answer = await fetch(harness, version=7)
+            return deleted, missing, answer.topics[0].partitions[0].committed_offset
+
+    assert run(scene()) == ((0, [0]), (69, []), -1)
+
+
+@pytest.mark.parametrize(
+    ("version", "found"), ((1, ([16], 0, [])), (7, ([], 16, [])), (8, ([], 0, [16, 16])))
+)
+def test_error_of_a_fetch_is_where_the_version_has_a_place_for_it(
+    version: int, found: tuple[list[int], int, list[int]]
+) -> None:
+    async def scene() -> tuple[list[int], int, list[int]]:
+        async with coordinating() as harness:
+            answer = await fetch(harness, version)
+            return (
+                [each.error_code for topic in answer.topics for each in topic.partitions],
+                answer.error_code,
+                [each.error_code for each in answer.groups],
+            )
+
+    assert run(scene()) == found
+
+
+def test_every_partition_has_the_error_of_a_commit() -> None:
+    async def scene() -> tuple[list[int], tuple[int, list[int]]]:
+        async with coordinating() as harness:
+            return await commit(harness, 7), await delete(harness)
+
+    assert run(scene()) == ([16, 16], (16, []))
