@@ -67,7 +67,7 @@ class ClassicHarness:
         self.records = list[CoordinatorRecord]()
         self.timers = dict[TimerKey, int]()
         self.answers = dict[Ticket, Answer]()
-        self._rejection = list[KafkaError]()
+        self.rejections = list[KafkaError]()
         self._tickets = 0
         self.registry = GroupRegistry()
         self.groups = ClassicGroups(self.registry, self.settings, random=self.random)
@@ -92,8 +92,8 @@ class ClassicHarness:
 
     def run(self, outcome: Outcome) -> None:
         """Append, replay and answer as the runtime does."""
-        if outcome.records and self._rejection:
-            self._fail(outcome, self._rejection.pop())
+        if outcome.records and self.rejections:
+            self._fail(outcome, self.rejections.pop())
             return
         for record in outcome.records:
             self.records.append(record)
@@ -107,14 +107,24 @@ class ClassicHarness:
 
     def reject(self, error: KafkaError) -> None:
         """Reject the next append."""
-        self._rejection.append(error)
+        self.rejections.append(error)
 
     def _fail(self, outcome: Outcome, error: KafkaError) -> None:
         """Give the error, without the timers of the outcome."""
-        for answer in outcome.answers:
-            self.answers[answer.ticket] = Answer(answer.ticket, error)
+        follow = Outcome()
         if outcome.on_failure is not None:
-            self.run(outcome.on_failure(error, self.now_ms))
+            follow = outcome.on_failure(error, self.now_ms)
+        given = {each.ticket for each in follow.answers}
+        self.run(
+            Outcome(
+                answers=[
+                    Answer(each.ticket, error)
+                    for each in outcome.answers
+                    if each.ticket not in given
+                ]
+            )
+        )
+        self.run(follow)
 
     def replay(self, record: CoordinatorRecord) -> None:
         key, value = record.key, record.value
