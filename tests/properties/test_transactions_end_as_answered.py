@@ -171,7 +171,7 @@ class TransactionMachine(RuleBasedStateMachine):
             given = {each.ticket for each in follow.answers}
             for answer in outcome.answers:
                 if answer.ticket not in given:
-                    self.give(answer.ticket, REJECTION, -1)
+                    self.calls.pop(answer.ticket)(REJECTION, -1)
             self.perform(follow)
             return
         start = len(self.log.records)
@@ -188,13 +188,10 @@ class TransactionMachine(RuleBasedStateMachine):
         while self.waiting and self.waiting[0].end <= self.log.counted:
             outcome, start, end = self.waiting.popleft()
             for answer in outcome.answers:
-                self.give(answer.ticket, answer.response, start if end > start else -1)
+                self.calls.pop(answer.ticket)(answer.response, start if end > start else -1)
             assert isinstance(outcome, TransactionOutcome)
             self.markers += outcome.completions
             self.id_requests += outcome.producer_id_requests
-
-    def give(self, ticket: Ticket, response: Response | KafkaError, offset: int) -> None:
-        self.calls.pop(ticket)(response, offset)
 
     def ticket(self, call: Callable[[Response | KafkaError, int], None]) -> Ticket:
         self.tickets += 1
@@ -305,16 +302,7 @@ class TransactionMachine(RuleBasedStateMachine):
             verify_only=verify and version > 3,
             topics=topics_of([ORDERS] if offset else [ORDERS, BILLS]),
         )
-        request = (
-            AddPartitionsToTxnRequest(transactions=[transaction])
-            if version > 3
-            else AddPartitionsToTxnRequest(
-                transactional_id=each,
-                producer_id=producer_id,
-                producer_epoch=epoch + offset,
-                topics=transaction.topics,
-            )
-        )
+        request = request_of(transaction, version)
         self.perform(
             self.shard.add_partitions(
                 request,
@@ -425,6 +413,20 @@ class TransactionMachine(RuleBasedStateMachine):
             self.perform(self.shard.complete_markers(*found, now_ms=self.now_ms))
         assert not any(each.state.is_prepared for each in self.shard.transactions)
         self.answered_ends_are_kept()
+
+
+def request_of(
+    transaction: AddPartitionsToTxnTransaction, version: int
+) -> AddPartitionsToTxnRequest:
+    """Return a request in the form of its version."""
+    if version > 3:
+        return AddPartitionsToTxnRequest(transactions=[transaction])
+    return AddPartitionsToTxnRequest(
+        transactional_id=transaction.transactional_id,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=transaction.topics,
+    )
 
 
 def ensure_epochs_rise(previous: TransactionMetadata, state: TransactionMetadata) -> None:
