@@ -163,7 +163,7 @@ class OffsetCommands(ShardCommands):
         ]
         wanted = OffsetFetchRequestGroup(
             group_id=group,
-            member_id=self.members.get(member) if member else None,
+            member_id=self.members.get(member, member) if member else None,
             member_epoch=epoch,
             topics=topics or None,
         )

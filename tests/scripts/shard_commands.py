@@ -10,6 +10,10 @@ from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.topic_view import TopicFacts
 from cordwood.core.errors import NotEnoughReplicasError, error_for_code
 from cordwood.core.uuids import NO_UUID, Uuid
+from cordwood.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from cordwood.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from cordwood.protocol.messages.internal import (
@@ -86,7 +90,7 @@ class ShardCommands:
         session: int = 1_800_000,
     ) -> str:
         """Join a group, and get its generation unless other members have to join again."""
-        names = [each for each in topics.split(",") if each]
+        names = _words(topics)
         subscription = b"\0\0" + len(names).to_bytes(4, "big")
         subscription += b"".join(len(each).to_bytes(2, "big") + each.encode() for each in names)
         request = JoinGroupRequest(
@@ -152,6 +156,36 @@ class ShardCommands:
         code = harness.answer(ticket, LeaveGroupResponse).error_code
         return lines_of(error_text(code), written(records))
 
+    # -- members of consumer groups
+
+    def consume(self, group: str, member: str, *, epoch: int = 0, topics: str = "") -> str:
+        """Send a heartbeat of the consumer protocol; epoch 0 joins, -1 leaves."""
+        is_joining = epoch == 0
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id=member,
+            member_epoch=epoch,
+            rebalance_timeout_ms=60_000 if is_joining else -1,
+            subscribed_topic_names=_words(topics) if is_joining else None,
+            topic_partitions=[] if is_joining else None,
+        )
+        harness, ticket = self.harness, self.harness.ticket()
+        context = harness.context(1)
+        harness.run(
+            harness.shard.consumer_group_heartbeat(
+                request, context, ticket=ticket, now_ms=harness.now_ms
+            )
+        )
+        response = harness.answer(ticket, ConsumerGroupHeartbeatResponse)
+        if response.assignment is None:
+            return f"epoch {response.member_epoch}"
+        assigned = [
+            f"{number_of(topic.topic_id)}-{number}"
+            for topic in response.assignment.topic_partitions
+            for number in topic.partitions
+        ]
+        return f"epoch {response.member_epoch}, {' '.join(assigned) or 'no partitions'}"
+
     # -- groups
 
     def delete_groups(self, *groups: str) -> str:
@@ -170,8 +204,8 @@ class ShardCommands:
         """List groups."""
         harness, ticket = self.harness, self.harness.ticket()
         request = ListGroupsRequest(
-            states_filter=[each for each in states.split(",") if each],
-            types_filter=[each for each in types.split(",") if each],
+            states_filter=_words(states),
+            types_filter=_words(types),
         )
         context = harness.context(5)
         harness.run(
@@ -210,6 +244,10 @@ class ShardCommands:
         return Uuid(bytes(15) + b"\xff") if facts is None else facts.topic_id
 
 
+def _words(text: str) -> list[str]:
+    return [each for each in text.split(",") if each]
+
+
 def number_of(topic_id: Uuid) -> str:
     """Return the id of a topic of a script."""
     return f"id {topic_id[-1]}"
@@ -234,7 +272,8 @@ def _record_line(record: CoordinatorRecord) -> str:
     key, value = record.key, record.value
     if isinstance(key, GroupMetadataKey):
         return f"writes group {key.group}" if value else f"deletes group {key.group}"
-    assert isinstance(key, OffsetCommitKey), f"an unexpected record {record}"
+    if not isinstance(key, OffsetCommitKey):
+        return f"{'writes' if value else 'deletes'} type {record.type}"
     name = f"{key.group} {key.topic}-{key.partition}"
     if value is None:
         return f"deletes {name}"

@@ -1,18 +1,32 @@
 """One partition of `__consumer_offsets` (Kafka: `GroupCoordinatorShard`).
 
-    record types     0, 1 committed offsets    2 classic groups    others skipped
+    record types     0, 1 committed offsets    2 classic groups    3 to 8, 16 consumer groups
     timers           by the first word of the key
     topics           a deleted topic ends its committed offsets
+
+Records of other types are skipped: share groups and streams groups have the same topic.
+
+A group is a classic one or a consumer group, and may become the other kind. Requests of the classic
+protocol go to a consumer group only while it has members: an empty one becomes classic by a join.
 
 A request with groups of several partitions is divided by the handler: a shard gets its own groups.
 Authorization, the limits of the whole request and the version of an error are the handler's too.
 """
 
+from collections.abc import Mapping
+from functools import partial
+
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.groups.classic.classic_group import GROUP_METADATA_TYPE, ClassicGroup
 from cordwood.coordination.groups.classic.classic_groups import ClassicGroups
-from cordwood.coordination.groups.group import OffsetCommitter
+from cordwood.coordination.groups.consumer import member_timers
+from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
+from cordwood.coordination.groups.consumer.consumer_group_manager import ConsumerGroupManager
+from cordwood.coordination.groups.consumer.group.consumer_group_replay import RECORD_TYPES
+from cordwood.coordination.groups.consumer.group.subscriptions import ResolvedRegularExpression
+from cordwood.coordination.groups.consumer.topics.regex_resolution import RegexResolution
+from cordwood.coordination.groups.group import Group, OffsetCommitter
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets.committed_offset import OFFSET_COMMIT_TYPES
@@ -24,6 +38,11 @@ from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, 
 from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Random
+from cordwood.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from cordwood.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from cordwood.protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -57,37 +76,89 @@ class GroupShard:
         settings = settings or GroupSettings()
         self.groups = GroupRegistry()
         self._classic = ClassicGroups(self.groups, settings, random=random)
+        self._consumer = ConsumerGroupManager(
+            self.groups, settings, classic=self._classic, random=random
+        )
         self._offsets = OffsetMetadataManager(
             self.groups, settings, keep_session=self._keep_session
         )
+
+    @property
+    def configs(self) -> ConsumerGroupConfigs:
+        """The configurations of groups (resource type 32)."""
+        return self._consumer.configs
 
     # -- requests of members
 
     def join_group(
         self, request: JoinGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
     ) -> Outcome:
-        """Let a member of the classic protocol join."""
-        return self._classic.join_group(request, client, ticket=ticket, now_ms=now_ms)
+        """Let a member of the classic protocol join; an empty consumer group becomes classic."""
+        if self._consumer.takes(request.group_id):
+            return self._consumer.join_group(request, client, ticket=ticket, now_ms=now_ms)
+        before = self.groups.by_id.get(request.group_id)
+        released = self._consumer.release_empty(request.group_id)
+        joined = self._classic.join_group(request, client, ticket=ticket, now_ms=now_ms)
+        if before is None or not released.records:
+            return joined
+        if not joined.records:
+            self.groups.put(before)
+            return joined
+        released.add(joined)
+        released.add(Outcome(on_failure=partial(self._put_back, before)))
+        return released
 
     def sync_group(
         self, request: SyncGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
     ) -> Outcome:
         """Give a member of the classic protocol its assignment."""
+        if self._consumer.takes(request.group_id):
+            return self._consumer.sync_group(request, ticket=ticket, now_ms=now_ms)
         return self._classic.sync_group(request, client, ticket=ticket, now_ms=now_ms)
 
     def heartbeat(
         self, request: HeartbeatRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
     ) -> Outcome:
         """Keep the session of a member of the classic protocol."""
+        if self._consumer.takes(request.group_id):
+            return self._consumer.heartbeat(request, ticket=ticket, now_ms=now_ms)
         return self._classic.heartbeat(request, client, ticket=ticket, now_ms=now_ms)
 
     def leave_group(
         self, request: LeaveGroupRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
     ) -> Outcome:
         """Remove members of either protocol."""
+        if self._consumer.takes(request.group_id):
+            return self._consumer.leave_group(request, client, ticket=ticket, now_ms=now_ms)
         return self._classic.leave_group(request, client, ticket=ticket, now_ms=now_ms)
 
+    def consumer_group_heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        client: ClientContext,
+        *,
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Outcome:
+        """Let a member of the consumer protocol join, stay or leave."""
+        return self._consumer.consumer_group_heartbeat(
+            request, client, ticket=ticket, now_ms=now_ms
+        )
+
     # -- requests about groups
+
+    def consumer_group_describe(
+        self,
+        request: ConsumerGroupDescribeRequest,
+        _: ClientContext,
+        *,
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Outcome:
+        """Describe consumer groups."""
+        del now_ms
+        groups = [self._consumer.describe(each) for each in request.group_ids]
+        return Outcome.answer(ticket, ConsumerGroupDescribeResponse(groups=groups))
 
     def describe_groups(
         self, request: DescribeGroupsRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
@@ -167,6 +238,8 @@ class GroupShard:
             assert isinstance(key, GroupMetadataKey), f"the key of a group, not {key!r}"
             assert value is None or isinstance(value, GroupMetadataValue), f"not a group: {value!r}"
             self._classic.replay(key.group, value)
+        elif kind in RECORD_TYPES:
+            self._consumer.replay(stored.record)
 
     def replay_marker(self, stored: StoredMarker) -> None:
         """Change the state by the end of a transaction."""
@@ -175,6 +248,7 @@ class GroupShard:
     def finish_load(self, now_ms: int) -> Outcome:
         """Begin the sessions of loaded members, and the checks for expired offsets."""
         outcome = self._classic.finish_load(now_ms)
+        outcome.add(self._consumer.finish_load(now_ms))
         outcome.add(self._offsets.finish_load(now_ms))
         return outcome
 
@@ -182,15 +256,33 @@ class GroupShard:
         """Return the outcome of a timer that is due."""
         if key[0] == OFFSETS_TIMER:
             return self._offsets.on_timer(key, now_ms)
+        if key[0] in member_timers.KINDS:
+            return self._consumer.on_timer(key, now_ms)
         return self._classic.on_timer(key, now_ms)
 
     def on_topics(self, view: TopicView, now_ms: int) -> Outcome:
         """Take the topics of the cluster."""
+        self._consumer.on_topics(view)
         return self._offsets.on_topics(view, now_ms)
+
+    def take_due_resolutions(self) -> list[RegexResolution]:
+        """Return the resolutions of regular expressions to run, each once."""
+        return self._consumer.take_due_resolutions()
+
+    def on_regexes_resolved(
+        self, group_id: str, resolved: Mapping[str, ResolvedRegularExpression], *, now_ms: int
+    ) -> Outcome:
+        """Take the topics of a group's regular expressions; none if the resolution failed."""
+        return self._consumer.on_regexes_resolved(group_id, resolved, now_ms=now_ms)
 
     def close(self, error: KafkaError) -> Outcome:
         """Answer all requests that wait."""
         return self._classic.close(error)
+
+    def _put_back(self, group: Group, _error: KafkaError, _now_ms: int) -> Outcome:
+        """Put a consumer group back whose conversion is not in the log."""
+        self.groups.put(group)
+        return Outcome()
 
     def _keep_session(
         self, committer: OffsetCommitter, group_id: str, now_ms: int

@@ -55,6 +55,7 @@ class ShardHarness:
         self.now_ms = 0
         self.rejection: KafkaError | None = None
         self._view = Topics(topics)
+        self._random = SeededRandom(0)
         self._tickets = 0
         self.shard = self.loaded()
 
@@ -125,7 +126,7 @@ class ShardHarness:
 
     def loaded(self) -> GroupShard:
         """Return a shard with the state of the log."""
-        shard = GroupShard(self.settings, random=SeededRandom(0))
+        shard = GroupShard(self.settings, random=self._random)
         for offset, item in enumerate(self.log):
             if isinstance(item, StoredMarker):
                 shard.replay_marker(item)

@@ -5,7 +5,16 @@ import pytest
 from cordwood.coordination.coordinator_record import CoordinatorRecord, StoredRecord
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.outcome import TimerChange
-from cordwood.core.errors import GroupIdNotFoundError, NotCoordinatorError
+from cordwood.core.errors import (
+    GroupIdNotFoundError,
+    NotCoordinatorError,
+    NotEnoughReplicasError,
+)
+from cordwood.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from cordwood.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from cordwood.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from cordwood.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
@@ -18,7 +27,11 @@ from cordwood.protocol.messages.join_group import (
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
-from cordwood.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from cordwood.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
 from cordwood.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from cordwood.protocol.messages.offset_delete import OffsetDeleteRequest
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -36,21 +49,25 @@ def shard_with_offset() -> ShardHarness:
     return harness
 
 
-def join(harness: ShardHarness, group_id: str = "g") -> JoinGroupRequest:
-    """Let a member join, which waits for others; return its request."""
-    request = JoinGroupRequest(
-        group_id=group_id,
+def join_request(member_id: str = "") -> JoinGroupRequest:
+    """Return the request of a consumer that joins `g`."""
+    metadata = b"\0\0\0\0\0\0\xff\xff\xff\xff"
+    return JoinGroupRequest(
+        group_id="g",
         session_timeout_ms=10_000,
         rebalance_timeout_ms=20_000,
-        member_id="",
+        member_id=member_id,
         protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")],
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
     )
+
+
+def join(harness: ShardHarness) -> None:
+    """Let a member join, which waits for others."""
     outcome = harness.shard.join_group(
-        request, harness.context(3), ticket=harness.ticket(), now_ms=harness.now_ms
+        join_request(), harness.context(3), ticket=harness.ticket(), now_ms=harness.now_ms
     )
     harness.run(outcome)
-    return request
 
 
 def test_offset_without_a_group_makes_a_simple_one() -> None:
@@ -202,3 +219,151 @@ def test_deletion_without_partitions_needs_the_group() -> None:
 
     with pytest.raises(GroupIdNotFoundError):
         harness.shard.offset_delete(request, context, ticket=harness.ticket(), now_ms=0)
+
+
+def consume(harness: ShardHarness, epoch: int = 0) -> None:
+    """Let the member `m` of the consumer protocol join `g`, or leave it."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="m",
+        member_epoch=epoch,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+    outcome = harness.shard.consumer_group_heartbeat(
+        request, harness.context(1), ticket=harness.ticket(), now_ms=harness.now_ms
+    )
+    harness.run(outcome)
+
+
+def kind_of(harness: ShardHarness) -> tuple[str, str]:
+    """Return the type and the state of the group `g`."""
+    group = harness.shard.groups.get("g")
+    return group.group_type.value, group.state_name
+
+
+def test_simple_group_becomes_a_consumer_group() -> None:
+    harness = shard_with_offset()
+
+    consume(harness)
+
+    assert kind_of(harness) == ("consumer", "Stable")
+
+
+def test_empty_consumer_group_becomes_a_classic_one_by_a_join() -> None:
+    harness = shard_with_offset()
+    consume(harness)
+    consume(harness, -1)
+
+    join(harness)
+
+    assert kind_of(harness) == ("classic", "PreparingRebalance")
+
+
+def test_rejected_conversion_leaves_the_consumer_group() -> None:
+    harness = shard_with_offset()
+    consume(harness)
+    consume(harness, -1)
+
+    harness.rejection = NotEnoughReplicasError()
+    join(harness)
+
+    assert kind_of(harness) == ("consumer", "Empty")
+
+
+def test_join_with_an_unknown_member_id_leaves_the_consumer_group() -> None:
+    harness = shard_with_offset()
+    consume(harness)
+    consume(harness, -1)
+    request = join_request("unknown")
+
+    outcome = harness.shard.join_group(
+        request, harness.context(3), ticket=harness.ticket(), now_ms=0
+    )
+
+    assert not outcome.records
+    assert kind_of(harness) == ("consumer", "Empty")
+
+
+def test_classic_requests_reach_the_members_of_a_consumer_group() -> None:
+    harness = shard_with_offset()
+    consume(harness)
+    shard, context = harness.shard, harness.context(5)
+    tickets = [harness.ticket() for _ in range(4)]
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    sync = SyncGroupRequest(group_id="g", generation_id=1, member_id="m", assignments=[])
+    leave = LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="m")])
+
+    harness.run(shard.heartbeat(beat, context, ticket=tickets[0], now_ms=0))
+    harness.run(shard.sync_group(sync, context, ticket=tickets[1], now_ms=0))
+    harness.run(shard.join_group(join_request(), context, ticket=tickets[2], now_ms=0))
+    harness.run(shard.leave_group(leave, context, ticket=tickets[3], now_ms=0))
+
+    assert harness.answer(tickets[0], HeartbeatResponse).error_code == 25
+    assert harness.answer(tickets[1], SyncGroupResponse).error_code == 25
+    assert harness.answer(tickets[2], JoinGroupResponse).error_code == 79
+    assert harness.answer(tickets[3], LeaveGroupResponse).members[0].error_code == 0
+    assert kind_of(harness) == ("consumer", "Empty")
+
+
+def test_group_of_the_other_kind_is_not_described() -> None:
+    harness = shard_with_offset()
+    shard, tickets = harness.shard, [harness.ticket() for _ in range(2)]
+    request = ConsumerGroupDescribeRequest(group_ids=["g"], include_authorized_operations=False)
+    classic = DescribeGroupsRequest(groups=["g"])
+
+    harness.run(
+        shard.consumer_group_describe(request, harness.context(1), ticket=tickets[0], now_ms=0)
+    )
+    consume(harness)
+    harness.run(shard.describe_groups(classic, harness.context(6), ticket=tickets[1], now_ms=0))
+
+    (described,) = harness.answer(tickets[0], ConsumerGroupDescribeResponse).groups
+    assert (described.error_code, described.error_message) == (
+        69,
+        "Group g is not a consumer group.",
+    )
+    (other,) = harness.answer(tickets[1], DescribeGroupsResponse).groups
+    assert (other.error_code, other.error_message) == (69, "Group g is not a classic group.")
+
+
+def test_offsets_that_are_loaded_before_their_group_stay() -> None:
+    harness = shard_with_offset()
+    consume(harness)
+
+    harness.reload()
+
+    assert kind_of(harness) == ("consumer", "Stable")
+    assert ("consumer-session", "g", "m") in harness.timers
+    assert harness.advance(45_000), "the session ends"
+
+
+def test_regular_expression_is_resolved_outside() -> None:
+    harness = shard_with_offset()
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="m",
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_regex="ord.*",
+        topic_partitions=[],
+    )
+    harness.now_ms = 20_000
+    outcome = harness.shard.consumer_group_heartbeat(
+        request, harness.context(1), ticket=harness.ticket(), now_ms=harness.now_ms
+    )
+    harness.run(outcome)
+    (due,) = harness.shard.take_due_resolutions()
+
+    resolved = due.resolve(harness.now_ms)
+    records = harness.run(harness.shard.on_regexes_resolved("g", resolved, now_ms=harness.now_ms))
+
+    assert [each.type for each in records] == [16, 3]
+    assert not harness.shard.take_due_resolutions()
+
+
+def test_group_configs_are_those_of_consumer_groups() -> None:
+    shard = shard_with_offset().shard
+
+    assert shard.configs.session_timeout_ms("g") == 45_000
