@@ -47,8 +47,10 @@ Decoder = Annotated[
     str | None,
     typer.Option(help="Decode with Kafka's StringDecoder, IntegerDecoder or LongDecoder."),
 ]
-Offsets = Annotated[bool, _flag("--offsets-decoder", "Not supported yet.")]
-Transactions = Annotated[bool, _flag("--transaction-log-decoder", "Not supported yet.")]
+Offsets = Annotated[bool, _flag("--offsets-decoder", "Decode the records of __consumer_offsets.")]
+Transactions = Annotated[
+    bool, _flag("--transaction-log-decoder", "Decode the records of __transaction_state.")
+]
 Metadata = Annotated[bool, _flag("--cluster-metadata-decoder", "Not supported yet.")]
 Remote = Annotated[bool, _flag("--remote-log-metadata-decoder", "Not supported yet.")]
 Shares = Annotated[bool, _flag("--share-group-state-decoder", "Not supported yet.")]
@@ -100,7 +102,7 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
     """Print the contents of log files, in the format of kafka-dump-log.sh."""
     from cordwood.workbench.dump import dump_options  # noqa: PLC0415  # help needs none of it
 
-    dump_options.reject_unsupported_decoders(
+    record_parser = dump_options.find_record_parser(
         {
             "offsets-decoder": offsets_decoder,
             "transaction-log-decoder": transaction_log_decoder,
@@ -111,7 +113,7 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
     )
     options = dump_options.DumpOptions(
         folder=str(Path.cwd()),
-        has_data=print_data_log or bool(key_decoder_class or value_decoder_class),
+        has_data=print_data_log or bool(key_decoder_class or value_decoder_class or record_parser),
         is_deep=deep_iteration,
         is_verify_only=verify_index_only,
         is_sanity_only=index_sanity_check,
@@ -121,6 +123,7 @@ def dump(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's an
         selection=dump_options.build_selection(parse_range(offsets), parse_range(timestamps)),
         key_text=dump_options.find_decoder(key_decoder_class),
         value_text=dump_options.find_decoder(value_decoder_class),
+        record_parser=record_parser,
     )
     _dump(options, split_files(files), output_format, bytes_per_second=bytes_per_second)
 

@@ -12,7 +12,7 @@ UTF-8 is printed as Java prints it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from cordwood.core.binary import INT32_MAX, Buffer, read_varint, read_varlong
@@ -35,6 +35,15 @@ LABELS: Final = {
 NOTHING: Final = -2
 
 
+class RecordTexts(Protocol):
+    """A decoder of whole records."""
+
+    def __call__(
+        self, offset: int, *, key: bytes | None, value: bytes | None
+    ) -> tuple[bytes | None, bytes | None]:
+        """Return the texts of key and value, None for one that is not printed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineStyle:
     """The content of a line, and the selected records; keys and values have decoders to text."""
@@ -43,6 +52,8 @@ class LineStyle:
     has_data: bool = False
     key_text: Callable[[bytes], bytes] = utf8_as_java
     value_text: Callable[[bytes], bytes] = utf8_as_java
+    #: Replaces both decoders, for topics whose values depend on their keys.
+    record_texts: RecordTexts | None = None
     selection: Selection | None = None
     limit: int = DEFAULT_LIMIT
 
@@ -135,7 +146,7 @@ def lines_of(
     for record in records:
         text = metadata(record) if style.has_metadata else b""
         try:
-            text += data_of(record.key, record.value, style=style) if style.has_data else b""
+            text += _data_of(record, style) if style.has_data else b""
         except BadRecordsError as error:
             yield Line(record.offset, record.timestamp, text, error)
             return
@@ -185,6 +196,14 @@ def data_of(key: bytes | None, value: bytes | None, *, style: LineStyle) -> byte
         is_first = key is None and not style.has_metadata
         text += (b"| payload: " if is_first else b" payload: ") + style.value_text(value)
     return text
+
+
+def _data_of(record: LikeRecord, style: LineStyle) -> bytes:
+    if style.record_texts is None:
+        return data_of(record.key, record.value, style=style)
+    key, value = style.record_texts(record.offset, key=record.key, value=record.value)
+    as_is = replace(style, key_text=bytes, value_text=bytes)
+    return data_of(key, value, style=as_is)
 
 
 def size_of(data: Buffer | None) -> int:

@@ -12,6 +12,11 @@ from cordwood.records.decoder import Decoder, Selection
 from cordwood.records.plain_decoder import PlainDecoder
 from cordwood.records.record_checks import Inspector, PlainInspector
 from cordwood.records.record_lines import LineWriter, PlainLineWriter
+from cordwood.workbench.dump.coordinator_record_parser import (
+    OFFSETS_PARSER,
+    TRANSACTION_LOG_PARSER,
+    CoordinatorRecordParser,
+)
 from cordwood.workbench.dump.mismatches import DumpFindings
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 
@@ -33,6 +38,8 @@ class DumpOptions:
     selection: Selection | None = None
     key_text: Callable[[bytes], bytes] = utf8_as_java
     value_text: Callable[[bytes], bytes] = utf8_as_java
+    #: Decoder of an internal topic, instead of the two above.
+    record_parser: CoordinatorRecordParser | None = None
 
     @property
     def has_records(self) -> bool:
@@ -144,15 +151,21 @@ def build_selection(
     )
 
 
-def reject_unsupported_decoders(flags: Mapping[str, bool]) -> None:
-    """Raise SettingError for a decoder of internal topics: none is supported yet."""
+def find_record_parser(flags: Mapping[str, bool]) -> CoordinatorRecordParser | None:
+    """Return the parser of the first decoder of an internal topic that is given, as Kafka does.
+
+    SettingError for one that is not supported yet.
+    """
     for name, is_given in flags.items():
+        if is_given and name in _PARSERS:
+            return _PARSERS[name]
         if is_given:
             raise SettingError(
                 f"--{name}: is not supported yet (it requires {_MISSING_PARTS[name]})",
                 key=name,
                 remedy="use --print-data-log, which prints the bytes as text",
             )
+    return None
 
 
 def find_decoder(name: str | None) -> Callable[[bytes], bytes]:
@@ -178,9 +191,11 @@ def _number_text(size: int) -> Callable[[bytes], bytes]:
     return text
 
 
+_PARSERS: Final = {
+    "offsets-decoder": OFFSETS_PARSER,
+    "transaction-log-decoder": TRANSACTION_LOG_PARSER,
+}
 _MISSING_PARTS: Final = {
-    "offsets-decoder": "the records of group coordination",
-    "transaction-log-decoder": "the records of transaction coordination",
     "cluster-metadata-decoder": "the records of a KRaft quorum",
     "remote-log-metadata-decoder": "the records of tiered storage",
     "share-group-state-decoder": "the records of share groups",

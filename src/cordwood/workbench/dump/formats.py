@@ -35,6 +35,12 @@ def dump_as(output_format: str, run: DumpRun, *, paths: Sequence[str]) -> Iterat
     files = [DumpedFile(path, absolute_path(file_path(path), folder=folder)) for path in paths]
     if output_format == "json":
         return dump_objects(run, files)
+    if run.options.record_parser is not None:
+        raise SettingError(
+            f"format: {output_format} has no columns for decoded records",
+            key="format",
+            remedy="use text or json with --offsets-decoder and --transaction-log-decoder",
+        )
     for file in files:
         if file.suffix not in _WITH_RECORDS:
             raise SettingError(

@@ -5,9 +5,11 @@
                         record, if records are requested
     other files         an object for each entry, with the names of its fields
 
-Bytes are text if they are UTF-8, otherwise {"base64": "..."}. Without data a record has sizes
-instead of key and value. A control record also has its type. Records are parsed as strictly as in a
-log, so a malformed batch ends the dump; a wrong checksum does not.
+With a decoder of an internal topic, key and value of its records are objects; the value of a
+tombstone is "<DELETE>". Other bytes are text if they are UTF-8, otherwise {"base64": "..."}.
+Without data a record has sizes instead of key and value. A control record also has its type.
+Records are parsed as strictly as in a log, so a malformed batch ends the dump; a wrong checksum
+does not.
 """
 
 import json
@@ -150,9 +152,15 @@ def _record_objects(batch: DumpedBatch, options: DumpOptions) -> Objects:
             "timestamp_type": LABELS[record.timestamp_type].decode(),
             "sequence": record.sequence,
         }
+        parser = None if batch.is_control else options.record_parser
         if batch.is_control:
             fields["control"] = control_type(record.key).name
-        if options.has_data:
+        if options.has_data and parser is not None:
+            fields["key"], fields["value"] = parser.parse(
+                record.offset, key=record.key, value=record.value
+            )
+            fields["headers"] = [[key, bytes_to_json(value)] for key, value in record.headers]
+        elif options.has_data:
             fields["key"] = bytes_to_json(record.key)
             fields["value"] = bytes_to_json(record.value)
             fields["headers"] = [[key, bytes_to_json(value)] for key, value in record.headers]

@@ -8,7 +8,7 @@ from typing import Final
 
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import CordwoodError, DamagedFileError
-from cordwood.records.record_lines import NOTHING, LineStyle, RecordLines
+from cordwood.records.record_lines import NOTHING, LineStyle, PlainLineWriter, RecordLines
 from cordwood.workbench.dump.batch_lines import DumpedBatch, batch_line, walk_batches
 from cordwood.workbench.dump.control_record_lines import control_lines
 from cordwood.workbench.dump.dump_options import (
@@ -107,6 +107,7 @@ def _style(options: DumpOptions) -> LineStyle:
         selection=options.selection,
         key_text=options.key_text,
         value_text=options.value_text,
+        record_texts=None if options.record_parser is None else options.record_parser.texts,
         limit=INT32_MAX,
     )
 
@@ -118,7 +119,8 @@ def _record_lines(
         return message_lines(batch, style, previous=previous)
     if batch.is_control:
         return control_lines(batch.as_v2(), style, previous=previous)
-    return run.writer.write(batch.as_v2(), style, previous=previous)
+    writer = run.writer if style.record_texts is None else PlainLineWriter()
+    return writer.write(batch.as_v2(), style, previous=previous)
 
 
 def _snapshot_id(file: DumpedFile) -> tuple[int, int]:

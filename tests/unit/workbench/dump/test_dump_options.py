@@ -5,12 +5,16 @@ import pytest
 from cordwood.core.errors import InvalidRecordError, SettingError
 from cordwood.core.java_text import utf8_as_java
 from cordwood.records.decoder import Selection
+from cordwood.workbench.dump.coordinator_record_parser import (
+    OFFSETS_PARSER,
+    TRANSACTION_LOG_PARSER,
+)
 from cordwood.workbench.dump.dump_options import (
     DumpedFile,
     DumpOptions,
     build_selection,
     find_decoder,
-    reject_unsupported_decoders,
+    find_record_parser,
 )
 
 TOOLS_API = "org.apache.kafka.tools.api"
@@ -49,13 +53,19 @@ def test_selection_of_all_records_is_none() -> None:
     )
 
 
-def test_decoders_of_internal_topics_are_rejected_with_the_reason() -> None:
-    reject_unsupported_decoders({"offsets-decoder": False})
+def test_first_decoder_of_an_internal_topic_counts() -> None:
+    flags = {"offsets-decoder": False, "transaction-log-decoder": True}
 
+    assert find_record_parser(flags) is TRANSACTION_LOG_PARSER
+    assert find_record_parser({**flags, "offsets-decoder": True}) is OFFSETS_PARSER
+    assert find_record_parser({"offsets-decoder": False}) is None
+
+
+def test_decoder_that_is_not_supported_yet_is_rejected_with_the_reason() -> None:
     with pytest.raises(
-        SettingError, match=r"--offsets-decoder: is not supported yet .*coordination"
+        SettingError, match=r"--cluster-metadata-decoder: is not supported yet .*KRaft"
     ):
-        reject_unsupported_decoders({"offsets-decoder": True})
+        find_record_parser({"offsets-decoder": False, "cluster-metadata-decoder": True})
 
 
 def test_kafkas_own_decoders_are_supported() -> None:

@@ -8,6 +8,7 @@ import pytest
 from cordwood.records.batch_builder import BatchBuilder
 from cordwood.records.decoder import Selection
 from cordwood.workbench.dump import json_lines
+from cordwood.workbench.dump.coordinator_record_parser import OFFSETS_PARSER
 from cordwood.workbench.dump.dump_options import DumpOptions, DumpRun
 from cordwood.workbench.dump.formats import dump_as
 from tests.unit.records.segments import changed, legacy, marker
@@ -117,3 +118,14 @@ def test_problems_of_a_log_are_written_to_the_standard_error(options: DumpOption
         f"{LOG}: wrong checksum at position {len(batch(0))}",
         f"Found 20 invalid bytes at the end of {LOG}",
     ]
+
+
+def test_decoder_of_an_internal_topic_gives_objects() -> None:
+    builder = BatchBuilder()
+    builder.append(b"\0\2\0\1g", None, timestamp=1)
+    options = DumpOptions(folder=FOLDER, has_data=True, record_parser=OFFSETS_PARSER)
+
+    (found,) = objects(dump_of({LOG: bytes(builder.build())}, options))
+
+    assert found["key"] == {"type": "2", "data": {"group": "g"}}
+    assert found["value"] == "<DELETE>"

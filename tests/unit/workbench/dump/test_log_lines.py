@@ -5,6 +5,7 @@ import pytest
 from cordwood.core.errors import CordwoodError, CorruptMessageError, DamagedFileError
 from cordwood.records.decoder import Selection
 from cordwood.workbench.dump import log_lines
+from cordwood.workbench.dump.coordinator_record_parser import OFFSETS_PARSER
 from cordwood.workbench.dump.dump_log_segments import dump
 from cordwood.workbench.dump.dump_options import DumpOptions
 from tests.unit.records.segments import changed, legacy, marker
@@ -119,3 +120,11 @@ def test_kraft_snapshot_has_its_own_title(name: str, title: str) -> None:
 @pytest.mark.parametrize("name", ("x.log", "1-2.checkpoint"))
 def test_name_that_no_file_has_ends_the_dump(name: str) -> None:
     assert isinstance(failure(name, batch()), DamagedFileError)
+
+
+def test_decoder_of_an_internal_topic_replaces_key_and_value() -> None:
+    options = DumpOptions(folder=FOLDER, has_data=True, record_parser=OFFSETS_PARSER)
+
+    out, _ = lines(batch(0), options)
+
+    assert out[1].endswith(" key: Unknown record type 27440 at offset 0, skipping.")
