@@ -52,7 +52,11 @@ class ConsumerHarness:
         self.groups = ConsumerGroupManager(
             self.registry, self.settings, classic=self.classic, random=random
         )
-        self.groups.on_topics(Topics(self.topics.values(), version=self._version))
+        self.groups.on_topics(self.view)
+
+    @property
+    def view(self) -> Topics:
+        return Topics(self.topics.values(), version=self._version)
 
     def topic(self, name: str, partitions: int) -> TopicFacts:
         """Create a topic, or give it more partitions."""
@@ -70,7 +74,7 @@ class ConsumerHarness:
 
     def _publish(self) -> None:
         self._version += 1
-        self.groups.on_topics(Topics(self.topics.values(), version=self._version))
+        self.groups.on_topics(self.view)
 
     def group(self, group_id: str = "g") -> ConsumerGroup:
         found = self.registry.get(group_id)
