@@ -112,3 +112,14 @@ def test_static_member_joins_again_with_its_id() -> None:
 
     assert again.member_id == first.member_id
     assert len(harness.group().members) == 2
+
+
+def test_conversion_with_another_subscription_begins_a_rebalance() -> None:
+    harness = harness_of("i")
+    joined(harness, join_request("c", ["a"]))
+
+    joined(harness, join_request("", ["a", "b"], instance="i"))
+
+    group = harness.registry.get("g")
+    assert isinstance(group, ClassicGroup)
+    assert group.state_name == "PreparingRebalance"

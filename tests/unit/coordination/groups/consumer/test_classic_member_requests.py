@@ -17,6 +17,7 @@ from cordwood.core.errors import (
     UnknownMemberIdError,
 )
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from cordwood.protocol.messages.join_group import JoinGroupResponse
 from cordwood.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.unit.coordination.groups.consumer.consumer_harness import (
@@ -173,3 +174,17 @@ def test_members_of_both_protocols_leave_by_their_ids() -> None:
     response = outcome.answers[0].response
     assert isinstance(response, LeaveGroupResponse)
     assert [each.error_code for each in response.members] == [0, 82, 25, 25, 0]
+
+
+def test_static_member_syncs_with_its_instance_id() -> None:
+    harness = harness_of()
+    request = join_request("", ["a"], instance="i")
+    outcome = harness.groups.join_group(
+        request, client(3), ticket=TICKET, now_ms=harness.now_ms + 1_000
+    )
+    joined = harness.answer(outcome)
+    assert isinstance(joined, JoinGroupResponse)
+
+    found = sync(harness, joined.member_id, joined.generation_id, instance="i")
+
+    assert isinstance(found.answers[0].response, SyncGroupResponse)

@@ -132,6 +132,7 @@ def test_changed_topics_make_those_of_their_subscribers_stale() -> None:
     harness.topic("a", 2)
     send(harness, heartbeat_request("m", 0, topics=["a"]))
     send(harness, heartbeat_request("m", 2))
+    harness.registry.put(ConsumerGroup("other"))
     assert not harness.group().has_stale_topics
 
     harness.topic("b", 1)
@@ -194,3 +195,16 @@ def test_configurations_of_groups_are_used() -> None:
     harness.groups.configs.update("g", {"consumer.heartbeat.interval.ms": 7_000})
 
     assert send(harness, heartbeat_request("m", 0, topics=[])).heartbeat_interval_ms == 7_000
+
+
+def test_topics_created_during_a_resolution_cause_another_one() -> None:
+    harness = harness_of("m", regex="a.*")
+    harness.topic("b", 1)
+    (due,) = harness.groups.take_due_resolutions()
+    harness.run(harness.groups.on_regexes_resolved("g", due.resolve(harness.now_ms), now_ms=0))
+    harness.now_ms += 20_000
+
+    harness.topic("b", 2)
+    send(harness, heartbeat_request("m", 1))
+
+    assert len(harness.groups.take_due_resolutions()) == 1

@@ -4,6 +4,10 @@ import pytest
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
+from cordwood.coordination.groups.classic.classic_group_member import (
+    ClassicGroupMember,
+    MemberProtocol,
+)
 from cordwood.coordination.groups.classic.classic_group_state import ClassicGroupState
 from cordwood.core.errors import GroupIdNotFoundError
 from cordwood.protocol.messages.internal import (
@@ -15,6 +19,7 @@ from tests.unit.coordination.groups.consumer.request_samples import (
     heartbeat_request,
     outcome_of,
     send,
+    subscription,
 )
 
 
@@ -109,3 +114,27 @@ def test_leaving_member_gets_its_epoch_and_no_assignment() -> None:
     assert (response.member_epoch, response.heartbeat_interval_ms) == (-1, 0)
     assert response.assignment is None
     assert harness.group().is_empty
+
+
+def test_classic_group_is_converted_and_its_requests_end() -> None:
+    harness = ConsumerHarness()
+    group = ClassicGroup("g", 0, ClassicGroupState.STABLE, protocol_type="consumer")
+    protocols = (MemberProtocol("range", subscription(["a"])),)
+    group.add(
+        ClassicGroupMember(
+            member_id="c",
+            instance_id=None,
+            client_id="",
+            client_host="",
+            rebalance_timeout_ms=1,
+            session_timeout_ms=1,
+            protocols=protocols,
+        )
+    )
+    harness.registry.put(group)
+
+    outcome = outcome_of(harness, heartbeat_request("m", 0, topics=["a"]))
+
+    assert group.state is ClassicGroupState.DEAD
+    harness.run(outcome)
+    assert [*harness.group().members] == ["c", "m"]

@@ -135,3 +135,12 @@ def test_member_that_stays_is_not_written() -> None:
 
     assert member is MEMBER
     assert types(found) == []
+
+
+def test_replaced_member_has_no_target_of_its_own() -> None:
+    static = replace(MEMBER, instance_id="i")
+    found = update(static, replace(static, member_id="n"))
+
+    found.next_target(2)
+
+    assert [getattr(each.key, "member_id", None) for each in found.outcome.records] == ["n", None]

@@ -53,7 +53,7 @@ def replay(registry: GroupRegistry, record: CoordinatorRecord) -> None:
             _replay_target(group, key.member_id, record)
         case internal.ConsumerGroupCurrentMemberAssignmentKey():
             _replay_assignment(group, key.member_id, record)
-        case internal.ConsumerGroupRegularExpressionKey():
+        case _:
             _replay_regex(group, key.regular_expression, record)
 
 

@@ -53,7 +53,4 @@ def _description(error: Exception) -> str:
     """Return RE2/J's words for an error of RE2."""
     found = error.args[0] if error.args else ""
     text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
-    for beginning, description in _DESCRIPTIONS:
-        if text.startswith(beginning):
-            return description
-    return text
+    return next((words for start, words in _DESCRIPTIONS if text.startswith(start)), text)

@@ -72,3 +72,9 @@ def test_ownership_is_compared_by_partition() -> None:
     assert topic_partitions.contains_all(assigned, partitions("1:1"))
     assert not topic_partitions.contains_all(assigned, partitions("1:1,2"))
     assert topic_partitions.contains_all(assigned, {})
+
+
+def test_owned_record_without_partitions_has_no_topic() -> None:
+    record = [OwnedPartitions(topic_id=topic_id(1), partitions=[], assignment_epochs=[])]
+
+    assert topic_partitions.from_owned_record(record, member_epoch=9) == {}
