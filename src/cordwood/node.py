@@ -63,7 +63,7 @@ from cordwood.broker.process.log_sizes import LogSizes
 from cordwood.broker.process.loop_watchdog import LoopWatchdog, log_slow_call
 from cordwood.broker.process.periodic_task import PeriodicTask
 from cordwood.broker.process.status_server import StatusPage, StatusServer
-from cordwood.broker.services import BrokerFeatures, BrokerServices
+from cordwood.broker.services import FEATURES, BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.broker.settings.operation import METRICS_LISTENER, page_address
 from cordwood.broker.topics.config_changes import ConfigChanges
@@ -273,7 +273,7 @@ class Node:
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
             turns=turns,
-            features=BrokerFeatures(),
+            features=FEATURES,
             configs=configs,
             config_changes=ConfigChanges(writer, configs, metadata, checks=(*CHECKS, check_tls)),
             metadata=metadata,

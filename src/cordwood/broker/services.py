@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.coordinators.coordinators import Coordinators
@@ -35,6 +35,14 @@ class BrokerFeatures:
     supported: Mapping[str, FeatureVersionRange] = field(default_factory=dict)
     finalized: Mapping[str, FeatureVersionRange] = field(default_factory=dict)
     epoch: int = 0
+
+
+#: The features of this broker, finalized as by a new cluster of Kafka 4.3. Level 2 of
+#: transaction.version lets clients end a transaction with a new epoch.
+FEATURES: Final = BrokerFeatures(
+    supported={"transaction.version": FeatureVersionRange(0, 2)},
+    finalized={"transaction.version": FeatureVersionRange(2, 2)},
+)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,7 +11,6 @@ way. Kafka holds at most one such request per transactional id; here each is han
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
@@ -22,22 +21,14 @@ from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
-from cordwood.core.errors import (
-    ClusterAuthorizationFailedError,
-    ConcurrentTransactionsError,
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    InvalidProducerEpochError,
-    InvalidProducerIdMappingError,
-    InvalidTxnStateError,
-    KafkaError,
-    NetworkError,
-    NotCoordinatorError,
-    NotEnoughReplicasError,
-    ProducerFencedError,
-    TransactionAbortableError,
-    error_for_code,
+from cordwood.coordination.transactions.verification_answers import (
+    VerifiedOperation,
+    is_retried,
+    offset_commit_error,
+    produce_error,
+    verification_error,
 )
+from cordwood.core.errors import InvalidProducerIdMappingError, KafkaError, error_for_code
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -51,25 +42,8 @@ from cordwood.storage.producers.verification_guard import VerificationGuard
 Verified: TypeAlias = VerificationGuard | KafkaError | None
 """The guard for the append, the error instead of it, or None if the append needs no guard."""
 
-#: The first versions that add their partitions to the transaction.
-FIRST_PRODUCE_THAT_ADDS: Final = 12
-FIRST_COMMIT_THAT_ADDS: Final = 5
-#: The first version of Produce whose clients know TRANSACTION_ABORTABLE.
-_FIRST_ABORTABLE_PRODUCE: Final = 11
-_FIRST_ABORTABLE_COMMIT: Final = 4
 #: The version of AddPartitionsToTxn between brokers.
 _BETWEEN_BROKERS: Final = ClientContext(5)
-
-_PRODUCE_ERRORS: Final = MappingProxyType(
-    {
-        ProducerFencedError.code: InvalidProducerEpochError,
-        ClusterAuthorizationFailedError.code: InvalidTxnStateError,
-        NetworkError.code: NotEnoughReplicasError,
-        CoordinatorLoadInProgressError.code: NotEnoughReplicasError,
-        CoordinatorNotAvailableError.code: NotEnoughReplicasError,
-        NotCoordinatorError.code: NotEnoughReplicasError,
-    }
-)
 
 
 class ProducerTransaction(NamedTuple):
@@ -110,10 +84,12 @@ class TransactionVerifier:
         """
         if len({each.header.producer_id for each in batches}) > 1:
             raise InvalidProducerIdMappingError("the request has batches of several producers")
-        adds = api_version >= FIRST_PRODUCE_THAT_ADDS
-        if not adds and not self._is_enabled:
+        operation = VerifiedOperation.of_produce(api_version)
+        if not operation.is_addition and not self._is_enabled:
             return [None] * len(batches)
-        verified = [self._start(each, supports_epoch_bump=adds) for each in batches]
+        verified = [
+            self._start(each, supports_epoch_bump=operation.is_addition) for each in batches
+        ]
         wanted = {
             each.partition.name: each.header
             for each, guard in zip(batches, verified, strict=True)
@@ -124,9 +100,9 @@ class TransactionVerifier:
         header = next(iter(wanted.values()))
         producer = TransactionalProducer(header.producer_id, header.producer_epoch)
         transaction = ProducerTransaction(transactional_id, producer)
-        errors = await self._ask_with_retries(transaction, wanted, adds=adds)
+        errors = await self._ask_with_retries(transaction, wanted, operation)
         return [
-            _produce_error(errors[each.partition.name], api_version)
+            produce_error(errors[each.partition.name], operation)
             if each.partition.name in errors
             else guard
             for each, guard in zip(batches, verified, strict=True)
@@ -149,17 +125,19 @@ class TransactionVerifier:
         self,
         transaction: ProducerTransaction,
         partitions: Collection[TopicPartition],
-        *,
-        adds: bool,
+        operation: VerifiedOperation,
     ) -> Mapping[TopicPartition, KafkaError]:
         clock = self._ports.network_clock
         backoff_ms = self._configs.integer("add.partitions.to.txn.retry.backoff.ms")
         longest_ms = self._configs.integer("add.partitions.to.txn.retry.backoff.max.ms")
-        end_ms = clock.monotonic_ms() + longest_ms
+        began_ms = clock.monotonic_ms()
         while True:
-            errors = await self._ask(transaction, partitions, adds=adds)
-            is_busy = any(isinstance(each, ConcurrentTransactionsError) for each in errors.values())
-            if not is_busy or clock.monotonic_ms() >= end_ms:
+            errors = await self._ask(transaction, partitions, operation)
+            waited_ms = clock.monotonic_ms() - began_ms
+            if not any(
+                is_retried(each, waited_ms=waited_ms, longest_ms=longest_ms)
+                for each in errors.values()
+            ):
                 return errors
             await self._ports.pause(backoff_ms)
 
@@ -172,15 +150,16 @@ class TransactionVerifier:
 
         Raises the error for the client of TxnOffsetCommit.
         """
-        adds = api_version >= FIRST_COMMIT_THAT_ADDS
-        if not adds and not self._is_enabled:
+        operation = VerifiedOperation.of_offset_commit(api_version)
+        if not operation.is_addition and not self._is_enabled:
             return
-        guard = log.start_verification(transaction.producer, supports_epoch_bump=adds)
+        guard = log.start_verification(
+            transaction.producer, supports_epoch_bump=operation.is_addition
+        )
         if guard is not None:
-            name = log.name
-            errors = await self._ask(transaction, [name], adds=adds)
-            if name in errors:
-                raise _commit_error(errors[name], api_version)
+            errors = await self._ask(transaction, [log.name], operation)
+            if log.name in errors:
+                raise offset_commit_error(errors[log.name])
         log.guard = guard
 
     # -- the coordinator
@@ -190,7 +169,10 @@ class TransactionVerifier:
         return self._configs.boolean("transaction.partition.verification.enable")
 
     async def _ask(
-        self, transaction: ProducerTransaction, partitions: Iterable[TopicPartition], *, adds: bool
+        self,
+        transaction: ProducerTransaction,
+        partitions: Iterable[TopicPartition],
+        operation: VerifiedOperation,
     ) -> Mapping[TopicPartition, KafkaError]:
         """Add or confirm partitions; return the errors of those that are rejected."""
         names = [*partitions]
@@ -200,7 +182,7 @@ class TransactionVerifier:
                     transactional_id=transaction.transactional_id,
                     producer_id=transaction.producer.producer_id,
                     producer_epoch=transaction.producer.producer_epoch,
-                    verify_only=not adds,
+                    verify_only=not operation.is_addition,
                     topics=_by_topic(names),
                 )
             ]
@@ -214,8 +196,14 @@ class TransactionVerifier:
                 answer=AddPartitionsToTxnResponse,
             )
         except KafkaError as error:
-            return dict.fromkeys(names, error.with_traceback(None))
-        return _errors_of(response, names)
+            found = dict.fromkeys(names, error.with_traceback(None))
+        else:
+            found = _errors_of(response, names)
+        return {
+            name: rejected
+            for name, error in found.items()
+            if (rejected := verification_error(error, operation)) is not None
+        }
 
 
 def _by_topic(names: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTopic]:
@@ -229,7 +217,7 @@ def _by_topic(names: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTopic]:
 
 def _errors_of(
     response: AddPartitionsToTxnResponse, names: Iterable[TopicPartition]
-) -> Mapping[TopicPartition, KafkaError]:
+) -> dict[TopicPartition, KafkaError]:
     codes = {
         (topic.name, each.partition_index): each.partition_error_code
         for result in response.results_by_transaction
@@ -242,26 +230,3 @@ def _errors_of(
         if code:
             found[name] = error_for_code(code)(f"the transaction coordinator rejects {name}")
     return found
-
-
-def _produce_error(error: KafkaError, api_version: int) -> KafkaError:
-    """Return the error of a partition in a Produce response."""
-    words = str(error)
-    if isinstance(error, ConcurrentTransactionsError):
-        is_known = api_version >= FIRST_PRODUCE_THAT_ADDS
-        return error if is_known else NotEnoughReplicasError(words)
-    if isinstance(error, TransactionAbortableError):
-        return error if api_version >= _FIRST_ABORTABLE_PRODUCE else InvalidTxnStateError(words)
-    kind = _PRODUCE_ERRORS.get(error.code)
-    return error if kind is None else kind(words)
-
-
-def _commit_error(error: KafkaError, api_version: int) -> KafkaError:
-    """Return the error of a TxnOffsetCommit response, before the mapping of coordinators."""
-    words = str(error)
-    if isinstance(error, TransactionAbortableError):
-        return error if api_version >= _FIRST_ABORTABLE_COMMIT else InvalidTxnStateError(words)
-    kind = _PRODUCE_ERRORS.get(error.code)
-    if kind is NotEnoughReplicasError:
-        return error
-    return error if kind is None else kind(words)

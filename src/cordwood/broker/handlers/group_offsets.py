@@ -13,7 +13,6 @@ from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.coordination.outcome import TransactionalProducer
-from cordwood.coordination.runtime.append_errors import coordinator_error
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -132,11 +131,10 @@ async def _verify(
 
 def _txn_code(error: KafkaError, version: int) -> int:
     """Return the error of a coordinator; old clients do not retry while it is loaded."""
-    found = coordinator_error(error)
-    is_loading = isinstance(found, CoordinatorLoadInProgressError)
+    is_loading = isinstance(error, CoordinatorLoadInProgressError)
     if is_loading and version < _FIRST_TXN_WITH_LOADING:
         return CoordinatorNotAvailableError.code
-    return found.code
+    return error.code
 
 
 async def offset_fetch(

@@ -6,14 +6,16 @@
 
 All record sets are appended before the first wait, so that the partitions of a request share it.
 A duplicate batch gets the offsets of its first append. From version 10 on, NOT_LEADER_OR_FOLLOWER
-has the current leader with it. There is no transaction coordinator, so a
-transactional batch gets INVALID_TXN_STATE.
+has the current leader with it. The transaction of a request is verified with its coordinator before
+the first append: see `transactional_batches`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Final, NamedTuple
 
+from cordwood.broker.coordinators.transaction_verifier import Verified
+from cordwood.broker.handlers.transactional_batches import BatchKey, verify_batches
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.metadata.metadata_image import INTERNAL_TOPICS
 from cordwood.broker.network.request_context import RequestContext
@@ -30,6 +32,7 @@ from cordwood.core.errors import (
     InvalidTopicError,
     KafkaError,
     NotLeaderOrFollowerError,
+    TransactionalIdAuthorizationFailedError,
     UnsupportedCompressionTypeError,
 )
 from cordwood.core.ports import Pending, Slice
@@ -45,6 +48,7 @@ from cordwood.protocol.messages.produce import (
 from cordwood.records.batch_header import read_header
 from cordwood.records.compression import Codec
 from cordwood.records.record_batch import MAGIC
+from cordwood.storage.log.log_append import AppendContext
 from cordwood.storage.validation.record_rules import RejectedRecordsError
 
 _NO_RESPONSE: Final = 0
@@ -55,6 +59,8 @@ _FIRST_BY_ID: Final = 13
 #: Kafka's own tools write to internal topics with this client id.
 _MAY_WRITE_INTERNAL: Final = "__admin_client"
 _NONE: Final = -1
+#: The origin of a batch that needs no verification.
+FROM_CLIENT: Final = AppendContext()
 
 
 async def produce(
@@ -63,6 +69,8 @@ async def produce(
     """Append the record sets; return the offsets or the error of each."""
     turns = LoopTurns(broker.turns)
     appends = list[list[_Append]]()
+    verified = await verify_batches(broker, context, request, turns=turns)
+    producer = _Producer(broker, context, request, verified)
     for topic in request.topics:
         if turns.is_over:
             await turns.pause()
@@ -70,7 +78,7 @@ async def produce(
         for each in topic.partitions:
             if turns.is_over:
                 await turns.pause()
-            append = _append(broker, context, request=request, topic=topic, data=each)
+            append = _append(producer, topic, data=each)
             of_topic.append(append)
     outcomes = [await _outcomes(of_topic, turns) for of_topic in appends]
     if request.acks == _NO_RESPONSE:
@@ -137,34 +145,47 @@ async def _outcomes(
     return outcomes
 
 
-def _append(
-    broker: BrokerServices,
-    context: RequestContext,
-    *,
-    request: ProduceRequest,
-    topic: TopicProduceData,
-    data: PartitionProduceData,
-) -> _Append:
+class _Producer(NamedTuple):
+    """The request of a producer, with the verifications of its transactional batches."""
+
+    broker: BrokerServices
+    context: RequestContext
+    request: ProduceRequest
+    verified: Mapping[BatchKey, Verified]
+
+    def append_context(self, reference: TopicRef, index: int) -> AppendContext:
+        """Return the guard of a batch; raise the error of its verification."""
+        guard = self.verified.get((reference, index))
+        if isinstance(guard, KafkaError):
+            raise copy(guard)
+        return FROM_CLIENT if guard is None else AppendContext(guard=guard)
+
+
+def _append(producer: _Producer, topic: TopicProduceData, *, data: PartitionProduceData) -> _Append:
+    broker, context, request, _ = producer
     version = context.api_version
+    reference: TopicRef = topic.topic_id if version >= _FIRST_BY_ID else topic.name
     try:
         if request.acks not in _ACKS:
             raise InvalidRequiredAcksError(f"acks is -1, 0 or 1, not {request.acks}")
-        partition = broker.partitions.get(
-            topic.topic_id if version >= _FIRST_BY_ID else topic.name, data.index
-        )
+        partition = broker.partitions.get(reference, data.index)
     except KafkaError as error:
         return _Append(error.with_traceback(None))
     try:
         if partition.name.topic in INTERNAL_TOPICS and context.client_id != _MAY_WRITE_INTERNAL:
             raise InvalidTopicError(f"{partition.name.topic} is written by brokers alone")
-        records = _one_batch(data.records, version)
-        pending = partition.append(records, AppendRequest(request.acks, request.timeout_ms))
+        has_transaction = request.transactional_id is not None
+        records = _one_batch(data.records, version, has_transaction=has_transaction)
+        origin = producer.append_context(reference, data.index) if has_transaction else FROM_CLIENT
+        pending = partition.append(records, AppendRequest(request.acks, request.timeout_ms, origin))
     except KafkaError as error:
         return _Append(error.with_traceback(None), metrics=partition.metrics)
     return _Append(pending, len(records), partition.metrics)
 
 
-def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
+def _one_batch(
+    records: Buffer | Slice | None, version: int, *, has_transaction: bool
+) -> memoryview:
     """Return the record set; raise unless it is exactly one whole batch that the version allows."""
     view = records if isinstance(records, memoryview) else memoryview(b"")
     header = read_header(view)
@@ -173,6 +194,10 @@ def _one_batch(records: Buffer | Slice | None, version: int) -> memoryview:
     if header.magic != MAGIC:
         raise InvalidRecordError(
             "a batch of an old format", position=0, expected=f"magic {MAGIC}", found=header.magic
+        )
+    if header.is_transactional and not has_transaction:
+        raise TransactionalIdAuthorizationFailedError(
+            "a transactional batch comes with a transactional id"
         )
     if header.codec_id == Codec.ZSTD and version < _FIRST_WITH_ZSTD:
         raise UnsupportedCompressionTypeError(

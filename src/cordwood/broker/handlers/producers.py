@@ -1,15 +1,15 @@
 """InitProducerId and DescribeProducers handlers.
 
-There is no transaction coordinator yet. A transactional producer first looks for a coordinator and
-gets an error there; a direct request for its id gets COORDINATOR_NOT_AVAILABLE too.
+An idempotent producer gets an id from any broker, a transactional one from its coordinator.
 """
 
 from typing import Final
 
+from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
-from cordwood.core.errors import CoordinatorNotAvailableError, InvalidRequestError, KafkaError
+from cordwood.core.errors import InvalidRequestError, KafkaError
 from cordwood.core.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from cordwood.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -28,12 +28,14 @@ _FIRST_EPOCH: Final = 0
 
 async def init_producer_id(
     broker: BrokerServices,
-    _: RequestContext,
+    context: RequestContext,
     request: InitProducerIdRequest,
 ) -> InitProducerIdResponse:
-    """Return a new id to an idempotent producer, also if it has one already."""
+    """Return the id and the epoch of a producer; an idempotent one always gets a new id."""
     try:
-        _ensure_not_transactional(request)
+        _ensure_valid(request)
+        if request.transactional_id is not None:
+            return await _init_transactional(broker, context, request, request.transactional_id)
         producer_id = await broker.producer_ids.next()
     except KafkaError as error:
         return InitProducerIdResponse(error_code=error.code, producer_epoch=NO_PRODUCER_EPOCH)
@@ -90,12 +92,24 @@ async def describe_producers(
     )
 
 
-def _ensure_not_transactional(request: InitProducerIdRequest) -> None:
+async def _init_transactional(
+    broker: BrokerServices, context: RequestContext, request: InitProducerIdRequest, key: str, /
+) -> InitProducerIdResponse:
+    """Let the coordinator of a transactional id begin a producer."""
+    client = client_of(context)
+    return await broker.coordinators.transactions.call(
+        key,
+        lambda shard, ticket, now_ms: shard.init_producer_id(
+            request, client, ticket=ticket, now_ms=now_ms
+        ),
+        answer=InitProducerIdResponse,
+    )
+
+
+def _ensure_valid(request: InitProducerIdRequest) -> None:
     has_id = request.producer_id != NO_PRODUCER_ID
     has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
     if has_id != has_epoch:
         raise InvalidRequestError("a producer id and its epoch come together")
     if request.transactional_id == "":
         raise InvalidRequestError("a transactional id is not empty")
-    if request.transactional_id is not None:
-        raise CoordinatorNotAvailableError("no broker coordinates transactions")

@@ -251,8 +251,8 @@ def test_quirk_14_sequence_gap_and_old_epoch_are_rejected() -> None:
     assert (gap.error_code, old_epoch.error_code) == (45, 47)
 
 
-def test_transactional_batch_without_a_known_transaction_is_rejected() -> None:
-    assert rejected(produced(0, is_transactional=True)).error_code == 48
+def test_transactional_batch_without_a_transactional_id_is_rejected() -> None:
+    assert rejected(produced(0, is_transactional=True)).error_code == 53
 
 
 @pytest.mark.parametrize(

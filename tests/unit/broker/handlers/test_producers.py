@@ -56,10 +56,10 @@ def test_producer_that_had_an_id_gets_another() -> None:
         (None, (1, -1), 42),
         (None, (-1, 1), 42),
         ("", (-1, -1), 42),
-        ("mine", (-1, -1), 15),
+        ("mine", (-1, -1), 16),
     ),
 )
-def test_invalid_or_transactional_request_is_rejected(
+def test_request_that_is_invalid_or_without_a_coordinator_is_rejected(
     transactional_id: str | None, producer: tuple[int, int], code: int
 ) -> None:
     answer = ask(BrokerHarness(), transactional_id, producer=producer)

@@ -1,0 +1,171 @@
+"""Handlers of requests of administrators about transactions (KIP-664).
+
+WriteTxnMarkers        ends a transaction in given partitions, for its coordinator or by hand
+DescribeTransactions   the state of transactional ids
+ListTransactions       all transactional ids that this broker coordinates
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from cordwood.broker.handlers.request_client import client_of
+from cordwood.broker.loop_turns import LoopTurns
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.pending_results import wait_for
+from cordwood.broker.services import BrokerServices
+from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
+from cordwood.coordination.ports import TransactionMarker
+from cordwood.coordination.transactions.transaction_listing import ListFilters
+from cordwood.core.errors import (
+    KafkaError,
+)
+from cordwood.core.ports import Pending
+from cordwood.core.types import PartitionId, TopicName, TopicPartition
+from cordwood.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+from cordwood.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
+from cordwood.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_NONE: Final = -1
+
+
+async def write_txn_markers(
+    broker: BrokerServices, _: RequestContext, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse:
+    """Append markers to partitions that this broker leads."""
+    turns = LoopTurns(broker.turns)
+    return WriteTxnMarkersResponse(
+        markers=[
+            await _written(broker, marker, turns) async for marker in turns.of(request.markers)
+        ]
+    )
+
+
+async def _written(
+    broker: BrokerServices, wanted: WritableTxnMarker, turns: LoopTurns
+) -> WritableTxnMarkerResult:
+    marker = TransactionMarker(
+        wanted.producer_id,
+        wanted.producer_epoch,
+        wanted.coordinator_epoch,
+        wanted.transaction_result,
+        frozenset(),
+        wanted.transaction_version,
+    )
+    topics = list[WritableTxnMarkerTopicResult]()
+    for topic in wanted.topics:
+        results = list[WritableTxnMarkerPartitionResult]()
+        topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=results))
+        pending = list[tuple[int, Pending[int] | KafkaError]]()
+        async for number in turns.of(topic.partition_indexes):
+            name = TopicPartition(TopicName(topic.name), PartitionId(number))
+            pending.append((number, _begin(broker, name, marker)))
+        for number, each in pending:
+            code = each.code if isinstance(each, KafkaError) else await _code_of(each)
+            results.append(
+                WritableTxnMarkerPartitionResult(partition_index=number, error_code=code)
+            )
+    return WritableTxnMarkerResult(producer_id=wanted.producer_id, topics=topics)
+
+
+def _begin(
+    broker: BrokerServices, name: TopicPartition, marker: TransactionMarker
+) -> Pending[int] | KafkaError:
+    try:
+        return broker.coordinators.markers.write(name, marker)
+    except KafkaError as error:
+        return error.with_traceback(None)
+
+
+async def _code_of(pending: Pending[int]) -> int:
+    try:
+        await wait_for(pending)
+    except KafkaError as error:
+        return error.code
+    return 0
+
+
+async def describe_transactions(
+    broker: BrokerServices, context: RequestContext, request: DescribeTransactionsRequest
+) -> DescribeTransactionsResponse:
+    """Describe transactional ids; an id without a transaction has an error."""
+    turns = LoopTurns(broker.turns)
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            await _described(broker, context, transactional_id)
+            async for transactional_id in turns.of(request.transactional_ids)
+        ]
+    )
+
+
+async def _described(
+    broker: BrokerServices, context: RequestContext, transactional_id: str
+) -> TransactionState:
+    one = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+    client = client_of(context)
+    try:
+        response = await broker.coordinators.transactions.call(
+            transactional_id,
+            lambda shard, ticket, now_ms: shard.describe_transactions(
+                one, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=DescribeTransactionsResponse,
+        )
+    except KafkaError as error:
+        return TransactionState(
+            error_code=error.code,
+            transactional_id=transactional_id,
+            transaction_state="",
+            transaction_timeout_ms=0,
+            transaction_start_time_ms=0,
+            producer_id=0,
+            producer_epoch=0,
+            topics=[],
+        )
+    return response.transaction_states[0]
+
+
+async def list_transactions(
+    broker: BrokerServices, context: RequestContext, request: ListTransactionsRequest
+) -> ListTransactionsResponse:
+    """List the transactional ids of all partitions that this broker coordinates."""
+    runtime, client = broker.coordinators.transactions.runtime, client_of(context)
+    try:
+        matches = _pattern(request.transactional_id_pattern)
+        listed = ListTransactionsResponse(
+            error_code=0,
+            unknown_state_filters=[*ListFilters.of(request).unknown_states],
+            transaction_states=[],
+        )
+        async for partition in LoopTurns(broker.turns).of([*runtime.partitions()]):
+            found = await runtime.call(
+                partition,
+                lambda shard, ticket, now_ms: shard.list_transactions(
+                    request, client, ticket=ticket, now_ms=now_ms, matches_id=matches
+                ),
+                answer=ListTransactionsResponse,
+            )
+            listed.transaction_states += found.transaction_states
+    except KafkaError as error:
+        return ListTransactionsResponse(
+            error_code=error.code, unknown_state_filters=[], transaction_states=[]
+        )
+    return listed
+
+
+def _pattern(pattern: str | None) -> Callable[[str], bool] | None:
+    """Return the match of a pattern with a whole id; raise InvalidRegularExpressionError."""
+    return None if not pattern else TopicPattern(pattern).matches

@@ -1,0 +1,160 @@
+"""Handlers of transactions: requests of producers, of other brokers, and of administrators.
+
+Kafka: the `handle...Txn` methods of `KafkaApis`. A request with several transactional ids is
+divided by their coordinators; each part has its own result.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from cordwood.broker.handlers.request_client import client_of
+from cordwood.broker.loop_turns import LoopTurns
+from cordwood.broker.metadata.metadata_image import ClusterImage
+from cordwood.broker.network.request_context import RequestContext
+from cordwood.broker.services import BrokerServices
+from cordwood.coordination.client_context import ClientContext
+from cordwood.core.errors import (
+    KafkaError,
+    OperationNotAttemptedError,
+    UnknownTopicOrPartitionError,
+)
+from cordwood.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+from cordwood.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+)
+from cordwood.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+
+_FIRST_WITH_MANY: Final = 4
+
+
+async def add_partitions_to_txn(
+    broker: BrokerServices, context: RequestContext, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse:
+    """Add partitions to transactions, or verify them; a missing topic fails its transaction."""
+    turns = LoopTurns(broker.turns)
+    client = client_of(context)
+    if context.api_version < _FIRST_WITH_MANY:
+        part = request
+        topics = await _added(broker, client, part, topics=request.topics, turns=turns)
+        return AddPartitionsToTxnResponse(results_by_topic=topics)
+    results = list[AddPartitionsToTxnResult]()
+    async for each in turns.of(request.transactions):
+        part = AddPartitionsToTxnRequest(transactions=[each])
+        topics = await _added(broker, client, part, topics=each.topics, turns=turns)
+        results.append(
+            AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topics)
+        )
+    return AddPartitionsToTxnResponse(results_by_transaction=results)
+
+
+async def _added(
+    broker: BrokerServices,
+    client: ClientContext,
+    part: AddPartitionsToTxnRequest,
+    *,
+    topics: list[AddPartitionsToTxnTopic],
+    turns: LoopTurns,
+) -> list[AddPartitionsToTxnTopicResult]:
+    """Add the partitions of one transaction."""
+    missing = await _missing(broker.metadata.image, topics, turns)
+    if missing:
+        return _failed(topics, OperationNotAttemptedError.code, missing=missing)
+    transactional_id = (
+        part.transactions[0].transactional_id if part.transactions else part.transactional_id
+    )
+    try:
+        response = await broker.coordinators.transactions.call(
+            transactional_id,
+            lambda shard, ticket, now_ms: shard.add_partitions(
+                part, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=AddPartitionsToTxnResponse,
+        )
+    except KafkaError as error:
+        return _failed(topics, error.code)
+    if part.transactions:
+        return response.results_by_transaction[0].topic_results
+    return response.results_by_topic
+
+
+async def _missing(
+    image: ClusterImage, topics: Iterable[AddPartitionsToTxnTopic], turns: LoopTurns
+) -> set[tuple[str, int]]:
+    """Return the partitions that do not exist."""
+    missing = set[tuple[str, int]]()
+    for topic in topics:
+        found = image.topics.get(topic.name)
+        count = 0 if found is None else len(found.partitions)
+        async for number in turns.of(topic.partitions):
+            if not 0 <= number < count:
+                missing.add((topic.name, number))
+    return missing
+
+
+def _failed(
+    topics: Iterable[AddPartitionsToTxnTopic],
+    code: int,
+    *,
+    missing: Iterable[tuple[str, int]] = (),
+) -> list[AddPartitionsToTxnTopicResult]:
+    """Return the result of a transaction that is not changed."""
+    unknown = frozenset(missing)
+    return [
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                AddPartitionsToTxnPartitionResult(
+                    partition_index=number,
+                    partition_error_code=UnknownTopicOrPartitionError.code
+                    if (topic.name, number) in unknown
+                    else code,
+                )
+                for number in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+async def add_offsets_to_txn(
+    broker: BrokerServices, context: RequestContext, request: AddOffsetsToTxnRequest
+) -> AddOffsetsToTxnResponse:
+    """Add the partition with the offsets of a group to a transaction."""
+    client = client_of(context)
+    coordinators = broker.coordinators
+    partitions = coordinators.groups.partition_count
+    try:
+        return await coordinators.transactions.call(
+            request.transactional_id,
+            lambda shard, ticket, now_ms: shard.add_offsets(
+                request, client, ticket=ticket, now_ms=now_ms, offsets_partitions=partitions
+            ),
+            answer=AddOffsetsToTxnResponse,
+        )
+    except KafkaError as error:
+        return AddOffsetsToTxnResponse(error_code=error.code)
+
+
+async def end_txn(
+    broker: BrokerServices, context: RequestContext, request: EndTxnRequest
+) -> EndTxnResponse:
+    """Commit or abort a transaction."""
+    client = client_of(context)
+    try:
+        return await broker.coordinators.transactions.call(
+            request.transactional_id,
+            lambda shard, ticket, now_ms: shard.end_transaction(
+                request, client, ticket=ticket, now_ms=now_ms
+            ),
+            answer=EndTxnResponse,
+        )
+    except KafkaError as error:
+        return EndTxnResponse(error_code=error.code)

@@ -1,0 +1,119 @@
+"""Tests of the handlers of administrators of transactions."""
+
+import pytest
+
+from cordwood.broker.handlers.transaction_admin import (
+    describe_transactions,
+    list_transactions,
+    write_txn_markers,
+)
+from cordwood.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from cordwood.protocol.messages.list_transactions import ListTransactionsRequest
+from cordwood.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from tests.unit.broker.broker_samples import BrokerHarness, run
+from tests.unit.broker.coordinators.coordinator_samples import coordinating
+from tests.unit.broker.handlers.test_transactions import begun
+from tests.unit.broker.handlers.transaction_samples import TransactionalProducerOf
+
+
+async def mark(producer: TransactionalProducerOf, *topics: WritableTxnMarkerTopic) -> list[int]:
+    """Abort a producer's transaction by hand; return the error codes."""
+    marker = WritableTxnMarker(
+        producer_id=producer.id,
+        producer_epoch=producer.epoch,
+        transaction_result=False,
+        topics=[*topics],
+        coordinator_epoch=0,
+    )
+    harness = producer.harness
+    answer = await write_txn_markers(
+        harness.broker, harness.context(2), WriteTxnMarkersRequest(markers=[marker])
+    )
+    return [each.error_code for topic in answer.markers[0].topics for each in topic.partitions]
+
+
+async def listed(harness: BrokerHarness, **filters: object) -> tuple[int, list[str], list[str]]:
+    request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+    for name, value in filters.items():
+        setattr(request, name, value)
+    answer = await list_transactions(harness.broker, harness.context(2), request)
+    states = [each.transaction_state for each in answer.transaction_states]
+    return answer.error_code, answer.unknown_state_filters, states
+
+
+def test_hanging_transaction_is_ended_by_hand() -> None:
+    async def scene() -> tuple[object, ...]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            await producer.add()
+            await producer.send()
+            orders = WritableTxnMarkerTopic(name="orders", partition_indexes=[0, 9])
+            offsets = WritableTxnMarkerTopic(name="__consumer_offsets", partition_indexes=[0, 9])
+            return await mark(producer, orders, offsets), producer.bounds()
+
+    assert run(scene()) == ([0, 3, 0, 6], (2, 2))
+
+
+def test_transactions_are_described() -> None:
+    async def scene() -> list[tuple[int, str, list[str]]]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            await producer.add()
+            request = DescribeTransactionsRequest(transactional_ids=["t", "none"])
+            answer = await describe_transactions(harness.broker, harness.context(0), request)
+            return [
+                (each.error_code, each.transaction_state, [topic.topic for topic in each.topics])
+                for each in answer.transaction_states
+            ]
+
+    assert run(scene()) == [(0, "Ongoing", ["orders"]), (105, "", [])]
+
+
+def test_description_without_a_coordinator_has_its_error() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            request = DescribeTransactionsRequest(transactional_ids=["t"])
+            answer = await describe_transactions(harness.broker, harness.context(0), request)
+            return answer.transaction_states[0].error_code
+
+    assert run(scene()) == 16
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    (
+        ({}, (0, [], ["Ongoing"])),
+        ({"state_filters": ["Ongoing", "Odd"]}, (0, ["Odd"], ["Ongoing"])),
+        ({"state_filters": ["Empty"]}, (0, [], [])),
+        ({"transactional_id_pattern": "t.*"}, (0, [], ["Ongoing"])),
+        ({"transactional_id_pattern": "x"}, (0, [], [])),
+        ({"transactional_id_pattern": "("}, (128, [], [])),
+    ),
+)
+def test_transactions_of_all_partitions_are_listed(
+    filters: dict[str, object], found: tuple[int, list[str], list[str]]
+) -> None:
+    async def scene() -> tuple[int, list[str], list[str]]:
+        async with coordinating() as harness:
+            producer = await begun(harness)
+            await producer.add()
+            return await listed(harness, **filters)
+
+    assert run(scene()) == found
+
+
+def test_transactions_are_not_listed_while_a_partition_is_loaded() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await begun(harness)
+            runtime = harness.broker.coordinators.transactions.runtime
+            log = runtime.log(0)
+            assert log is not None
+            runtime.elect(log)
+            return (await listed(harness))[0]
+
+    assert run(scene()) == 14
