@@ -30,6 +30,7 @@ from cordwood.coordination.outcome import Outcome, Ticket
 from cordwood.coordination.transactions.transaction_log import (
     read_transaction,
     transaction_record,
+    transactional_id_of,
 )
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import (
@@ -84,10 +85,12 @@ class Log:
 
     def of(self, transactional_id: str, start: int = 0) -> list[TransactionMetadata | None]:
         """Return the states of an id in the log."""
-        found = (
-            read_transaction(self.stored(each).record) for each in range(start, len(self.records))
-        )
-        return [state for name, state in found if name == transactional_id]
+        records = (self.stored(each).record for each in range(start, len(self.records)))
+        return [
+            None if each.value is None else read_transaction(each)
+            for each in records
+            if transactional_id_of(each) == transactional_id
+        ]
 
 
 class Waiting(NamedTuple):

@@ -3,16 +3,16 @@
     v0-3   from clients: one transaction in the single fields
     v4-5   from brokers: many transactions, each to be added to or to be verified
 
-The transactions of one request may have different coordinators: `split_by_coordinator` divides a
-request of brokers, and `merge_responses` puts the responses together in the order of the request.
-A partition that is unknown, or that the client may not write to, has its own error. Then the others
-of its transaction are not attempted (`rejected_partitions`).
+The transactions of one request may have different coordinators; its handler divides it. A partition
+that is unknown, or that the client may not write to, has its own error. Then the others of its
+transaction are not attempted (`rejected_partitions`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from cordwood.coordination.transactions.add_partitions import TransactionPartitions
+from cordwood.coordination.transactions.transaction_log import partitions_of_topics
 from cordwood.coordination.transactions.transaction_version import add_partitions_level
 from cordwood.core.errors import KafkaError, OperationNotAttemptedError
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -64,6 +64,8 @@ def result_of(
     transaction: AddPartitionsToTxnTransaction, codes: PartitionCodes | int
 ) -> AddPartitionsToTxnResult:
     """Return the result of one transaction, from one code or from those of its partitions."""
+    one = codes if isinstance(codes, int) else 0
+    several = {} if isinstance(codes, int) else codes
     return AddPartitionsToTxnResult(
         transactional_id=transaction.transactional_id,
         topic_results=[
@@ -72,9 +74,9 @@ def result_of(
                 results_by_partition=[
                     AddPartitionsToTxnPartitionResult(
                         partition_index=each,
-                        partition_error_code=codes
-                        if isinstance(codes, int)
-                        else codes.get(_partition(topic.name, each), 0),
+                        partition_error_code=several.get(_partition(topic.name, each), 0)
+                        if several
+                        else one,
                     )
                     for each in topic.partitions
                 ],
@@ -109,31 +111,8 @@ def rejected_partitions(
     }
 
 
-def split_by_coordinator(
-    request: AddPartitionsToTxnRequest, partition_of: Callable[[str], int]
-) -> dict[int, AddPartitionsToTxnRequest]:
-    """Divide a request of brokers by the partitions of `__transaction_state`."""
-    parts = dict[int, AddPartitionsToTxnRequest]()
-    for each in request.transactions:
-        part = parts.setdefault(
-            partition_of(each.transactional_id), AddPartitionsToTxnRequest(transactions=[])
-        )
-        part.transactions.append(each)
-    return parts
-
-
-def merge_responses(
-    request: AddPartitionsToTxnRequest, results: Iterable[AddPartitionsToTxnResult]
-) -> AddPartitionsToTxnResponse:
-    """Put the results of a divided request together, in the order of its transactions."""
-    order = {each.transactional_id: at for at, each in enumerate(request.transactions)}
-    return AddPartitionsToTxnResponse(
-        results_by_transaction=sorted(results, key=lambda each: order[each.transactional_id])
-    )
-
-
 def _flat(topics: Iterable[AddPartitionsToTxnTopic]) -> frozenset[TopicPartition]:
-    return frozenset(_partition(topic.name, each) for topic in topics for each in topic.partitions)
+    return partitions_of_topics((topic.name, topic.partitions) for topic in topics)
 
 
 def _partition(topic: str, partition: int) -> TopicPartition:

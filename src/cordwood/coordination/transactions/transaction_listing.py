@@ -4,9 +4,9 @@ Topics that the client may not describe are left out by the caller, which knows 
 """
 
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from typing import NamedTuple, Self
 
+from cordwood.coordination.transactions.transaction_log import topics_of_partitions
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_state import (
     STATES_BY_NAME,
@@ -37,10 +37,8 @@ def describe_transaction(
         producer_id=metadata.producer_id,
         producer_epoch=metadata.producer_epoch,
         topics=[
-            describe_transactions.TopicData(
-                topic=topic, partitions=[each.partition for each in partitions]
-            )
-            for topic, partitions in groupby(sorted(metadata.partitions), lambda each: each.topic)
+            describe_transactions.TopicData(topic=topic, partitions=numbers)
+            for topic, numbers in topics_of_partitions(metadata.partitions)
         ],
     )
 

@@ -8,8 +8,9 @@ The partitions are null in the state Empty; other states have a list, which may 
 writes the topics in the order of a hash map, this module in the order of their names.
 """
 
-from itertools import groupby
-from typing import Final
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Final, cast
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
@@ -50,19 +51,16 @@ def transaction_record(metadata: TransactionMetadata, *, version: int) -> Coordi
     return CoordinatorRecord(RECORD_TYPE, key, value, version)
 
 
-def read_transaction(record: CoordinatorRecord) -> tuple[str, TransactionMetadata | None]:
-    """Return the transactional id of a record, and its metadata; None for a tombstone."""
-    assert isinstance(record.key, TransactionLogKey), f"a record of type {record.type}"
-    transactional_id, value = record.key.transactional_id, record.value
-    if value is None:
-        return transactional_id, None
+def read_transaction(record: CoordinatorRecord) -> TransactionMetadata:
+    """Return the metadata in a record that is not a tombstone."""
+    transactional_id, value = transactional_id_of(record), record.value
     assert isinstance(value, TransactionLogValue), f"a record of type {record.type}"
     if value.transaction_status not in _STORED:
         raise InvalidRecordError(
             f"transactional id {transactional_id}: the record has the state "
             f"{value.transaction_status}, which is never written"
         )
-    return transactional_id, TransactionMetadata(
+    return TransactionMetadata(
         transactional_id,
         value.producer_id,
         value.transaction_timeout_ms,
@@ -71,20 +69,41 @@ def read_transaction(record: CoordinatorRecord) -> tuple[str, TransactionMetadat
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
         state=TransactionState(value.transaction_status),
-        partitions=frozenset(
-            TopicPartition(TopicName(each.topic), PartitionId(partition))
-            for each in value.transaction_partitions or ()
-            for partition in each.partition_ids
+        partitions=partitions_of_topics(
+            (each.topic, each.partition_ids) for each in value.transaction_partitions or ()
         ),
         start_ms=value.transaction_start_timestamp_ms,
         client_version=value.client_transaction_version,
     )
 
 
+def transactional_id_of(record: CoordinatorRecord) -> str:
+    """Return the transactional id of a record."""
+    assert isinstance(record.key, TransactionLogKey), f"a record of type {record.type}"
+    return record.key.transactional_id
+
+
+def partitions_of_topics(topics: Iterable[tuple[str, Iterable[int]]]) -> frozenset[TopicPartition]:
+    """Return the partitions of topics with their numbers; a transaction may have thousands."""
+    found = set[TopicPartition]()
+    for topic, numbers in topics:
+        typed = cast("Iterable[PartitionId]", numbers)
+        found.update(map(TopicPartition, repeat(TopicName(topic)), typed))
+    return frozenset(found)
+
+
+def topics_of_partitions(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+    """Return the topics of partitions with their numbers, both in order."""
+    topics = dict[str, list[int]]()
+    for topic, number in partitions:
+        topics.setdefault(topic, []).append(number)
+    return [(topic, sorted(topics[topic])) for topic in sorted(topics)]
+
+
 def _stored_partitions(metadata: TransactionMetadata) -> list[PartitionsSchema] | None:
     if metadata.state is TransactionState.EMPTY:
         return None
     return [
-        PartitionsSchema(topic=topic, partition_ids=[each.partition for each in partitions])
-        for topic, partitions in groupby(sorted(metadata.partitions), lambda each: each.topic)
+        PartitionsSchema(topic=topic, partition_ids=numbers)
+        for topic, numbers in topics_of_partitions(metadata.partitions)
     ]

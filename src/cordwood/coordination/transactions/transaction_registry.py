@@ -11,7 +11,10 @@ ongoing transactions are indexed: a scan for timeouts does not visit idle ids.
 from collections.abc import Iterable, Iterator
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
-from cordwood.coordination.transactions.transaction_log import read_transaction
+from cordwood.coordination.transactions.transaction_log import (
+    read_transaction,
+    transactional_id_of,
+)
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.coordination.transactions.transaction_version import supports_epoch_bump
@@ -77,15 +80,13 @@ class TransactionRegistry:
 
         Only the pending transition has the last epoch and the failed fence, which are not stored.
         """
-        transactional_id, metadata = read_transaction(record)
+        transactional_id = transactional_id_of(record)
         pending = self._pending.pop(transactional_id, None)
         self._transactions.pop(transactional_id, None)
-        if metadata is None:
+        if record.value is None:
             self._ongoing.pop(transactional_id, None)
             return
-        if pending is not None:
-            assert pending.state is metadata.state, f"{pending} is not in the record of {metadata}"
-            metadata = pending
+        metadata = read_transaction(record) if pending is None else pending
         self._transactions[transactional_id] = metadata
         if metadata.state is TransactionState.ONGOING:
             self._ongoing.setdefault(transactional_id)

@@ -72,16 +72,12 @@ class TransactionTimers:
 
     def _abort_timed_out(self, now_ms: int) -> TransactionOutcome:
         found = timed_out(self._appends.registry, now_ms=now_ms)
-        interval_ms = 0 if found.has_more else self._appends.settings.abort_timed_out_interval_ms
-        outcome = self._repeated(
-            TIMEOUTS,
-            now_ms + interval_ms,
-            [
-                aborted
-                for each in found.transactions
-                if (aborted := self._aborted(each, None, now_ms)) is not None
-            ],
-        )
+        decided = [self._aborted(each, None, now_ms) for each in found.transactions]
+        aborted = [each for each in decided if each is not None]
+        # A scan that aborts nothing waits for producer ids: it must not be repeated at once.
+        is_repeated = found.has_more and bool(aborted)
+        interval_ms = 0 if is_repeated else self._appends.settings.abort_timed_out_interval_ms
+        outcome = self._repeated(TIMEOUTS, now_ms + interval_ms, aborted)
         outcome.producer_id_requests += [
             ProducerIdRequest(partial(self._abort_with, each.transactional_id), _ignore)
             for each in found.transactions

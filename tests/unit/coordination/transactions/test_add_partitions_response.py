@@ -4,12 +4,10 @@ import pytest
 
 from cordwood.coordination.transactions.add_partitions import TransactionPartitions
 from cordwood.coordination.transactions.add_partitions_response import (
-    merge_responses,
     partitions_of,
     rejected_partitions,
     response_of,
     result_of,
-    split_by_coordinator,
     transactions_of,
 )
 from cordwood.core.errors import (
@@ -83,27 +81,3 @@ def test_partitions_are_not_attempted_when_one_of_them_is_rejected() -> None:
 
 def test_no_partition_is_rejected_without_an_error() -> None:
     assert rejected_partitions(transaction(), lambda _: None) == {}
-
-
-def test_request_of_a_broker_is_divided_by_coordinators() -> None:
-    request = AddPartitionsToTxnRequest(
-        transactions=[transaction("a"), transaction("bb"), transaction("c")]
-    )
-
-    parts = split_by_coordinator(request, len)
-
-    assert {
-        key: [each.transactional_id for each in part.transactions] for key, part in parts.items()
-    } == {
-        1: ["a", "c"],
-        2: ["bb"],
-    }
-
-
-def test_responses_of_coordinators_are_merged_in_the_order_of_the_request() -> None:
-    request = AddPartitionsToTxnRequest(transactions=[transaction("a"), transaction("b")])
-    results = [result_of(transaction("b"), 16), result_of(transaction("a"), 0)]
-
-    merged = merge_responses(request, results)
-
-    assert [each.transactional_id for each in merged.results_by_transaction] == ["a", "b"]

@@ -8,8 +8,11 @@ from cordwood.coordination.coordinator_record import (
     encode_record,
 )
 from cordwood.coordination.transactions.transaction_log import (
+    partitions_of_topics,
     read_transaction,
+    topics_of_partitions,
     transaction_record,
+    transactional_id_of,
 )
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_state import TransactionState
@@ -35,11 +38,11 @@ def value_of(found: TransactionMetadata, *, version: int = 1) -> str:
     return value.hex()
 
 
-def read(record: CoordinatorRecord) -> TransactionMetadata | None:
+def read(record: CoordinatorRecord) -> TransactionMetadata:
     key, value = encode_record(record)
     stored = decode_record(TRANSACTION_RECORDS, key, value=value)
     assert stored is not None
-    return read_transaction(stored)[1]
+    return read_transaction(stored)
 
 
 def test_key_has_kafkas_bytes() -> None:
@@ -155,7 +158,7 @@ def test_expired_id_is_a_tombstone() -> None:
     record = transaction_record(metadata().to(TransactionState.DEAD), version=1)
 
     assert record == CoordinatorRecord(0, TransactionLogKey(transactional_id="payments"), None)
-    assert read_transaction(record) == ("payments", None)
+    assert transactional_id_of(record) == "payments"
 
 
 @pytest.mark.parametrize("status", (6, 7, 8, -1))
@@ -166,3 +169,12 @@ def test_record_of_a_state_that_is_never_written_is_rejected(status: int) -> Non
 
     with pytest.raises(InvalidRecordError, match="never written"):
         read_transaction(record)
+
+
+def test_partitions_are_grouped_by_topic_in_order() -> None:
+    topics = [("bills", [1]), ("orders", [0, 2])]
+
+    partitions = partitions_of_topics(topics)
+
+    assert partitions == {BILLS, ORDERS, tp("orders-2")}
+    assert topics_of_partitions(partitions) == topics

@@ -231,3 +231,15 @@ def test_transaction_completes_once() -> None:
 def test_unknown_timer_is_a_mistake() -> None:
     with pytest.raises(AssertionError):
         TransactionHarness().shard.on_timer(("other", ID), NOW)
+
+
+def test_scan_that_only_waits_for_producer_ids_is_not_repeated_at_once() -> None:
+    harness = ongoing(32_766)
+    many = frozenset(tp(f"{'x' * 200}-{each}") for each in range(600))
+    for number in range(3):
+        harness.put(harness.found()._replace(transactional_id=str(number), partitions=many))
+
+    outcome = harness.shard.on_timer(TIMEOUTS, NOW)
+
+    assert outcome.records == []
+    assert outcome.timers[0].at_ms == NOW + SCAN_MS
