@@ -86,6 +86,8 @@ ROUTES: Final[Mapping[int, HandlerRoute]] = MappingProxyType(
         61: HandlerRoute("producers", "describe_producers"),
         65: HandlerRoute("transaction_admin", "describe_transactions"),
         66: HandlerRoute("transaction_admin", "list_transactions"),
+        68: HandlerRoute("consumer_groups", "consumer_group_heartbeat"),
+        69: HandlerRoute("consumer_groups", "consumer_group_describe"),
         74: HandlerRoute("configs", "list_config_resources"),
         75: HandlerRoute("cluster", "describe_topic_partitions"),
     }

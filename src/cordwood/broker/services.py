@@ -38,10 +38,17 @@ class BrokerFeatures:
 
 
 #: The features of this broker, finalized as by a new cluster of Kafka 4.3. Level 2 of
-#: transaction.version lets clients end a transaction with a new epoch.
+#: transaction.version lets clients end a transaction with a new epoch; group.version lets them use
+#: the consumer protocol of groups.
 FEATURES: Final = BrokerFeatures(
-    supported={"transaction.version": FeatureVersionRange(0, 2)},
-    finalized={"transaction.version": FeatureVersionRange(2, 2)},
+    supported={
+        "group.version": FeatureVersionRange(0, 1),
+        "transaction.version": FeatureVersionRange(0, 2),
+    },
+    finalized={
+        "group.version": FeatureVersionRange(1, 1),
+        "transaction.version": FeatureVersionRange(2, 2),
+    },
 )
 
 

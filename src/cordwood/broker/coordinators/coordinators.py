@@ -16,6 +16,7 @@ from cordwood.broker.coordinators.cluster_topics import ClusterTopics
 from cordwood.broker.coordinators.coordinator_elections import CoordinatorElections
 from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
 from cordwood.broker.coordinators.coordinator_settings import (
+    DYNAMIC_GROUP_SETTINGS,
     group_settings,
     offsets_codec,
     transaction_settings,
@@ -30,7 +31,7 @@ from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.ports import InternalLog
-from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
+from cordwood.coordination.runtime.group_runtime import GroupRuntime
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
@@ -86,6 +87,7 @@ class Coordinators:
 
     def start(self) -> None:
         """Begin to coordinate what this broker leads, now and after each change."""
+        self.parts.configs.on_change(DYNAMIC_GROUP_SETTINGS, self._reconfigure)
         self.parts.metadata.on_publish(self._apply)
         self._apply(self.parts.metadata.image)
 
@@ -103,6 +105,11 @@ class Coordinators:
         if log is None:
             raise NotCoordinatorError(f"{OFFSETS_TOPIC}-{partition} is not coordinated here")
         return log
+
+    def _reconfigure(self) -> None:
+        settings = group_settings(self.parts.configs)
+        for shard in self.groups.runtime.shards():
+            shard.configs.settings = settings
 
     def _apply(self, image: ClusterImage) -> None:
         """Follow an image: topics first, so that an elected shard sees the present ones."""
@@ -131,7 +138,7 @@ def _groups(parts: CoordinatorParts, ports: RuntimePorts) -> TopicCoordinator[Gr
     return TopicCoordinator(
         OFFSETS_TOPIC,
         "offsets.topic.num.partitions",
-        CoordinatorRuntime(kind, ports),
+        GroupRuntime(kind, ports),
         metadata=parts.metadata,
         configs=parts.configs,
     )

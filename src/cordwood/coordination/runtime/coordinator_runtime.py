@@ -86,6 +86,12 @@ class CoordinatorRuntime(Generic[S]):
         """Return the numbers of the partitions that serve."""
         return [number for number, each in self._contexts.items() if each.active is not None]
 
+    def shards(self) -> Iterator[S]:
+        """Yield the shards that serve."""
+        for context in self._contexts.values():
+            if context.active is not None:
+                yield context.active.shard
+
     def partitions(self) -> Iterable[int]:
         """Return the numbers of all partitions that are coordinated here, or will be."""
         return [*self._contexts]

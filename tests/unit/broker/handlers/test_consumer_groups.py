@@ -1,0 +1,134 @@
+"""Tests of the handlers of groups of the consumer protocol, on a broker with its logs."""
+
+import pytest
+
+from cordwood.broker.config.config_resources import ALL_BROKERS
+from cordwood.broker.handlers.consumer_groups import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
+)
+from cordwood.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    DescribedGroup,
+)
+from cordwood.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from tests.unit.broker.broker_samples import BrokerHarness, run, turns
+from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
+
+
+async def beat(
+    harness: BrokerHarness, epoch: int = 0, member: str = "m"
+) -> ConsumerGroupHeartbeatResponse:
+    """Send a heartbeat of a member of `g`, which subscribes to `orders`."""
+    is_first = epoch == 0
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id=member,
+        member_epoch=epoch,
+        rebalance_timeout_ms=60_000 if is_first else -1,
+        subscribed_topic_names=["orders"] if is_first else None,
+        topic_partitions=[] if is_first else None,
+    )
+    return await consumer_group_heartbeat(harness.broker, harness.context(1), request)
+
+
+async def described(harness: BrokerHarness, group_id: str = "g") -> DescribedGroup:
+    request = ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=True)
+    answer = await consumer_group_describe(harness.broker, harness.context(1), request)
+    return answer.groups[0]
+
+
+def test_member_joins_gets_its_partitions_and_leaves() -> None:
+    async def scene() -> tuple[object, ...]:
+        async with coordinating() as harness:
+            await locate(harness)
+            joined = await beat(harness)
+            assert joined.assignment is not None
+            partitions = [each.partitions for each in joined.assignment.topic_partitions]
+            before = await described(harness)
+            left = await beat(harness, -1)
+            after = await described(harness)
+            return (
+                (joined.error_code, joined.member_epoch, partitions),
+                (before.group_state, before.authorized_operations, left.member_epoch),
+                after.group_state,
+            )
+
+    assert run(scene()) == ((0, 2, [[0, 1]]), ("Stable", 3400, -1), "Empty")
+
+
+def test_session_ends_by_the_clock_of_the_logs() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await locate(harness)
+            joined = await beat(harness)
+            harness.storage.clock.advance(seconds=46)
+            await turns(20)
+            return (await beat(harness, joined.member_epoch)).error_code
+
+    assert run(scene()) == 25
+
+
+def test_group_survives_a_restart_of_its_coordinator() -> None:
+    async def scene() -> tuple[int, str]:
+        async with coordinating() as harness:
+            await locate(harness)
+            joined = await beat(harness)
+            groups = harness.broker.coordinators.groups
+            log = harness.broker.coordinators.group_log(groups.partition_of("g"))
+            groups.runtime.elect(log)
+            await turns(20)
+            again = await beat(harness, joined.member_epoch)
+            return again.error_code, (await described(harness)).group_state
+
+    assert run(scene()) == (0, "Stable")
+
+
+def test_added_partitions_are_assigned() -> None:
+    async def scene() -> list[list[int]]:
+        async with coordinating() as harness:
+            await locate(harness)
+            joined = await beat(harness)
+            image = harness.metadata.image
+            orders = image.topics["orders"]
+            grown = type(orders)("orders", orders.topic_id, (*orders.partitions,) * 2)
+            harness.metadata.publish(image.with_topic(grown))
+            await turns(20)
+            harness.storage.clock.advance(seconds=2)
+            again = await beat(harness, joined.member_epoch)
+            assert again.assignment is not None
+            return [each.partitions for each in again.assignment.topic_partitions]
+
+    assert run(scene()) == [[0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize(("protocols", "code"), (("classic", 35), ("classic,consumer", 16)))
+def test_request_without_a_coordinator_or_a_protocol_has_the_error(
+    protocols: str, code: int
+) -> None:
+    async def scene() -> tuple[object, ...]:
+        async with coordinating(group_coordinator_rebalance_protocols=protocols) as harness:
+            answer, group = await beat(harness), await described(harness)
+            return (
+                (answer.error_code, answer.member_id, answer.member_epoch),
+                answer.heartbeat_interval_ms,
+                (group.error_code, group.group_state),
+            )
+
+    assert run(scene()) == ((code, None, 0), 0, (code, ""))
+
+
+def test_assignment_interval_is_changed_while_the_broker_runs() -> None:
+    async def scene() -> list[int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            name = "group.consumer.assignment.interval.ms"
+            harness.configs.apply(ALL_BROKERS, {name: "0"})
+            await beat(harness)
+            second = await beat(harness, member="n")
+            return [second.error_code, second.member_epoch]
+
+    assert run(scene()) == [0, 3]
