@@ -4,7 +4,7 @@ Kafka: `CoordinatorRuntime` (the builder of a write), `CoordinatorLoaderImpl`. A
 has sequence 0, as Kafka writes it; sequences of coordinators are not checked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from cordwood.coordination.coordinator_record import (
@@ -16,6 +16,8 @@ from cordwood.coordination.coordinator_record import (
     encode_record,
 )
 from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.coordination.runtime.offset_commit_reader import read_offset_commit
+from cordwood.coordination.runtime.plain_records import PlainRecord, plain_records
 from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
 from cordwood.records.batch_stream import AnyBatch, batches
 from cordwood.records.compression import Codec
@@ -26,6 +28,8 @@ StoredItem: TypeAlias = StoredRecord | StoredMarker
 """A record or a marker of a partition, in the order of the log."""
 
 _FIRST_SEQUENCE: Final = 0
+#: The record type of committed offsets, which `__transaction_state` does not have.
+_OFFSET_COMMIT: Final = 1
 
 
 def encode_batch(
@@ -74,9 +78,17 @@ def _markers(batch: RecordBatch) -> Iterator[StoredMarker]:
 
 def _records(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredRecord]:
     producer = (-1, -1)
-    if isinstance(batch, RecordBatch) and batch.is_transactional:
-        producer = batch.producer_id, batch.producer_epoch
-    for record in batch.records():
-        found = decode_record(types, record.key, value=record.value)
+    plain: Iterable[PlainRecord] | None = None
+    if isinstance(batch, RecordBatch):
+        plain = plain_records(batch)
+        if batch.is_transactional:
+            producer = batch.producer_id, batch.producer_epoch
+    if plain is None:
+        plain = (PlainRecord(each.offset, each.key, each.value) for each in batch.records())
+    has_commits = _OFFSET_COMMIT in types
+    for offset, key, value in plain:
+        found = read_offset_commit(key, value) if has_commits and key is not None else None
+        if found is None:
+            found = decode_record(types, key, value=value)
         if found is not None:
-            yield StoredRecord(found, record.offset, *producer)
+            yield StoredRecord(found, offset, *producer)
