@@ -29,7 +29,6 @@ from cordwood.core.errors import (
     InconsistentGroupProtocolError,
     KafkaError,
     MemberIdRequiredError,
-    UnknownMemberIdError,
     UnknownServerError,
 )
 
@@ -89,9 +88,7 @@ def _join_as_known(event: ClassicGroupEvent, attempt: JoinAttempt) -> None:
     except KafkaError as error:
         fail(event, attempt, code=error.code, member_id=member_id)
         return
-    if group.is_empty:
-        fail(event, attempt, code=UnknownMemberIdError.code, member_id=member_id)
-    elif _keeps_generation(group, attempt):
+    if _keeps_generation(group, attempt):
         is_completing = group.state is ClassicGroupState.COMPLETING_REBALANCE
         with_members = is_completing and member_id == group.leader_id
         event.answer(attempt.ticket, responses.joined(group, member_id, with_members=with_members))

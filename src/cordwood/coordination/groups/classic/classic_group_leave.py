@@ -5,7 +5,8 @@
     given      null         a member, or a pending one
     given      given        the static member, if it has that id; else 82
 
-The members of one request leave together, with one rebalance. Before version 3 a request has one
+The members of one request leave together, with one rebalance. Kafka counts a pending member among
+them, so that its leave rebalances a stable group too. Before version 3 a request has one
 member, whose error is that of the response.
 """
 
@@ -13,10 +14,7 @@ from typing import Final
 
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.classic.classic_group_event import ClassicGroupEvent
-from cordwood.coordination.groups.classic.classic_rebalance import (
-    complete_if_all_joined,
-    rebalance_or_complete,
-)
+from cordwood.coordination.groups.classic.classic_rebalance import rebalance_or_complete
 from cordwood.core.errors import KafkaError, UnknownMemberIdError
 from cordwood.protocol.messages.leave_group import (
     LeaveGroupRequest,
@@ -38,14 +36,9 @@ def leaving_members(request: LeaveGroupRequest, *, version: int) -> list[MemberI
 def leave(event: ClassicGroupEvent, members: list[MemberIdentity]) -> list[MemberResponse]:
     """Remove members, and return their results."""
     results = [_leave_one(event, each) for each in members]
-    if all(each.error_code for each in results):
-        return results
-    if event.group.is_empty:  # only a pending member has left
-        return results
-    if event.group.can_rebalance:
+    has_left = any(not each.error_code for each in results)
+    if has_left and not event.group.is_empty:
         rebalance_or_complete(event)
-    else:
-        complete_if_all_joined(event)
     return results
 
 

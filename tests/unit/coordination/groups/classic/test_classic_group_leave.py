@@ -85,7 +85,7 @@ def test_static_member_is_removed_by_its_instance_id() -> None:
     assert harness.group.is_empty
 
 
-def test_id_that_has_not_joined_leaves_without_a_rebalance() -> None:
+def test_id_that_has_not_joined_leaves_like_a_member() -> None:
     harness = ClassicHarness()
     a, b = Client(harness=harness, name="a"), Client(harness=harness, name="b")
     stable(harness, a)
@@ -96,6 +96,7 @@ def test_id_that_has_not_joined_leaves_without_a_rebalance() -> None:
 
     assert not harness.group.pending_joins
     assert harness.timer_in("classic-session", "g", b.member_id) is None
+    assert harness.group.state is ClassicGroupState.PREPARING_REBALANCE
 
 
 def test_id_that_leaves_an_empty_group_changes_nothing_else() -> None:

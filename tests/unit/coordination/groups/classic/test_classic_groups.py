@@ -163,6 +163,14 @@ def test_loaded_group_above_its_size_rebalances() -> None:
     assert harness.timer_in("classic-join", GROUP) == 60_000
 
 
+def test_groups_of_another_kind_have_no_part_in_load_and_close() -> None:
+    harness = ClassicHarness()
+    harness.registry.put(group_of(GROUP))
+
+    assert not harness.groups.finish_load(harness.now_ms).timers
+    assert not harness.groups.close(NotCoordinatorError()).timers
+
+
 def test_tombstone_removes_the_group() -> None:
     harness = ClassicHarness()
     stable(harness, Client(harness=harness, name="a"))

@@ -135,6 +135,15 @@ def test_member_with_other_metadata_gets_that_of_the_record(subscription: bytes)
     assert group.members["a"].protocols == (MemberProtocol("range", subscription),)
 
 
+def test_topics_are_unknown_when_a_record_has_members_and_no_protocol() -> None:
+    group = ClassicGroup("g")
+
+    apply_value(group, value_of(stored_member("a"), protocol=None))
+
+    assert group.topics is None
+    assert group.is_subscribed("t")
+
+
 def test_later_record_replaces_all_members() -> None:
     group = ClassicGroup("g")
     apply_value(group, value_of(stored_member("a"), stored_member("b")))
