@@ -45,9 +45,9 @@ class ClassicGroupCommands:
 
     # -- broker and clients
 
-    def settings(self, **settings: int) -> None:
+    def settings(self, *, max_size: int) -> None:
         """Begin again, with other settings of the broker."""
-        self._harness = ClassicHarness(GroupSettings(**{k: int(v) for k, v in settings.items()}))
+        self._harness = ClassicHarness(GroupSettings(max_size=max_size))
 
     def client(  # noqa: PLR0913  # tidy: allow[parameters] the fields of the requests
         self,
@@ -90,11 +90,10 @@ class ClassicGroupCommands:
         """Let the log reject the next append."""
         self._harness.reject(NotCoordinatorError())
 
-    def reload(self, **settings: int) -> str:
-        """Load the group from the log, as the next coordinator does."""
-        self._harness.settings = replace(
-            self._harness.settings, **{name: int(value) for name, value in settings.items()}
-        )
+    def reload(self, *, max_size: int = 0) -> str:
+        """Load the group from the log, as the next coordinator does, with its own settings."""
+        if max_size:
+            self._harness.settings = replace(self._harness.settings, max_size=max_size)
         self._harness.reload()
         return self._outcome()
 
