@@ -11,13 +11,14 @@ from tests.interop.kafka_harness.spec import Json
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
-def test_quirk_05_no_feature_switches_clients_to_the_newer_transactions(our_broker: Broker) -> None:
+def test_quirk_05_transactions_of_version_2_are_finalized(our_broker: Broker) -> None:
     kafka = pytest.importorskip("kafka", reason="kafka-python is not installed")
 
     with closing(kafka.KafkaAdminClient(bootstrap_servers=our_broker.bootstrap)) as admin:
         features = admin.describe_features()
 
-    assert "transaction.version" not in str(features)
+    assert "transaction.version" in str(features)
+    assert "share.version" not in str(features)
 
 
 def test_quirk_11_java_consumer_finds_no_offset_after_the_last_timestamp(

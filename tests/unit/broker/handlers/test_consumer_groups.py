@@ -20,7 +20,7 @@ from tests.unit.broker.coordinators.coordinator_samples import coordinating, loc
 
 
 async def beat(
-    harness: BrokerHarness, epoch: int = 0, member: str = "m"
+    harness: BrokerHarness, epoch: int = 0, member: str = "m", *, version: int = 1
 ) -> ConsumerGroupHeartbeatResponse:
     """Send a heartbeat of a member of `g`, which subscribes to `orders`."""
     is_first = epoch == 0
@@ -32,7 +32,7 @@ async def beat(
         subscribed_topic_names=["orders"] if is_first else None,
         topic_partitions=[] if is_first else None,
     )
-    return await consumer_group_heartbeat(harness.broker, harness.context(1), request)
+    return await consumer_group_heartbeat(harness.broker, harness.context(version), request)
 
 
 async def described(harness: BrokerHarness, group_id: str = "g") -> DescribedGroup:
@@ -58,6 +58,28 @@ def test_member_joins_gets_its_partitions_and_leaves() -> None:
             )
 
     assert run(scene()) == ((0, 2, [[0, 1]]), ("Stable", 3400, -1), "Empty")
+
+
+def test_quirk_09_heartbeat_interval_is_that_of_the_settings_and_never_0() -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await locate(harness)
+            return (await beat(harness)).heartbeat_interval_ms
+
+    assert run(scene()) == 5000
+
+
+@pytest.mark.parametrize(("version", "code"), ((0, 0), (1, 42)))
+def test_quirk_10_member_id_is_made_by_the_client_from_version_1_on(
+    version: int, code: int
+) -> None:
+    async def scene() -> tuple[int, bool]:
+        async with coordinating() as harness:
+            await locate(harness)
+            answer = await beat(harness, member="", version=version)
+            return answer.error_code, bool(answer.member_id)
+
+    assert run(scene()) == (code, code == 0)
 
 
 def test_session_ends_by_the_clock_of_the_logs() -> None:

@@ -136,7 +136,7 @@ def test_deleted_offset_is_not_fetched_any_more() -> None:
 @pytest.mark.parametrize(
     ("version", "found"), ((1, ([16], 0, [])), (7, ([], 16, [])), (8, ([], 0, [16, 16])))
 )
-def test_error_of_a_fetch_is_where_the_version_has_a_place_for_it(
+def test_quirk_22_error_of_a_fetch_is_where_the_version_has_a_place_for_it(
     version: int, found: tuple[list[int], int, list[int]]
 ) -> None:
     async def scene() -> tuple[list[int], int, list[int]]:

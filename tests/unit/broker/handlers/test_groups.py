@@ -224,6 +224,16 @@ def test_lost_log_directory_moves_the_members_away() -> None:
     assert run(scene()) == 16
 
 
+@pytest.mark.parametrize(("version", "code"), ((3, 0), (4, 79)))
+def test_quirk_07_empty_member_id_is_rejected_from_version_4_on(version: int, code: int) -> None:
+    async def scene() -> int:
+        async with coordinating() as harness:
+            await locate(harness)
+            return (await MemberOf(harness).join(version)).error_code
+
+    assert run(scene()) == code
+
+
 @pytest.mark.parametrize(("version", "code"), ((5, 0), (6, 69)))
 def test_quirk_23_missing_group_is_dead(version: int, code: int) -> None:
     async def scene() -> tuple[str, int]:
