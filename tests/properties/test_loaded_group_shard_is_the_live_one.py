@@ -290,8 +290,14 @@ class ShardMachine(RuleBasedStateMachine):
     # -- both shards
 
     @invariant()
-    def loaded_shard_has_the_same_offsets(self) -> None:
-        now_ms, loaded = self.harness.now_ms, self.harness.loaded()
+    def loaded_shard_has_the_same_answers(self) -> None:
+        loaded = self.harness.loaded()
+        self.compare_groups(loaded)
+        self.compare_offsets(loaded)
+        self.compare_expiration(loaded)
+
+    def compare_offsets(self, loaded: GroupShard) -> None:
+        now_ms = self.harness.now_ms
         groups = [OffsetFetchRequestGroup(group_id=each, topics=None) for each in "ab"]
         for is_stable in (False, True):
             request = OffsetFetchRequest(groups=groups, require_stable=is_stable)
@@ -304,20 +310,16 @@ class ShardMachine(RuleBasedStateMachine):
             ]
             assert answers[0] == answers[1]
 
-    @invariant()
-    def loaded_shard_has_the_same_groups(self) -> None:
-        loaded = self.harness.loaded()
+    def compare_groups(self, loaded: GroupShard) -> None:
         live = self.resting_groups()
 
         assert {group_id: groups_of(loaded).get(group_id) for group_id in live} == live
         assert groups_of(loaded).keys() == groups_of(self.shard).keys()
         assert consumer_groups_of(loaded) == consumer_groups_of(self.shard)
 
-    @invariant()
-    def loaded_shard_expires_the_same_offsets(self) -> None:
+    def compare_expiration(self, loaded: GroupShard) -> None:
         later_ms = self.harness.now_ms + RETENTION_MS // 2
         resting = self.resting_groups()
-        loaded = self.harness.loaded()
         expired = [
             [
                 encode_record(record)
@@ -396,4 +398,4 @@ def test_state_without_a_record_is_found() -> None:
 
 
 TestLoadedGroupShard = ShardMachine.TestCase
-TestLoadedGroupShard.settings = settings(stateful_step_count=40)
+TestLoadedGroupShard.settings = settings(stateful_step_count=30)
