@@ -13,10 +13,6 @@ from cordwood.coordination.transactions.transaction_metadata import TransactionM
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
 from cordwood.coordination.transactions.transaction_state import STATES_BY_NAME
 from cordwood.core.errors import error_from_code
-from cordwood.protocol.messages.describe_transactions import (
-    DescribeTransactionsRequest,
-    DescribeTransactionsResponse,
-)
 from cordwood.protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -190,13 +186,7 @@ class TransactionCommands:
 
     def describe(self, *transactional_ids: str) -> str:
         """Send DescribeTransactions."""
-        request = DescribeTransactionsRequest(transactional_ids=[*transactional_ids] or [""])
-        response = self._harness.answer(
-            lambda ticket: self._harness.shard.describe_transactions(
-                request, ClientContext(0), ticket=ticket, now_ms=self._harness.now_ms
-            )
-        )
-        assert isinstance(response, DescribeTransactionsResponse)
+        response = self._harness.describe(*(transactional_ids or ("",)))
         return "\n".join(
             error_name(error_from_code(each.error_code))
             if each.error_code

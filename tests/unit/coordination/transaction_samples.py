@@ -25,6 +25,10 @@ from cordwood.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from cordwood.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
 from cordwood.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
@@ -234,26 +238,12 @@ class TransactionHarness:
         verify: bool = False,
     ) -> list[int]:
         """Return the codes of the partitions, in order."""
-        topics = topics_of(partitions)
-        request = (
-            AddPartitionsToTxnRequest(
-                transactional_id=transactional_id,
-                producer_id=producer[0],
-                producer_epoch=producer[1],
-                topics=topics,
-            )
-            if version < 4
-            else AddPartitionsToTxnRequest(
-                transactions=[
-                    AddPartitionsToTxnTransaction(
-                        transactional_id=transactional_id,
-                        producer_id=producer[0],
-                        producer_epoch=producer[1],
-                        verify_only=verify,
-                        topics=topics,
-                    )
-                ]
-            )
+        request = add_request(
+            producer,
+            partitions,
+            transactional_id=transactional_id,
+            version=version,
+            verify=verify,
         )
         return codes_of(self.add_all(request, version))
 
@@ -275,6 +265,7 @@ class TransactionHarness:
         group: str = "group",
         transactional_id: str = ID,
         version: int = 4,
+        offsets_partitions: int = 50,
     ) -> int:
         request = AddOffsetsToTxnRequest(
             transactional_id=transactional_id,
@@ -288,10 +279,50 @@ class TransactionHarness:
                 ClientContext(version),
                 ticket=ticket,
                 now_ms=self.now_ms,
-                offsets_partitions=50,
+                offsets_partitions=offsets_partitions,
             )
         )
         return found.code if isinstance(found, KafkaError) else 0
+
+    def describe(self, *transactional_ids: str) -> DescribeTransactionsResponse:
+        request = DescribeTransactionsRequest(transactional_ids=[*transactional_ids])
+        found = self.answer(
+            lambda ticket: self.shard.describe_transactions(
+                request, ClientContext(0), ticket=ticket, now_ms=self.now_ms
+            )
+        )
+        assert isinstance(found, DescribeTransactionsResponse)
+        return found
+
+
+def add_request(
+    producer: tuple[int, int],
+    partitions: Iterable[TopicPartition],
+    *,
+    transactional_id: str = ID,
+    version: int = 5,
+    verify: bool = False,
+) -> AddPartitionsToTxnRequest:
+    """Return a request in the form of its version."""
+    topics = topics_of(partitions)
+    if version < 4:
+        return AddPartitionsToTxnRequest(
+            transactional_id=transactional_id,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            topics=topics,
+        )
+    return AddPartitionsToTxnRequest(
+        transactions=[
+            AddPartitionsToTxnTransaction(
+                transactional_id=transactional_id,
+                producer_id=producer[0],
+                producer_epoch=producer[1],
+                verify_only=verify,
+                topics=topics,
+            )
+        ]
+    )
 
 
 def topics_of(partitions: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTopic]:
@@ -303,8 +334,21 @@ def topics_of(partitions: Iterable[TopicPartition]) -> list[AddPartitionsToTxnTo
 
 def codes_of(response: AddPartitionsToTxnResponse) -> list[int]:
     """Return the codes of all partitions, in order."""
+    return [code for _, code in _coded(response)]
+
+
+def codes_by_partition(response: AddPartitionsToTxnResponse) -> dict[TopicPartition, int]:
+    """Return the codes of the partitions of one transaction."""
+    return dict(_coded(response))
+
+
+def _coded(response: AddPartitionsToTxnResponse) -> list[tuple[TopicPartition, int]]:
     results = [
         *response.results_by_topic,
         *(topic for each in response.results_by_transaction for topic in each.topic_results),
     ]
-    return [each.partition_error_code for topic in results for each in topic.results_by_partition]
+    return [
+        (tp(f"{topic.name}-{each.partition_index}"), each.partition_error_code)
+        for topic in results
+        for each in topic.results_by_partition
+    ]
