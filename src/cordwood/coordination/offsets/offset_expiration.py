@@ -7,13 +7,12 @@
 A group decides the base: the time since which it is empty, or the time of the commit, or none. An
 empty group whose last offset expires, or which has none, is deleted with it.
 
-A round visits all groups. It is cut into parts of a limited size, because the tombstones of a part
-are one batch.
+A round visits all groups. It is cut into parts, because the tombstones of a part are one batch.
 """
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.group import Group
@@ -21,10 +20,8 @@ from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.offsets.committed_offset import CommittedOffset, offset_tombstone
 from cordwood.coordination.offsets.group_partition_map import GroupPartition
 from cordwood.coordination.offsets.offset_store import OffsetStore
+from cordwood.coordination.offsets.tombstone_part import PART_BYTES, part_of
 from cordwood.core.types import NO_TIMESTAMP
-
-#: The tombstones of one batch; Kafka splits its batches by `max.message.bytes`.
-PART_RECORDS: Final = 1_000
 
 
 class ExpirationRound:
@@ -45,25 +42,29 @@ class ExpirationRound:
         """Plan a visit of all groups."""
         self._remaining = deque(each.group_id for each in self._groups)
 
-    def next_part(self, now_ms: int, *, limit: int = PART_RECORDS) -> list[CoordinatorRecord]:
+    def next_part(self, now_ms: int) -> list[CoordinatorRecord]:
         """Return the tombstones of the next part; a group that exceeds it remains."""
-        records = list[CoordinatorRecord]()
-        while self._remaining and len(records) < limit:
+        records, room = list[CoordinatorRecord](), PART_BYTES
+        retention = Retention(now_ms, self._retention_ms)
+        while self._remaining and room > 0:
             group = self._groups.by_id.get(self._remaining[0])
-            found = [] if group is None else self._tombstones(group, now_ms)
-            room = limit - len(records)
-            records += found[:room]
-            if len(found) <= room:
-                self._remaining.popleft()
+            if group is not None:
+                expired = expired_offsets(group, self._store, retention=retention)
+                part = part_of(expired, room=room)
+                records += map(offset_tombstone, part.keys)
+                room = part.room
+                if not part.is_whole:
+                    break
+                if self._ends(group, len(part.keys)):
+                    records += group.tombstones()
+            self._remaining.popleft()
         return records
 
-    def _tombstones(self, group: Group, now_ms: int) -> list[CoordinatorRecord]:
-        retention = Retention(now_ms, self._retention_ms)
-        expired = expired_offsets(group, self._store, retention=retention)
-        records = [offset_tombstone(each) for each in expired]
-        count = sum(map(len, self._store.of_group(group.group_id).values()))
-        is_last = len(records) == count and not self._store.has_pending(group.group_id)
-        return records + group.tombstones() if is_last and group.is_empty else records
+    def _ends(self, group: Group, expired: int) -> bool:
+        """Return whether a group ends with its expired offsets."""
+        group_id = group.group_id
+        count = sum(map(len, self._store.of_group(group_id).values()))
+        return group.is_empty and expired == count and not self._store.has_pending(group_id)
 
 
 class Retention(NamedTuple):

@@ -5,7 +5,6 @@ deleted topics, and expired ones, end in parts: each is one batch, and a timer b
 """
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Final, TypeAlias
 
 from cordwood.coordination.client_context import ClientContext
@@ -21,9 +20,10 @@ from cordwood.coordination.offsets import offset_commit, offset_delete, offset_f
 from cordwood.coordination.offsets.committed_offset import offset_tombstone
 from cordwood.coordination.offsets.known_partitions import known_by_id, known_by_name
 from cordwood.coordination.offsets.offset_commit import OffsetCommit
-from cordwood.coordination.offsets.offset_expiration import PART_RECORDS, ExpirationRound
+from cordwood.coordination.offsets.offset_expiration import ExpirationRound
 from cordwood.coordination.offsets.offset_store import OffsetStore
 from cordwood.coordination.offsets.partition_results import PartitionResults, TopicResult
+from cordwood.coordination.offsets.tombstone_part import part_of
 from cordwood.coordination.offsets.topic_deletion import deleted_topics, offsets_of_topics
 from cordwood.coordination.outcome import (
     Answer,
@@ -213,9 +213,9 @@ class OffsetMetadataManager:
         return Outcome(timers=[self._next_check(now_ms)])
 
     def _delete_part(self, now_ms: int) -> Outcome:
-        keys = offsets_of_topics(self._store.maps(), self._deleted)
-        records = [offset_tombstone(each) for each in islice(keys, PART_RECORDS)]
-        if len(records) < PART_RECORDS:
+        part = part_of(offsets_of_topics(self._store.maps(), self._deleted))
+        records = [offset_tombstone(each) for each in part.keys]
+        if part.is_whole:
             finished, self._deleted = self._deleted, []
             timers = list[TimerChange]()
         else:

@@ -129,12 +129,27 @@ def test_next_check_follows_after_the_interval() -> None:
 
 def test_large_round_is_cut_into_parts() -> None:
     offsets = expiring()
-    for number in range(1_200):
-        offsets.commit(commit_request(("orders", 0, 5), group_id=f"g{number}"))
+    group_ids = [f"{number}".zfill(1_000) for number in range(100)]
+    for group_id in group_ids:
+        offsets.commit(commit_request(("orders", 0, 5), group_id=group_id))
 
     first = offsets.apply(offsets.manager.on_timer(("offsets", "check"), 1_000))
-    (timer,) = first.timers
-    second = offsets.manager.on_timer(timer.key, 1_000)
+    second = offsets.apply(offsets.manager.on_timer(first.timers[0].key, 1_000))
 
-    assert (len(first.records), timer.at_ms) == (1_000, 1_000)
-    assert len(second.records) == 1_000
+    assert first.timers == [TimerChange(("offsets", "expire"), 1_000)]
+    assert second.timers == [TimerChange(("offsets", "check"), 1_000 + INTERVAL_MS)]
+    assert 100 < len(first.records) < 200
+    assert not offsets.groups.by_id
+
+
+def test_large_group_ends_with_its_last_part() -> None:
+    offsets = expiring()
+    group_id = "g" * 30_000
+    for partition in range(4):
+        offsets.commit(commit_request(("orders", partition, 5), group_id=group_id))
+
+    first = offsets.apply(offsets.manager.on_timer(("offsets", "check"), 1_000))
+    second = offsets.apply(offsets.manager.on_timer(first.timers[0].key, 1_000))
+
+    assert kinds(first.records) == [1, 1, 1]
+    assert kinds(second.records) == [1, 2]
