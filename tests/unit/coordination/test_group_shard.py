@@ -129,7 +129,7 @@ def test_group_with_members_is_not_deleted() -> None:
     ("states", "types", "found"),
     (
         ([], [], ["g"]),
-        (["empty"], ["CLASSIC"], ["g"]),
+        ([" empty"], ["CLASSIC"], ["g"]),
         (["Stable"], [], []),
         ([], ["consumer"], []),
         ([], ["unknown"], []),

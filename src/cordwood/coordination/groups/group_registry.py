@@ -42,7 +42,7 @@ class GroupRegistry:
 
     def listed(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[ListedGroup]:
         """Return the groups that match the filters of ListGroups, which ignore case."""
-        wanted_states = {each.lower() for each in states}
+        wanted_states = {each.strip().lower() for each in states}
         wanted_types = {each.lower() for each in types}
         return [
             ListedGroup(
