@@ -104,7 +104,7 @@ def test_target_of_the_epoch_is_kept() -> None:
 def test_target_is_kept_during_the_assignment_interval() -> None:
     found = update()
     found.group.assignment_timestamp_ms = found.now_ms - 999
-    assert found.next_target(2) == Target(0, {})
+    assert found.next_target(2) == Target(1, {})
 
     found.group.assignment_timestamp_ms -= 1
     assert found.next_target(2).epoch == 2

@@ -1,5 +1,5 @@
 """Server-side assignors: subscriptions of all members to target partitions (Kafka: `assignor`).
 
-Members are taken in the order of Java's hash map, topics in the order of their topic ids, and
-partitions ascending, so that equal groups have equal assignments.
+Members and topics are taken in the order of Java's hash tables, partitions ascending, so that equal
+groups have the assignments that Kafka gives them.
 """

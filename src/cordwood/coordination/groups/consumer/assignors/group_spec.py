@@ -1,6 +1,6 @@
 """Input and output of an assignor (Kafka: `GroupSpec`, `GroupAssignment`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final, NamedTuple, Protocol, TypeAlias
@@ -16,6 +16,8 @@ GroupAssignment: TypeAlias = Mapping[str, TopicPartitionSets]
 
 NO_PARTITIONS: Final[TopicPartitionSets] = {}
 _HALVES: Final = Struct(">qq")
+_WORDS: Final = Struct(">4I")
+_SMALLEST_TABLE: Final = 16
 
 
 class PartitionAssignorError(Exception):
@@ -61,6 +63,21 @@ class PartitionAssignor(Protocol):
 
     def assign(self, spec: GroupSpec) -> GroupAssignment:
         """Assign every partition to one member, or raise PartitionAssignorError."""
+
+
+def hash_order(topic_ids: Iterable[Uuid]) -> list[Uuid]:
+    """Return topic ids in the order in which Java iterates over a hash set of them."""
+    found = sorted(topic_ids, key=topic_order)
+    table = _SMALLEST_TABLE
+    while len(found) * 4 > table * 3:
+        table *= 2
+    return sorted(found, key=lambda each: _spread_hash(each) & (table - 1))
+
+
+def _spread_hash(topic_id: Uuid) -> int:
+    first, second, third, fourth = _WORDS.unpack(topic_id)
+    value: int = first ^ second ^ third ^ fourth
+    return value ^ value >> 16
 
 
 def topic_order(topic_id: Uuid) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from cordwood.coordination.groups.consumer.assignors.group_spec import (
     GroupSpec,
     PartitionAssignorError,
     TopicPartitionSets,
-    topic_order,
+    hash_order,
 )
 from cordwood.core.uuids import Uuid
 
@@ -30,7 +30,7 @@ class _KeptPartitions(NamedTuple):
 def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     """Return the target partitions of members that all have the same topics."""
     member_ids = spec.member_ids
-    topic_ids = sorted(spec.members[member_ids[0]].topic_ids, key=topic_order)
+    topic_ids = hash_order(spec.members[member_ids[0]].topic_ids)
     if not topic_ids:
         return {}
     total = sum(spec.partition_count(each) for each in topic_ids)

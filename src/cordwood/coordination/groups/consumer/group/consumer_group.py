@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.groups.classic.protocol_vote import hash_map_order
@@ -38,7 +39,7 @@ from cordwood.coordination.groups.group import (
 )
 from cordwood.core.errors import NonEmptyGroupError, UnknownMemberIdError
 
-PROTOCOL_TYPE = "consumer"
+PROTOCOL_TYPE: Final = "consumer"
 
 
 class ConsumerGroupState(StrEnum):
@@ -55,9 +56,10 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
+        #: A new group has the epochs 1 and 1 without a record: nothing has to be assigned yet.
         self.group_epoch = 1
         self.metadata_hash = 0
-        self.assignment_epoch = 0
+        self.assignment_epoch = 1
         self.assignment_timestamp_ms = 0
         self.target = dict[str, TopicPartitionSets]()
         self.subscriptions = Subscriptions()
@@ -140,11 +142,17 @@ class ConsumerGroup:
     def preferred_assignor(
         self, removed: Iterable[ConsumerGroupMember] = (), added: Iterable[ConsumerGroupMember] = ()
     ) -> str | None:
-        """Return the assignor with most votes after a change, None without votes."""
+        """Return the assignor with most votes after a change, None without votes.
+
+        Among those with the same number Kafka takes the first one of its hash map, in which a name
+        that has had no vote before the last one comes first.
+        """
         votes = self._assignors.copy()
         votes.subtract(each.server_assignor for each in removed if each.server_assignor)
+        known = +votes
         votes.update(each.server_assignor for each in added if each.server_assignor)
-        return max(hash_map_order(+votes), key=votes.__getitem__, default=None)
+        order = sorted(hash_map_order(+votes), key=known.__contains__)
+        return max(order, key=votes.__getitem__, default=None)
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Return whether all classic members support one of a member's protocols."""

@@ -103,6 +103,16 @@ def test_assignor_with_most_votes_is_preferred() -> None:
     assert group.preferred_assignor() is None
 
 
+def test_assignor_of_the_last_vote_wins_a_tie_if_it_is_a_new_one() -> None:
+    range_, uniform = (replace(OWNER, server_assignor=each) for each in ("range", "uniform"))
+    joining = replace(uniform, member_id="n")
+
+    assert group_of(range_).preferred_assignor((), (joining,)) == "uniform"
+    assert group_of(uniform).preferred_assignor((), (replace(range_, member_id="n"),)) == "range"
+    assert group_of(range_, joining).preferred_assignor() == "uniform"
+    assert group_of(range_, joining).preferred_assignor((range_,), (range_,)) == "range"
+
+
 def test_classic_protocol_has_to_be_supported_by_all_classic_members() -> None:
     group = group_of(OWNER, CLASSIC, replace(CLASSIC, member_id="d"))
 

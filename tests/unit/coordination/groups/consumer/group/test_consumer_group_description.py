@@ -26,12 +26,13 @@ def assignment(*numbers: int) -> Assignment:
 
 def test_description_has_revoked_partitions_and_no_deleted_topics() -> None:
     group = ConsumerGroup("g")
+    group.group_epoch = 2
     group.update_member(member(assigned="1:1@10 2:0@10", pending="1:0@10"))
     group.target["m"] = partitions("1:2 2:1")
 
     found = described(group, VIEW, default_assignor="uniform")
 
-    assert (found.group_state, found.group_epoch, found.assignment_epoch) == ("Assigning", 1, 0)
+    assert (found.group_state, found.group_epoch, found.assignment_epoch) == ("Assigning", 2, 1)
     assert found.assignor_name == "uniform"
     assert found.members[0].assignment == assignment(0, 1)
     assert found.members[0].target_assignment == assignment(2)
