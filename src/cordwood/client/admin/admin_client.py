@@ -1,4 +1,5 @@
-"""The asyncio admin client (Java: `KafkaAdminClient`): topics, settings, log directories, offsets.
+"""The asyncio admin client (Java: `KafkaAdminClient`): topics, settings, offsets, groups,
+transactions.
 
     async with aio.Admin("127.0.0.1:9092") as admin:
         await admin.create_topic("orders", partitions=3, configs={"retention.ms": "86400000"})
@@ -28,6 +29,8 @@ from cordwood.client.admin.admin_types import (
     LogDirDescription,
     TopicDescription,
 )
+from cordwood.client.admin.group_administration import GroupAdministration
+from cordwood.client.admin.transaction_administration import TransactionAdministration
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
@@ -89,7 +92,7 @@ _HIGH_WATERMARK: Final = -1
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-class Admin:
+class Admin(GroupAdministration, TransactionAdministration):
     """Admin client of one cluster."""
 
     def __init__(

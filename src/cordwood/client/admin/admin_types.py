@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 
-class _JsonValue:
+class JsonValue:
     """Base of all values."""
 
     __slots__ = ()
@@ -16,7 +16,7 @@ class _JsonValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionDescription(_JsonValue):
+class PartitionDescription(JsonValue):
     """Leader, replicas and in-sync replicas of a partition; the leader is -1 if there is none."""
 
     partition: int
@@ -28,7 +28,7 @@ class PartitionDescription(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicDescription(_JsonValue):
+class TopicDescription(JsonValue):
     """A topic and its partitions."""
 
     name: str
@@ -38,7 +38,7 @@ class TopicDescription(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedTopic(_JsonValue):
+class CreatedTopic(JsonValue):
     """A topic that was created or, with `validate_only`, could be; old brokers leave fields out."""
 
     name: str
@@ -49,7 +49,7 @@ class CreatedTopic(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerDescription(_JsonValue):
+class BrokerDescription(JsonValue):
     """A broker and its address."""
 
     node_id: int
@@ -59,7 +59,7 @@ class BrokerDescription(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterDescription(_JsonValue):
+class ClusterDescription(JsonValue):
     """A cluster and its brokers."""
 
     cluster_id: str
@@ -68,7 +68,7 @@ class ClusterDescription(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigSynonym(_JsonValue):
+class ConfigSynonym(JsonValue):
     """A source that gives a setting a value, and the name it uses."""
 
     name: str
@@ -77,7 +77,7 @@ class ConfigSynonym(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigEntry(_JsonValue):
+class ConfigEntry(JsonValue):
     """A setting; the value of a sensitive one is None."""
 
     name: str
@@ -96,7 +96,7 @@ class ConfigEntry(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigDescription(_JsonValue):
+class ConfigDescription(JsonValue):
     """Settings of a topic or a broker, by name."""
 
     resource_type: str
@@ -109,7 +109,7 @@ class ConfigDescription(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogDirPartition(_JsonValue):
+class LogDirPartition(JsonValue):
     """Replica of a partition in a log directory."""
 
     topic: str
@@ -120,7 +120,7 @@ class LogDirPartition(_JsonValue):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogDirDescription(_JsonValue):
+class LogDirDescription(JsonValue):
     """A broker's log directory.
 
     `error` is set if the directory is offline; a size of -1 was not reported.

@@ -28,7 +28,7 @@ from cordwood.protocol.codec import decode
 from cordwood.protocol.framing import FrameReader
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.primitives import Chunk
-from cordwood.protocol.schema import Request, Response
+from cordwood.protocol.schema import NEWEST, Request, Response
 
 R = TypeVar("R", bound=Response)
 
@@ -99,9 +99,24 @@ class BrokerConnection(asyncio.BufferedProtocol):
         """Return the version for this request class; UnsupportedVersionError if none is shared."""
         return self._in_flight.version_of(kind)
 
-    def send(self, request: Request, kind: type[R]) -> Coroutine[object, object, R]:
-        """Send the request now; the returned coroutine yields the response."""
-        request_sent, response = self._send(request, self.version_of(type(request)))
+    def feature_level(self, name: str) -> int:
+        """Return the finalized level of a feature of the cluster; 0 if it is unknown."""
+        return self._in_flight.features.get(name, 0)
+
+    def send(
+        self,
+        request: Request,
+        kind: type[R],
+        *,
+        timeout_ms: float | None = None,
+        most_version: int = NEWEST,
+    ) -> Coroutine[object, object, R]:
+        """Send the request now; the returned coroutine yields the response.
+
+        The default timeout is `request_timeout_ms`. `most_version` caps the version.
+        """
+        version = min(self.version_of(type(request)), most_version)
+        request_sent, response = self._send(request, version, timeout_ms=timeout_ms)
         return self._decode_response(request_sent, response, kind)
 
     async def send_without_response(self, request: Request) -> None:
@@ -153,12 +168,14 @@ class BrokerConnection(asyncio.BufferedProtocol):
     # Requests and responses.
 
     def _send(
-        self, request: Request, version: int
+        self, request: Request, version: int, *, timeout_ms: float | None = None
     ) -> tuple[InFlightRequest, asyncio.Future[memoryview]]:
         request_sent, chunks = self._in_flight.add(request, version)
         response: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
-        deadline_ms = self._runtime.now_ms() + self._settings.request_timeout_ms
-        late = self._runtime.scheduler.call_at(deadline_ms, lambda: self._time_out(request_sent))
+        limit_ms = self._settings.request_timeout_ms if timeout_ms is None else timeout_ms
+        late = self._runtime.scheduler.call_at(
+            self._runtime.now_ms() + limit_ms, lambda: self._time_out(request_sent, limit_ms)
+        )
         self._waiting.append(_PendingResponse(response, late))
         if self._failure is None:
             self._write(chunks)
@@ -195,12 +212,13 @@ class BrokerConnection(asyncio.BufferedProtocol):
         if not waiting.response.done():
             waiting.response.set_result(body)
 
-    def _time_out(self, request_sent: InFlightRequest) -> None:
-        ms = self._settings.request_timeout_ms
+    def _time_out(self, request_sent: InFlightRequest, limit_ms: float) -> None:
+        is_default = limit_ms == self._settings.request_timeout_ms
+        setting = " (request_timeout_ms)" if is_default else ""
         self.close(
             RequestTimedOutError(
-                f"broker {self.address} did not answer {request_sent.api.name} within {ms} ms"
-                " (request_timeout_ms)"
+                f"broker {self.address} did not answer {request_sent.api.name} within"
+                f" {limit_ms:.0f} ms{setting}"
             )
         )
 

@@ -33,10 +33,14 @@ class InFlightRequest(NamedTuple):
 
 
 class InFlightRequests:
-    """Requests and responses of one connection; `versions` are the broker's API version ranges."""
+    """Requests and responses of one connection.
+
+    `versions` are the broker's API version ranges, `features` the finalized levels of its cluster.
+    """
 
     def __init__(self, client_id: str) -> None:
         self.versions: dict[int, tuple[int, int]] = {}
+        self.features: dict[str, int] = {}
         self._client_id = client_id
         self._next_id = 0
         self._waiting: deque[InFlightRequest] = deque()
@@ -98,6 +102,10 @@ class InFlightRequests:
         if response.error_code:
             raise error_from_code(response.error_code, "the broker reports no API versions")
         self.versions = ranges
+        if response.finalized_features_epoch >= 0:
+            self.features = {
+                each.name: each.max_version_level for each in response.finalized_features
+            }
         return None
 
 

@@ -14,7 +14,7 @@ import logging
 import ssl
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from cordwood.client.network.api_call import ApiCall, Attempt
 from cordwood.client.network.broker_connection import BrokerConnection
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Response)
 T = TypeVar("T")
 
+#: Builds a request that depends on the versions of its connection.
+BuildRequest: TypeAlias = Callable[[BrokerConnection], Request]
+
 #: Errors after which another broker is tried.
 _UNREACHABLE: Final = (NetworkError, RequestTimedOutError)
 
@@ -78,7 +81,7 @@ class _NodeConnectionState:
         return self.attempt is not None or (self.usable is not None and self.usable.is_awaited)
 
 
-class NetworkClient:
+class NetworkClient:  # tidy: allow[class-lines] connections and metadata depend on each other
     """One client's access to its cluster; with `creates_topics`, brokers may auto-create topics."""
 
     def __init__(
@@ -94,7 +97,7 @@ class NetworkClient:
         self.cluster, self.tasks = Cluster(), OwnedTasks()
         self.rejected: set[tuple[str, int]] = set()
         self.on_change: Callable[[], object] = _ignore_change
-        self._tls = tls
+        self.tls = tls
         self._bootstrap = [_broker_at(each) for each in settings.bootstrap_servers]
         self._node_states: dict[Address, _NodeConnectionState] = {}
         self.topics = TrackedTopics(runtime, settings.metadata_max_idle_ms)
@@ -236,11 +239,15 @@ class NetworkClient:
 
         A broker that does not answer within its share of the time is joined by the next one.
         """
+        return await self.send_built_to_any(lambda _: request, kind)
+
+    async def send_built_to_any(self, build: BuildRequest, kind: type[R]) -> R:
+        """Send, as `send_to_any`, a request that depends on the versions of its connection."""
         settings, nodes = self.settings, tuple(self._nodes_to_try())
         limit_ms = min(settings.request_timeout_ms, settings.default_api_timeout_ms)
         try:
             return await self.runtime.first_result(
-                (partial(self._send_to_node, node, request, kind) for node in nodes),
+                (partial(self._send_to_node, node, build, kind) for node in nodes),
                 patience_ms=limit_ms / len(nodes),
                 skipped=_UNREACHABLE,
             )
@@ -250,9 +257,11 @@ class NetworkClient:
                 " check bootstrap_servers, and that a broker is running"
             ) from error
 
-    async def _send_to_node(self, node: _NodeConnectionState, request: Request, kind: type[R]) -> R:
+    async def _send_to_node(
+        self, node: _NodeConnectionState, build: BuildRequest, kind: type[R]
+    ) -> R:
         connection = await self._connected(node)
-        return await connection.send(request, kind)
+        return await connection.send(build(connection), kind)
 
     async def send_to_controller(self, request: Request, kind: type[R]) -> R:
         """Send a request to the active controller."""
@@ -362,7 +371,7 @@ class NetworkClient:
         """Connect, and return the error if that failed."""
         made = BrokerConnection(node.address, self.settings, self.runtime)
         try:
-            await made.open(self._tls)
+            await made.open(self.tls)
         except (KafkaError, BytesError) as error:
             made.close()
             node.not_before_ms = self.runtime.now_ms() + node.backoff.next_ms()

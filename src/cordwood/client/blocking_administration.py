@@ -1,0 +1,114 @@
+"""Calls of the blocking admin client about groups and transactions; `aio.Admin` explains each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cordwood.client.admin.admin_client import Admin as AsyncioAdmin
+from cordwood.client.admin.group_types import GroupDescription, GroupListing, GroupOffset
+from cordwood.client.admin.transaction_types import (
+    ActiveProducer,
+    TransactionDescription,
+    TransactionListing,
+)
+from cordwood.client.loop_thread import LoopThread
+from cordwood.client.transaction_handle import TransactionHandle
+from cordwood.core.types import TopicPartition
+
+
+class BlockingAdministration:
+    """Calls about groups and transactions; `Admin` has them."""
+
+    _admin: AsyncioAdmin
+    _thread: LoopThread
+
+    def list_groups(
+        self, *, states: Sequence[str] = (), types: Sequence[str] = ()
+    ) -> list[GroupListing]:
+        """Return the groups of all brokers, sorted by id; the filters ignore case."""
+        return self._thread.run(self._admin.list_groups(states=states, types=types))
+
+    def describe_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
+        """Return the groups and their members, of both kinds."""
+        return self._thread.run(self._admin.describe_groups(group_ids))
+
+    def list_group_offsets(
+        self,
+        group_id: str,
+        partitions: Iterable[tuple[str, int]] | None = None,
+        *,
+        require_stable: bool = False,
+    ) -> dict[TopicPartition, GroupOffset]:
+        """Return the committed offsets of these partitions, or of all."""
+        return self._thread.run(
+            self._admin.list_group_offsets(group_id, partitions, require_stable=require_stable)
+        )
+
+    def alter_group_offsets(
+        self, group_id: str, offsets: Mapping[tuple[str, int], int | GroupOffset]
+    ) -> None:
+        """Commit offsets for a group without members; a missing group is created."""
+        self._thread.run(self._admin.alter_group_offsets(group_id, offsets))
+
+    def delete_group_offsets(self, group_id: str, partitions: Iterable[tuple[str, int]]) -> None:
+        """Delete committed offsets; a topic that a member subscribes to is an error."""
+        self._thread.run(self._admin.delete_group_offsets(group_id, partitions))
+
+    def delete_groups(self, group_ids: Iterable[str]) -> None:
+        """Delete groups without members, with their offsets; the first error is raised last."""
+        self._thread.run(self._admin.delete_groups(group_ids))
+
+    def remove_members(
+        self, group_id: str, instance_ids: Iterable[str] | None = None, *, reason: str = ""
+    ) -> None:
+        """Remove static members by their instance ids, or all members of a group."""
+        self._thread.run(self._admin.remove_members(group_id, instance_ids, reason=reason))
+
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[str] = (),
+        producer_ids: Sequence[int] = (),
+        min_duration_ms: int | None = None,
+        pattern: str | None = None,
+    ) -> list[TransactionListing]:
+        """Return the transactional ids of all brokers, sorted; each filter narrows the list."""
+        return self._thread.run(
+            self._admin.list_transactions(
+                states=states,
+                producer_ids=producer_ids,
+                min_duration_ms=min_duration_ms,
+                pattern=pattern,
+            )
+        )
+
+    def describe_transactions(
+        self, transactional_ids: Iterable[str]
+    ) -> list[TransactionDescription]:
+        """Return the latest transaction of each transactional id."""
+        return self._thread.run(self._admin.describe_transactions(transactional_ids))
+
+    def describe_producers(
+        self, partitions: Iterable[tuple[str, int]]
+    ) -> dict[TopicPartition, list[ActiveProducer]]:
+        """Return the producers that each partition's leader knows."""
+        return self._thread.run(self._admin.describe_producers(partitions))
+
+    def abort_transaction(
+        self, partition: tuple[str, int], *, producer_id: int, epoch: int, coordinator_epoch: int
+    ) -> None:
+        """Abort a hanging transaction in one partition, by a marker to its leader."""
+        self._thread.run(
+            self._admin.abort_transaction(
+                partition,
+                producer_id=producer_id,
+                epoch=epoch,
+                coordinator_epoch=coordinator_epoch,
+            )
+        )
+
+    def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, TransactionHandle]:
+        """Abort the open transactions of these ids, and reject their present producers."""
+        return self._thread.run(self._admin.fence_producers(transactional_ids))
+
+    def end_transaction(self, handle: TransactionHandle, *, commit: bool) -> TransactionHandle:
+        """Commit or abort a transaction that a producer has detached; return the next handle."""
+        return self._thread.run(self._admin.end_transaction(handle, commit=commit))
