@@ -14,8 +14,11 @@ from cordwood.broker.handlers.configs import (
     incremental_alter_configs,
     list_config_resources,
 )
+from cordwood.broker.handlers.consumer_groups import consumer_group_describe
 from cordwood.broker.handlers.coordinators import find_coordinator
 from cordwood.broker.handlers.fetch import fetch
+from cordwood.broker.handlers.group_offsets import offset_fetch
+from cordwood.broker.handlers.groups import delete_groups, describe_groups
 from cordwood.broker.handlers.log_dirs import describe_log_dirs
 from cordwood.broker.handlers.metadata import metadata
 from cordwood.broker.handlers.offsets import (
@@ -26,6 +29,7 @@ from cordwood.broker.handlers.offsets import (
 from cordwood.broker.handlers.produce import produce
 from cordwood.broker.handlers.producers import describe_producers
 from cordwood.broker.handlers.topics import create_partitions, create_topics, delete_topics
+from cordwood.broker.handlers.transaction_admin import describe_transactions, write_txn_markers
 from cordwood.broker.loop_turns import FIRST_TURNS_MS, TURN_MS, LoopTurns, TurnQueue
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.pending_results import next_turn
@@ -33,11 +37,13 @@ from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.uuids import NO_UUID
+from cordwood.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from cordwood.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
 from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from cordwood.protocol.messages.delete_groups import DeleteGroupsRequest
 from cordwood.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -48,9 +54,11 @@ from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
+from cordwood.protocol.messages.describe_groups import DescribeGroupsRequest
 from cordwood.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from cordwood.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from cordwood.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from cordwood.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from cordwood.protocol.messages.incremental_alter_configs import (
@@ -67,6 +75,7 @@ from cordwood.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
 )
+from cordwood.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from cordwood.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -76,6 +85,11 @@ from cordwood.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
+)
+from cordwood.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
 )
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import BrokerHarness, run
@@ -385,6 +399,45 @@ REQUESTS: Final[Mapping[str, Ask]] = MappingProxyType(
         ),
         "coordinators": lambda broker, context: find_coordinator(
             broker, context(4), FindCoordinatorRequest(coordinator_keys=NAMES)
+        ),
+        "groups": lambda broker, context: describe_groups(
+            broker, context(5), DescribeGroupsRequest(groups=NAMES)
+        ),
+        "consumer groups": lambda broker, context: consumer_group_describe(
+            broker,
+            context(1),
+            ConsumerGroupDescribeRequest(group_ids=NAMES, include_authorized_operations=False),
+        ),
+        "deleted groups": lambda broker, context: delete_groups(
+            broker, context(2), DeleteGroupsRequest(group_names=NAMES)
+        ),
+        "offsets of groups": lambda broker, context: offset_fetch(
+            broker,
+            context(8),
+            OffsetFetchRequest(
+                groups=[OffsetFetchRequestGroup(group_id=name, topics=None) for name in NAMES]
+            ),
+        ),
+        "transactions": lambda broker, context: describe_transactions(
+            broker, context(0), DescribeTransactionsRequest(transactional_ids=NAMES)
+        ),
+        "markers": lambda broker, context: write_txn_markers(
+            broker,
+            context(2),
+            WriteTxnMarkersRequest(
+                markers=[
+                    WritableTxnMarker(
+                        producer_id=1,
+                        producer_epoch=0,
+                        transaction_result=False,
+                        coordinator_epoch=0,
+                        topics=[
+                            WritableTxnMarkerTopic(name=name, partition_indexes=[99])
+                            for name in NAMES
+                        ],
+                    )
+                ]
+            ),
         ),
         "deleted topics": lambda broker, context: delete_topics(
             broker,

@@ -5,10 +5,12 @@ Kafka: `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest`,
 each partition, unless the response has a place for it.
 """
 
-from typing import Final
+from copy import copy
+from typing import TYPE_CHECKING, Final
 
 from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
 from cordwood.broker.handlers.request_client import client_of
+from cordwood.broker.handlers.topic_pieces import join, pieces
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
@@ -29,6 +31,7 @@ from cordwood.protocol.messages.offset_delete import OffsetDeleteRequest, Offset
 from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
@@ -41,6 +44,9 @@ from cordwood.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _FIRST_FETCH_OF_GROUPS: Final = 8
 _FIRST_FETCH_WITH_ERROR: Final = 2
 _FIRST_TXN_WITH_LOADING: Final = 2
@@ -50,6 +56,18 @@ async def offset_commit(
     broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse:
     """Commit offsets of a group."""
+    turns = LoopTurns(broker.turns)
+    topics = list[OffsetCommitResponseTopic]()
+    async for each in turns.of(pieces(request.topics, "partitions")):
+        part = copy(request)
+        part.topics = each
+        join(topics, (await _committed(broker, context, part)).topics, "name", "topic_id")
+    return OffsetCommitResponse(topics=topics)
+
+
+async def _committed(
+    broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
+) -> OffsetCommitResponse:
     client = client_of(context)
     try:
         return await broker.coordinators.groups.call(
@@ -70,7 +88,7 @@ async def offset_commit(
                     OffsetCommitResponsePartition(
                         partition_index=each.partition_index, error_code=code
                     )
-                    async for each in LoopTurns(broker.turns).of(topic.partitions)
+                    for each in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -82,6 +100,18 @@ async def txn_offset_commit(
     broker: BrokerServices, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse:
     """Commit offsets in a transaction, which is verified first, or gets the partition added."""
+    turns = LoopTurns(broker.turns)
+    topics = list[TxnOffsetCommitResponseTopic]()
+    async for each in turns.of(pieces(request.topics, "partitions")):
+        part = copy(request)
+        part.topics = each
+        join(topics, (await _committed_in_transaction(broker, context, part)).topics, "name")
+    return TxnOffsetCommitResponse(topics=topics)
+
+
+async def _committed_in_transaction(
+    broker: BrokerServices, context: RequestContext, request: TxnOffsetCommitRequest
+) -> TxnOffsetCommitResponse:
     client, groups = client_of(context), broker.coordinators.groups
     try:
         partition = groups.partition_of(request.group_id)
@@ -105,7 +135,7 @@ async def txn_offset_commit(
                     TxnOffsetCommitResponsePartition(
                         partition_index=each.partition_index, error_code=code
                     )
-                    async for each in LoopTurns(broker.turns).of(topic.partitions)
+                    for each in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -159,12 +189,25 @@ async def _fetch_group(
     *,
     group: OffsetFetchRequestGroup,
 ) -> OffsetFetchResponseGroup:
-    one = OffsetFetchRequest(groups=[group], require_stable=request.require_stable)
-    try:
-        response = await _fetch(broker, context, one, group_id=group.group_id)
-    except KafkaError as error:
-        return OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error.code)
-    return response.groups[0]
+    """Return the offsets of one group; those of many partitions in several turns."""
+    parts: Iterable[list[OffsetFetchRequestTopic] | None] = [None]
+    if group.topics is not None:
+        parts = pieces(group.topics, "partition_indexes")
+    found = OffsetFetchResponseGroup(group_id=group.group_id, topics=[])
+    async for topics in LoopTurns(broker.turns).of(parts):
+        part = copy(group)
+        part.topics = topics
+        one = OffsetFetchRequest(groups=[part], require_stable=request.require_stable)
+        try:
+            answer = (await _fetch(broker, context, one, group_id=group.group_id)).groups[0]
+        except KafkaError as error:
+            answer = OffsetFetchResponseGroup(
+                group_id=group.group_id, topics=[], error_code=error.code
+            )
+        if answer.error_code:
+            return answer
+        join(found.topics, answer.topics, "name", "topic_id")
+    return found
 
 
 async def _fetch(

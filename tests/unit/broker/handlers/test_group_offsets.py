@@ -19,6 +19,7 @@ from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
+from cordwood.records.batch_stream import batches as batches_of
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
 
@@ -149,6 +150,46 @@ def test_quirk_22_error_of_a_fetch_is_where_the_version_has_a_place_for_it(
             )
 
     assert run(scene()) == found
+
+
+def test_commit_and_fetch_of_many_partitions_take_several_turns() -> None:
+    async def scene() -> tuple[int, set[int], int]:
+        async with coordinating() as harness:
+            await locate(harness)
+            image = harness.metadata.image
+            orders = image.topics["orders"]
+            large = type(orders)("orders", orders.topic_id, (*orders.partitions,) * 300)
+            harness.metadata.publish(image.with_topic(large))
+            await turns(20)
+            request = OffsetCommitRequest(
+                group_id="g",
+                member_id="",
+                topics=[
+                    OffsetCommitRequestTopic(
+                        name="orders",
+                        partitions=[
+                            OffsetCommitRequestPartition(
+                                partition_index=each, committed_offset=1, committed_metadata=""
+                            )
+                            for each in range(600)
+                        ],
+                    )
+                ],
+            )
+            answer = await group_offsets.offset_commit(harness.broker, harness.context(9), request)
+            codes = {each.error_code for topic in answer.topics for each in topic.partitions}
+            wanted = OffsetFetchRequestTopic(name="orders", partition_indexes=[*range(600)])
+            group = OffsetFetchRequestGroup(group_id="g", topics=[wanted])
+            found = await group_offsets.offset_fetch(
+                harness.broker, harness.context(9), OffsetFetchRequest(groups=[group])
+            )
+            offsets = [each for topic in found.groups[0].topics for each in topic.partitions]
+            groups = harness.broker.coordinators.groups
+            log = harness.broker.coordinators.group_log(groups.partition_of("g"))
+            batches = [each async for chunk in log.load() for each in batches_of(chunk)]
+            return len(batches), codes, len(offsets)
+
+    assert run(scene()) == (3, {0}, 600)
 
 
 def test_every_partition_has_the_error_of_a_commit() -> None:
