@@ -9,6 +9,7 @@ appearance; times are left out. Kafka's results of partitions are in the order o
 import random
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -16,6 +17,15 @@ import pytest
 
 from cordwood.coordination.coordinator_record import decode_record
 from cordwood.coordination.transactions.transaction_log import transactional_id_of
+from cordwood.coordination.transactions.transaction_metadata import (
+    LAST_CLIENT_EPOCH,
+    TransactionMetadata,
+)
+from cordwood.core.errors import (
+    InvalidProducerEpochError,
+    ProducerFencedError,
+    UnknownServerError,
+)
 from cordwood.core.types import TopicPartition
 from cordwood.protocol.codec import decode, encode, joined
 from cordwood.protocol.messages.add_offsets_to_txn import (
@@ -49,8 +59,10 @@ from cordwood.protocol.messages.internal import (
 from cordwood.records.record_batch import RecordBatch
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.patience import PATIENCE_S
-from tests.interop.kafka_harness.wire import ask
+from tests.interop.kafka_harness.wire import Connection, ask
 from tests.unit.coordination.transaction_samples import (
+    NOW,
+    TIMEOUT_MS,
     Producer,
     TransactionHarness,
     add_request,
@@ -63,6 +75,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 SEEDS: Final = 100
 REQUESTS: Final = 25
 TOPICS: Final = ("match-0", "match-1", "match-2")
+#: Ids whose epochs run out; each takes 32,766 requests.
+EXHAUSTED_IDS: Final = 6
 #: Bytes of a batch before those that its length counts.
 LENGTH_END: Final = 12
 
@@ -211,6 +225,15 @@ class Twins:
         self.producer = (0, -1)
         self.lines: list[str] = []
 
+    def begin_with(self, producer: tuple[int, int]) -> None:
+        """Continue with a producer that Kafka has initialized."""
+        self.kafka_ids.append(producer[0])
+        self.our_ids.append(producer[0])
+        self.ours.harness.next_producer_id = producer[0] + 1
+        created = TransactionMetadata(self.id, producer[0], TIMEOUT_MS, NOW, producer[1] - 1)
+        self.ours.harness.put(created.with_next_epoch(TIMEOUT_MS, last_epoch=-1, now_ms=NOW))
+        self.producer = (1, producer[1])
+
     def kafka_producer(self, producer: tuple[int, int]) -> tuple[int, int]:
         return self.kafka_ids[producer[0]], producer[1]
 
@@ -266,10 +289,13 @@ class Twins:
         expected = self._requested() if self.random.random() < 0.5 else (0, -1)
         timeout_ms = self.random.choice([60_000, 30_000, 0, 900_001])
         version = self.random.choice([3, 4, 5])
-        return self._answered(
-            self.kafka.init(self.kafka_producer(expected), timeout_ms, version),
-            self.ours.init(self.our_producer(expected), timeout_ms, version),
-        )
+        kafka = self.kafka.init(self.kafka_producer(expected), timeout_ms, version)
+        ours = self.ours.init(self.our_producer(expected), timeout_ms, version)
+        # Kafka fails if no epoch is left and another one than the current is expected.
+        if kafka.code == UnknownServerError.code:
+            assert ours.code in {InvalidProducerEpochError.code, ProducerFencedError.code}
+            return None, None
+        return self._answered(kafka, ours)
 
     def _add(self) -> tuple[object, object]:
         producer = self._requested()
@@ -340,6 +366,35 @@ def test_answers_states_and_records_are_kafkas(broker43: Broker, bootstrap: str,
     assert [normalized(each, twins.kafka_ids) for each in stored] == [
         normalized(each, twins.our_ids) for each in written
     ], twins.text
+
+
+def test_epochs_run_out_as_in_kafka(bootstrap: str) -> None:
+    """The epochs of some ids come close to their end, so that their producer ids are replaced."""
+    seeds = range(SEEDS, SEEDS + EXHAUSTED_IDS)
+    with ThreadPoolExecutor(EXHAUSTED_IDS) as pool:
+        producers = [*pool.map(partial(raise_epoch, bootstrap), map("match-{}".format, seeds))]
+
+    replaced = 0
+    for seed, producer in zip(seeds, producers, strict=True):
+        twins = Twins(bootstrap, seed)
+        twins.begin_with(producer)
+        for _ in range(4 * REQUESTS):
+            twins.step()
+        replaced += len(twins.kafka_ids[2:])
+    assert replaced >= EXHAUSTED_IDS
+
+
+def raise_epoch(bootstrap: str, transactional_id: str) -> tuple[int, int]:
+    """Initialize an id's producer until few epochs are left; return it."""
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=TIMEOUT_MS
+    )
+    with Connection(bootstrap) as connection:
+        while True:
+            found = connection.ask(request, 5, answer=InitProducerIdResponse)
+            assert found.error_code == 0, found
+            if found.producer_epoch == LAST_CLIENT_EPOCH - 3:
+                return found.producer_id, found.producer_epoch
 
 
 def kafka_records(broker: Broker, transactional_id: str) -> Iterator[bytes | None]:

@@ -7,7 +7,7 @@ i32 timeout, then one topic with one partition and its record bytes.
 
 import socket
 import struct
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from cordwood.core.binary import Buffer
 from cordwood.protocol.apis import api_of
@@ -25,19 +25,44 @@ R = TypeVar("R", bound=Response)
 
 def ask(bootstrap: str, request: Request, version: int, *, answer: type[R]) -> R:
     """Send a request and return the broker's answer."""
-    key = type(request).__schema__.api_key
-    assert key is not None, f"{request} is no request"
-    frame = bytearray()
-    header = RequestHeader(
-        request_api_key=key,
-        request_api_version=version,
-        correlation_id=CORRELATION_ID,
-        client_id="cordwood-interop",
-    )
-    append_request_header(frame, header)
-    received = memoryview(_exchange(bootstrap, frame + joined(encode(request, version))))
-    _, begin = read_response_header(received, api_of(key), version=version)
-    return decode(answer, received[begin:], version)
+    with Connection(bootstrap) as connection:
+        return connection.ask(request, version, answer=answer)
+
+
+class Connection:
+    """A connection for many requests, one at a time."""
+
+    def __init__(self, bootstrap: str) -> None:
+        host, port = bootstrap.split(":")
+        self._socket = socket.create_connection((host, int(port)), PATIENCE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, request: Request, version: int, *, answer: type[R]) -> R:
+        """Send a request and return the broker's answer."""
+        key = type(request).__schema__.api_key
+        assert key is not None, f"{request} is no request"
+        frame = bytearray()
+        header = RequestHeader(
+            request_api_key=key,
+            request_api_version=version,
+            correlation_id=CORRELATION_ID,
+            client_id="cordwood-interop",
+        )
+        append_request_header(frame, header)
+        received = memoryview(self.exchange(frame + joined(encode(request, version))))
+        _, begin = read_response_header(received, api_of(key), version=version)
+        return decode(answer, received[begin:], version)
+
+    def exchange(self, frame: Buffer) -> bytes:
+        """Send a frame and return the one that answers it."""
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        (size,) = struct.unpack(">i", _receive(self._socket, 4))
+        return _receive(self._socket, size)
 
 
 def produce_raw(bootstrap: str, topic: str, data: bytes) -> tuple[int, int]:
@@ -46,11 +71,8 @@ def produce_raw(bootstrap: str, topic: str, data: bytes) -> tuple[int, int]:
 
 
 def _exchange(bootstrap: str, frame: Buffer) -> bytes:
-    host, port = bootstrap.split(":")
-    with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
-        connection.sendall(struct.pack(">i", len(frame)) + frame)
-        (size,) = struct.unpack(">i", _receive(connection, 4))
-        return _receive(connection, size)
+    with Connection(bootstrap) as connection:
+        return connection.exchange(frame)
 
 
 def _text(value: str) -> bytes:
