@@ -69,15 +69,19 @@ def _can_move(member: ConsumerGroupMember, step: Reconciliation) -> bool:
 
 
 def _without_unsubscribed(member: ConsumerGroupMember, step: Reconciliation) -> ConsumerGroupMember:
-    """Take away the partitions of topics that the member has unsubscribed."""
+    """Take away the partitions of topics that the member has unsubscribed.
+
+    As in Kafka, a member without topics and partitions begins its epoch again.
+    """
     dropped = member.assigned.keys() - step.subscribed
-    if not dropped:
+    has_topics = bool(step.subscribed or member.pending_revocation)
+    if not dropped and has_topics:
         return member
     assigned = {topic: each for topic, each in member.assigned.items() if topic not in dropped}
     pending = dict(member.pending_revocation)
     for topic in dropped:
         pending[topic] = {**pending.get(topic, _NO_EPOCHS), **member.assigned[topic]}
-    if contains_any(pending, step.owned):
+    if pending and contains_any(pending, step.owned):
         return member.advanced(
             member.member_epoch,
             state=MemberState.UNREVOKED_PARTITIONS,

@@ -1,5 +1,7 @@
 """A member reaches its target as in the table of Kafka's CurrentAssignmentBuilderTest."""
 
+from dataclasses import replace
+
 import pytest
 
 from cordwood.coordination.groups.consumer.current_assignment import reconciled
@@ -145,6 +147,14 @@ def test_changed_subscription_changes_nothing_when_all_topics_remain() -> None:
     before = member(assigned="1:1@10 2:4@10")
 
     assert reconciled(before, step(10, "1:1 2:4", has_changed=True)) is before
+
+
+def test_changed_subscription_without_topics_begins_the_epoch_again() -> None:
+    before = replace(member(assigned=""), previous_member_epoch=9)
+
+    after = reconciled(before, step(10, "", subscribed=(), has_changed=True))
+
+    assert after == replace(before, previous_member_epoch=10)
 
 
 def test_unrevoked_member_revokes_also_what_it_has_unsubscribed() -> None:

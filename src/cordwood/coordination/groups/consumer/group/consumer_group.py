@@ -56,7 +56,7 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        #: A new group has the epochs 1 and 1 without a record: nothing has to be assigned yet.
+        #: A new group has the epochs 1 and 1 without a record: no member has topics yet.
         self.group_epoch = 1
         self.metadata_hash = 0
         self.assignment_epoch = 1
