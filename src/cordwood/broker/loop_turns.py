@@ -20,6 +20,7 @@ from cordwood.broker.full_collections import without_full_collections
 from cordwood.core.ports import Clock
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 CallSoon: TypeAlias = Callable[[Callable[[], object]], object]
 
@@ -129,6 +130,18 @@ class LoopTurns:
         if self.is_over:
             await self._queue.next_turn()
             self.begin()
+
+    async def collect(self, call: Callable[[T], R], elements: Iterable[T]) -> list[R]:
+        """Return the results of a call for each element, as `of` yields the elements.
+
+        An asynchronous generator would cost a small request more than the rest of its handler.
+        """
+        results = []
+        for element in elements:
+            if self.is_over:
+                await self.pause()
+            results.append(call(element))
+        return results
 
     async def of(self, elements: Iterable[T]) -> AsyncIterator[T]:
         """Yield the elements; begin a new turn when this one is over.

@@ -7,6 +7,7 @@ leader with it.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -66,10 +67,7 @@ async def fetch(
     )
     requested = fetch_context.requested
     results = await delayed_fetch.fetch(
-        [
-            _partition_fetch(broker, key, each, version=version)
-            async for key, each in turns.of(requested)
-        ],
+        await turns.collect(partial(_partition_fetch, broker, version=version), requested),
         _params(broker, request, len(requested)),
         turns=turns,
         clock=clock,
@@ -81,11 +79,10 @@ async def fetch(
         leaders = CurrentLeaders(
             broker.partitions, broker.metadata.image, context.connection.listener
         )
-        has_leaders = version >= _FIRST_WITH_LEADERS
-        data = [
-            (key, _data(key, each, leaders if has_leaders else None))
-            async for (key, _), each in turns.of(zip(requested, results, strict=True))
-        ]
+        named = leaders if version >= _FIRST_WITH_LEADERS else None
+        data = await turns.collect(
+            partial(_keyed_data, leaders=named), zip(requested, results, strict=True)
+        )
         session_id, changed = broker.sessions.finish(
             fetch_context, data, now_ms=clock.monotonic_ms()
         )
@@ -126,8 +123,9 @@ def _params(broker: BrokerServices, request: FetchRequest, partitions: int) -> F
 
 
 def _partition_fetch(
-    broker: BrokerServices, key: Key, requested: FetchPartition, *, version: int
+    broker: BrokerServices, wanted: tuple[Key, FetchPartition], *, version: int
 ) -> PartitionFetch:
+    key, requested = wanted
     source: Partition | KafkaError
     try:
         source = broker.partitions.get(*key)
@@ -150,6 +148,15 @@ def _ensure_codec_supported(partition: Partition) -> None:
             f"{partition.name} is compressed with zstd, which fetch supports from version "
             f"{_FIRST_WITH_ZSTD}"
         )
+
+
+def _keyed_data(
+    fetched: tuple[tuple[Key, FetchPartition], PartitionFetchResult],
+    *,
+    leaders: CurrentLeaders | None,
+) -> KeyedData:
+    (key, _), result = fetched
+    return key, _data(key, result, leaders)
 
 
 def _data(key: Key, result: PartitionFetchResult, leaders: CurrentLeaders | None) -> PartitionData:
@@ -194,7 +201,9 @@ async def _by_topic(
     partitions: Iterable[KeyedData], turns: LoopTurns
 ) -> list[FetchableTopicResponse]:
     topics: dict[TopicRef, FetchableTopicResponse] = {}
-    async for (topic, _), data in turns.of(partitions):
+    for (topic, _), data in partitions:
+        if turns.is_over:
+            await turns.pause()
         if topic not in topics:
             topics[topic] = _topic(topic)
         topics[topic].partitions.append(data)

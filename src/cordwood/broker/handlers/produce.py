@@ -12,7 +12,8 @@ the first append: see `transactional_batches`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.broker.coordinators.transaction_verifier import Verified
 from cordwood.broker.handlers.transactional_batches import BatchKey, verify_batches
@@ -23,7 +24,7 @@ from cordwood.broker.partitions.current_leaders import CurrentLeaders
 from cordwood.broker.partitions.hosted_partitions import TopicRef
 from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
 from cordwood.broker.partitions.topic_metrics import TopicMetrics
-from cordwood.broker.pending_results import wait_for
+from cordwood.broker.pending_results import wait_until_done
 from cordwood.broker.services import BrokerServices
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import (
@@ -61,6 +62,9 @@ _MAY_WRITE_INTERNAL: Final = "__admin_client"
 _NONE: Final = -1
 #: The origin of a batch that needs no verification.
 FROM_CLIENT: Final = AppendContext()
+_Outcome: TypeAlias = PartitionAppendResult | KafkaError
+#: The verifications of a request without a transaction.
+NOT_VERIFIED: Final[Mapping[BatchKey, Verified]] = MappingProxyType({})
 
 
 async def produce(
@@ -69,8 +73,10 @@ async def produce(
     """Append the record sets; return the offsets or the error of each."""
     turns = LoopTurns(broker.turns)
     appends = list[list[_Append]]()
-    verified = await verify_batches(broker, context, request, turns=turns)
-    producer = _Producer(broker, context, request, verified)
+    producer = _Producer(broker, context, request, NOT_VERIFIED)
+    if request.transactional_id is not None:
+        verified = await verify_batches(broker, context, request, turns=turns)
+        producer = producer._replace(verified=verified)
     for topic in request.topics:
         if turns.is_over:
             await turns.pause()
@@ -84,23 +90,7 @@ async def produce(
     if request.acks == _NO_RESPONSE:
         _raise_first_error(outcomes)
         return None
-    leaders = CurrentLeaders(broker.partitions, broker.metadata.image, context.connection.listener)
-    responses = list[TopicProduceResponse]()
-    for topic, results in zip(request.topics, outcomes, strict=True):
-        responses.append(
-            response := TopicProduceResponse(
-                name=topic.name, topic_id=topic.topic_id, partitions=[]
-            )
-        )
-        reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
-        for data, outcome in zip(topic.partitions, results, strict=True):
-            if turns.is_over:
-                await turns.pause()
-            partition = _partition_response(data.index, outcome)
-            if context.api_version >= _FIRST_WITH_LEADERS:
-                _name_leader(partition, reference, leaders=leaders)
-            response.partitions.append(partition)
-    return ProduceResponse(responses=responses, node_endpoints=leaders.endpoints())
+    return await _response(producer, outcomes, turns)
 
 
 class _Append(NamedTuple):
@@ -114,14 +104,23 @@ class _Append(NamedTuple):
     size: int = 0
     metrics: TopicMetrics | None = None
 
-    async def outcome(self) -> PartitionAppendResult | KafkaError:
-        """Wait for the result or the error, and count it in the metrics of the topic."""
+    async def wait(self) -> None:
+        """Wait until the append is done."""
+        if not isinstance(self.pending, KafkaError):
+            await wait_until_done(self.pending)
+
+    @property
+    def is_done(self) -> bool:
+        return isinstance(self.pending, KafkaError) or self.pending.done()
+
+    def outcome(self) -> _Outcome:
+        """Return the result or the error of an append that is done, and count it in the metrics."""
         pending = self.pending
         if isinstance(pending, KafkaError):
-            outcome: PartitionAppendResult | KafkaError = pending
+            outcome: _Outcome = pending
         else:
             try:
-                outcome = pending.result() if pending.done() else await wait_for(pending)
+                outcome = pending.result()
             except KafkaError as error:
                 outcome = error.with_traceback(None)
         if self.metrics is None:
@@ -133,15 +132,15 @@ class _Append(NamedTuple):
         return outcome
 
 
-async def _outcomes(
-    appends: Sequence[_Append], turns: LoopTurns
-) -> list[PartitionAppendResult | KafkaError]:
+async def _outcomes(appends: Sequence[_Append], turns: LoopTurns) -> list[_Outcome]:
     """Wait for the outcomes of one topic."""
     outcomes = []
     for each in appends:
         if turns.is_over:
             await turns.pause()
-        outcomes.append(await each.outcome())
+        if not each.is_done:
+            await each.wait()
+        outcomes.append(each.outcome())
     return outcomes
 
 
@@ -211,9 +210,30 @@ def _one_batch(
     return view
 
 
-def _partition_response(
-    index: int, outcome: PartitionAppendResult | KafkaError
-) -> PartitionProduceResponse:
+async def _response(
+    producer: _Producer, outcomes: Sequence[Sequence[_Outcome]], turns: LoopTurns
+) -> ProduceResponse:
+    """Return the outcomes by topic, with the leaders of partitions that are led elsewhere."""
+    broker, context, request, _ = producer
+    leaders = CurrentLeaders(broker.partitions, broker.metadata.image, context.connection.listener)
+    responses = list[TopicProduceResponse]()
+    for topic, results in zip(request.topics, outcomes, strict=True):
+        partitions = list[PartitionProduceResponse]()
+        reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
+        for data, outcome in zip(topic.partitions, results, strict=True):
+            if turns.is_over:
+                await turns.pause()
+            partitions.append(partition := _partition_response(data.index, outcome))
+            if context.api_version >= _FIRST_WITH_LEADERS:
+                _name_leader(partition, reference, leaders=leaders)
+        response = TopicProduceResponse(
+            name=topic.name, topic_id=topic.topic_id, partitions=partitions
+        )
+        responses.append(response)
+    return ProduceResponse(responses=responses, node_endpoints=leaders.endpoints())
+
+
+def _partition_response(index: int, outcome: _Outcome) -> PartitionProduceResponse:
     if isinstance(outcome, PartitionAppendResult):
         return PartitionProduceResponse(
             index=index,
@@ -243,7 +263,7 @@ def _name_leader(
         response.current_leader = leaders.find(topic, response.index)
 
 
-def _raise_first_error(outcomes: list[list[PartitionAppendResult | KafkaError]]) -> None:
+def _raise_first_error(outcomes: list[list[_Outcome]]) -> None:
     """Raise an error if there is one; the connection's end is all that acks=0 can report.
 
     It is a copy, since its frames refer to the outcomes.

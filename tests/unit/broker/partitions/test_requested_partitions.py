@@ -30,3 +30,17 @@ def test_partition_is_requested_once_by_name_or_by_id() -> None:
 
     assert by_name == ({("t", 1): wanted[1], ("t", 2): wanted[2]}, [("t", 3)])
     assert by_id == ({(ID, 1): wanted[1], (ID, 2): wanted[2]}, [(ID, 3)])
+
+
+def test_partitions_of_a_long_list_are_all_requested() -> None:
+    wanted = [
+        FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1)
+        for index in range(2_500)
+    ]
+    request = FetchRequest(
+        max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic="t", partitions=wanted)]
+    )
+
+    requested, _ = run(partitions_of(request, 12, turns=loop_turns()))
+
+    assert [index for _, index in requested] == [*range(2_500)]
