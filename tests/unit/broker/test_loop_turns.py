@@ -147,7 +147,7 @@ def stepping_turns() -> LoopTurns:
 
 
 def test_collected_results_are_in_order_and_take_several_turns() -> None:
-    turns, others = stepping_turns(), list[int]()
+    others = list[int]()
 
     async def count_turns() -> None:
         while True:
@@ -156,7 +156,7 @@ def test_collected_results_are_in_order_and_take_several_turns() -> None:
 
     async def scene() -> list[int]:
         counting = asyncio.get_running_loop().create_task(count_turns())
-        results = await turns.collect(lambda each: each * 2, range(50))
+        results = await stepping_turns().collect(lambda each: each * 2, range(50))
         counting.cancel()
         return results
 
