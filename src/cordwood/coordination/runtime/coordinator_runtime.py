@@ -56,7 +56,12 @@ class CoordinatorRuntime(Generic[S]):
     # -- leadership
 
     def elect(self, log: InternalLog) -> None:
-        """Coordinate a partition in the leader epoch of its log; an older one is resigned."""
+        """Coordinate a partition in the leader epoch of its log; an older one is resigned.
+
+        A runtime that has stopped coordinates nothing.
+        """
+        if self._is_stopped:
+            return
         present = self._contexts.get(log.partition)
         if present is not None:
             if log.leader_epoch < present.log.leader_epoch:

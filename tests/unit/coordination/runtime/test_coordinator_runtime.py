@@ -280,6 +280,7 @@ def test_stopped_runtime_answers_everything_and_serves_nothing() -> None:
         task = asyncio.ensure_future(harness.wait())
         await turns()
         await harness.runtime.stop()
+        await harness.elect()
         return [await error_of(task), await error_of(harness.add("g"))]
 
     assert run(scene()) == [CoordinatorNotAvailableError, CoordinatorNotAvailableError]
