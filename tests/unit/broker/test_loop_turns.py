@@ -146,24 +146,6 @@ def stepping_turns() -> LoopTurns:
     return LoopTurns(TurnQueue(SteppingClock()))
 
 
-def test_collected_results_are_in_order_and_take_several_turns() -> None:
-    others = list[int]()
-
-    async def count_turns() -> None:
-        while True:
-            others.append(len(others))
-            await next_turn()
-
-    async def scene() -> list[int]:
-        counting = asyncio.get_running_loop().create_task(count_turns())
-        results = await stepping_turns().collect(lambda each: each * 2, range(50))
-        counting.cancel()
-        return results
-
-    assert run(scene()) == [*range(0, 100, 2)]
-    assert len(others) > 2
-
-
 def test_requests_that_begin_together_share_the_time() -> None:
     """With first turns of their own, 40 requests would hold up the loop for 40 times as long."""
     requests, elements = 40, 5
