@@ -19,6 +19,7 @@ from tests.scripts.delivery_commands import DeliveryCommands
 from tests.scripts.fetch_session_commands import FetchSessionCommands
 from tests.scripts.image_commands import ImageCommands
 from tests.scripts.log_commands import LogCommands
+from tests.scripts.membership_commands import MembershipCommands
 from tests.scripts.offset_commands import OffsetCommands
 from tests.scripts.partition_commands import PartitionCommands
 from tests.scripts.position_commands import PositionCommands
@@ -35,6 +36,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "partition": PartitionCommands,
     "images": ImageCommands,
     "deliveries": DeliveryCommands,
+    "membership": MembershipCommands,
     "transactions": TransactionCommands,
     "groups/classic": ClassicGroupCommands,
     "groups/consumer": ConsumerGroupCommands,

@@ -1,0 +1,1 @@
+"""Assignors of classic groups; the group's leader runs one (Java: `ConsumerPartitionAssignor`)."""
