@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cordwood.client import aio
     from cordwood.client.blocking import Admin, Consumer, Producer
     from cordwood.client.consumer.completed_fetch import ConsumedRecord
+    from cordwood.client.group.offset_messages import OffsetAndMetadata
     from cordwood.client.serializers import Deserializers, Serializers
     from cordwood.core.errors import CordwoodError
     from cordwood.core.types import TopicPartition
@@ -41,6 +42,7 @@ __all__ = (
     "CordwoodError",
     "Deserializers",
     "LegacyBatch",
+    "OffsetAndMetadata",
     "PartitionView",
     "Producer",
     "ReadRequest",
@@ -72,6 +74,7 @@ _HOMES = {
     "CordwoodError": "cordwood.core.errors",
     "Deserializers": "cordwood.client.serializers",
     "LegacyBatch": "cordwood.records.legacy_batch",
+    "OffsetAndMetadata": "cordwood.client.group.offset_messages",
     "PartitionView": "cordwood.workbench.partition_view",
     "Producer": "cordwood.client.blocking",
     "Record": "cordwood.records.record",

@@ -6,22 +6,13 @@
 A producer is thread-safe. A consumer may be used by one thread at a time. `send` appends on the
 caller's thread, so that the loop does not switch threads for every record. A delivery callback runs
 on the loop's thread: `send` works there unless it has to wait, and every blocking call is rejected.
+A rebalance callback of a consumer runs in the thread of its call (`blocking_consumer.py`).
 """
 
 import ssl
-import weakref
-from collections.abc import (
-    AsyncGenerator,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack, cast
+from typing import Final, Generic, Self, Unpack, cast
 
 from cordwood.client import aio
 from cordwood.client.admin.admin_types import (
@@ -31,18 +22,17 @@ from cordwood.client.admin.admin_types import (
     LogDirDescription,
     TopicDescription,
 )
-from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
+from cordwood.client.blocking_administration import BlockingAdministration
+from cordwood.client.blocking_client import BlockingClient
+from cordwood.client.blocking_consumer import Consumer
 from cordwood.client.consumer.offset_fetcher import FoundOffset
-from cordwood.client.loop_thread import LoopThread
 from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.partition_queue import NewBatch, NewRecord
 from cordwood.client.producer.partitioners import Partitioner, by_key
-from cordwood.client.serializers import Deserializers, K, ReadK, ReadV, Serializers, V
+from cordwood.client.serializers import K, Serializers, V
 from cordwood.client.settings import (
     ClientOptions,
     ClientSettings,
-    ConsumerOptions,
-    ConsumerSettings,
     ProducerOptions,
     ProducerSettings,
     options_of,
@@ -51,60 +41,13 @@ from cordwood.core.types import TopicPartition
 from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
-if TYPE_CHECKING:
-    from cordwood.client.consumer.column_batches import ColumnBatch
+__all__ = ("Admin", "Consumer", "Producer")
 
 #: Maximum delay of the process exit by a producer that was not closed.
 _EXIT_FLUSH_MS: Final = 5_000
 
-T = TypeVar("T")
 
-_Closing: TypeAlias = Coroutine[object, object, None]
-
-
-class _Client(Protocol):
-    """One of the clients of `aio`."""
-
-    @property
-    def settings(self) -> ClientSettings:
-        """The client's settings."""
-
-    async def start(self) -> None:
-        """Start on the running loop."""
-
-    async def close(self) -> None:
-        """Close the client."""
-
-
-class _BlockingClient:
-    """Base of the three clients: the loop thread, and closing."""
-
-    def __init__(self, client: _Client, finalize: Callable[[], _Closing]) -> None:
-        """Start a client; `finalize` closes one that its user did not close."""
-        self.settings = client.settings
-        self._thread = LoopThread(f"cordwood-{client.settings.client_id}")
-        try:
-            self._thread.run(client.start())
-        except BaseException:
-            self._thread.end(client.close)
-            raise
-        self._close = client.close
-        self._finalize = weakref.finalize(self, self._thread.end, finalize)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the client and its thread; a producer flushes first."""
-        self._thread.ensure_other_thread()
-        self._finalize.detach()
-        self._thread.end(self._close)
-
-
-class Producer(_BlockingClient, Generic[K, V]):
+class Producer(BlockingClient, Generic[K, V]):
     """Producer of records; `K` and `V` are its serializers' types, by default bytes or text."""
 
     def __init__(
@@ -170,128 +113,7 @@ class Producer(_BlockingClient, Generic[K, V]):
         self._thread.run(self._producer.flush())
 
 
-class Consumer(_BlockingClient, Generic[ReadK, ReadV]):
-    """Consumer of assigned partitions; `ReadK` and `ReadV` are the types of its deserializers."""
-
-    def __init__(
-        self,
-        bootstrap: str = "",
-        *,
-        deserializers: Deserializers[ReadK, ReadV] | None = None,
-        tls: ssl.SSLContext | None = None,
-        **options: Unpack[ConsumerOptions],
-    ) -> None:
-        self._consumer = aio.Consumer(bootstrap, deserializers=deserializers, tls=tls, **options)
-        super().__init__(self._consumer, self._consumer.close)
-
-    @classmethod
-    def from_config(
-        cls,
-        config: Mapping[str, object],
-        *,
-        deserializers: Deserializers[ReadK, ReadV] | None = None,
-        tls: ssl.SSLContext | None = None,
-    ) -> Self:
-        """Return a consumer configured by Kafka's setting names."""
-        options = cast("ConsumerOptions", options_of(ConsumerSettings, config))
-        return cls(deserializers=deserializers, tls=tls, **options)
-
-    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Assign partitions; those that were assigned before keep their positions."""
-        self._thread.call(lambda: self._consumer.assign(partitions))
-
-    def assignment(self) -> tuple[TopicPartition, ...]:
-        """Return the assigned partitions."""
-        return self._consumer.assignment()
-
-    def seek(self, partition: tuple[str, int], offset: int) -> None:
-        """Set the position of a partition."""
-        self._thread.call(lambda: self._consumer.seek(partition, offset))
-
-    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
-        """Set positions to the log start offset, of all partitions if none is given."""
-        self._thread.call(lambda: self._consumer.seek_to_beginning(*partitions))
-
-    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Set positions to the end of the log, of all partitions if none is given."""
-        self._thread.call(lambda: self._consumer.seek_to_end(*partitions))
-
-    def seek_to_timestamp(self, timestamp_ms: int, *partitions: tuple[str, int]) -> None:
-        """Set positions to the first record at or after a timestamp, else to the end."""
-        self._thread.call(lambda: self._consumer.seek_to_timestamp(timestamp_ms, *partitions))
-
-    def pause(self, *partitions: tuple[str, int]) -> None:
-        """Return no records of these partitions until `resume`."""
-        self._thread.call(lambda: self._consumer.pause(*partitions))
-
-    def resume(self, *partitions: tuple[str, int]) -> None:
-        """Return records of these partitions again."""
-        self._thread.call(lambda: self._consumer.resume(*partitions))
-
-    def position(self, partition: tuple[str, int]) -> int:
-        """Return the offset of the next record, as soon as it is resolved."""
-        return self._thread.run(self._consumer.position(partition))
-
-    def beginning_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return the log start offset of each partition."""
-        return self._thread.run(self._consumer.beginning_offsets(partitions))
-
-    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
-        """Return each partition's next offset, the last stable one under read_committed."""
-        return self._thread.run(self._consumer.end_offsets(partitions))
-
-    def offsets_for_times(
-        self, timestamps_ms: Mapping[tuple[str, int], int]
-    ) -> dict[TopicPartition, FoundOffset | None]:
-        """Return the first offset at or after each timestamp, None if there is none."""
-        return self._thread.run(self._consumer.offsets_for_times(timestamps_ms))
-
-    def poll(
-        self, timeout_ms: float = 1_000, *, max_records: int | None = None
-    ) -> list[ConsumedRecord[ReadK, ReadV]]:
-        """Return the next records of one partition; an empty list after the timeout."""
-        return self._thread.run(self._consumer.poll(timeout_ms, max_records=max_records))
-
-    def __iter__(self) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
-        """Yield records forever."""
-        while True:
-            yield from self.poll()
-
-    def columns(
-        self, columns: Sequence[str] | None = None, *, timeout_ms: float | None = None
-    ) -> Iterator["ColumnBatch"]:
-        """Yield Arrow record batches with their partition, without creating a Python object per
-        record.
-
-        Ends after `timeout_ms` without records; without a timeout it does not end.
-        """
-        return self._each(self._consumer.columns(columns, timeout_ms=timeout_ms))
-
-    def record_sets(
-        self, *, timeout_ms: float | None = None
-    ) -> Generator[CompletedFetch, None, None]:
-        """Yield completed fetches, for callers that decode them themselves.
-
-        `CompletedFetch.end` tracks how far the log was read, even where no record is left. A caller
-        that stops at an offset can therefore detect that the offset is reached. Ends as `columns`
-        does.
-        """
-        return self._each(self._consumer.record_sets(timeout_ms=timeout_ms))
-
-    def _each(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-        """Yield the items of an asynchronous generator on the loop."""
-
-        async def following() -> T | None:
-            return await anext(items, None)
-
-        try:
-            while (item := self._thread.run(following())) is not None:
-                yield item
-        finally:
-            self._thread.run(items.aclose())
-
-
-class Admin(_BlockingClient):
+class Admin(BlockingAdministration, BlockingClient):
     """Admin client of one cluster."""
 
     def __init__(

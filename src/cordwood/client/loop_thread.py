@@ -36,14 +36,17 @@ class LoopThread:
 
     def run(self, work: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the loop and wait; an interrupted wait cancels the coroutine."""
+        return self.result(self.start(work))
+
+    def start(self, work: Coroutine[object, object, T]) -> Future[T]:
+        """Start a coroutine on the loop; `result` waits for it."""
         try:
             self.ensure_not_forked()
             self.ensure_other_thread()
-            pending = self._submit(work)
+            return self._submit(work)
         except InvalidRequestError:
             work.close()
             raise
-        return self._result(pending)
 
     def ensure_not_forked(self) -> None:
         """Raise InvalidRequestError in a forked child of the thread's process."""
@@ -66,7 +69,8 @@ class LoopThread:
                 raise self._closed()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def _result(self, pending: Future[T]) -> T:
+    def result(self, pending: Future[T]) -> T:
+        """Wait for a coroutine; an interrupted wait cancels it."""
         try:
             return pending.result()
         except CancelledError:
@@ -100,7 +104,7 @@ class LoopThread:
             return
         try:
             if is_first:
-                self._result(asyncio.run_coroutine_threadsafe(last(), self._loop))
+                self.result(asyncio.run_coroutine_threadsafe(last(), self._loop))
         finally:
             if is_first:
                 self._loop.call_soon_threadsafe(self._loop.stop)

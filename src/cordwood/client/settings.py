@@ -29,6 +29,7 @@ from cordwood.core.settings import (
 from cordwood.records.compression import Codec
 
 CODECS: Final = tuple(codec.kafka_name for codec in Codec)
+GROUP_PROTOCOLS: Final = ("classic", "consumer")
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 
 _SETTING: Final = "setting"
@@ -85,6 +86,19 @@ _RESET: Final = Setting(
 )
 
 
+_ASSIGNORS: Final = Setting(
+    name="partition.assignment.strategy",
+    type=SettingType.LIST,
+    default=("range", "cooperative-sticky"),
+    doc="Assignors of a classic group by preference: range, roundrobin, cooperative-sticky.",
+)
+
+
+def _optional_word(name: str, doc: str) -> str | None:
+    setting = Setting(name=name, type=SettingType.STRING, default=None, doc=doc)
+    return cast("str | None", _option(setting))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     """Settings of every client: bootstrap servers, timeouts and backoff."""
@@ -131,7 +145,7 @@ class ClientSettings:
     )
 
     def __post_init__(self) -> None:
-        servers = _servers_of(self.bootstrap_servers)
+        servers = _items_of(self.bootstrap_servers)
         object.__setattr__(self, "bootstrap_servers", servers)
         for setting in _settings(type(self)):
             value: SettingValue = getattr(self, attribute_of(setting.name))
@@ -219,6 +233,15 @@ class ProducerSettings(ClientSettings):
     )
     compression_type: str = _word("compression.type", "none", "Compression codec.", one_of=CODECS)
     compression_level: int | None = cast("int | None", _option(_LEVEL))
+    transactional_id: str | None = _optional_word(
+        "transactional.id", "Name of the producer for transactions; a later one fences it."
+    )
+    transaction_timeout_ms: int = _number(
+        "transaction.timeout.ms",
+        60_000,
+        "Time after which the coordinator aborts an open transaction.",
+        at_least=1,
+    )
 
     def __post_init__(self) -> None:
         # By name: a dataclass with slots is not the class that `super` is bound to.
@@ -228,6 +251,18 @@ class ProducerSettings(ClientSettings):
                 f"delivery.timeout.ms={self.delivery_timeout_ms} ends before a batch is sent",
                 key="delivery.timeout.ms",
                 remedy=f"set it above linger.ms={self.linger_ms}",
+            )
+        if self.transactional_id == "":
+            raise SettingError(
+                "transactional.id is empty",
+                key="transactional.id",
+                remedy="omit it, or give a name",
+            )
+        if self.transactional_id is not None and not self.enable_idempotence:
+            raise SettingError(
+                "a transactional producer is idempotent",
+                key="enable.idempotence",
+                remedy="omit enable_idempotence, or transactional_id",
             )
         if not self.enable_idempotence:
             return
@@ -275,6 +310,68 @@ class ConsumerSettings(ClientSettings):
     max_poll_records: int = _number(
         "max.poll.records", 500, "Maximum records that a poll returns.", at_least=1
     )
+    group_id: str | None = _optional_word(
+        "group.id", "Group of the consumer, for subscriptions and committed offsets."
+    )
+    group_instance_id: str | None = _optional_word(
+        "group.instance.id", "Name of a static member, which keeps its partitions over a restart."
+    )
+    group_protocol: str = _word(
+        "group.protocol",
+        "classic",
+        "Who assigns partitions: a member (classic), or the coordinator (consumer, KIP-848).",
+        one_of=GROUP_PROTOCOLS,
+    )
+    group_remote_assignor: str | None = _optional_word(
+        "group.remote.assignor", "The coordinator's assignor, for group.protocol=consumer."
+    )
+    partition_assignment_strategy: str | Sequence[str] = cast(
+        "tuple[str, ...]", _option(_ASSIGNORS)
+    )
+    session_timeout_ms: int = _number(
+        "session.timeout.ms",
+        45_000,
+        "Time without heartbeats after which a classic group removes the member.",
+        at_least=1,
+    )
+    heartbeat_interval_ms: int = _number(
+        "heartbeat.interval.ms", 3_000, "Interval of heartbeats in a classic group.", at_least=1
+    )
+    max_poll_interval_ms: int = _number(
+        "max.poll.interval.ms",
+        300_000,
+        "Time without a poll after which the consumer leaves its group.",
+        at_least=1,
+    )
+    enable_auto_commit: bool = _flag(
+        "enable.auto.commit", "Commit processed offsets in the background.", default=True
+    )
+    auto_commit_interval_ms: int = _number(
+        "auto.commit.interval.ms", 5_000, "Interval of automatic commits.", at_least=1
+    )
+    exclude_internal_topics: bool = _flag(
+        "exclude.internal.topics",
+        "Whether a pattern excludes internal topics in a classic group.",
+        default=True,
+    )
+
+    def __post_init__(self) -> None:
+        # By name: a dataclass with slots is not the class that `super` is bound to.
+        names = _items_of(self.partition_assignment_strategy)
+        object.__setattr__(self, "partition_assignment_strategy", names)
+        ClientSettings.__post_init__(self)
+        if self.group_id == "":
+            raise SettingError(
+                "group.id is empty", key="group.id", remedy="omit it, or name a group"
+            )
+        if self.group_protocol == "classic" and (
+            self.heartbeat_interval_ms >= self.session_timeout_ms
+        ):
+            raise SettingError(
+                f"heartbeat.interval.ms={self.heartbeat_interval_ms} exceeds the session",
+                key="heartbeat.interval.ms",
+                remedy=f"set it below session.timeout.ms={self.session_timeout_ms}",
+            )
 
 
 class ClientOptions(TypedDict, total=False):
@@ -307,6 +404,8 @@ class ProducerOptions(ClientOptions, total=False):
     max_block_ms: int
     compression_type: str
     compression_level: int | None
+    transactional_id: str | None
+    transaction_timeout_ms: int
 
 
 class ConsumerOptions(ClientOptions, total=False):
@@ -321,6 +420,17 @@ class ConsumerOptions(ClientOptions, total=False):
     max_partition_fetch_bytes: int
     fetch_max_wait_ms: int
     max_poll_records: int
+    group_id: str | None
+    group_instance_id: str | None
+    group_protocol: str
+    group_remote_assignor: str | None
+    partition_assignment_strategy: str | Sequence[str]
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    exclude_internal_topics: bool
 
 
 def attribute_of(name: str) -> str:
@@ -334,8 +444,8 @@ def shared_options(config: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in config.items() if attribute_of(name) in known}
 
 
-def _servers_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the bootstrap servers of a list, or of a string with commas."""
+def _items_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the items of a list, or of a string with commas."""
     parts = given.split(",") if isinstance(given, str) else given
     return tuple(part.strip() for part in parts if part.strip())
 

@@ -183,13 +183,15 @@ class FakeBroker:
         return makers[type(request)](request)
 
     def metadata(self, request: MetadataRequest) -> MetadataResponse:
-        names = self.topics if request.topics is None else [each.name for each in request.topics]
+        names = list(self.topics)
+        if request.topics is not None:
+            names = [self._name(each.name or "", each.topic_id) for each in request.topics]
         host, port = self.address.split(":")
         return MetadataResponse(
             brokers=[MetadataResponseBroker(node_id=NODE, host=host, port=int(port))],
             cluster_id="fake",
             controller_id=NODE,
-            topics=[self._topic(name) for name in names if name is not None],
+            topics=[self._topic(name) for name in names],
         )
 
     def _topic(self, name: str) -> MetadataResponseTopic:

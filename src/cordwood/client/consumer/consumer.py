@@ -1,8 +1,7 @@
-"""The asyncio consumer with manual assignment (Java: `KafkaConsumer.assign`).
+"""The asyncio consumer (Java: `KafkaConsumer`): of assigned partitions, or as member of a group.
 
-    async with aio.Consumer("127.0.0.1:9092") as consumer:
-        consumer.assign([("orders", 0)])
-        consumer.seek_to_beginning()
+    async with aio.Consumer("127.0.0.1:9092", group="billing") as consumer:
+        consumer.subscribe(["orders"])
         async for record in consumer:
             print(record.offset, record.key, record.value)
 
@@ -10,28 +9,37 @@ The consumer prefetches between polls. Records of one partition come in offset o
 take turns. `poll` raises an error after all records before it.
 """
 
-import asyncio
 import ssl
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Callable,
+    Collection,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import aclosing
-from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Self, TypeAlias, Unpack, cast
 
-from cordwood.client.consumer.columnar_records import PAYS_FROM, records_from_columns
 from cordwood.client.consumer.completed_fetch import CompletedFetch, ConsumedRecord
 from cordwood.client.consumer.fetcher import Fetcher
+from cordwood.client.consumer.group_subscription import (
+    CLOSE_MS,
+    CommitCallback,
+    GroupSubscription,
+    OffsetValue,
+    RebalanceCallback,
+    RebalanceCallbacks,
+)
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST, FoundOffset, list_offsets
 from cordwood.client.consumer.poll_wait import PollWait
+from cordwood.client.consumer.record_reader import RecordReader
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
+from cordwood.client.group.assignors.assignor_table import assignors_of
+from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group.topic_subscription import subscription_of
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
 from cordwood.client.network.tls import tls_context
@@ -46,39 +54,36 @@ from cordwood.client.settings import (
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import InvalidRequestError, KafkaError, RequestTimedOutError
 from cordwood.core.types import TopicPartition
-from cordwood.records.kernels import decoder, is_warm
 
 if TYPE_CHECKING:
     from cordwood.client.consumer.column_batches import ColumnBatch
-    from cordwood.records.decoder import Decoder
 
 
-class Consumer(Generic[ReadK, ReadV]):
-    """Consumer of assigned partitions; `ReadK` and `ReadV` are the types of its deserializers."""
+_Due: TypeAlias = TopicPartitionState | GroupSubscription
+
+
+class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of its users
+    """Consumer; `ReadK` and `ReadV` are the types of its deserializers."""
 
     def __init__(
         self,
         bootstrap: str = "",
         *,
         deserializers: Deserializers[ReadK, ReadV] | None = None,
+        group: str | None = None,
         tls: ssl.SSLContext | None = None,
         runtime: Callable[[], ClientRuntime] = system_runtime,
         **options: Unpack[ConsumerOptions],
     ) -> None:
-        if bootstrap:
-            options["bootstrap_servers"] = bootstrap
-        self.settings = settings_of(
-            ConsumerSettings, options, other_options=("deserializers", "tls")
-        )
+        self.settings = _settings_of(bootstrap, group, options)
         self._deserializers = deserializers or cast("Deserializers[ReadK, ReadV]", BYTES)
         self._tls = tls_context(self.settings, tls)
         self._runtime = runtime
-        self._subscriptions = SubscriptionState()
+        self._subscriptions = SubscriptionState(has_group=self.settings.group_id is not None)
         self._client: NetworkClient | None = None
         self._fetcher: Fetcher | None = None
-        self._handed_out = 0
-        self._decoder: Decoder | None = None
-        self._loading: asyncio.Task[None] | None = None
+        self._reader: RecordReader[ReadK, ReadV] | None = None
+        self._group: GroupSubscription | None = None
         self._wait: PollWait | None = None
 
     @classmethod
@@ -106,18 +111,64 @@ class Consumer(Generic[ReadK, ReadV]):
         self._client = NetworkClient(self.settings, runtime, self._tls, creates_topics=creates)
         self._fetcher = Fetcher(self._client, self.settings, self._subscriptions)
         self._wait = PollWait(self._client.runtime, self._fetcher.arrived)
+        if self.settings.group_id is not None:
+            self._group = self._new_group(self._client, self._fetcher)
+        self._reader = RecordReader(
+            self._deserializers,
+            self._fetcher,
+            self._client.tasks,
+            before_handing_out=(
+                _ignore if self._group is None else self._group.auto_commit.before_handing_out
+            ),
+        )
 
-    async def close(self) -> None:
-        """Close the consumer and drop its positions."""
-        client, self._client = self._client, None
-        if client is not None and self._wait is not None:
-            self._wait.close()
-            await client.close()
+    async def close(self, *, leave_group: bool | None = None, timeout_ms: float = CLOSE_MS) -> None:
+        """Commit, leave the group and close the consumer.
+
+        A static member stays in its group until its session ends, unless `leave_group` is True.
+        """
+        try:
+            await self.leave(leave_group=leave_group, timeout_ms=timeout_ms)
+        finally:
+            client, self._client = self._client, None
+            if client is not None and self._wait is not None:
+                self._wait.close()
+                await client.close()
+
+    async def leave(self, *, leave_group: bool | None = None, timeout_ms: float = CLOSE_MS) -> None:
+        """Commit and leave the group, as the first step of `close`."""
+        try:
+            if self._group is not None and self._client is not None:
+                await self._group.unsubscribe(is_leaving_group=leave_group, timeout_ms=timeout_ms)
+        finally:
+            self._group = None
+
+    def _new_group(self, client: NetworkClient, fetcher: Fetcher) -> GroupSubscription:
+        group = GroupSubscription(
+            client,
+            self.settings,
+            self._subscriptions,
+            arrived=fetcher.arrived,
+            on_change=fetcher.wake,
+        )
+
+        def change() -> None:
+            fetcher.wake()
+            group.observe_metadata()
+
+        client.on_change = change
+        fetcher.read_committed_offsets(partial(self._committed, group))
+        return group
 
     # Positions.
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Assign partitions; those that were assigned before keep their positions."""
+        """Assign partitions; those that were assigned before keep their positions.
+
+        With a group, a partition begins at its committed offset; the group assigns nothing.
+        """
+        if self._group is not None and self._group.is_subscribed:
+            raise InvalidRequestError("the group assigns partitions; call `unsubscribe` first")
         self._subscriptions.assign(partitions_of(partitions))
         self._wake()
 
@@ -194,6 +245,63 @@ class Consumer(Generic[ReadK, ReadV]):
         found = await self._list(wanted)
         return {each: None if place.offset < 0 else place for each, place in found.items()}
 
+    # Groups.
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | None = None,
+        on_assigned: RebalanceCallback | None = None,
+        on_revoked: RebalanceCallback | None = None,
+        on_lost: RebalanceCallback | None = None,
+    ) -> None:
+        """Consume topics as a member of the group, which assigns partitions from the next poll on.
+
+        A pattern matches whole names: with Python's `re`, or with RE2 if group_protocol=consumer.
+        Callbacks run in calls of this consumer; without `on_lost`, `on_revoked` is called.
+        """
+        callbacks = RebalanceCallbacks(on_assigned, on_revoked, on_lost)
+        self._grouped("subscribe").subscribe(subscription_of(topics, pattern), callbacks)
+        self._wake()
+
+    async def unsubscribe(self) -> None:
+        """Leave the group, or end the assignment."""
+        if self._group is None:
+            self.assign(())
+        else:
+            await self._group.unsubscribe()
+
+    def subscription(self) -> frozenset[str]:
+        """Return the subscribed topics; empty for a pattern."""
+        return frozenset() if self._group is None else self._group.subscription.names
+
+    async def commit(
+        self,
+        offsets: Mapping[tuple[str, int], OffsetValue] | None = None,
+        *,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit offsets, by default the positions; the default timeout is that of a call."""
+        group = self._grouped("commit")
+        await group.offsets.commit(group.offsets_of(offsets), timeout_ms=timeout_ms)
+
+    def commit_async(
+        self,
+        offsets: Mapping[tuple[str, int], OffsetValue] | None = None,
+        *,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """Commit in the background; a later poll calls `callback(offsets, error)`."""
+        group = self._grouped("commit_async")
+        group.commit_soon(group.offsets_of(offsets), callback)
+
+    async def committed(
+        self, partitions: Iterable[tuple[str, int]]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return the group's committed offset of each partition, None where there is none."""
+        return await self._committed(self._grouped("committed"), partitions_of(partitions))
+
     # Records.
 
     async def poll(
@@ -208,37 +316,9 @@ class Consumer(Generic[ReadK, ReadV]):
             raise InvalidRequestError(f"max_records is {most}; give at least 1")
         until_ms = self._started().until_ms(timeout_ms)
         while (position := await self._next(until_ms)) is not None:
-            if found := self._take_records(position, most):
-                self._count(len(found))
+            if found := self._reader_of(position).take(position, most):
                 return found
         return []
-
-    def _take_records(
-        self, position: TopicPartitionState, most: int
-    ) -> list[ConsumedRecord[ReadK, ReadV]]:
-        """Return prefetched records of one partition, and advance its position."""
-        found: list[ConsumedRecord[ReadK, ReadV]] = []
-        while position.fetched and len(found) < most:
-            if position.reading is None:
-                position.reading = self._records(_rest(position))
-            reading = cast("Iterator[ConsumedRecord[ReadK, ReadV]]", position.reading)
-            try:
-                found.extend(islice(reading, most - len(found)))
-            except Exception as error:
-                position.reading = None
-                if not found:
-                    error.add_note(
-                        f"read from {position.partition} at offset {position.offset};"
-                        " seek past the record to skip it"
-                    )
-                    raise
-                break
-            finally:
-                if found:
-                    position.offset = found[-1].offset + 1
-            if len(found) < most:
-                self._finish(position)
-        return found
 
     async def __aiter__(self) -> AsyncIterator[ConsumedRecord[ReadK, ReadV]]:
         """Yield records forever."""
@@ -271,19 +351,22 @@ class Consumer(Generic[ReadK, ReadV]):
         does.
         """
         while (position := await self._next(self._started().until_ms(timeout_ms))) is not None:
-            generation, position.reading = position.generation, None
-            yield _rest(position)
-            if position.generation == generation:
-                self._finish(position)
+            generation, reader = position.generation, self._reader_of(position)
+            yield reader.whole(position)
+            if position.generation == generation and position in self._subscriptions:
+                reader.finish(position)
 
     # Internals.
 
     async def _next(self, until_ms: float | None) -> TopicPartitionState | None:
         """Return a partition with fetched records or an error; None if the time is reached."""
-        wait = self._started()
-        if not len(self._subscriptions):
+        wait, group = self._started(), self._group
+        if not len(self._subscriptions) and (group is None or not group.is_subscribed):
             raise InvalidRequestError("no partition is assigned; call `assign` first")
-        position = await wait.first_found(self._subscriptions.next_fetched, until_ms)
+        if group is None:
+            position = await wait.first_found(self._subscriptions.next_fetched, until_ms)
+        else:
+            position = await self._next_of_group(wait, group, until_ms)
         if (
             position is not None
             and not position.fetched
@@ -292,33 +375,45 @@ class Consumer(Generic[ReadK, ReadV]):
             raise problem
         return position
 
+    async def _next_of_group(
+        self, wait: PollWait, group: GroupSubscription, until_ms: float | None
+    ) -> TopicPartitionState | None:
+        """Perform the changes of the group that are due before the next records."""
+
+        def found() -> _Due | None:
+            return group if group.needs_user else self._subscriptions.next_fetched()
+
+        group.begin_poll()
+        try:
+            while True:
+                due: _Due | None = await wait.first_found(found, until_ms)
+                if not isinstance(due, GroupSubscription):
+                    return due
+                await group.run_due()
+        finally:
+            group.end_poll()
+
     def _take_problem(self, position: TopicPartitionState) -> KafkaError | None:
         """Return the error of a partition, and let the fetcher try again."""
         problem, position.problem = position.problem, None
         self._wake()
         return problem
 
-    def _records(self, records: CompletedFetch) -> Iterator[ConsumedRecord[ReadK, ReadV]]:
-        if self._decoder is None:
-            return records.records(self._deserializers)
-        return records_from_columns(records, self._deserializers, decoder=self._decoder)
+    async def _committed(
+        self, group: GroupSubscription, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        is_stable = self.settings.isolation_level == "read_committed"
+        return await group.offsets.committed(partitions, requires_stable=is_stable)
 
-    def _count(self, records: int) -> None:
-        """Load the decoder after PAYS_FROM records."""
-        self._handed_out += records
-        if self._handed_out >= PAYS_FROM and self._loading is None and self._client is not None:
-            self._loading = self._client.tasks.start(self._load())
+    def _grouped(self, call: str) -> GroupSubscription:
+        self._started()
+        if self._group is None:
+            raise InvalidRequestError(f"`{call}` needs a group; give `group` to the consumer")
+        return self._group
 
-    async def _load(self) -> None:
-        if is_warm():
-            self._decoder = await asyncio.to_thread(decoder)
-
-    def _finish(self, position: TopicPartitionState) -> None:
-        """Drop a completed fetch that was read; its last offsets may have had no records."""
-        position.offset = position.fetched.popleft().end[0]
-        position.reading = None
-        if self._fetcher is not None:
-            self._fetcher.wake_for(position)
+    def _reader_of(self, position: TopicPartitionState) -> RecordReader[ReadK, ReadV]:
+        assert self._reader is not None, f"{position.partition} was fetched after `start`"
+        return self._reader
 
     async def _list(
         self, wanted: Mapping[TopicPartition, int]
@@ -353,10 +448,20 @@ class Consumer(Generic[ReadK, ReadV]):
         return self._wait
 
 
-def _rest(position: TopicPartitionState) -> CompletedFetch:
-    """Return the rest of the first completed fetch."""
-    assert position.offset is not None, "a completed fetch implies a resolved position"
-    return replace(position.fetched[0], offset=position.offset)
+def _settings_of(bootstrap: str, group: str | None, options: ConsumerOptions) -> ConsumerSettings:
+    if bootstrap:
+        options["bootstrap_servers"] = bootstrap
+    if group is not None:
+        options["group_id"] = group
+    settings = settings_of(
+        ConsumerSettings, options, other_options=("deserializers", "group", "tls")
+    )
+    assignors_of(settings.partition_assignment_strategy)
+    return settings
+
+
+def _ignore(_: TopicPartitionState) -> None:
+    """Keep nothing: without a group no offsets are committed."""
 
 
 def _offsets(found: Mapping[TopicPartition, FoundOffset]) -> dict[TopicPartition, int]:

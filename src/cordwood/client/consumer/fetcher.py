@@ -3,8 +3,9 @@
 Each broker gets one fetch request at a time, for every partition that it leads, that has a position
 and whose buffer has room.
 
-An unresolved position is looked up first. If a partition has a new leader epoch, the position is
-validated in the leader's log before the next fetch (`position_validation.py`).
+An unresolved position is looked up first: the group's committed offset, if there is one
+(`initial_positions.py`), else an offset of the log. If a partition has a new leader epoch, the
+position is validated in the leader's log before the next fetch (`position_validation.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from cordwood.client.consumer.fetch_session_handler import (
     FetchSessionRequest,
     FetchTarget,
 )
+from cordwood.client.consumer.initial_positions import CommittedLookup, InitialPositions
 from cordwood.client.consumer.offset_fetcher import LATEST, FoundOffset, list_offsets
 from cordwood.client.consumer.position_errors import SEEK, PositionErrors
 from cordwood.client.consumer.position_validation import PositionValidation
@@ -58,6 +60,7 @@ class Fetcher:
         self._sessions: dict[int, FetchSessionHandler] = {}
         self._busy: set[int] = set()
         self._looking_up: set[int | None] = set()
+        self._initial: InitialPositions | None = None
         self._requested_topics: set[str] = set()
         self._woken = WakeupSignal(client.runtime)
         self._errors = PositionErrors(client, settings, self.arrived)
@@ -65,6 +68,10 @@ class Fetcher:
         client.on_change = self._woken.set
         client.topics.in_use = lambda: [each.partition.topic for each in subscriptions]
         client.tasks.start(self._run())
+
+    def read_committed_offsets(self, committed: CommittedLookup) -> None:
+        """Begin at the committed offsets of a group."""
+        self._initial = InitialPositions(self._client, self._errors, self._woken, committed)
 
     def wake(self) -> None:
         """Re-evaluate the positions."""
@@ -219,6 +226,9 @@ class Fetcher:
         by_leader: dict[int | None, list[TopicPartitionState]] = {}
         for position in self._subscriptions:
             if position.offset is not None or position.problem or now_ms < position.not_before_ms:
+                continue
+            if position.needs_committed and self._initial is not None:
+                self._initial.look_up_soon(position)
                 continue
             if position.reset_target is None:
                 self._init_reset_target(position)

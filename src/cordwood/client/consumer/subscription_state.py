@@ -5,6 +5,8 @@ Each partition has, among others:
     offset      the position: offset of the next record to return; None until it is resolved
     fetched     completed fetches that were prefetched; the first may be partly returned
     generation  counts the seeks; a response to a request of an older generation is dropped
+    needs_committed
+                whether the committed offset of the group, if there is one, is the position
     topic_id, validated_epoch
                 the topic and the leader epoch in whose log the position is valid
 """
@@ -47,6 +49,7 @@ class TopicPartitionState:
         "last_epoch",
         "last_stable_offset",
         "log_start_offset",
+        "needs_committed",
         "not_before_ms",
         "offset",
         "partition",
@@ -57,8 +60,9 @@ class TopicPartitionState:
         "validated_epoch",
     )
 
-    def __init__(self, partition: TopicPartition) -> None:
+    def __init__(self, partition: TopicPartition, *, needs_committed: bool = False) -> None:
         self.partition = partition
+        self.needs_committed = needs_committed
         self.offset: int | None = None
         self.fetch_offset = 0
         self.fetched: deque[CompletedFetch] = deque()
@@ -79,6 +83,7 @@ class TopicPartitionState:
     def seek(self, offset: int, *, epoch: int = NO_LEADER_EPOCH) -> None:
         """Set the position, and drop the prefetched data."""
         self._forget()
+        self.needs_committed = False
         self.offset = self.fetch_offset = offset
         self.last_epoch = epoch
         self.reset_target = None
@@ -86,6 +91,7 @@ class TopicPartitionState:
     def seek_to(self, reset_target: int) -> None:
         """Request an offset lookup for EARLIEST, LATEST or a timestamp, and seek to its result."""
         self._forget()
+        self.needs_committed = False
         self.offset = None
         self.reset_target = reset_target
 
@@ -154,9 +160,13 @@ class TopicPartitionState:
 
 
 class SubscriptionState:
-    """Assigned partitions, in the order in which their records are returned."""
+    """Assigned partitions, in the order in which their records are returned.
 
-    def __init__(self) -> None:
+    With a group, a partition without a position begins at the group's committed offset.
+    """
+
+    def __init__(self, *, has_group: bool = False) -> None:
+        self._has_group = has_group
         self._positions: dict[TopicPartition, TopicPartitionState] = {}
         self._turn: deque[TopicPartitionState] = deque()
 
@@ -164,7 +174,8 @@ class SubscriptionState:
         """Assign partitions; those that were assigned before keep their positions."""
         before = self._positions
         self._positions = {
-            each: before.get(each) or TopicPartitionState(each) for each in partitions
+            each: before.get(each) or TopicPartitionState(each, needs_committed=self._has_group)
+            for each in partitions
         }
         self._turn = deque(self._positions.values())
 
