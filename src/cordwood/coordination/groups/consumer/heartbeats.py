@@ -145,6 +145,8 @@ def _updated(
     member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, client: ClientContext
 ) -> ConsumerGroupMember:
     """Return the member with those fields that a request has."""
+    if _is_plain(member, request, client):
+        return member
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
     regex = request.subscribed_topic_regex
     return replace(
@@ -160,6 +162,25 @@ def _updated(
         client_id=client.client_id,
         client_host=client.host,
         classic=None,
+    )
+
+
+def _is_plain(
+    member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, client: ClientContext
+) -> bool:
+    """Return whether a request has no field that can change its member, as most have none."""
+    fields = (
+        request.subscribed_topic_names,
+        request.subscribed_topic_regex,
+        request.server_assignor,
+        request.rack_id,
+    )
+    return (
+        request.rebalance_timeout_ms == _UNCHANGED
+        and fields == (None, None, None, None)
+        and request.instance_id in (None, member.instance_id)
+        and (client.client_id, client.host) == (member.client_id, member.client_host)
+        and member.classic is None
     )
 
 

@@ -133,6 +133,8 @@ class MemberUpdate:
     ) -> ConsumerGroupMember:
         """Return the member after its next step to the target, written if it is a step."""
         group, member = self.group, self.after
+        if not has_subscription_changed and member.is_reconciled_to(target.epoch):
+            return member
         step = Reconciliation(
             target_epoch=target.epoch,
             target=target.partitions,

@@ -138,3 +138,15 @@ def test_classic_group_is_converted_and_its_requests_end() -> None:
     assert group.state is ClassicGroupState.DEAD
     harness.run(outcome)
     assert [*harness.group().members] == ["c", "m"]
+
+
+def test_field_of_a_heartbeat_changes_its_member() -> None:
+    harness = ConsumerHarness()
+    send(harness, heartbeat_request("m", 0, topics=[], instance="i"))
+
+    plain = outcome_of(harness, heartbeat_request("m", 1, instance="i"))
+    changed = heartbeat_request("m", 1, instance="i")
+    changed.server_assignor = "range"
+
+    assert plain.records == []
+    assert [each.type for each in outcome_of(harness, changed).records] == [5]

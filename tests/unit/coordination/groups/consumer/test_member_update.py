@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
-from cordwood.coordination.groups.consumer.group.consumer_group_member import ConsumerGroupMember
+from cordwood.coordination.groups.consumer.group.consumer_group_member import (
+    ConsumerGroupMember,
+    MemberState,
+)
 from cordwood.coordination.groups.consumer.member_update import (
     JoinedMember,
     MemberUpdate,
@@ -12,7 +15,7 @@ from cordwood.coordination.groups.consumer.member_update import (
 )
 from cordwood.coordination.outcome import Outcome
 from tests.unit.coordination.groups.consumer.consumer_harness import ConsumerHarness, client
-from tests.unit.coordination.groups.consumer.member_samples import partitions
+from tests.unit.coordination.groups.consumer.member_samples import member, partitions
 from tests.unit.coordination.groups.consumer.request_samples import shard_state
 
 MEMBER = ConsumerGroupMember(member_id="m", member_epoch=1, topic_names=("a",))
@@ -144,3 +147,18 @@ def test_replaced_member_has_no_target_of_its_own() -> None:
     found.next_target(2)
 
     assert [getattr(each.key, "member_id", None) for each in found.outcome.records] == ["n", None]
+
+
+def test_member_that_waits_as_before_is_not_written() -> None:
+    waiting = replace(
+        MEMBER, state=MemberState.UNRELEASED_PARTITIONS, previous_member_epoch=MEMBER.member_epoch
+    )
+    found = update(waiting, waiting)
+    found.group.update_member(replace(member(assigned="1:0@1"), member_id="other"))
+
+    after = found.reconcile(
+        Target(1, partitions("1:0")), owned=None, has_subscription_changed=False
+    )
+
+    assert after is waiting
+    assert types(found) == []
