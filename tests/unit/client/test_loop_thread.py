@@ -120,3 +120,14 @@ def test_real_fork_is_detected() -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7
+
+
+def test_started_coroutine_has_a_result() -> None:
+    async def work() -> int:
+        return 3
+
+    thread = LoopThread("t")
+    pending = thread.start(work())
+
+    assert thread.result(pending) == 3
+    thread.end(_nothing)

@@ -103,3 +103,26 @@ def test_settings_require_a_broker() -> None:
 @pytest.mark.parametrize("servers", (" a:1, b:2,", ["a:1", "b:2"], ("a:1", "b:2")))
 def test_servers_are_a_list_or_a_comma_separated_text(servers: str | Sequence[str]) -> None:
     assert ClientSettings(bootstrap_servers=servers).bootstrap_servers == ("a:1", "b:2")
+
+
+def test_group_settings_have_the_names_and_defaults_of_kafka() -> None:
+    settings = settings_of(ConsumerSettings, {"bootstrap_servers": "h:1"}, other_options=())
+
+    assert settings.group_id is None
+    assert settings.partition_assignment_strategy == ("range", "cooperative-sticky")
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (45_000, 3_000)
+    assert (settings.max_poll_interval_ms, settings.auto_commit_interval_ms) == (300_000, 5_000)
+    assert settings.enable_auto_commit
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    (
+        ({"group_id": ""}, "group.id is empty"),
+        ({"group_protocol": "streams"}, "group.protocol"),
+        ({"heartbeat_interval_ms": 50_000}, "below session.timeout.ms=45000"),
+    ),
+)
+def test_invalid_group_setting_is_rejected(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(SettingError, match=problem):
+        settings_of(ConsumerSettings, {"bootstrap_servers": "h:1", **options}, other_options=())

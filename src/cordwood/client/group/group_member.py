@@ -224,6 +224,10 @@ class GroupMember:
             member_id = getattr(response, "member_id", "") or ""
             self._ensure_success(response)
             self.membership.on_response(request, response, now_ms=self._now_ms())
+        except UnsupportedVersionError as error:
+            reason = f"group {self._group_id!r}: {error}; {_REMEDIES[UnsupportedVersionError]}"
+            unsupported = UnsupportedVersionError(reason)
+            self.membership.on_error(request, unsupported, now_ms=self._now_ms())
         except KafkaError as error:
             self.membership.on_error(request, error, now_ms=self._now_ms(), member_id=member_id)
         finally:

@@ -146,7 +146,7 @@ def test_broker_without_the_new_protocol_is_an_error_with_a_remedy() -> None:
             for _ in range(4):
                 fake.script(ApiVersionsRequest, lambda _: versions(ConsumerGroupHeartbeat=(70, 70)))
             reader.subscribe(["t"])
-            with pytest.raises(UnsupportedVersionError):
+            with pytest.raises(UnsupportedVersionError, match=r"group 'g'.*group_protocol"):
                 await reader.poll(LONG_MS)
             assert fake.requests(ConsumerGroupHeartbeatRequest) == []
 
