@@ -5,12 +5,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 import cordwood
-from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.brokers import FAST_RESTART, Broker, kraft_broker
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -297,3 +300,37 @@ def test_member_that_polls_late_loses_its_partitions_and_returns(
         poll_until([late, other], lambda: shares([late, other]) == [3, 3])
 
     assert lost
+
+
+@pytest.fixture
+def mortal(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> Iterator[Broker]:
+    """A broker that a test may kill."""
+    broker = kraft_broker(kafka43_jars, tmp_path, kafka43, FAST_RESTART)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_member_survives_the_death_of_its_coordinator(mortal: Broker, protocol: str) -> None:
+    create(mortal, "t")
+    produce(mortal, "t", range(60))
+    with member(mortal, "g", group_protocol=protocol, enable_auto_commit=False) as consumer:
+        consumer.subscribe(["t"])
+        seen = Counter[int]()
+        while len(seen) < 60:
+            seen.update(int(record.value or b"") for record in consumer.poll(500))
+        consumer.commit()
+        mortal.kill()
+        consumer.poll(500)
+        mortal.start()
+        produce(mortal, "t", range(60, 120))
+        while len(seen) < 120:
+            seen.update(int(record.value or b"") for record in consumer.poll(500))
+        poll_until([consumer], lambda: shares([consumer]) == [PARTITIONS])
+        consumer.commit()
+        found = consumer.committed([("t", number) for number in range(PARTITIONS)])
+
+    assert [each and each.offset for each in found.values()] == [20] * PARTITIONS
