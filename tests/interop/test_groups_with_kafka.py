@@ -1,5 +1,6 @@
 """Our consumers as members of Kafka's groups: with each other, and with librdkafka's consumer."""
 
+import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -250,6 +251,25 @@ def test_offsets_are_committed_for_other_clients(
         (7, "by hand"),
         (10, ""),
     ]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_kafka_consumer_groups_describes_our_member(
+    broker43: Broker, kafka43_jars: Jars, topic: str, protocol: str
+) -> None:
+    produce(broker43, topic, range(60))
+    options = {"group_protocol": protocol, "enable_auto_commit": False, "client_id": "ours"}
+    with member(broker43, topic, **options) as consumer:
+        consumer.subscribe([topic])
+        poll_until([consumer], lambda: shares([consumer]) == [PARTITIONS])
+        consumer.commit({(topic, number): 4 for number in range(PARTITIONS)})
+        tool = kafka43_jars.command("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+        asked = ["--bootstrap-server", broker43.bootstrap, "--describe", "--group", topic]
+        done = subprocess.run([*tool, *asked], capture_output=True, text=True, check=True)
+
+    rows = [line.split() for line in done.stdout.splitlines() if topic in line]
+    assert [row[3:6] for row in rows] == [["4", "10", "6"]] * PARTITIONS
+    assert {row[-1] for row in rows} == {"ours"}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
