@@ -60,6 +60,15 @@ def polled(consumer: "confluent_kafka.Consumer", count: int) -> Iterator[bytes]:
         yield message.value()
 
 
+def share(members: "list[confluent_kafka.Consumer]") -> None:
+    """Poll two members until each has two partitions, and all records have been read."""
+    end, seen = time.monotonic() + PATIENCE_S, set[bytes]()
+    while [len(each.assignment()) for each in members] != [2, 2] or len(seen) < RECORDS:
+        assert time.monotonic() < end, [each.assignment() for each in members]
+        messages = [each.poll(0.1) for each in members]
+        seen |= {each.value() for each in messages if each is not None and each.error() is None}
+
+
 @pytest.mark.parametrize("protocol", ("classic", "consumer"))
 def test_members_share_the_partitions_and_commit_what_they_have_read(
     our_broker: Broker, topic: str, protocol: str
@@ -72,13 +81,7 @@ def test_members_share_the_partitions_and_commit_what_they_have_read(
         ]
         for each in members:
             each.subscribe([topic])
-        end, seen = time.monotonic() + PATIENCE_S, set[bytes]()
-        while [len(each.assignment()) for each in members] != [2, 2] or len(seen) < RECORDS:
-            assert time.monotonic() < end, [each.assignment() for each in members]
-            for each in members:
-                message = each.poll(0.1)
-                if message is not None and message.error() is None:
-                    seen.add(message.value())
+        share(members)
     with closing(consumer_of(our_broker, topic)) as reader:
         asked = [confluent_kafka.TopicPartition(topic, each) for each in range(PARTITIONS)]
         committed = [each.offset for each in reader.committed(asked, timeout=PATIENCE_S)]
