@@ -270,3 +270,25 @@ def test_fixture_accepts_connections_within_the_descriptors_of_the_test_process(
     ports = asyncio.run(kafka_fixture._broker_ports(KafkaOptions()))  # noqa: SLF001 - not public
 
     assert ports.runtime.max_connections == DescriptorBudget.of_program().connections
+
+
+def test_session_of_a_member_ends_when_the_clock_is_advanced(kafka: Kafka) -> None:
+    """The first rebalance waits for 3 s, and a session for 45 s: both pass in no time."""
+    kafka.create_topic("orders")
+
+    def state(admin: cordwood.Admin) -> str:
+        (group,) = admin.describe_groups(["readers"])
+        return group.state
+
+    with (
+        cordwood.Consumer(kafka.bootstrap, group="readers", heartbeat_interval_ms=40_000) as reader,
+        cordwood.Admin(kafka.bootstrap) as admin,
+    ):
+        reader.subscribe(["orders"])
+        while not reader.assignment():
+            reader.poll(10)
+            kafka.clock.advance(seconds=3)
+        before = state(admin)
+        kafka.clock.advance(seconds=60)
+
+        assert (before, state(admin)) == ("Stable", "Empty")
