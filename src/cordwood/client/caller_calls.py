@@ -24,18 +24,23 @@ class CallerCalls:
     def run(self, thread: LoopThread, work: Coroutine[object, object, T]) -> T:
         """Run a coroutine on a loop thread, and the calls that it hands over on this one."""
         calls: SimpleQueue[_Call | None] = SimpleQueue()
-        pending = thread.start(work)
-        pending.add_done_callback(lambda _: calls.put(None))
-        self._waiting.append(calls)
+        self._waiting.append(calls)  # first: the coroutine may begin before `start` returns
+        try:
+            pending = thread.start(work)
+            pending.add_done_callback(lambda _: calls.put(None))
+            self._run_calls(calls, pending)
+        finally:
+            self._waiting.remove(calls)
+        return thread.result(pending)
+
+    @staticmethod
+    def _run_calls(calls: "SimpleQueue[_Call | None]", pending: "Future[T]") -> None:
         try:
             while (call := calls.get()) is not None:
                 call()
         except BaseException:
             pending.cancel()
             raise
-        finally:
-            self._waiting.remove(calls)
-        return thread.result(pending)
 
     def handed_over(self, call: Callable[P, T]) -> Callable[P, Coroutine[object, object, T]]:
         """Return the function as one that a coroutine calls on the waiting thread.
