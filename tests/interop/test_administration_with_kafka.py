@@ -7,7 +7,7 @@ from typing import Protocol
 import pytest
 
 import cordwood
-from cordwood.client.admin.group_types import GroupOffset
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import (
     GroupIdNotFoundError,

@@ -25,6 +25,7 @@ from tests.scripts.partition_commands import PartitionCommands
 from tests.scripts.position_commands import PositionCommands
 from tests.scripts.producer_commands import ProducerCommands
 from tests.scripts.transaction_commands import TransactionCommands
+from tests.scripts.transactional_producer_commands import TransactionalProducerCommands
 
 FOLDER: Final = Path(__file__).parent
 FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
@@ -37,6 +38,7 @@ FAMILIES: Final[Mapping[str, Callable[[], object]]] = {
     "images": ImageCommands,
     "deliveries": DeliveryCommands,
     "membership": MembershipCommands,
+    "transactional_producer": TransactionalProducerCommands,
     "transactions": TransactionCommands,
     "groups/classic": ClassicGroupCommands,
     "groups/consumer": ConsumerGroupCommands,

@@ -12,7 +12,7 @@ A rebalance callback of a consumer runs in the thread of its call (`blocking_con
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final, Generic, Self, Unpack, cast
+from typing import Final, Self, Unpack, cast
 
 from cordwood.client import aio
 from cordwood.client.admin.admin_types import (
@@ -25,6 +25,7 @@ from cordwood.client.admin.admin_types import (
 from cordwood.client.blocking_administration import BlockingAdministration
 from cordwood.client.blocking_client import BlockingClient
 from cordwood.client.blocking_consumer import Consumer
+from cordwood.client.blocking_transactions import BlockingTransactions
 from cordwood.client.consumer.offset_fetcher import FoundOffset
 from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.partition_queue import NewBatch, NewRecord
@@ -47,7 +48,7 @@ __all__ = ("Admin", "Consumer", "Producer")
 _EXIT_FLUSH_MS: Final = 5_000
 
 
-class Producer(BlockingClient, Generic[K, V]):
+class Producer(BlockingTransactions[K, V], BlockingClient):
     """Producer of records; `K` and `V` are its serializers' types, by default bytes or text."""
 
     def __init__(

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from cordwood.client.admin.admin_client import Admin as AsyncioAdmin
-from cordwood.client.admin.group_types import GroupDescription, GroupListing, GroupOffset
+from cordwood.client.admin.group_types import GroupDescription, GroupListing
 from cordwood.client.admin.transaction_types import (
     ActiveProducer,
     TransactionDescription,
     TransactionListing,
 )
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.loop_thread import LoopThread
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.types import TopicPartition

@@ -17,7 +17,8 @@ from cordwood.client.admin.group_responses import (
     delete_topics,
     fetch_topics,
 )
-from cordwood.client.admin.group_types import GroupDescription, GroupListing, GroupOffset
+from cordwood.client.admin.group_types import GroupDescription, GroupListing
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.coordinator_call import (
     GROUP,

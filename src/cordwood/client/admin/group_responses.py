@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from cordwood.client.admin.group_types import (
-    GroupDescription,
-    GroupOffset,
-    MemberDescription,
-)
+from cordwood.client.admin.group_types import GroupDescription, MemberDescription
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.response_errors import ensure_success, error_of
 from cordwood.client.topic_partitions import by_topic
 from cordwood.core.errors import BytesError, GroupIdNotFoundError

@@ -1,18 +1,9 @@
 """Values about groups that the admin client returns; each has a repr and `to_json`."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cordwood.client.admin.admin_types import JsonValue
 from cordwood.core.types import TopicPartition
-
-
-class GroupOffset(NamedTuple):
-    """A committed offset of a group (Java: `OffsetAndMetadata`)."""
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

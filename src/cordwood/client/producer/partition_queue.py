@@ -52,6 +52,7 @@ class ProducerIdentity(NamedTuple):
 
     producer_id: int
     epoch: int
+    is_transactional: bool = False
 
 
 class NewRecord(NamedTuple):
@@ -188,7 +189,9 @@ class ProducerBatch:
         made[-1].reserved = self.reserved - made[0].reserved
         if self.base_sequence is not None:
             fields = self.builder.fields
-            identity = ProducerIdentity(fields.producer_id, fields.producer_epoch)
+            identity = ProducerIdentity(
+                fields.producer_id, fields.producer_epoch, fields.is_transactional
+            )
             made[0].set_sequence(identity, self.base_sequence)
             made[1].set_sequence(identity, increment_sequence(self.base_sequence, count))
         return made
@@ -200,6 +203,7 @@ class ProducerBatch:
             producer_id=identity.producer_id,
             producer_epoch=identity.epoch,
             base_sequence=base_sequence,
+            is_transactional=identity.is_transactional,
         )
 
 

@@ -30,6 +30,7 @@ def produce_request(
         )
         data.partitions.append(PartitionProduceData(index=number, records=batch.builder.build()))
     return ProduceRequest(
+        transactional_id=settings.transactional_id,
         acks=_ACKS[settings.acks],
         timeout_ms=settings.request_timeout_ms,
         topics=list(topics.values()),

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, Unpack, cast
 
+from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, LoopTurn, system_runtime
 from cordwood.client.network.tls import tls_context
@@ -19,9 +20,12 @@ from cordwood.client.producer.delivery import Delivery
 from cordwood.client.producer.partition_queue import NewBatch, NewRecord, max_record_bytes
 from cordwood.client.producer.partitioners import Partitioner, by_key
 from cordwood.client.producer.sender import Sender
+from cordwood.client.producer.transaction_manager import TransactionManager
+from cordwood.client.producer.transactions import Transactions
 from cordwood.client.serializers import PLAIN, K, Serializers, V
 from cordwood.client.settings import ProducerOptions, ProducerSettings, options_of, settings_of
-from cordwood.core.errors import InvalidRequestError, RequestTimedOutError
+from cordwood.client.transaction_handle import TransactionHandle
+from cordwood.core.errors import InvalidRequestError, KafkaError, RequestTimedOutError
 from cordwood.records.batch_builder import EncodedRecords
 from cordwood.records.record import NO_HEADERS, Header
 
@@ -50,6 +54,7 @@ class Producer(Generic[K, V]):
         self._runtime = runtime
         self._client: NetworkClient | None = None
         self._sender: Sender | None = None
+        self._open_transactions: Transactions | None = None
 
     @classmethod
     def from_config(
@@ -74,7 +79,13 @@ class Producer(Generic[K, V]):
     async def start(self) -> None:
         """Start on the running loop; the first record triggers the first request."""
         self._client = NetworkClient(self.settings, self._runtime(), self._tls)
-        self._sender = Sender(self._client, self.settings, self._partitioner)
+        name = self.settings.transactional_id
+        manager = None if name is None else TransactionManager(name)
+        self._sender = Sender(self._client, self.settings, self._partitioner, transactions=manager)
+        if manager is not None:
+            self._open_transactions = Transactions(
+                self._client, self.settings, manager=manager, sender=self._sender
+            )
 
     async def send(
         self,
@@ -117,17 +128,66 @@ class Producer(Generic[K, V]):
         """Send everything added so far, and wait until each batch is acknowledged or has failed."""
         await self._started().flush()
 
+    # Transactions.
+
+    async def init(self) -> None:
+        """Fence other producers with this transactional id; `begin` does it if it is not done."""
+        await self._transactions.initialize()
+
+    async def begin(self) -> None:
+        """Begin a transaction, which all records belong to until `commit` or `abort`."""
+        await self._transactions.begin()
+
+    async def send_offsets(
+        self, offsets: Mapping[tuple[str, int], int | GroupOffset], group: str | GroupMetadata
+    ) -> None:
+        """Commit offsets of a group with the transaction, by name without membership.
+
+        An offset is that of the next record to be read.
+        """
+        await self._transactions.send_offsets(offsets, group)
+
+    async def commit(self) -> None:
+        """Commit the transaction, after all its records are acknowledged.
+
+        After a timeout the outcome is unknown; call it again. After another error call `abort`.
+        """
+        await self._transactions.commit()
+
+    async def abort(self) -> None:
+        """Abort the transaction, and drop the records that are not sent yet."""
+        await self._transactions.abort()
+
+    async def detach(self) -> TransactionHandle:
+        """Leave the open transaction to another process, which ends it with the returned handle.
+
+        All records are acknowledged first. This producer can only be closed afterwards.
+        """
+        return await self._transactions.detach()
+
+    @property
+    def _transactions(self) -> Transactions:
+        self._started()
+        if self._open_transactions is None:
+            raise InvalidRequestError("the producer has no transactional_id; give it one")
+        return self._open_transactions
+
     async def close(self, timeout_ms: float | None = None) -> None:
-        """Flush for at most `timeout_ms`, by default `delivery_timeout_ms`; then fail the rest."""
+        """Flush for at most `timeout_ms`, by default `delivery_timeout_ms`; then fail the rest.
+
+        An open transaction is aborted, unless it was detached.
+        """
         client, sender = self._client, self._sender
         if client is None or sender is None:
             return
         self._client = self._sender = None
         limit_ms = self.settings.delivery_timeout_ms if timeout_ms is None else timeout_ms
+        transactions, self._open_transactions = self._open_transactions, None
+        last = sender.flush() if transactions is None else transactions.abort_if_open()
         try:
-            await client.runtime.run_with_timeout(
-                limit_ms, sender.flush(), timeout_error=TimeoutError
-            )
+            await client.runtime.run_with_timeout(limit_ms, last, timeout_error=TimeoutError)
+        except KafkaError:
+            pass  # the coordinator aborts the transaction after its timeout
         except TimeoutError:
             pass  # each delivery raises its own error
         finally:

@@ -32,7 +32,8 @@ class RecordAccumulator:
         self.used_bytes = 0
         self._settings = settings
         self._fields = BatchFields(
-            codec=Codec.from_name(settings.compression_type), level=settings.compression_level
+            codec=Codec.from_name(settings.compression_type),
+            level=settings.compression_level,
         )
         self._queues: dict[tuple[str, int], PartitionQueue] = {}
 
@@ -53,6 +54,12 @@ class RecordAccumulator:
         appended = queue.append(new, now_ms)
         self.used_bytes += size
         return appended
+
+    def restart(self, identity: ProducerIdentity) -> None:
+        """Begin all sequences at 0 with another identity; no batch may be pending."""
+        assert not any(queue.waiting or queue.in_flight for queue in self._queues.values())
+        self._queues = {}
+        self.identity = identity._replace(is_transactional=True)
 
     def queue(self, topic: str, partition: int) -> PartitionQueue:
         """Return a partition's queue."""

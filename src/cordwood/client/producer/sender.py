@@ -9,9 +9,10 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Final
 
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.network_client import NetworkClient
@@ -36,6 +37,12 @@ from cordwood.client.producer.produce_retries import (
     may_be_written,
 )
 from cordwood.client.producer.record_accumulator import RecordAccumulator
+from cordwood.client.producer.sender_errors import (
+    buffer_timeout,
+    delivery_timeout,
+    ensure_partition,
+)
+from cordwood.client.producer.transaction_manager import TransactionManager
 from cordwood.client.settings import ProducerSettings
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import (
@@ -45,7 +52,7 @@ from cordwood.core.errors import (
     OutdatedError,
     RequestTimedOutError,
 )
-from cordwood.core.types import NO_OFFSET, NO_TIMESTAMP
+from cordwood.core.types import NO_OFFSET, NO_TIMESTAMP, TopicPartition
 from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -54,15 +61,23 @@ from cordwood.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceResponse,
 )
+from cordwood.protocol.schema import NEWEST
+
+_LAST_EXPLICIT: Final = 11
 
 _log = logging.getLogger(__name__)
 
 
-class Sender:
+class Sender:  # tidy: allow[class-lines] one lock and one accumulator for all calls
     """Background task of one producer."""
 
-    def __init__(
-        self, client: NetworkClient, settings: ProducerSettings, partitioner: Partitioner
+    def __init__(  # tidy: allow[init-lines] assignments only
+        self,
+        client: NetworkClient,
+        settings: ProducerSettings,
+        partitioner: Partitioner,
+        *,
+        transactions: TransactionManager | None = None,
     ) -> None:
         self.clock = client.runtime.clock
         self._client = client
@@ -74,17 +89,28 @@ class Sender:
         self._lock = threading.RLock()
         self._accumulator = RecordAccumulator(settings)
         self._wakeup = WakeupSignal(client.runtime)
+        #: Adds partitions to the transaction, before the first batch is sent to them.
+        self.add_partitions: Callable[[list[TopicPartition]], Awaitable[None]] | None = None
         self.is_wakeup_pending = False
         self._requests: Counter[int] = Counter()
         self._waiters: list[asyncio.Future[None]] = []
         self._loop = asyncio.get_running_loop()
         self._producer_id_request: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._transactions = transactions
+        self._adding: asyncio.Task[None] | None = None
+        self._idle: list[asyncio.Future[None]] = []
         self._work = client.tasks.start(self._run())
         client.on_change = self._wakeup.set
         client.topics.in_use = partial(
             _topics_in_use, self._accumulator, self._choice, lock=self._lock, runtime=client.runtime
         )
+
+    @property
+    def _most_version(self) -> int:
+        """The last version with which a leader does not add the partition to a transaction."""
+        is_explicit = self._transactions is not None and not self._transactions.is_implicit
+        return _LAST_EXPLICIT if is_explicit else NEWEST
 
     def offer(self, record: NewRecord | NewBatch) -> Delivery | None:
         """Append a record or an encoded batch.
@@ -99,6 +125,8 @@ class Sender:
         with self._lock:
             if self._is_closed:
                 raise InvalidRequestError(f"{record.topic}: the producer is closed")
+            if self._transactions is not None:
+                self._transactions.ensure_open()
             partition = self._choice.choose(record, cluster)
             appended = self._accumulator.append(record, partition, now_ms=self._runtime.now_ms())
         if appended is None:
@@ -112,7 +140,7 @@ class Sender:
         """Return when a record may be offered again; raise an error that will not go away."""
         deadline_ms = self._runtime.now_ms() + timeout_ms  # of both waits
         state = await self._client.topic(record.topic, timeout_ms=timeout_ms)
-        _ensure_partition(record, len(state.partitions))
+        ensure_partition(record, len(state.partitions))
         with self._lock:
             is_full = self._accumulator.used_bytes + record.size > self._settings.buffer_memory
             if not is_full or not self._accumulator.used_bytes:
@@ -122,7 +150,7 @@ class Sender:
         await self._runtime.run_with_timeout(
             deadline_ms - self._runtime.now_ms(),
             completion_of(waiter),
-            timeout_error=lambda: _buffer_timeout(self._settings),
+            timeout_error=lambda: buffer_timeout(self._settings),
         )
 
     async def flush(self) -> None:
@@ -136,6 +164,25 @@ class Sender:
                 await _completion_of(batch.result)
         finally:
             self._accumulator.flushes -= 1
+
+    async def drain(self) -> None:
+        """Return when no request is in flight."""
+        while any(self._requests.values()):
+            waiter = self._loop.create_future()
+            self._idle.append(waiter)
+            await waiter
+
+    def drop_unsent(self, error: KafkaError) -> None:
+        """Fail the batches of a transaction that are not in flight."""
+        assert self._transactions is not None, "only an abort drops batches"
+        if any(batch.base_sequence is not None for batch in self._accumulator.unsent()):
+            self._transactions.require_bump()
+        self._fail_unsent(error)
+
+    def adopt_identity(self, identity: ProducerIdentity) -> None:
+        """Use the identity of the next transaction, with sequences from 0 on."""
+        with self._lock:
+            self._accumulator.restart(identity)
 
     def close(self) -> None:
         """Reject further records, and fail the batches that remain."""
@@ -174,13 +221,20 @@ class Sender:
     def _expire(self, now_ms: float) -> None:
         for batch in tuple(self._accumulator.expired(now_ms)):
             queue = self._accumulator.queue(*batch.result.partition)
-            self._accumulator.expire(batch, _delivery_timeout(batch, queue, self._settings))
+            error = delivery_timeout(batch, queue, settings=self._settings)
+            self._accumulator.expire(batch, error)
             self._release_waiters()
+            if self._transactions is not None:
+                self._fail_transaction(error)
+                self._wakeup.set()
+                return
 
     def _send_due(self, now_ms: float) -> bool:
         """Send each leader one request with its ready batches; False if none was sent."""
         by_leader: dict[int, list[PartitionQueue]] = {}
         for queue in self._accumulator.due(now_ms):
+            if self._transactions is not None and not self._is_in_transaction(queue):
+                continue
             leader = self._client.cluster.leader_of(*queue.partition)
             if leader is None:
                 self._postpone_unresolved(queue, now_ms)
@@ -193,6 +247,35 @@ class Sender:
         sent = [self._send_to(leader, queues) for leader, queues in by_leader.items()]
         return any(sent)
 
+    def _is_in_transaction(self, queue: PartitionQueue) -> bool:
+        """Return whether a partition's batches may be sent; if not, start to add it."""
+        assert self._transactions is not None, "the caller has looked"
+        if not self._transactions.is_sending:
+            return False
+        if self._transactions.use(queue.partition):
+            return True
+        if self._adding is None and self.add_partitions is not None:
+            self._adding = self._client.tasks.start(self._add_partitions(self.add_partitions))
+        return False
+
+    async def _add_partitions(self, add: Callable[[list[TopicPartition]], Awaitable[None]]) -> None:
+        assert self._transactions is not None, "only transactions add partitions"
+        try:
+            while partitions := self._transactions.partitions_to_add():
+                await add(partitions)
+                self._transactions.partitions_added(partitions)
+        except KafkaError as error:
+            self._fail_transaction(error)
+        finally:
+            self._adding = None
+            self._wakeup.set()
+
+    def _fail_transaction(self, error: KafkaError) -> None:
+        """Adopt the error, and fail all batches that are not sent."""
+        if self._transactions is not None:
+            self._transactions.fail(error)
+            self._fail_unsent(error)
+
     def _postpone_unresolved(self, queue: PartitionQueue, now_ms: float) -> None:
         """Slow down the search for a leader once no caller waits for the batch."""
         if queue.waiting[0].result.is_done:
@@ -203,6 +286,8 @@ class Sender:
         if not self._settings.enable_idempotence:
             return True
         identity = self._accumulator.identity
+        if self._transactions is not None:
+            return identity is not None
         queues = (queue for queues in by_leader.values() for queue in queues)
         if identity is not None and any(queue.needs_new_producer_id(identity) for queue in queues):
             self._accumulator.identity = identity = None
@@ -235,7 +320,10 @@ class Sender:
                 await connection.send_without_response(request)
                 self._assume_sent(batches)
             else:
-                self._handle_response(batches, await connection.send(request, ProduceResponse))
+                response = await connection.send(
+                    request, ProduceResponse, most_version=self._most_version
+                )
+                self._handle_response(batches, response)
         except KafkaError as error:
             self._fail_request(batches, error)
         except Exception as error:  # noqa: BLE001 - batches would stay in flight
@@ -243,6 +331,10 @@ class Sender:
         finally:
             self._requests[leader] -= 1
             self._wakeup.set()
+            if not any(self._requests.values()):
+                idle, self._idle = self._idle, []
+                for waiter in idle:
+                    resolve(waiter)
 
     async def _request_producer_id(self) -> None:
         """Request a producer id; on failure, fail every unsent batch."""
@@ -319,6 +411,9 @@ class Sender:
             queue.split(batch)
             return
         decision = decide_error(result, batch, is_next=queue.is_next(batch))
+        if self._transactions is not None and decision.is_restart_due:
+            self._fail(batch, decision.error)
+            return
         if decision.is_restart_due:
             queue.restart()
         if decision.is_identity_lost:
@@ -335,9 +430,15 @@ class Sender:
     def _fail(self, batch: ProducerBatch, error: KafkaError) -> None:
         self._accumulator.fail(batch, error)
         self._release_waiters()
+        if self._transactions is not None and self._transactions.is_sending:
+            self._fail_transaction(error)
 
     def _retry(self, batch: ProducerBatch, error: KafkaError) -> None:
         if self._is_closed:
+            return
+        if self._transactions is not None and not self._transactions.is_sending:
+            self._transactions.require_bump()
+            self._fail(batch, error)
             return
         queue = self._accumulator.queue(*batch.result.partition)
         batch.problem = error
@@ -373,39 +474,12 @@ def _topics_in_use(
     return topics
 
 
-def _ensure_partition(record: NewRecord | NewBatch, partitions: int) -> None:
-    if record.partition is not None and not 0 <= record.partition < partitions:
-        raise InvalidRequestError(
-            f"topic {record.topic!r} has no partition {record.partition}:"
-            f" choose one from 0 to {partitions - 1}"
-        )
-
-
-def _buffer_timeout(settings: ProducerSettings) -> KafkaError:
-    return RequestTimedOutError(
-        f"the buffer memory of {settings.buffer_memory} bytes (buffer_memory) was used up"
-        f" for {settings.max_block_ms} ms (max_block_ms)"
-    )
-
-
 def _unexpected(error: Exception) -> KafkaError:
     """Return an error that ends the records concerned, for one that is not part of the protocol."""
     _log.error("batches fail with an unexpected error", exc_info=error)
     made = KafkaError(f"the batch cannot be sent: {type(error).__name__}: {error}")
     made.__cause__ = error
     return made
-
-
-def _delivery_timeout(
-    batch: ProducerBatch, queue: PartitionQueue, settings: ProducerSettings
-) -> KafkaError:
-    nothing = "no response" if batch.attempts else "its leader was not reachable"
-    return RequestTimedOutError(
-        f"{batch.result.partition}: {batch.builder.count} records were not acknowledged within"
-        f" {settings.delivery_timeout_ms} ms (delivery_timeout_ms), in {batch.attempts} attempts,"
-        f" and {'may be' if queue.may_be_written(batch) else 'are not'} in the log;"
-        f" the last error: {batch.problem or nothing}"
-    )
 
 
 async def _completion_of(result: BatchResult) -> None:

@@ -10,7 +10,7 @@ from cordwood.client.admin.group_responses import (
     delete_topics,
     fetch_topics,
 )
-from cordwood.client.admin.group_types import GroupOffset
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import GroupIdNotFoundError, UnstableOffsetCommitError
 from cordwood.core.uuids import NO_UUID
