@@ -122,14 +122,11 @@ class FetchSessionCache:
         self._slots = slots
         self._most_partitions = most_partitions
         self._sessions: dict[int, FetchSession] = {}
+        #: The partitions of all sessions together. Each request of a session checks their limit.
+        self.partitions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
-
-    @property
-    def partitions(self) -> int:
-        """The partitions of all sessions together."""
-        return sum(len(each.requested) for each in self._sessions.values())
 
     def new_context(
         self,
@@ -146,18 +143,18 @@ class FetchSessionCache:
         is_by_id = version >= FIRST_BY_ID
         requested = partitions.requested
         if request.session_epoch in (_NO_EPOCH, _FIRST_EPOCH):
-            self._sessions.pop(request.session_id, None)
+            self._remove(request.session_id)
             return FetchContext(
                 [*requested.items()], epoch=request.session_epoch, is_by_id=is_by_id
             )
         session = self._find(request, is_by_id=is_by_id)
+        # Removed and added again, a session is the most recently used one.
+        self._remove(session.id)
         session.requested |= requested
         session.forget(partitions.forgotten)
-        # Removed and added again, a session is the most recently used one.
-        del self._sessions[session.id]
         if not session.requested:
             return FetchContext([])
-        self._sessions[session.id] = session
+        self._add(session)
         session.used_ms = now_ms
         session.epoch = _after(session.epoch)
         return FetchContext([*session.requested.items()], session, session.epoch, is_by_id)
@@ -177,7 +174,7 @@ class FetchSessionCache:
                     f"fetch session {session.id} has advanced to epoch {session.epoch}"
                 )
             if session.has_new_missing(partitions) or self.partitions > self._most_partitions:
-                self._sessions.pop(session.id, None)
+                self._remove(session.id)
             return session.id, session.select_changed(partitions)
         is_full = context.epoch == _FIRST_EPOCH
         has_missing = any(data.error_code in _MISSING for _, data in partitions)
@@ -186,8 +183,18 @@ class FetchSessionCache:
         session = FetchSession(self._new_id(), is_by_id=context.is_by_id, now_ms=now_ms)
         session.requested.update(context.requested)
         session.select_changed(partitions)
-        self._sessions[session.id] = session
+        self._add(session)
         return session.id, partitions
+
+    def _add(self, session: FetchSession) -> None:
+        self._sessions[session.id] = session
+        self.partitions += len(session.requested)
+
+    def _remove(self, session_id: int) -> None:
+        """Remove a session, if it is there; its partitions change only while it is removed."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self.partitions -= len(session.requested)
 
     def _find(self, request: FetchRequest, *, is_by_id: bool) -> FetchSession:
         session = self._sessions.get(request.session_id)
@@ -212,14 +219,14 @@ class FetchSessionCache:
             unused = next(iter(self._sessions.values()), None)
             if unused is None or now_ms - unused.used_ms <= EVICTION_MS:
                 break
-            del self._sessions[unused.id]
+            self._remove(unused.id)
         else:
             return True
         old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
         smallest = min(old, key=lambda each: len(each.requested), default=None)
         if smallest is None or len(smallest.requested) >= size:
             return False
-        del self._sessions[smallest.id]
+        self._remove(smallest.id)
         return not self._is_full_with(size)
 
     def _is_full_with(self, size: int) -> bool:
