@@ -69,10 +69,10 @@ class TornWrite(NamedTuple):
 class DiskOperation:
     """One change of a file's contents or of a directory's names.
 
-    `written` is the byte range of a write.
+    `nodes` are the file or the directories that it changes, `written` the byte range of a write.
     """
 
-    __slots__ = ("_carry_over", "apply", "description", "directories", "node", "written")
+    __slots__ = ("_carry_over", "apply", "description", "directories", "nodes", "written")
 
     def __init__(
         self,
@@ -86,8 +86,10 @@ class DiskOperation:
     ) -> None:
         self.description = description
         self.apply = apply
-        self.node = node
         self.directories = directories
+        self.nodes: tuple[DiskNode, ...] = (
+            tuple(dict.fromkeys(directories)) if node is None else (node,)
+        )
         self.written = written
         self._carry_over = carry_over
 
@@ -162,9 +164,8 @@ class DurableState:
         self._seen: set[int] = set()
         self._keep(root)
         for operation in operations:  # a changed node may have lost its last name
-            for node in (*operation.directories, operation.node):
-                if node is not None:
-                    self._keep(node)
+            for node in operation.nodes:
+                self._keep(node)
 
     def _keep(self, node: DiskNode) -> None:
         if id(node) in self._seen:
@@ -203,18 +204,6 @@ def copy_of_present(node: DirectoryNode) -> DirectoryNode:
             copy.now[name] = _file_of(inside.now, inside.modified_ms)
     copy.durable = dict(copy.now)
     return copy
-
-
-def directories_joined(
-    start: DirectoryNode, operations: Iterable[DiskOperation]
-) -> list[DirectoryNode]:
-    """Return `start` and every directory that renames connect to it."""
-    joined = [start]
-    for directory in joined:
-        for operation in operations:
-            if any(where is directory for where in operation.directories):
-                joined += [new for new in operation.directories if new not in joined]
-    return joined
 
 
 def _copy_of(node: DiskNode) -> DiskNode:

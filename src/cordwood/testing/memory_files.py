@@ -13,7 +13,7 @@ sync of one of two directories that a rename connects syncs both, as in journali
 
 import errno
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import KafkaStorageError
@@ -28,9 +28,9 @@ from cordwood.testing.disk_model import (
     TornWrite,
     copy_of_durable,
     copy_of_present,
-    directories_joined,
 )
 from cordwood.testing.file_faults import FaultScript, FileFault
+from cordwood.testing.pending_operations import PendingOperations
 from cordwood.testing.virtual_clock import VirtualClock
 
 NO_LIMIT = 1 << 62
@@ -119,7 +119,7 @@ class MemoryFile:
 
     def sync(self) -> None:
         self._begin("sync", changes=True)
-        self._files.carry_over(lambda operation: operation.node is self.node)
+        self._files.carry_over_file(self.node)
 
     def read_slice(self, first: int, end: int) -> bytes:
         """Return bytes for a slice, also after `close`."""
@@ -157,7 +157,7 @@ class MemoryFile:
         whole = bytes(data)
         kept = whole if fault is None else whole[: fault.kept]
         growth = max(0, position + len(whole) - self.size)
-        if self._files.used_bytes() + growth > self._files.capacity_bytes:
+        if not self._files.has_space(growth):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
         if kept:
             self._apply(DiskOperation.write(self.node, self.path, position=position, data=kept))
@@ -194,7 +194,7 @@ class MemoryFiles:
         self.capacity_bytes = NO_LIMIT
         self.age = 0
         self._root = DirectoryNode()
-        self._pending: list[DiskOperation] = []
+        self._pending = PendingOperations()
         self._locked: set[str] = set()
 
     def create(self, path: str, *, is_private: bool = False) -> MemoryFile:  # noqa: ARG002 - one user
@@ -243,8 +243,7 @@ class MemoryFiles:
 
     def sync_directory(self, path: str) -> None:
         self.script.begin("sync_directory", path, changes=True)
-        joined = directories_joined(self._directory(path), self._pending)
-        self.carry_over(lambda operation: any(where in joined for where in operation.directories))
+        _carry_over(self._pending.take_of_directory(self._directory(path)))
 
     def list(self, path: str, kind: FileKind | None = None) -> list[str]:
         self.script.begin("list", path)
@@ -297,8 +296,7 @@ class MemoryFiles:
 
         `torn` gives the lost bytes of kept writes.
         """
-        for index in sorted(keep):
-            self._pending[index].carry_over((torn or {}).get(index))
+        self._carry_over_chosen(keep, torn)
         self._end_age()
         self.script.reset()
         self._root.revert()
@@ -311,8 +309,7 @@ class MemoryFiles:
         As in a crash, files that were unlinked while open and not synced are not in it.
         """
         durable = DurableState(self._root, self._pending)
-        for index in sorted(keep):
-            self._pending[index].carry_over((torn or {}).get(index))
+        self._carry_over_chosen(keep, torn)
         left = MemoryFiles(VirtualClock(self.clock.now_ms()))
         left._root = copy_of_durable(self._root)
         durable.restore()
@@ -339,20 +336,26 @@ class MemoryFiles:
         """Return the size of all files together."""
         return self._root.used_bytes()
 
+    def has_space(self, growth: int) -> bool:
+        """Return whether files may grow by this many bytes; files are only added up for a limit."""
+        limit = self.capacity_bytes
+        return limit == NO_LIMIT or self.used_bytes() + growth <= limit
+
     def add(self, operation: DiskOperation) -> None:
         """Make a change visible and pending; called by open files of this file system."""
         operation.apply()
-        self._pending.append(operation)
+        self._pending.add(operation)
 
-    def carry_over(self, chosen: Callable[[DiskOperation], bool]) -> None:
-        """Make the chosen operations durable; called by open files of this file system."""
-        left = []
-        for operation in self._pending:
-            if chosen(operation):
-                operation.carry_over()
-            else:
-                left.append(operation)
-        self._pending = left
+    def carry_over_file(self, node: FileNode) -> None:
+        """Make the operations of a file durable; called by open files of this file system."""
+        _carry_over(self._pending.take_of_file(node))
+
+    def _carry_over_chosen(
+        self, keep: Collection[int], torn: Mapping[int, TornWrite] | None
+    ) -> None:
+        operations = list(self._pending)
+        for index in sorted(keep):
+            operations[index].carry_over((torn or {}).get(index))
 
     def _end_age(self) -> None:
         """Invalidate open files and locks, and drop pending operations."""
@@ -393,6 +396,11 @@ class MemoryFiles:
         if not isinstance(node, FileNode):
             raise _error(errno.EISDIR, path)
         return node
+
+
+def _carry_over(operations: Iterable[DiskOperation]) -> None:
+    for operation in operations:
+        operation.carry_over()
 
 
 def _ensure_short(name: str, path: str) -> None:

@@ -8,7 +8,6 @@ from cordwood.testing.disk_model import (
     DiskOperation,
     FileNode,
     TornWrite,
-    directories_joined,
 )
 
 
@@ -61,14 +60,3 @@ def test_rename_of_a_name_that_was_not_durable_has_no_effect() -> None:
     DiskOperation.rename((directory, "a"), (directory, "b"), paths="a -> b").carry_over()
 
     assert directory.durable == {}
-
-
-def test_renames_join_directories() -> None:
-    one, two, three, apart = (DirectoryNode() for _ in range(4))
-    renames = [
-        DiskOperation.rename((two, "a"), (three, "a"), paths=""),
-        DiskOperation.rename((one, "a"), (two, "a"), paths=""),
-        DiskOperation.rename((apart, "a"), (apart, "b"), paths=""),
-    ]
-
-    assert directories_joined(one, renames) == [one, two, three]

@@ -1,6 +1,9 @@
 """The file system in memory: crashes, selected survivors and faults."""
 
 import errno
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
@@ -16,6 +19,43 @@ def _synced_file(data: bytes) -> MemoryFiles:
     file.sync()
     files.sync_directory("/")
     return files
+
+
+def _calls_of(action: Callable[[], None]) -> int:
+    """Return the number of Python functions that an action calls."""
+    names = list[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return len(names)
+
+
+def _calls_of_a_first_append(*, others: int) -> int:
+    """Return the calls of a first append next to other logs whose operations are pending."""
+    files = MemoryFiles()
+    for name in ("own", *map(str, range(others))):
+        files.make_directory(f"/{name}")
+    for number in range(others):
+        files.create(f"/{number}/log").append(b"unsynced")
+
+    def append() -> None:
+        file = files.create("/own/log")
+        file.append(b"first")
+        file.sync()
+        files.sync_directory("/own")
+
+    return _calls_of(append)
+
+
+def test_first_append_costs_the_same_with_many_other_logs() -> None:
+    assert _calls_of_a_first_append(others=200) == _calls_of_a_first_append(others=1)
 
 
 def test_crash_keeps_synced_data_and_loses_the_rest() -> None:
