@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cordwood.client import aio
     from cordwood.client.blocking import Admin, Consumer, Producer
     from cordwood.client.consumer.completed_fetch import ConsumedRecord
-    from cordwood.client.group.offset_messages import OffsetAndMetadata
+    from cordwood.client.group_offset import GroupMetadata, GroupOffset
     from cordwood.client.serializers import Deserializers, Serializers
     from cordwood.core.errors import CordwoodError
     from cordwood.core.types import TopicPartition
@@ -41,8 +41,9 @@ __all__ = (
     "Consumer",
     "CordwoodError",
     "Deserializers",
+    "GroupMetadata",
+    "GroupOffset",
     "LegacyBatch",
-    "OffsetAndMetadata",
     "PartitionView",
     "Producer",
     "ReadRequest",
@@ -73,8 +74,9 @@ _HOMES = {
     "Consumer": "cordwood.client.blocking",
     "CordwoodError": "cordwood.core.errors",
     "Deserializers": "cordwood.client.serializers",
+    "GroupMetadata": "cordwood.client.group_offset",
+    "GroupOffset": "cordwood.client.group_offset",
     "LegacyBatch": "cordwood.records.legacy_batch",
-    "OffsetAndMetadata": "cordwood.client.group.offset_messages",
     "PartitionView": "cordwood.workbench.partition_view",
     "Producer": "cordwood.client.blocking",
     "Record": "cordwood.records.record",

@@ -238,7 +238,7 @@ def test_offsets_are_committed_for_other_clients(
         while seen < 60:
             seen += len(consumer.poll(1_000))
         consumer.commit()
-        consumer.commit({(topic, 0): cordwood.OffsetAndMetadata(7, "by hand")})
+        consumer.commit({(topic, 0): cordwood.GroupOffset(7, "by hand")})
         known = consumer.committed([(topic, 0), (topic, 1)])
 
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker43.bootstrap})

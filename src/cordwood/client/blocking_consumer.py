@@ -27,7 +27,7 @@ from cordwood.client.consumer.group_subscription import (
     RebalanceCallback,
 )
 from cordwood.client.consumer.offset_fetcher import FoundOffset
-from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.serializers import Deserializers, ReadK, ReadV
 from cordwood.client.settings import ConsumerOptions, ConsumerSettings, options_of
 from cordwood.core.types import TopicPartition
@@ -132,9 +132,13 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
 
     def committed(
         self, partitions: Iterable[tuple[str, int]]
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    ) -> dict[TopicPartition, GroupOffset | None]:
         """Return the group's committed offset of each partition, None where there is none."""
         return self._thread.run(self._consumer.committed(partitions))
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return the group and this member, for a transaction that commits its offsets."""
+        return self._thread.call(self._consumer.group_metadata)
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Assign partitions; those that were assigned before keep their positions."""

@@ -75,6 +75,7 @@ def test_commits_are_found_again(fake: FakeCoordinator) -> None:
         assert found is not None
         assert found.offset == 3
         assert consumer.subscription() == {"t"}
+        assert consumer.group_metadata() == ("g", 1, "member-1", None)
         consumer.unsubscribe()
         assert consumer.assignment() == ()
 

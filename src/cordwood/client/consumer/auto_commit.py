@@ -11,7 +11,7 @@ import logging
 
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
 from cordwood.client.group.group_offsets import GroupOffsets
-from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.settings import ConsumerSettings
 from cordwood.core.errors import KafkaError
@@ -34,8 +34,8 @@ class AutoCommit:
         self._settings = settings
         self._offsets = offsets
         self._subscriptions = subscriptions
-        self._unprocessed: dict[TopicPartitionState, tuple[int, OffsetAndMetadata]] = {}
-        self._committed: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._unprocessed: dict[TopicPartitionState, tuple[int, GroupOffset]] = {}
+        self._committed: dict[TopicPartition, GroupOffset] = {}
         self._running: asyncio.Task[None] | None = None
         if settings.enable_auto_commit:
             client.tasks.start(self._run())
@@ -50,12 +50,12 @@ class AutoCommit:
         """Treat all records that were returned as processed."""
         self._unprocessed.clear()
 
-    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+    def positions(self) -> dict[TopicPartition, GroupOffset]:
         """Return the positions of all partitions that have one."""
         found = {each.partition: _position_of(each) for each in self._subscriptions}
         return {partition: place for partition, place in found.items() if place is not None}
 
-    def processed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+    def processed(self) -> dict[TopicPartition, GroupOffset]:
         """Return the processed positions of all partitions that have one."""
         found = self.positions()
         for position, (generation, place) in self._unprocessed.items():
@@ -84,9 +84,7 @@ class AutoCommit:
     def _ended(self, _: asyncio.Task[None]) -> None:
         self._running = None
 
-    async def _commit(
-        self, offsets: dict[TopicPartition, OffsetAndMetadata], timeout_ms: float
-    ) -> None:
+    async def _commit(self, offsets: dict[TopicPartition, GroupOffset], timeout_ms: float) -> None:
         try:
             await self._offsets.commit(offsets, timeout_ms=timeout_ms)
             self._committed = offsets
@@ -94,9 +92,9 @@ class AutoCommit:
             _log.warning("automatic commit failed: %s", error)
 
 
-def _position_of(position: TopicPartitionState) -> OffsetAndMetadata | None:
+def _position_of(position: TopicPartitionState) -> GroupOffset | None:
     if position.offset is None:
         return None
     # With prefetched data the known epoch may be that of a later batch.
     epoch = NO_LEADER_EPOCH if position.fetched else position.last_epoch
-    return OffsetAndMetadata(position.offset, leader_epoch=epoch)
+    return GroupOffset(position.offset, leader_epoch=epoch)

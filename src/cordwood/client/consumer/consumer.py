@@ -38,8 +38,8 @@ from cordwood.client.consumer.poll_wait import PollWait
 from cordwood.client.consumer.record_reader import RecordReader
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
 from cordwood.client.group.assignors.assignor_table import assignors_of
-from cordwood.client.group.offset_messages import OffsetAndMetadata
 from cordwood.client.group.topic_subscription import subscription_of
+from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
 from cordwood.client.network.tls import tls_context
@@ -298,9 +298,13 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
 
     async def committed(
         self, partitions: Iterable[tuple[str, int]]
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    ) -> dict[TopicPartition, GroupOffset | None]:
         """Return the group's committed offset of each partition, None where there is none."""
         return await self._committed(self._grouped("committed"), partitions_of(partitions))
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return the group and this member, for a transaction that commits its offsets."""
+        return self._grouped("group_metadata").metadata
 
     # Records.
 
@@ -401,7 +405,7 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
 
     async def _committed(
         self, group: GroupSubscription, partitions: Collection[TopicPartition]
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    ) -> dict[TopicPartition, GroupOffset | None]:
         is_stable = self.settings.isolation_level == "read_committed"
         return await group.offsets.committed(partitions, requires_stable=is_stable)
 

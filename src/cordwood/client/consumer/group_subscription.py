@@ -24,8 +24,8 @@ from cordwood.client.group.group_member import GroupMember
 from cordwood.client.group.group_offsets import GroupOffsets
 from cordwood.client.group.membership import MemberIdentity, Membership, Rebalance, RebalanceKind
 from cordwood.client.group.membership_config import MembershipConfig
-from cordwood.client.group.offset_messages import OffsetAndMetadata
 from cordwood.client.group.topic_subscription import TopicSubscription
+from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import WakeupSignal
 from cordwood.client.settings import ConsumerSettings
@@ -37,7 +37,7 @@ from cordwood.core.uuids import format_uuid, make_uuid
 RebalanceCallback: TypeAlias = Callable[[list[TopicPartition]], object]
 CommitCallback: TypeAlias = Callable[[Mapping[TopicPartition, object], KafkaError | None], object]
 #: A next offset, alone or with metadata.
-OffsetValue: TypeAlias = int | OffsetAndMetadata
+OffsetValue: TypeAlias = int | GroupOffset
 
 #: Default time in which a closing consumer commits and leaves its group.
 CLOSE_MS = 30_000
@@ -94,9 +94,11 @@ class GroupSubscription:
         return self._member is not None
 
     @property
-    def identity(self) -> MemberIdentity:
-        """Member id and generation or epoch, as transactions need them."""
-        return self._identity()
+    def metadata(self) -> GroupMetadata:
+        """The group and this member, as transactions need them."""
+        member_id, epoch = self._identity()
+        instance_id = self._settings.group_instance_id if epoch >= 0 else None
+        return GroupMetadata(self.group_id, epoch, member_id, instance_id)
 
     def subscribe(self, subscription: TopicSubscription, callbacks: RebalanceCallbacks) -> None:
         """Join the group at the next poll, or change the subscription."""
@@ -171,26 +173,25 @@ class GroupSubscription:
 
     def offsets_of(
         self, given: Mapping[tuple[str, int], OffsetValue] | None
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
+    ) -> dict[TopicPartition, GroupOffset]:
         """Return offsets of a call with their metadata; by default the positions."""
         if given is None:
             return self.auto_commit.positions()
         values = [
-            each if isinstance(each, OffsetAndMetadata) else OffsetAndMetadata(each)
-            for each in given.values()
+            each if isinstance(each, GroupOffset) else GroupOffset(each) for each in given.values()
         ]
         if any(each.offset < 0 for each in values):
             raise InvalidRequestError("a committed offset is at least 0")
         return dict(zip(partitions_of(given), values, strict=True))
 
     def commit_soon(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], callback: CommitCallback | None
+        self, offsets: Mapping[TopicPartition, GroupOffset], callback: CommitCallback | None
     ) -> None:
         """Commit in the background; the callback runs in a later call of the user."""
         self._client.tasks.start(self._commit_soon(offsets, callback))
 
     async def _commit_soon(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], callback: CommitCallback | None
+        self, offsets: Mapping[TopicPartition, GroupOffset], callback: CommitCallback | None
     ) -> None:
         error: KafkaError | None = None
         try:

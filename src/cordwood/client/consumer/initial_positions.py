@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cordwood.client.consumer.position_errors import PositionErrors
 from cordwood.client.consumer.subscription_state import TopicPartitionState
-from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.owned_tasks import WakeupSignal
 from cordwood.client.network.runtime import LoopTurn
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import asyncio
 
 CommittedLookup: TypeAlias = Callable[
-    [Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, OffsetAndMetadata | None]]
+    [Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, GroupOffset | None]]
 ]
 
 
@@ -67,7 +67,7 @@ class InitialPositions:
             self._woken.set()
 
 
-def _begin(position: TopicPartitionState, committed: OffsetAndMetadata | None) -> None:
+def _begin(position: TopicPartitionState, committed: GroupOffset | None) -> None:
     position.needs_committed = False
     if committed is not None:
         position.seek(committed.offset, epoch=committed.leader_epoch)

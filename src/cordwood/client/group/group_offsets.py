@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 from cordwood.client.group.group_coordinator import GroupCoordinator
 from cordwood.client.group.membership import MemberIdentity
 from cordwood.client.group.offset_messages import (
-    OffsetAndMetadata,
     commit_errors,
     commit_request,
     fetch_request,
     fetched_offsets,
 )
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.api_call import Attempt
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import error_of
@@ -67,7 +67,7 @@ class GroupOffsets:
         self._has_epochs = has_epochs
 
     async def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], *, timeout_ms: float | None
+        self, offsets: Mapping[TopicPartition, GroupOffset], *, timeout_ms: float | None
     ) -> None:
         """Commit offsets; the error names the partition, the group and the member."""
         if not offsets:
@@ -99,12 +99,12 @@ class GroupOffsets:
         *,
         requires_stable: bool,
         timeout_ms: float | None = None,
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    ) -> dict[TopicPartition, GroupOffset | None]:
         """Return the committed offset of each partition, None where there is none."""
         if not partitions:
             return {}
 
-        async def attempt() -> dict[TopicPartition, OffsetAndMetadata | None]:
+        async def attempt() -> dict[TopicPartition, GroupOffset | None]:
             await self._know_topics(partitions)
             identity, cluster = self._identity(), self._client.cluster
             connection = await self._coordinator.connection()

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from cordwood.client.group.membership import MemberIdentity
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.cluster import Cluster
 from cordwood.client.topic_partitions import by_topic, partitions_of
-from cordwood.core.types import NO_LEADER_EPOCH, TopicPartition
+from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import NO_UUID
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -28,20 +29,12 @@ from cordwood.protocol.messages.offset_fetch import (
 )
 
 
-class OffsetAndMetadata(NamedTuple):
-    """Next offset to consume, with the committer's metadata (Java: `OffsetAndMetadata`)."""
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = NO_LEADER_EPOCH
-
-
 class FetchedOffset(NamedTuple):
     """Committed offset of a partition, None if there is none, or the error code."""
 
     partition: TopicPartition
     error_code: int
-    committed: OffsetAndMetadata | None
+    committed: GroupOffset | None
 
 
 #: First version with several groups in one request.
@@ -50,7 +43,7 @@ BATCHED_SINCE = 8
 
 def commit_request(
     group_id: str,
-    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    offsets: Mapping[TopicPartition, GroupOffset],
     *,
     identity: MemberIdentity,
     instance_id: str | None,
@@ -146,9 +139,9 @@ def _each(topics: Iterable[OffsetFetchResponseTopic], cluster: Cluster) -> Itera
             yield FetchedOffset(partition, each.error_code, _committed(each))
 
 
-def _committed(result: OffsetFetchResponsePartition) -> OffsetAndMetadata | None:
+def _committed(result: OffsetFetchResponsePartition) -> GroupOffset | None:
     if result.committed_offset < 0:
         return None
-    return OffsetAndMetadata(
+    return GroupOffset(
         result.committed_offset, result.metadata or "", result.committed_leader_epoch
     )

@@ -7,7 +7,7 @@ import pytest
 
 from cordwood.client.consumer.group_subscription import RebalanceCallbacks
 from cordwood.client.group.membership import RebalanceKind
-from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     GroupMaxSizeReachedError,
@@ -184,7 +184,7 @@ def test_commit_in_the_background_reports_to_a_later_poll() -> None:
 def test_offsets_may_have_metadata_and_are_not_negative() -> None:
     async def scene() -> None:
         async with coordinator(t=1) as fake, member(fake) as reader:
-            await reader.commit({T0: OffsetAndMetadata(3, "note")})
+            await reader.commit({T0: GroupOffset(3, "note")})
             assert fake.committed[T0] == (3, "note")
             (found,) = (await reader.committed([T0])).values()
             assert found is not None

@@ -9,7 +9,7 @@ import pytest
 from cordwood.client.group.group_coordinator import GroupCoordinator
 from cordwood.client.group.group_offsets import GroupOffsets
 from cordwood.client.group.membership import MemberIdentity
-from cordwood.client.group.offset_messages import OffsetAndMetadata
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import (
     IllegalGenerationError,
@@ -25,7 +25,7 @@ from tests.unit.client.fake_coordinator import FakeCoordinator, coordinator
 from tests.unit.client.samples import LONG_MS, routed
 
 T0, T1 = partitions_of([("t", 0), ("t", 1)])
-PLACES = {T0: OffsetAndMetadata(5, "note")}
+PLACES = {T0: GroupOffset(5, "note")}
 
 
 @asynccontextmanager
@@ -45,7 +45,7 @@ def test_committed_offset_is_found_again() -> None:
         async with coordinator(t=2) as fake, offsets(fake) as group:
             await group.commit(PLACES, timeout_ms=LONG_MS)
             found = await group.committed([T0, T1], requires_stable=True)
-            assert found == {T0: OffsetAndMetadata(5, "note"), T1: None}
+            assert found == {T0: GroupOffset(5, "note"), T1: None}
             (request,) = fake.requests(OffsetCommitRequest)
             assert (request.member_id, request.group_instance_id) == ("", None)
             assert fake.requests(OffsetFetchRequest)[0].require_stable

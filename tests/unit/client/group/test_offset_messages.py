@@ -4,12 +4,12 @@ import pytest
 
 from cordwood.client.group.membership import MemberIdentity
 from cordwood.client.group.offset_messages import (
-    OffsetAndMetadata,
     commit_errors,
     commit_request,
     fetch_request,
     fetched_offsets,
 )
+from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.cluster import Cluster, TopicInfo
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.uuids import Uuid
@@ -34,7 +34,7 @@ MEMBER = MemberIdentity("m", 3)
 def test_commit_has_member_name_and_id_of_the_topic() -> None:
     request = commit_request(
         "g",
-        {T0: OffsetAndMetadata(7, "note", 2)},
+        {T0: GroupOffset(7, "note", 2)},
         identity=MEMBER,
         instance_id="i",
         cluster=CLUSTER,
@@ -73,8 +73,8 @@ def test_fetch_of_new_versions_has_the_member() -> None:
     assert (request.group_id, group.member_id, group.member_epoch) == ("", "m", 3)
 
 
-@pytest.mark.parametrize(("offset", "wanted"), ((-1, None), (5, OffsetAndMetadata(5, "", 4))))
-def test_missing_offset_is_none(offset: int, wanted: OffsetAndMetadata | None) -> None:
+@pytest.mark.parametrize(("offset", "wanted"), ((-1, None), (5, GroupOffset(5, "", 4))))
+def test_missing_offset_is_none(offset: int, wanted: GroupOffset | None) -> None:
     result = OffsetFetchResponsePartition(
         partition_index=0,
         committed_offset=offset,
