@@ -19,6 +19,7 @@ from cordwood.cli import (
     serve,
     spark,
     topics,
+    transactions,
 )
 from cordwood.cli.terminal import is_terminal, print_output
 
@@ -46,6 +47,7 @@ def _serve(context: typer.Context) -> None:
 
 app.add_typer(topics.app, name="topics")
 app.add_typer(configs.app, name="configs")
+app.add_typer(transactions.app, name="transactions")
 produce.add_to(app)
 consume.add_to(app)
 app.add_typer(bench.app, name="bench")
