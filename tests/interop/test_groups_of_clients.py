@@ -5,17 +5,18 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from typing import Final
+from typing import Final, Protocol
 
 import pytest
 
 import cordwood
 from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.installed import peer
 from tests.interop.kafka_harness.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
-confluent_kafka = pytest.importorskip("confluent_kafka", reason="librdkafka is not installed")
+confluent_kafka = peer("confluent_kafka")
 
 PARTITIONS: Final = 4
 RECORDS: Final = 40
@@ -23,10 +24,47 @@ RECORDS: Final = 40
 SOON_S: Final = 5
 
 
+class Message(Protocol):
+    """The part of a message of librdkafka that is used here."""
+
+    def value(self) -> bytes: ...
+
+    def error(self) -> object: ...
+
+
+class Position(Protocol):
+    """The part of librdkafka's partition that is used here."""
+
+    @property
+    def offset(self) -> int: ...
+
+
+class GroupMember(Protocol):
+    """The part of librdkafka's consumer that is used here."""
+
+    def subscribe(self, topics: list[str]) -> None: ...
+
+    def assign(self, partitions: list[Position]) -> None: ...
+
+    def assignment(self) -> list[Position]: ...
+
+    def position(self, partitions: list[Position]) -> list[Position]: ...
+
+    def committed(self, partitions: list[Position], timeout: float) -> list[Position]: ...
+
+    def consumer_group_metadata(self) -> object: ...
+
+    def poll(self, timeout: float) -> Message | None: ...
+
+    def commit(self, *, asynchronous: bool) -> object: ...
+
+    def close(self) -> None: ...
+
+
 @pytest.fixture
 def topic(our_broker: Broker, request: pytest.FixtureRequest) -> str:
     """A topic with records, named by the test."""
-    name = request.node.name.replace("[", "-").replace("]", "")
+    name: str = request.node.name.replace("[", "-").replace("]", "")
     create(our_broker, name, PARTITIONS)
     producer = confluent_kafka.Producer({"bootstrap.servers": our_broker.bootstrap})
     for number in range(RECORDS):
@@ -40,7 +78,7 @@ def create(broker: Broker, topic: str, partitions: int) -> None:
         admin.create_topic(topic, partitions=partitions)
 
 
-def consumer_of(broker: Broker, group: str, **settings: object) -> "confluent_kafka.Consumer":
+def consumer_of(broker: Broker, group: str, **settings: object) -> GroupMember:
     given = {
         "bootstrap.servers": broker.bootstrap,
         "group.id": group,
@@ -48,10 +86,11 @@ def consumer_of(broker: Broker, group: str, **settings: object) -> "confluent_ka
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
     }
-    return confluent_kafka.Consumer(given | settings)
+    made: GroupMember = confluent_kafka.Consumer(given | settings)
+    return made
 
 
-def polled(consumer: "confluent_kafka.Consumer", count: int) -> Iterator[bytes]:
+def polled(consumer: GroupMember, count: int) -> Iterator[bytes]:
     """Yield the values of records."""
     for _ in range(count):
         message = consumer.poll(PATIENCE_S)
@@ -60,7 +99,7 @@ def polled(consumer: "confluent_kafka.Consumer", count: int) -> Iterator[bytes]:
         yield message.value()
 
 
-def share(members: "list[confluent_kafka.Consumer]") -> None:
+def share(members: list[GroupMember]) -> None:
     """Poll two members until each has two partitions, and all records have been read."""
     end, seen = time.monotonic() + PATIENCE_S, set[bytes]()
     while [len(each.assignment()) for each in members] != [2, 2] or len(seen) < RECORDS:
@@ -107,8 +146,7 @@ def test_consumer_by_assignment_closes_at_once_and_reads_from_the_committed_offs
 
 
 def test_kcat_consumes_as_a_member_of_a_group(our_broker: Broker, topic: str) -> None:
-    if shutil.which("kcat") is None:
-        pytest.skip("kcat is not installed")
+    assert shutil.which("kcat"), "kcat is not installed; run scripts/setup-interop"
     command = ["kcat", "-b", our_broker.bootstrap, "-q", "-X", "auto.offset.reset=earliest"]
     command += ["-c", str(RECORDS), "-G", topic, topic]
 
