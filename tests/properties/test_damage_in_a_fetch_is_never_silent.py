@@ -91,7 +91,9 @@ def test_no_bit_under_the_checksum_removes_records_without_an_error(
     async def scene() -> None:
         data = batches(position)
         async with broker(t=1) as fake, consumer(fake) as reader:
-            reader._decoder = WAYS[way]()  # noqa: SLF001 - as after 100,000 records
+            records = reader._reader  # noqa: SLF001 - as after 100,000 records
+            assert records is not None
+            records._decoder = WAYS[way]()  # noqa: SLF001 - as above
             for at, bit in bits(FROM_ATTRIBUTES, len(data[1])):
                 serve(fake, [data[0], flipped(data[1], at, bit), data[2]], position)
                 found, error = await outcome(reader, position)
