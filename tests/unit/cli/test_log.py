@@ -79,7 +79,7 @@ def test_dump_exits_with_1_on_findings(segment: Path, monkeypatch: pytest.Monkey
         ("--files", LOG, "--offsets", "3"),
         ("--files", LOG, "--timestamps", "a:b"),
         ("--files", LOG, "--format", "csv"),
-        ("--files", LOG, "--offsets-decoder"),
+        ("--files", LOG, "--cluster-metadata-decoder"),
         ("--files", LOG, "--key-decoder-class", "my.Decoder"),
         ("--files", LOG, "--max-bytes", "-1"),
     ),
