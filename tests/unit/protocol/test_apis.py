@@ -1,6 +1,7 @@
 """The table of all APIs: keys, versions and uses."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from cordwood import client
 from cordwood.broker.dispatch import ROUTES
 from cordwood.core.errors import UnsupportedVersionError
 from cordwood.protocol.apis import API_VERSIONS, APIS, CONTROLLED_SHUTDOWN, Api, ApiUse, api_of
+from cordwood.protocol.schema import Request
 
 each_api = pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
 
@@ -46,8 +48,13 @@ def imported_by_clients() -> set[str]:
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").startswith("cordwood.protocol.messages.")
         for alias in node.names
-        if alias.name.endswith("Request")
+        if alias.name.endswith("Request") and is_request(node.module or "", alias.name)
     }
+
+
+def is_request(module: str, name: str) -> bool:
+    """Return whether a class is a whole request, not a part of one (`TopicRequest`)."""
+    return issubclass(getattr(importlib.import_module(module), name), Request)
 
 
 def test_served_apis_are_those_routed_by_the_broker() -> None:
