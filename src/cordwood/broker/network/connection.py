@@ -48,6 +48,8 @@ the connection. The body is valid only until the handler returns."""
 _CLIENT_ID_SHOWN: Final = 64
 _TLS_HANDSHAKE_SECONDS: Final = 10
 _TLS_SHUTDOWN_SECONDS: Final = 2
+#: The time of pipelined requests of one connection in one turn of the loop.
+_TURN_MS: Final = 2
 
 
 class ServerResources(NamedTuple):
@@ -260,6 +262,7 @@ class Connection(asyncio.BufferedProtocol):
     # Requests.
 
     async def _answer_all(self, responses: PipelinedResponses) -> None:
+        turn_end_ms = self._active_ms + _TURN_MS
         while await self._wait_for_request():
             response = await self._handle_frame(self._receive.take())
             if response is not None:
@@ -269,9 +272,18 @@ class Connection(asyncio.BufferedProtocol):
                 self.unread_bytes = 0
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
+            if self._receive.frames and self._active_ms >= turn_end_ms:
+                await self._next_turn()
+                turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
         await responses.flush()
         if self._frame_error is not None:
             raise self._frame_error
+
+    async def _next_turn(self) -> None:
+        """Let the loop run others: handlers that never wait would hold it."""
+        turn = self._loop.create_future()
+        self._loop.call_soon(wake, turn)
+        await turn
 
     async def _wait_for_request(self) -> bool:
         """Wait for a request; return False after the last one."""

@@ -25,6 +25,27 @@ def test_pipelined_requests_are_answered_in_their_order(run: Run) -> None:
     assert run(scene()) == [(number, b"%d" % number) for number in range(500)]
 
 
+def test_pipelined_requests_let_others_run_when_their_handlers_never_wait(run: Run) -> None:
+    async def scene() -> list[str]:
+        events = list[str]()
+
+        async def handle(context: RequestContext, body: memoryview) -> list[Chunk] | None:
+            if context.correlation_id == 1:
+                asyncio.get_running_loop().call_soon(events.append, "other")
+            harness.clock.advance(ms=3)
+            events.append(f"request {context.correlation_id}")
+            return await echo(context, body)
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(*(request(number, b"body") for number in (1, 2, 3)))
+            for _ in range(3):
+                await peer.answer()
+        return events
+
+    assert run(scene()).index("other") == 1
+
+
 def test_held_response_is_sent_while_the_next_request_waits(run: Run) -> None:
     async def scene() -> list[tuple[int, bytes]]:
         going_on = asyncio.Event()
