@@ -59,10 +59,17 @@ async def _find(
     try:
         coordinator = _coordinator_of(broker, context, kind, key=key)
         if coordinator.topic not in broker.metadata.image.topics:
-            await broker.topics.create_missing([coordinator.topic])
+            await _create(broker, coordinator.topic)
         return _endpoint(broker, context, coordinator, key=key)
     except KafkaError as error:
         return error.with_traceback(None)
+
+
+async def _create(broker: BrokerServices, topic: str) -> None:
+    """Create an internal topic; raise with the reason if its settings do not allow it."""
+    (outcome,) = await broker.topics.create_missing([topic])
+    if isinstance(outcome, KafkaError) and topic not in broker.metadata.image.topics:
+        raise CoordinatorNotAvailableError(f"{topic} could not be created: {outcome}")
 
 
 def _coordinator_of(

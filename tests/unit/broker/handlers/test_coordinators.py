@@ -7,6 +7,7 @@ from cordwood.broker.handlers.coordinators import find_coordinator
 from cordwood.broker.topics.topic_planning import NewPartitions
 from cordwood.broker.topics.topic_validation import NewTopic
 from cordwood.coordination.key_partition import partition_for
+from cordwood.core.errors import CoordinatorNotAvailableError
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.unit.broker.broker_samples import run
@@ -59,6 +60,22 @@ def test_internal_topic_is_created_with_the_first_key(kind: int, topic: str) -> 
             return code, [*topics], len(topics[topic].partitions)
 
     assert run(scene()) == (0, ["orders", topic], 3)
+
+
+def test_settings_that_no_topic_may_have_are_named() -> None:
+    """Clients retry for ever, so their logs need the reason."""
+
+    async def scene() -> tuple[int, str | None]:
+        async with coordinating(offsets_topic_segment_bytes="16384") as harness:
+            request = FindCoordinatorRequest(key="g")
+            answer = await find_coordinator(harness.broker, harness.context(3), request)
+            return answer.error_code, answer.error_message
+
+    code, message = run(scene())
+
+    assert code == CoordinatorNotAvailableError.code
+    assert "__consumer_offsets could not be created" in str(message)
+    assert "segment.bytes" in str(message)
 
 
 def test_number_of_partitions_of_an_existing_topic_wins_over_the_setting() -> None:
