@@ -66,7 +66,7 @@ ALLOWED: Final = {
     "tests/unit/storage/log_samples.py filled": "a test writes a log itself",
     "tests/unit/storage/log_samples.py lead": "a test writes a log itself",
     "tests/unit/test_lost_metadata.py write_old_records": "a test writes a log itself",
-    "tests/properties/test_damaged_small_files.py first_life": "a test writes a log itself",
+    "tests/robustness/test_damaged_small_files.py first_life": "a test writes a log itself",
     "tests/unit/broker/broker_samples.py BrokerHarness.__init__": "a test makes its broker",
     "src/cordwood/node.py Node._lock_directories": "no listener is open",
     "src/cordwood/node.py Node._make_manager": "no listener is open",
