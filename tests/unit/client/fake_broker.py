@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from cordwood.client.loop_thread import LoopThread
 from cordwood.core.binary import Buffer
@@ -72,6 +72,10 @@ UNKNOWN_TOPIC = 3
 FENCED_LEADER_EPOCH = 74
 UNKNOWN_LEADER_EPOCH = 75
 UNKNOWN_TOPIC_ID = 100
+
+
+#: A broker closes the connection of a larger frame, as `socket.request.max.bytes` states.
+MOST_BYTES: Final = 100 << 20
 
 
 class Hangup(Exception):  # noqa: N818 - a signal of a script, not an error
@@ -144,12 +148,15 @@ class FakeBroker:
         try:
             while True:
                 (size,) = struct.unpack(">i", await reader.readexactly(4))
+                if size > MOST_BYTES:  # such as the first bytes of a TLS handshake
+                    break
                 frame = await reader.readexactly(size)
                 answer = await self._answer(memoryview(frame))
                 if answer is not None:
                     writer.write(struct.pack(">i", len(answer)) + answer)
         except (asyncio.IncompleteReadError, ConnectionError, Hangup):
-            writer.close()
+            pass
+        writer.close()
 
     async def _answer(self, frame: memoryview) -> bytes | None:
         header, at = read_request_header(frame)
