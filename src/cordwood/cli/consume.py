@@ -66,7 +66,10 @@ NullMarker = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print a JSON object with all fields for each record.")
 ]
-Group = Annotated[str | None, typer.Option(help="Not supported yet.")]
+Group = Annotated[
+    str | None,
+    typer.Option(help="Join this group: it assigns partitions, and offsets are committed."),
+]
 
 
 def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
@@ -90,11 +93,9 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
     """Print the records of a topic until Ctrl-C, by default only new ones."""
     from cordwood.cli import consume_run  # noqa: PLC0415  # help needs none of it
 
-    if group is not None:
-        raise typer.BadParameter(
-            "consumer groups are not supported yet; omit --group to read all partitions"
-        )
     start = consume_run.parse_start(offset, timestamp, from_beginning=from_beginning)
+    if group is not None:
+        start = consume_run.ensure_group_start(start, partitions or ())
     consume_run.consume(
         consume_run.ConsumeRequest(topic, tuple(partitions or ()), start, max_messages, timeout_ms),
         client_config(
@@ -103,6 +104,7 @@ def consume(  # noqa: PLR0913  # tidy: allow[parameters] an option each
             properties=command_property,
             isolation_level=isolation_level.value,
             auto_offset_reset=start.offset_reset,
+            group_id=group,
         ),
         write_record=consume_run.line_writer(key_separator, null_marker, is_json=as_json),
     )

@@ -1,7 +1,7 @@
 """Work of `cordwood consume`: prints records until a count, a timeout or Ctrl-C."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -28,12 +28,14 @@ _NAMED_OFFSETS: Final = {"earliest": EARLIEST, "latest": LATEST}
 class StartPosition(NamedTuple):
     """The start of reading: an offset, a special offset (`EARLIEST`, `LATEST`), or a time.
 
-    `offset_reset` is the client's `auto.offset.reset` if that position does not exist any longer.
+    `offset_reset` is the client's `auto.offset.reset` if that position does not exist any longer;
+    None leaves it to the client's settings.
     """
 
     offset: int | None = None
     timestamp_ms: int | None = None
-    offset_reset: str = "none"
+    offset_reset: str | None = "none"
+    is_of_group: bool = False
 
 
 class ConsumeRequest(NamedTuple):
@@ -64,6 +66,17 @@ def parse_start(
     if not offset.isdecimal():
         raise typer.BadParameter(f"{offset!r} is not an offset; give a number, earliest or latest")
     return StartPosition(int(offset))
+
+
+def ensure_group_start(start: StartPosition, partitions: Sequence[int]) -> StartPosition:
+    """Return the start of a group's member: the committed offsets, or where there is none."""
+    if partitions or start.timestamp_ms is not None or start.offset not in (EARLIEST, LATEST):
+        raise typer.BadParameter(
+            "--group cannot be combined with --partition, --offset and --timestamp; the group"
+            " assigns partitions, and `cordwood groups reset-offsets` sets its offsets"
+        )
+    is_earliest = start.offset == EARLIEST
+    return StartPosition(offset_reset="earliest" if is_earliest else None, is_of_group=True)
 
 
 def parse_timestamp(text: str) -> int:
@@ -101,10 +114,11 @@ def consume(
         Consumer.from_config(config) as consumer,
         interruptible() as is_stopped,
     ):
-        consumer.assign(partitions)
-        _seek(consumer, request.start)
+        _begin(consumer, request, partitions)
         for records in _polls(consumer, request, is_stopped):
             if not terminal.write_output(b"".join(map(write_record, records))):
+                # Records that were not printed must not be committed.
+                consumer.seek((records[0].topic, records[0].partition), records[0].offset)
                 break
             count(len(records))
 
@@ -134,6 +148,14 @@ def _partitions(request: ConsumeRequest, config: Mapping[str, object]) -> list[t
                 f" give a number from 0 to {len(existing) - 1}"
             )
     return [(request.topic, number) for number in request.partitions] or existing
+
+
+def _begin(consumer: Consumer, request: ConsumeRequest, partitions: list[tuple[str, int]]) -> None:
+    if request.start.is_of_group:
+        consumer.subscribe([request.topic])
+    else:
+        consumer.assign(partitions)
+        _seek(consumer, request.start)
 
 
 def _seek(consumer: Consumer, start: StartPosition) -> None:

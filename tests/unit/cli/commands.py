@@ -21,6 +21,7 @@ GIVEN = {
     "log.dirs": "/logs",
     "listeners": "PLAINTEXT://127.0.0.1:0",
     "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
 }
 
 

@@ -5,11 +5,29 @@ import pytest
 from tests.unit.cli.commands import Command
 
 
-def test_group_is_rejected_with_a_remedy(command: Command) -> None:
-    result = command("consume", "a", "--group", "g")
+def test_group_continues_behind_the_printed_records(command: Command) -> None:
+    command("topics", "create", "--topic", "a", "--partitions=1")
+    command("produce", "a", stdin=b"x\ny\n")
+
+    how = ("--group", "g", "--from-beginning", "--max-messages=1")
+
+    assert command("consume", "a", *how) == (0, "x\n", "a: 1 records read\n")
+    assert command("consume", "a", *how).out == "y\n"
+
+
+def test_group_begins_at_the_end_where_no_offset_is_committed(command: Command) -> None:
+    command("topics", "create", "--topic", "a", "--partitions=1")
+    command("produce", "a", stdin=b"x\n")
+
+    assert command("consume", "a", "--group", "g", "--timeout-ms=1000").out == ""
+
+
+@pytest.mark.parametrize("option", ("--partition=0", "--offset=3", "--timestamp=5"))
+def test_group_excludes_options_of_partitions(command: Command, option: str) -> None:
+    result = command("consume", "a", "--group", "g", option)
 
     assert (result.code, result.out) == (2, "")
-    assert "consumer groups are not supported yet" in result.err
+    assert "cannot be combined" in result.err
 
 
 @pytest.mark.parametrize("level", ("read_committed", "read_uncommitted"))

@@ -6,7 +6,13 @@ import pytest
 import typer
 
 from cordwood.cli import terminal
-from cordwood.cli.consume_run import StartPosition, line_writer, parse_start, parse_timestamp
+from cordwood.cli.consume_run import (
+    StartPosition,
+    ensure_group_start,
+    line_writer,
+    parse_start,
+    parse_timestamp,
+)
 from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST
 from tests.unit.cli.commands import Command
 
@@ -78,6 +84,27 @@ def test_closed_pipe_is_a_success(command: Command, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(terminal, "write_output", lambda _data: False)
 
     assert command("consume", "a", "--from-beginning").code == 0
+
+
+def test_records_lost_in_a_closed_pipe_are_not_committed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = ("consume", "a", "--group", "g", "--from-beginning", "--max-messages=5")
+    with monkeypatch.context() as patched:
+        patched.setattr(terminal, "write_output", lambda _data: False)
+        command(*how)
+
+    assert command(*how).out == "0\n1\n2\n3\n4\n"
+
+
+def test_start_of_a_group_is_where_no_offset_is_committed() -> None:
+    earliest = ensure_group_start(parse_start(None, None, from_beginning=True), ())
+    latest = ensure_group_start(parse_start(None, None, from_beginning=False), ())
+
+    assert earliest == StartPosition(offset_reset="earliest", is_of_group=True)
+    assert latest == StartPosition(offset_reset=None, is_of_group=True)
+    with pytest.raises(typer.BadParameter):
+        ensure_group_start(StartPosition(EARLIEST), [0])
 
 
 def test_start_is_a_name_a_number_or_a_time() -> None:
