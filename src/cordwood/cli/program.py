@@ -14,6 +14,7 @@ from cordwood.cli import (
     configs,
     consume,
     doctor,
+    groups,
     log,
     produce,
     serve,
@@ -47,6 +48,7 @@ def _serve(context: typer.Context) -> None:
 
 app.add_typer(topics.app, name="topics")
 app.add_typer(configs.app, name="configs")
+app.add_typer(groups.app, name="groups")
 app.add_typer(transactions.app, name="transactions")
 produce.add_to(app)
 consume.add_to(app)

@@ -41,6 +41,7 @@ print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
         ["log", "dump", "--help"],
         ["topics", "create", "--help"],
         ["configs", "alter", "--help"],
+        ["groups", "reset-offsets", "--help"],
         ["produce", "--help"],
         ["consume", "--help"],
         ["bench", "produce", "--help"],

@@ -1,0 +1,55 @@
+"""`cordwood groups describe`: offsets with their lag, members, or states of groups.
+
+`cli.groups.describe_run` reads them.
+"""
+
+from typing import Annotated, Final
+
+import typer
+
+from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
+from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
+from cordwood.cli.groups.group_selection import ensure_selection
+from cordwood.cli.groups.row_output import print_rows
+
+EXAMPLE: Final = "Example: cordwood groups describe --group billing"
+
+Offsets = Annotated[
+    bool, typer.Option("--offsets", help="Print committed offsets and lag (default).")
+]
+Members = Annotated[bool, typer.Option("--members", help="Print members.")]
+State = Annotated[bool, typer.Option("--state", help="Print states and coordinators.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print epochs and assignments too.")]
+
+
+def describe(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
+    *,
+    group: Groups = None,
+    all_groups: AllGroups = False,
+    offsets: Offsets = False,
+    members: Members = False,
+    state: State = False,
+    verbose: Verbose = False,
+    timeout: Timeout = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the committed offsets of groups with their lag, or members, or states."""
+    from cordwood.cli.groups import describe_run  # noqa: PLC0415  # help needs none of it
+
+    ensure_selection(group, is_all=all_groups)
+    if offsets + members + state > 1:
+        raise typer.BadParameter("give one of --offsets, --members and --state")
+    read = describe_run.describe_offsets
+    if members:
+        read = describe_run.describe_members
+    elif state:
+        read = describe_run.describe_states
+    config = client_config(bootstrap_server, command_config, default_api_timeout_ms=timeout)
+    print_rows(read(config, group or (), is_verbose=verbose), as_json=as_json)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command(epilog=EXAMPLE)(describe)
