@@ -1,6 +1,7 @@
 """`cordwood groups` and `cordwood consume --group` print the same with Kafka 4.3 and our broker."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -8,10 +9,11 @@ from typing import Final
 import pytest
 
 import cordwood
-from tests.interop.kafka_harness.brokers import kraft_broker
+from tests.interop.kafka_harness.brokers import Broker, kraft_broker
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
+from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.unit.cli.commands import CommandResult, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -172,3 +174,60 @@ def test_offsets_and_groups_are_deleted(call: Call) -> None:
     assert call("groups", "delete", "--group=gone") == (0, "gone: deleted\n", "")
     again = call("groups", "delete", "--group=gone")
     assert (again.code, "check the name of the group" in again.err) == (1, True)
+
+
+def make_odd(bootstrap: str) -> None:
+    """Create a partition with a log from 1 to 4 and committed offset 2, and an empty one."""
+    with cordwood.Admin(bootstrap) as admin, cordwood.Producer(bootstrap) as producer:
+        if "odd" in admin.list_topics():
+            return
+        admin.create_topic("odd", partitions=2)
+        for number in range(4):
+            producer.send("odd", b"x", partition=0, timestamp_ms=number).result()
+        admin.delete_records({("odd", 0): 1})
+        admin.alter_group_offsets("odd", {("odd", 0): 2})
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        ("--topic=odd", "--to-offset=0"),
+        ("--topic=odd", "--to-offset=99"),
+        ("--topic=odd", "--to-current"),
+        ("--topic=odd:0", "--shift-by=-9"),
+        ("--topic=odd:0", "--shift-by=9"),
+        ("--topic=odd", "--to-datetime=1970-01-01T00:00:00.003"),
+        ("--from-file=FILE",),
+        ("--all-topics", "--to-earliest"),
+    ),
+    ids=str,
+)
+def test_reset_decides_as_the_tool_of_kafka(
+    our_broker: Broker,
+    kafka43_jars: Jars,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    words: tuple[str, ...],
+) -> None:
+    file = tmp_path / "plan.csv"
+    file.write_text("odd,0,99\nodd,1,7\n")
+    make_odd(our_broker.bootstrap)
+    given = [word.replace("FILE", str(file)) for word in words]
+    reach = ("--bootstrap-server", our_broker.bootstrap)
+
+    ours = run((*RESET, "odd", *given, "--export", "--dry-run", *reach), monkeypatch, capfd).out
+    theirs = subprocess.run(
+        kafka43_jars.command(
+            "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+            *("--reset-offsets", "--group", "odd", *given, "--export", "--dry-run", *reach),
+        ),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    ).stdout
+
+    lines = [line for line in theirs.splitlines() if line.startswith("odd,")]  # others warn
+    assert ours.splitlines() == sorted(lines)
+    assert ours
