@@ -140,7 +140,8 @@ class _Maker:
             return Uuid(index.to_bytes(16))
         if field.name in _INDEXES:
             return index
-        return self._values.get(field.name, default_of(field))
+        value = self._values.get(field.name, default_of(field))
+        return "bomb" if value is None and not field.is_nullable else value
 
     def _is_name(self, field: Field, number: int) -> bool:
         is_given = field.name in self._values and (self._is_repeated or number == 0)
