@@ -49,7 +49,7 @@ def test_open_transaction_is_listed(
 
     assert title.split() == ["TransactionalId", "ProducerId", "TransactionState"]
     assert row.split() == ["commanded", str(detached.producer_id), "Ongoing"]
-    assert call("list", "--running-longer-than", "100000000", "--json").out == ""
+    assert call("list", *words, "--running-longer-than", "100000000", "--json").out == ""
 
 
 def test_open_transaction_is_described(
