@@ -122,11 +122,12 @@ def write_events(
 
 
 def stop_writing(writer: LogWriter) -> None:
-    """Undo `write_events`, except for the levels."""
+    """Undo `write_events`; levels of single loggers stay."""
     for name in (ROOT, None):
         logging.getLogger(name).removeHandler(writer)
     logger = logging.getLogger(ROOT)
     logger.propagate = not logger.handlers
+    logger.setLevel(logging.NOTSET)
     writer.close()
 
 
