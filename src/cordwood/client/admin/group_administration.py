@@ -11,13 +11,13 @@ from typing import Final, TypeVar
 
 from cordwood.client.admin.group_responses import (
     classic_group_of,
-    commit_topics,
     committed_of,
     consumer_group_of,
     delete_topics,
     fetch_topics,
 )
 from cordwood.client.admin.group_types import GroupDescription, GroupListing
+from cordwood.client.group.offset_messages import commit_topics
 from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.coordinator_call import (

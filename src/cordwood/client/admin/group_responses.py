@@ -1,6 +1,6 @@
 """Requests and responses about groups as values (Java: `DescribeConsumerGroupsHandler`, …)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from cordwood.client.admin.group_types import GroupDescription, MemberDescription
@@ -12,10 +12,6 @@ from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.codec import decode
 from cordwood.protocol.messages import consumer_group_describe, describe_groups
 from cordwood.protocol.messages.internal import ConsumerProtocolAssignment
-from cordwood.protocol.messages.offset_commit import (
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from cordwood.protocol.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
@@ -148,25 +144,6 @@ def _group_of(response: OffsetFetchResponse) -> tuple[int, list[OffsetFetchRespo
         (group,) = response.groups
         return group.error_code, group.topics
     return response.error_code, response.topics
-
-
-def commit_topics(offsets: Mapping[TopicPartition, GroupOffset]) -> list[OffsetCommitRequestTopic]:
-    """Return the topics of an OffsetCommit request."""
-    return [
-        OffsetCommitRequestTopic(
-            name=topic,
-            partitions=[
-                OffsetCommitRequestPartition(
-                    partition_index=each.partition,
-                    committed_offset=offsets[each].offset,
-                    committed_leader_epoch=offsets[each].leader_epoch,
-                    committed_metadata=offsets[each].metadata,
-                )
-                for each in numbers
-            ],
-        )
-        for topic, numbers in by_topic(offsets).items()
-    ]
 
 
 def delete_topics(partitions: Iterable[TopicPartition]) -> list[OffsetDeleteRequestTopic]:

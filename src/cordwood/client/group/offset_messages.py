@@ -4,7 +4,7 @@ Version 10 of both names topics by id, earlier ones by name; a request has both,
 the version takes its own. A topic of a response is found by either.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from cordwood.client.group.membership import MemberIdentity
@@ -12,7 +12,7 @@ from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.cluster import Cluster
 from cordwood.client.topic_partitions import by_topic, partitions_of
 from cordwood.core.types import TopicPartition
-from cordwood.core.uuids import NO_UUID
+from cordwood.core.uuids import NO_UUID, Uuid
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -41,6 +41,29 @@ class FetchedOffset(NamedTuple):
 BATCHED_SINCE = 8
 
 
+def commit_topics(
+    offsets: Mapping[TopicPartition, GroupOffset],
+    topic_id: Callable[[str], Uuid] = lambda _: NO_UUID,
+) -> list[OffsetCommitRequestTopic]:
+    """Return the topics of an OffsetCommit request; without `topic_id` they have names only."""
+    return [
+        OffsetCommitRequestTopic(
+            name=topic,
+            topic_id=topic_id(topic),
+            partitions=[
+                OffsetCommitRequestPartition(
+                    partition_index=each.partition,
+                    committed_offset=offsets[each].offset,
+                    committed_leader_epoch=offsets[each].leader_epoch,
+                    committed_metadata=offsets[each].metadata,
+                )
+                for each in members
+            ],
+        )
+        for topic, members in by_topic(offsets).items()
+    ]
+
+
 def commit_request(
     group_id: str,
     offsets: Mapping[TopicPartition, GroupOffset],
@@ -55,22 +78,7 @@ def commit_request(
         generation_id_or_member_epoch=identity.epoch,
         member_id=identity.member_id,
         group_instance_id=instance_id,
-        topics=[
-            OffsetCommitRequestTopic(
-                name=topic,
-                topic_id=cluster.topic_id(topic),
-                partitions=[
-                    OffsetCommitRequestPartition(
-                        partition_index=each.partition,
-                        committed_offset=offsets[each].offset,
-                        committed_leader_epoch=offsets[each].leader_epoch,
-                        committed_metadata=offsets[each].metadata,
-                    )
-                    for each in members
-                ],
-            )
-            for topic, members in by_topic(offsets).items()
-        ],
+        topics=commit_topics(offsets, cluster.topic_id),
     )
 
 

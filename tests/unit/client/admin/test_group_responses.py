@@ -4,12 +4,12 @@ import pytest
 
 from cordwood.client.admin.group_responses import (
     classic_group_of,
-    commit_topics,
     committed_of,
     consumer_group_of,
     delete_topics,
     fetch_topics,
 )
+from cordwood.client.group.offset_messages import commit_topics
 from cordwood.client.group_offset import GroupOffset
 from cordwood.client.topic_partitions import partitions_of
 from cordwood.core.errors import GroupIdNotFoundError, UnstableOffsetCommitError
