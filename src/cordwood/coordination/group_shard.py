@@ -30,6 +30,7 @@ from cordwood.coordination.groups.group import Group, OffsetCommitter
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets.committed_offset import OFFSET_COMMIT_TYPES
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.offsets.offset_metadata_manager import (
     OFFSETS_TIMER,
     OffsetMetadataManager,
@@ -240,6 +241,11 @@ class GroupShard:
             self._classic.replay(key.group, value)
         elif kind in RECORD_TYPES:
             self._consumer.replay(stored.record)
+
+    def replay_run(self, run: CommittedRun) -> None:
+        """Change the state by commits that the log has, as by a record of each of them."""
+        self._classic.simple_group(run.group_id, now_ms=run.first_ms)
+        self._offsets.replay_run(run)
 
     def replay_marker(self, stored: StoredMarker) -> None:
         """Change the state by the end of a transaction."""

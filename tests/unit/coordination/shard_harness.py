@@ -14,10 +14,12 @@ from cordwood.coordination.coordinator_record import (
 from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerKey
+from cordwood.coordination.runtime.internal_batches import StoredItem, decode_batches
 from cordwood.coordination.topic_view import TopicFacts, Topics
 from cordwood.core.errors import KafkaError
 from cordwood.protocol.messages.internal import GROUP_RECORDS
 from cordwood.protocol.schema import Response
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.testing.seeded_random import SeededRandom
 
 R = TypeVar("R", bound=Response)
@@ -37,6 +39,19 @@ class LoggedRecord(NamedTuple):
         found = decode_record(GROUP_RECORDS, self.key, value=self.value)
         assert found is not None, "the shard writes known types"
         return found
+
+    def batch(self, offset: int) -> bytearray:
+        """Return the record as a batch."""
+        fields = BatchFields(
+            base_offset=offset,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=-1 if self.producer_id < 0 else 0,
+            is_transactional=self.producer_id >= 0,
+        )
+        builder = BatchBuilder(fields)
+        builder.append(self.key, self.value, timestamp=0)
+        return builder.build()
 
 
 LogItem = LoggedRecord | StoredMarker
@@ -127,11 +142,13 @@ class ShardHarness:
     def loaded(self) -> GroupShard:
         """Return a shard with the state of the log."""
         shard = GroupShard(self.settings, random=self._random)
-        for offset, item in enumerate(self.log):
-            if isinstance(item, StoredMarker):
-                shard.replay_marker(item)
-            else:
-                shard.replay(StoredRecord(item.record(), offset, *item[2:]))
+        for offset, logged in enumerate(self.log):
+            if isinstance(logged, StoredMarker):
+                shard.replay_marker(logged)
+                continue
+            batch = memoryview(logged.batch(offset))
+            for item in decode_batches(GROUP_RECORDS, batch, has_runs=True):
+                _replay(shard, item)
         shard.on_topics(self._view, self.now_ms)
         return shard
 
@@ -149,3 +166,12 @@ class ShardHarness:
         for ticket, response in answers:
             assert ticket not in self.answers, f"{ticket} is answered twice"
             self.answers[ticket] = response
+
+
+def _replay(shard: GroupShard, item: StoredItem) -> None:
+    if isinstance(item, StoredRecord):
+        shard.replay(item)
+    elif isinstance(item, StoredMarker):
+        shard.replay_marker(item)
+    else:
+        shard.replay_run(item)

@@ -4,6 +4,9 @@ import pytest
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord, StoredRecord
 from cordwood.coordination.group_shard import GroupShard
+from cordwood.coordination.groups.classic.classic_group import ClassicGroup
+from cordwood.coordination.offsets.committed_offset import CommittedOffset
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.outcome import TimerChange
 from cordwood.core.errors import (
     GroupIdNotFoundError,
@@ -74,6 +77,17 @@ def test_offset_without_a_group_makes_a_simple_one() -> None:
     group = shard_with_offset().shard.groups.get("g")
 
     assert (group.state_name, group.protocol_type) == ("Empty", "")
+
+
+def test_run_of_offsets_makes_a_simple_group_of_its_first_time() -> None:
+    shard = GroupShard(random=SeededRandom(0))
+    offsets = {each: CommittedOffset.of(commit_value(5, at_ms=each), each) for each in (1, 2)}
+
+    shard.replay_run(CommittedRun("g", "orders", 1, offsets, 2))
+
+    group = shard.groups.get("g")
+    assert isinstance(group, ClassicGroup)
+    assert (group.state_name, group.state_timestamp_ms) == ("Empty", 1)
 
 
 def test_early_record_type_is_replayed() -> None:

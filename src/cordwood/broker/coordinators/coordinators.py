@@ -134,7 +134,12 @@ def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
 
 
 def _groups(parts: CoordinatorParts, ports: RuntimePorts) -> TopicCoordinator[GroupShard]:
-    kind = ShardKind(OFFSETS_TOPIC, GROUP_RECORDS, partial(_group_shard, parts))
+    kind = ShardKind(
+        OFFSETS_TOPIC,
+        GROUP_RECORDS,
+        partial(_group_shard, parts),
+        replay_run=GroupShard.replay_run,
+    )
     return TopicCoordinator(
         OFFSETS_TOPIC,
         "offsets.topic.num.partitions",

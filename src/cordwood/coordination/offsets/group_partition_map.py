@@ -50,13 +50,20 @@ class GroupPartitionMap(Generic[T]):
     def put(self, key: GroupPartition, value: T) -> None:
         """Set a value."""
         group_id, topic, partition = key
+        self._partitions(group_id, topic)[partition] = value
+
+    def put_all(self, group_id: str, topic: str, *, values: Mapping[int, T]) -> None:
+        """Set values of one topic, at least one."""
+        self._partitions(group_id, topic).update(values)
+
+    def _partitions(self, group_id: str, topic: str) -> dict[int, T]:
         topics = self._groups.get(group_id)
         if topics is None:
             topics = self._groups[group_id] = {}
         partitions = topics.get(topic)
         if partitions is None:
             partitions = topics[topic] = {}
-        partitions[partition] = value
+        return partitions
 
     def remove(self, key: GroupPartition) -> T | None:
         """Remove a value and return it, None if there was none."""

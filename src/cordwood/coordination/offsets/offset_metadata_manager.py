@@ -18,6 +18,7 @@ from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets import offset_commit, offset_delete, offset_fetch
 from cordwood.coordination.offsets.committed_offset import offset_tombstone
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.offsets.known_partitions import known_by_id, known_by_name
 from cordwood.coordination.offsets.offset_commit import OffsetCommit
 from cordwood.coordination.offsets.offset_expiration import ExpirationRound
@@ -169,6 +170,10 @@ class OffsetMetadataManager:
     def replay(self, stored: StoredRecord) -> None:
         """Apply a record of an offset, whose group exists."""
         self._store.replay(stored)
+
+    def replay_run(self, run: CommittedRun) -> None:
+        """Apply commits of one group, which exists."""
+        self._store.replay_run(run)
 
     def replay_marker(self, marker: StoredMarker) -> None:
         """Apply the end of a transaction."""

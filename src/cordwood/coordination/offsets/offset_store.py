@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.offsets.group_partition_map import GroupPartition, GroupPartitionMap
 from cordwood.core.types import NO_PRODUCER_ID
 from cordwood.protocol.messages.internal import OffsetCommitKey, OffsetCommitValue
@@ -41,6 +42,10 @@ class OffsetStore:
             self._committed.put(at, offset)
         else:
             self._add_pending(stored.producer_id, at, offset=offset)
+
+    def replay_run(self, run: CommittedRun) -> None:
+        """Apply commits of one group in one topic, which are in no transaction."""
+        self._committed.put_all(run.group_id, run.topic, values=run.offsets)
 
     def replay_marker(self, marker: StoredMarker) -> None:
         """Apply the end of a producer's transaction; it may have no offsets here."""

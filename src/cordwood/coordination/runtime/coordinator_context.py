@@ -95,7 +95,7 @@ class CoordinatorContext(Generic[S]):
         active = ActiveShard(shard, self.log, self._ports, timers=self._timers)
         try:
             active.next_offset = await shard_loader.load(
-                shard, self.log, types=self._kind.records, ports=self._ports
+                shard, self.log, kind=self._kind, ports=self._ports
             )
         except KafkaError as error:
             _log.warning("%s-%s is not loaded: %s", self._kind.topic, self.log.partition, error)

@@ -15,17 +15,19 @@ from cordwood.coordination.coordinator_record import (
     decode_record,
     encode_record,
 )
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.outcome import TransactionalProducer
+from cordwood.coordination.runtime.commit_batches import read_commit_batches
 from cordwood.coordination.runtime.offset_commit_reader import read_offset_commit
 from cordwood.coordination.runtime.plain_records import PlainRecord, plain_records
 from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
-from cordwood.records.batch_stream import AnyBatch, batches
+from cordwood.records.batch_stream import AnyBatch, batch_at
 from cordwood.records.compression import Codec
 from cordwood.records.control_records import EndTransaction, read_control
 from cordwood.records.record_batch import RecordBatch
 
-StoredItem: TypeAlias = StoredRecord | StoredMarker
-"""A record or a marker of a partition, in the order of the log."""
+StoredItem: TypeAlias = StoredRecord | StoredMarker | CommittedRun
+"""A record, a marker or a run of commits of a partition, in the order of the log."""
 
 _FIRST_SEQUENCE: Final = 0
 #: The record type of committed offsets, which `__transaction_state` does not have.
@@ -56,15 +58,32 @@ def encode_batch(
     return builder.build()
 
 
-def decode_batches(types: RecordTypes, data: memoryview) -> list[StoredItem]:
-    """Return the records and markers of whole batches; records of unknown types are left out."""
-    found = list[StoredItem]()
-    for batch in batches(data):
-        if isinstance(batch, RecordBatch) and batch.is_control:
-            found += _markers(batch)
-        else:
-            found += _records(types, batch)
+def decode_batches(
+    types: RecordTypes, data: memoryview, *, has_runs: bool = False
+) -> list[StoredItem]:
+    """Return the records and markers of whole batches; records of unknown types are left out.
+
+    With `has_runs` commits may be runs.
+    """
+    found, at = list[StoredItem](), 0
+    whole = bytes(data) if has_runs else b""
+    while at < len(data):
+        if has_runs:
+            runs = list[CommittedRun]()
+            at = read_commit_batches(whole, at, runs=runs)
+            found += runs
+        batch = batch_at(data, at)
+        if batch is None:
+            break
+        found += _items(types, batch)
+        at = batch.end
     return found
+
+
+def _items(types: RecordTypes, batch: AnyBatch) -> Iterator[StoredItem]:
+    if isinstance(batch, RecordBatch) and batch.is_control:
+        return _markers(batch)
+    return _records(types, batch)
 
 
 def _markers(batch: RecordBatch) -> Iterator[StoredMarker]:

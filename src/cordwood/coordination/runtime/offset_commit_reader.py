@@ -34,7 +34,7 @@ def read_offset_commit(key: bytes, value: bytes | None) -> CoordinatorRecord | N
     if value is None or key[:2] != _KEY_PREFIX or value[:2] != _VALUE_PREFIX:
         return None
     try:
-        return CoordinatorRecord(_TYPE, _read_key(key), _read_value(value), _VERSION)
+        return CoordinatorRecord(_TYPE, _read_key(key), read_commit_value(value), _VERSION)
     except (IndexError, UnicodeDecodeError, ValueError, error):
         return None
 
@@ -50,7 +50,8 @@ def _read_key(key: bytes) -> OffsetCommitKey:
     )
 
 
-def _read_value(value: bytes) -> OffsetCommitValue:
+def read_commit_value(value: bytes) -> OffsetCommitValue:
+    """Return a value of version 4; raise ValueError or `struct.error` for another form."""
     _, offset, leader_epoch = _HEAD.unpack_from(value)
     size = value[_HEAD.size]
     if not 0 < size < _MORE:

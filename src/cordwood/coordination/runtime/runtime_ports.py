@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from cordwood.coordination.coordinator_record import RecordTypes
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.core.ports import Clock, Scheduler, Worker
 
-S_co = TypeVar("S_co", bound=CoordinatorShard, covariant=True)
+S = TypeVar("S", bound=CoordinatorShard)
 
 #: The time of one turn of the loop.
 TURN_MS: Final = 2
@@ -64,9 +65,13 @@ class GoneSignal(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ShardKind(Generic[S_co]):
-    """The shards of one internal topic; `make` returns an empty one for a partition."""
+class ShardKind(Generic[S]):
+    """The shards of one internal topic; `make` returns an empty one for a partition.
+
+    A load replays runs of commits with `replay_run`, or single records if there is none.
+    """
 
     topic: str
     records: RecordTypes
-    make: Callable[[InternalLog], S_co]
+    make: Callable[[InternalLog], S]
+    replay_run: Callable[[S, CommittedRun], object] | None = None

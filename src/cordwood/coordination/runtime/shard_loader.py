@@ -6,15 +6,15 @@ Chunks are decoded on the worker, and replayed on the loop for `TURN_MS` per tur
 from functools import partial
 from typing import TypeVar
 
-from cordwood.coordination.coordinator_record import RecordTypes, StoredRecord
+from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.internal_batches import StoredItem, decode_batches
 from cordwood.coordination.runtime.pending_result import result_of
-from cordwood.coordination.runtime.runtime_ports import RuntimePorts
+from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.core.ports import Lane
 
-T = TypeVar("T")
+S = TypeVar("S", bound=CoordinatorShard)
 
 #: A chunk up to this size is decoded on the loop: a change of threads would take longer.
 SMALL_CHUNK_BYTES = 4096
@@ -22,33 +22,36 @@ SMALL_CHUNK_BYTES = 4096
 _PER_LOOK = 20
 
 
-async def load(
-    shard: CoordinatorShard, log: InternalLog, *, types: RecordTypes, ports: RuntimePorts
-) -> int:
+async def load(shard: S, log: InternalLog, *, kind: ShardKind[S], ports: RuntimePorts) -> int:
     """Replay a whole partition; return the offset after its last record.
 
     Raises a KafkaError if the leadership ends, and the error of a record that cannot be replayed.
     """
-    next_offset = 0
+    next_offset, has_runs = 0, kind.replay_run is not None
     async for chunk in log.load():
-        decoded = partial(decode_batches, types, chunk)
+        decoded = partial(decode_batches, kind.records, chunk, has_runs=has_runs)
         if len(chunk) <= SMALL_CHUNK_BYTES:
             items = decoded()
         else:
             items = await result_of(ports.worker.submit(decoded, lane=Lane.COMPUTE))
         if items:
             next_offset = _offset(items[-1]) + 1
-        await _replay(shard, items, ports)
+        await _replay(shard, items, kind=kind, ports=ports)
     return next_offset
 
 
-async def _replay(shard: CoordinatorShard, items: list[StoredItem], ports: RuntimePorts) -> None:
+async def _replay(
+    shard: S, items: list[StoredItem], *, kind: ShardKind[S], ports: RuntimePorts
+) -> None:
     end_ms = ports.turn_end()
     for number, item in enumerate(items):
         if isinstance(item, StoredRecord):
             shard.replay(item)
-        else:
+        elif isinstance(item, StoredMarker):
             shard.replay_marker(item)
+        else:
+            assert kind.replay_run is not None, "runs are decoded only for shards that take them"
+            kind.replay_run(shard, item)
         if number % _PER_LOOK == 0 and ports.is_over(end_ms):
             await ports.next_turn()
             end_ms = ports.turn_end()

@@ -28,6 +28,15 @@ def test_values_of_a_group_are_by_topic_and_partition() -> None:
     assert list(values) == [(A1, 0), (A0, 2), (OTHER, 1)]
 
 
+def test_values_of_a_topic_are_set_together() -> None:
+    values = GroupPartitionMap[int]()
+    values.put(A1, 0)
+
+    values.put_all("g", "a", values={0: 5, 1: 6})
+
+    assert list(values) == [(A1, 6), (A0, 5)]
+
+
 def test_group_goes_with_its_last_value() -> None:
     values = GroupPartitionMap[int]()
     values.put(A0, 1)

@@ -1,6 +1,8 @@
 """The store of offsets: transactional commits count from their marker on."""
 
 from cordwood.coordination.coordinator_record import StoredMarker
+from cordwood.coordination.offsets.committed_offset import CommittedOffset
+from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.offsets.group_partition_map import GroupPartition
 from cordwood.coordination.offsets.offset_store import OffsetStore
 from tests.unit.coordination.offset_samples import commit_value, stored
@@ -29,6 +31,16 @@ def commit_of(producer_id: int, *, is_commit: bool = True) -> StoredMarker:
 
 def test_last_record_wins() -> None:
     assert committed(store_of((0, 10, -1), (1, 5, -1))) == 5
+
+
+def test_run_is_committed_beside_pending_offsets() -> None:
+    store = store_of((0, 10, 7), (1, 3, -1))
+    offsets = {each: CommittedOffset.of(commit_value(5), 2 + each) for each in (0, 1)}
+
+    store.replay_run(CommittedRun("g", "orders", 0, offsets, 3))
+
+    assert store.of_group("g") == {"orders": offsets}
+    assert store.is_pending(KEY)
 
 
 def test_transactional_record_is_pending_until_its_marker() -> None:

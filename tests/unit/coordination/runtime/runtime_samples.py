@@ -173,8 +173,8 @@ class RuntimeHarness:
             next_turn=self._next_turn,
             call_soon=lambda call: call(),
         )
-        kind = ShardKind("__consumer_offsets", GROUP_RECORDS, self._make)
-        self.runtime = CoordinatorRuntime(kind, self.ports)
+        self.kind = ShardKind("__consumer_offsets", GROUP_RECORDS, self._make)
+        self.runtime = CoordinatorRuntime(self.kind, self.ports)
 
     def log(self, partition: int = 0, *, epoch: int = 0) -> MemoryLog:
         return MemoryLog(self.clock, partition=partition, leader_epoch=epoch)
