@@ -1,0 +1,46 @@
+"""At least once: write the receipts, then commit the offsets.
+
+    python -m examples.delivery.at_least_once 127.0.0.1:9092
+
+Each record of the topic `orders` becomes one of the topic `receipts`. The offsets are committed
+last: orders count as done once their receipts are acknowledged. A program that is killed in between
+writes these receipts again after its restart. It never loses a receipt.
+"""
+
+import sys
+
+import cordwood
+
+
+def receipt(order: cordwood.ConsumedRecord) -> bytes:
+    """Return the receipt of an order."""
+    return b"received: " + (order.value or b"")
+
+
+def write_receipts(consumer: cordwood.Consumer, producer: cordwood.Producer) -> None:
+    """Write the receipts of the next orders."""
+    orders = consumer.poll()
+    deliveries = [producer.send("receipts", receipt(order)) for order in orders]
+    for delivery in deliveries:
+        delivery.result()  # waits, and raises if the receipt was not written
+    consumer.commit()
+
+
+def run(bootstrap: str) -> None:
+    """Write receipts until an error or a kill ends the program; then start it again."""
+    consumer = cordwood.Consumer(
+        bootstrap,
+        group="receipts",
+        group_instance_id="receipts-1",  # a restart takes over its own partitions at once
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    producer = cordwood.Producer(bootstrap)
+    with consumer, producer:
+        consumer.subscribe(["orders"])
+        while True:
+            write_receipts(consumer, producer)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])
