@@ -73,12 +73,19 @@ from cordwood.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 class GroupShard:
     """All groups of one partition."""
 
-    def __init__(self, settings: GroupSettings | None = None, *, random: Random) -> None:
+    def __init__(
+        self,
+        settings: GroupSettings | None = None,
+        *,
+        random: Random,
+        configs: ConsumerGroupConfigs | None = None,
+    ) -> None:
         settings = settings or GroupSettings()
+        configs = configs or ConsumerGroupConfigs(settings)
         self.groups = GroupRegistry()
         self._classic = ClassicGroups(self.groups, settings, random=random)
         self._consumer = ConsumerGroupManager(
-            self.groups, settings, classic=self._classic, random=random
+            self.groups, configs, classic=self._classic, random=random
         )
         self._offsets = OffsetMetadataManager(
             self.groups, settings, keep_session=self._keep_session

@@ -16,7 +16,10 @@ _NONE: Final[Mapping[str, int]] = {}
 
 
 class ConsumerGroupConfigs:
-    """The settings of every group; a group without its own has those of the broker."""
+    """The settings of every group; a group without its own has those of the broker.
+
+    All shards of a broker share one object, so that a shard that is being loaded has every change.
+    """
 
     def __init__(self, settings: GroupSettings) -> None:
         self.settings = settings

@@ -36,7 +36,6 @@ from cordwood.coordination.groups.consumer.topics.topic_changes import (
     has_new_topics,
 )
 from cordwood.coordination.groups.group_registry import GroupRegistry
-from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.outcome import Outcome, Ticket, TimerKey
 from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import (
@@ -59,12 +58,12 @@ class ConsumerGroupManager:
     def __init__(
         self,
         registry: GroupRegistry,
-        settings: GroupSettings,
+        configs: ConsumerGroupConfigs,
         *,
         classic: ClassicGroups,
         random: Random,
     ) -> None:
-        self._state = ConsumerGroupShardState(registry, settings, classic=classic, random=random)
+        self._state = ConsumerGroupShardState(registry, configs, classic=classic, random=random)
 
     @property
     def configs(self) -> ConsumerGroupConfigs:

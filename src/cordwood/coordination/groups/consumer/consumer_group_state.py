@@ -24,18 +24,18 @@ class ConsumerGroupShardState:
     def __init__(
         self,
         registry: GroupRegistry,
-        settings: GroupSettings,
+        configs: ConsumerGroupConfigs,
         *,
         classic: ClassicGroups,
         random: Random,
     ) -> None:
         self.registry = registry
-        self.configs = ConsumerGroupConfigs(settings)
+        self.configs = configs
         self.classic = classic
         self.view: TopicView = Topics(version=-1)
         self.hashes = MetadataHashes()
         self.timers = MemberTimers()
-        self.regexes = RegexRefreshes(interval_ms=settings.consumer_regex_refresh_interval_ms)
+        self.regexes = RegexRefreshes(interval_ms=self.settings.consumer_regex_refresh_interval_ms)
         self._random = random
 
     @property

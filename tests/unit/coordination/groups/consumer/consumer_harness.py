@@ -8,6 +8,7 @@ from cordwood.coordination.coordinator_record import (
 )
 from cordwood.coordination.groups.classic.classic_group import GROUP_METADATA_TYPE
 from cordwood.coordination.groups.classic.classic_groups import TIMERS, ClassicGroups
+from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.groups.consumer.consumer_group_manager import ConsumerGroupManager
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.group_registry import GroupRegistry
@@ -50,7 +51,10 @@ class ConsumerHarness:
         self.registry = GroupRegistry()
         self.classic = ClassicGroups(self.registry, self.settings, random=random)
         self.groups = ConsumerGroupManager(
-            self.registry, self.settings, classic=self.classic, random=random
+            self.registry,
+            ConsumerGroupConfigs(self.settings),
+            classic=self.classic,
+            random=random,
         )
         self.groups.on_topics(self.view)
 

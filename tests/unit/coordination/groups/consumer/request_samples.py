@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.groups.consumer.consumer_group_state import ConsumerGroupShardState
 from cordwood.coordination.outcome import Outcome
 from cordwood.core.ports import Random
@@ -91,7 +92,7 @@ def shard_state(harness: ConsumerHarness, random: Random | None = None) -> Consu
     """Return a state of its own over the groups of a harness."""
     state = ConsumerGroupShardState(
         harness.registry,
-        harness.settings,
+        ConsumerGroupConfigs(harness.settings),
         classic=harness.classic,
         random=random or SeededRandom(2),
     )
