@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cordwood.broker.settings.catalogue import NOT_IMPLEMENTED, TABLES
+from cordwood.broker.settings.group_configs import GROUP_CONFIGS
 from cordwood.broker.settings.ignored.ignored_catalogue import ignored_by_reason
 from cordwood.core.binary import INT32_MAX, INT64_MAX
 from cordwood.core.settings import Setting, SettingScope, SettingTable, text_of
@@ -21,8 +22,8 @@ This page is written by `scripts/configuration_page.py` from the tables under `b
 
 A broker takes settings from four sources; the first one that has a value applies:
 
-1. dynamic settings from `kafka-configs` or an admin client: of a topic, else of this broker, else
-   of all brokers;
+1. dynamic settings from `kafka-configs` or an admin client: of a topic or a group, else of this
+   broker, else of all brokers;
 2. `--set key=value` on the command line;
 3. the environment: `CORDWOOD_LOG_RETENTION_MS` is `log.retention.ms`;
 4. `server.properties`.
@@ -35,14 +36,19 @@ A new cluster stores `min.insync.replicas` for all brokers; afterwards change it
 listener; the listener's name is in lower case.
 
 A setting is read *at the start*, or is dynamic: for *one broker*, for *all brokers* (or one of
-them), or for *one topic*. Settings under *not implemented yet* are accepted with a warning; those
-marked *In effect.* are implemented already.
+them), for *one topic*, or for *one group*. A group need not exist to have settings, and keeps them
+when it is deleted; its members follow a change at their next heartbeat. The settings of share
+groups and streams groups are stored and shown, but these kinds of groups are not served.
+
+Settings under *not implemented yet* are accepted with a warning; those marked *In effect.* are
+implemented already.
 """
 REACH = {
     SettingScope.STATIC: "at the start",
     SettingScope.BROKER: "one broker",
     SettingScope.CLUSTER: "all brokers",
     SettingScope.TOPIC: "one topic",
+    SettingScope.GROUP: "one group",
 }
 NAMES_PER_ROW = 20
 LARGEST = {str(INT32_MAX): "largest int", str(INT64_MAX): "largest long"}
@@ -52,6 +58,7 @@ def page() -> str:
     """Return the whole page."""
     lines = [INTRODUCTION]
     lines += _section("Topic settings", TOPIC_SETTINGS)
+    lines += _section("Group settings", GROUP_CONFIGS)
     for title, table in TABLES.items():
         lines += _section(
             f"{title} (not implemented yet)" if title in NOT_IMPLEMENTED else title, table

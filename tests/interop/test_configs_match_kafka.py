@@ -1,5 +1,6 @@
 """Names, types, defaults, scopes, synonyms and errors equal those of a running Kafka 4.3."""
 
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,10 +17,37 @@ from cordwood.core.config_codes import TYPE_CODES, UNKNOWN_TYPE, ResourceType
 from cordwood.core.errors import KafkaError
 from cordwood.core.properties import parse_properties
 from cordwood.core.settings import SettingSource
+from cordwood.protocol.messages.alter_configs import (
+    AlterableConfig as ReplacedConfig,
+)
+from cordwood.protocol.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from cordwood.protocol.messages.alter_configs import (
+    AlterConfigsResource as ReplacedResource,
+)
+from cordwood.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from cordwood.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from cordwood.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 from tests.interop.kafka_harness.brokers import Broker, kraft_broker, running
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.oracle import ConfigAnswer, Oracle
 from tests.interop.kafka_harness.our_broker import cordwood_broker
+from tests.interop.kafka_harness.wire import Connection
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
@@ -41,6 +69,10 @@ listener.name.plaintext.max.connections=5
 log.initial.task.delay.ms=100
 zookeeper.connect=keeper:2181
 num.io.threads=4
+group.consumer.session.timeout.ms=50000
+group.consumer.max.heartbeat.interval.ms=55000
+group.share.heartbeat.interval.ms=6000
+group.streams.max.standby.replicas=3
 """
 
 PEM: Final = "keys and certificates are PEM"
@@ -281,3 +313,183 @@ def _refusal(
         names = {40: "InvalidConfigurationException", 42: "InvalidRequestException"}
         return [names[error.code], str(error)]
     return []
+
+
+# -- groups, in the same requests to both running brokers
+
+GROUP: Final = 32
+GROUPS: Final = ("billing", "a/b %41é", "", "g")
+#: The attempts to see a change of Kafka's, whose brokers learn of it from its controller.
+LOOKS: Final = 2_000
+SEEDS: Final = 8
+CHANGES: Final = 60
+#: The names and values of changes: defaults, bounds of the broker and of the type, and others.
+VALUES: Final = {
+    "consumer.session.timeout.ms": ("44999", "45000", "60000", "60001", "54999", "0", "x", ""),
+    "consumer.heartbeat.interval.ms": ("4999", "5000", "55000", "55001", "-1", "2147483648"),
+    "consumer.assignment.interval.ms": ("-1", "0", "15000", "15001"),
+    "share.session.timeout.ms": ("44999", "45000", "60001"),
+    "share.heartbeat.interval.ms": ("4999", "15000", "15001"),
+    "share.record.lock.duration.ms": ("999", "14999", "15000", "60001"),
+    "share.delivery.count.limit": ("1", "2", "10", "11"),
+    "share.partition.max.record.locks": ("99", "100", "4000", "4001"),
+    "share.assignment.interval.ms": ("0", "15001"),
+    "share.auto.offset.reset": (
+        "earliest",
+        "latest",
+        "by_duration:P1DT2H",
+        "by_duration:1",
+        "none",
+    ),
+    "share.isolation.level": ("read_committed", "read_uncommitted", "READ_COMMITTED", ""),
+    "share.renew.acknowledge.enable": ("true", "FALSE", "maybe"),
+    "streams.session.timeout.ms": ("44999", "45000", "60001"),
+    "streams.heartbeat.interval.ms": ("4999", "15000", "15001"),
+    "streams.assignment.interval.ms": ("0", "15001"),
+    "streams.num.standby.replicas": ("-1", "3", "4"),
+    "streams.initial.rebalance.delay.ms": ("-1", "0", "99999999"),
+    "group.consumer.session.timeout.ms": ("50000",),
+    "nope": ("1",),
+}
+
+
+class BothBrokers:
+    """Kafka and ours, which get the same requests about groups."""
+
+    def __init__(self, kafka: Connection, ours: Connection) -> None:
+        self._kafka = kafka
+        self._ours = ours
+        self.accepted = 0
+        self.rejected = 0
+
+    def alter(self, group: str, changes: Sequence[Change], *, only: bool) -> None:
+        """Send IncrementalAlterConfigs, and compare the answers."""
+        configs = [
+            AlterableConfig(name=name, config_operation=AlterOperation[verb], value=text)
+            for verb, name, text in changes
+        ]
+        resource = AlterConfigsResource(resource_type=GROUP, resource_name=group, configs=configs)
+        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=only)
+        kafka, ours = (
+            each.ask(request, 1, answer=IncrementalAlterConfigsResponse).responses
+            for each in (self._kafka, self._ours)
+        )
+        self._compare(kafka, ours, changes)
+
+    def replace(self, group: str, changes: Sequence[Change], *, only: bool) -> None:
+        """Send AlterConfigs, and compare the answers."""
+        configs = [ReplacedConfig(name=name, value=text) for _, name, text in changes]
+        resource = ReplacedResource(resource_type=GROUP, resource_name=group, configs=configs)
+        request = AlterConfigsRequest(resources=[resource], validate_only=only)
+        kafka, ours = (
+            each.ask(request, 2, answer=AlterConfigsResponse).responses
+            for each in (self._kafka, self._ours)
+        )
+        self._compare(kafka, ours, changes)
+
+    def describe(self, group: str, names: list[str] | None = None) -> None:
+        """Compare the descriptions of a group."""
+        resource = DescribeConfigsResource(
+            resource_type=GROUP, resource_name=group, configuration_keys=names
+        )
+        request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+        ours = _description(self._ours, request)
+        found = (_description(self._kafka, request) for _ in range(LOOKS))
+        kafka = next((each for each in found if each == ours), _description(self._kafka, request))
+        assert kafka == ours, group
+
+    def list_groups(self) -> None:
+        """Compare the groups with a configuration."""
+        kafka, ours = (
+            [
+                (each.resource_name, each.resource_type)
+                for each in connection.ask(
+                    ListConfigResourcesRequest(resource_types=[GROUP]),
+                    1,
+                    answer=ListConfigResourcesResponse,
+                ).config_resources
+            ]
+            for connection in (self._kafka, self._ours)
+        )
+        assert sorted(kafka) == sorted(ours)
+
+    def _compare(
+        self,
+        kafka: Sequence[AlterConfigsResourceResponse],
+        ours: Sequence[AlterConfigsResourceResponse],
+        changes: Sequence[Change],
+    ) -> None:
+        if len(changes) > 1:
+            # Of several invalid changes, Kafka reports the first one of a hash map.
+            for each in (*kafka, *ours):
+                each.error_message = each.error_message and "of one of them"
+        assert kafka == ours, changes
+        is_accepted = not kafka[0].error_code
+        self.accepted += is_accepted
+        self.rejected += not is_accepted
+
+
+def _description(connection: Connection, request: DescribeConfigsRequest) -> object:
+    (found,) = connection.ask(request, 4, answer=DescribeConfigsResponse).results
+    for each in found.configs:
+        each.documentation = None  # ours are in other words
+    return found.error_code, found.error_message, sorted(found.configs, key=lambda each: each.name)
+
+
+def test_random_changes_of_groups_have_kafka_s_answers_and_results(
+    configured43: Broker, configured: Broker
+) -> None:
+    """Known and unknown names, all operations, both requests, at every bound.
+
+    Numbers have no spaces: Kafka accepts and describes ` 46000 `, but fails to apply it.
+    """
+    with Connection(configured43.bootstrap) as kafka, Connection(configured.bootstrap) as ours:
+        both = BothBrokers(kafka, ours)
+        for seed in range(SEEDS):
+            chance = random.Random(seed)
+            for _ in range(CHANGES):
+                _change_randomly(both, chance)
+            both.list_groups()
+
+    assert both.accepted > 100
+    assert both.rejected > 100
+
+
+def _change_randomly(both: BothBrokers, chance: random.Random) -> None:
+    group, only = chance.choice(GROUPS), chance.random() < 0.2
+    changes = [_random_change(chance) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
+    if chance.random() < 0.25:
+        both.replace(group, changes, only=only)
+    else:
+        both.alter(group, changes, only=only)
+    both.describe(group, chance.choice((None, [name for _, name, _ in changes])))
+
+
+def _random_change(chance: random.Random) -> Change:
+    verb = chance.choice(("SET",) * 6 + ("DELETE", "DELETE", "APPEND", "SUBTRACT"))
+    name = chance.choice([*VALUES])
+    text = None if verb == "DELETE" or chance.random() < 0.03 else chance.choice(VALUES[name])
+    return verb, name, text
+
+
+def test_groups_keep_their_settings_over_a_restart(configured: Broker) -> None:
+    request = AlterConfigsRequest(
+        resources=[
+            ReplacedResource(
+                resource_type=GROUP,
+                resource_name="kept/é",
+                configs=[ReplacedConfig(name="consumer.session.timeout.ms", value="55000")],
+            )
+        ],
+        validate_only=False,
+    )
+    with Connection(configured.bootstrap) as ours:
+        ours.ask(request, 2, answer=AlterConfigsResponse)
+
+    configured.kill()
+    configured.start()
+
+    found = configured.oracle.describe_configs(configured.bootstrap, kind="GROUP", name="kept/é")
+    assert [each["value"] for each in found if each["source"] == "DYNAMIC_GROUP_CONFIG"] == [
+        "55000"
+    ]

@@ -49,6 +49,7 @@ class SettingScope(Enum):
     BROKER = "broker"  # one broker, while it runs
     CLUSTER = "cluster"  # all brokers, while they run
     TOPIC = "topic"  # one topic, while it is in use
+    GROUP = "group"  # one group, while it is in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class _SettingProblem(NamedTuple):
 class Setting:
     """One declaration; `check` returns the problem of a value, or an empty string.
 
+    `kafka_message` is Kafka's message about such a value, with {value} in the place of the value.
     An internal setting is described only if a source gives it (Kafka: `internalConfig`).
     """
 
@@ -97,6 +99,7 @@ class Setting:
     one_of: tuple[str, ...] = ()
     synonyms: tuple[SettingSynonym, ...] = ()
     check: Callable[[SettingValue], str] | None = None
+    kafka_message: str = ""
     is_internal: bool = False
 
     def parse(self, text: str, *, given_as: str | None = None) -> SettingValue:
@@ -142,7 +145,8 @@ class Setting:
                 kafka_message = f"String must be one of: {', '.join(self.one_of)}"
                 return _SettingProblem(text, unknown[0], kafka_message)
         found = self.check(value) if self.check else ""
-        return _SettingProblem(found, text, f"the value {found}") if found else None
+        kafka_message = self.kafka_message.replace("{value}", text) or f"the value {found}"
+        return _SettingProblem(found, text, kafka_message) if found else None
 
     def _problem_of_number(self, value: float, text: str) -> _SettingProblem | None:
         lowest, highest = _LIMITS.get(self.type, (value, value))

@@ -232,3 +232,19 @@ def test_values_become_texts_without_null_values() -> None:
     values = {"log.retention.ms": 1000, "auto.create.topics.enable": False, "log.dir": None}
 
     assert texts_of(values) == {"log.retention.ms": "1000", "auto.create.topics.enable": "false"}
+
+
+def test_message_of_kafka_about_a_value_shows_the_value() -> None:
+    setting = Setting(
+        name="x",
+        type=SettingType.INT,
+        default=1,
+        doc="Not zero.",
+        check=_not_zero,
+        kafka_message="not `{value}`",
+    )
+
+    with pytest.raises(SettingError) as caught:
+        setting.parse("0")
+
+    assert caught.value.kafka_message == "Invalid value 0 for configuration x: not `0`"

@@ -1,6 +1,8 @@
-"""Effective configuration of a running broker and its topics (Kafka: `DynamicBrokerConfig`).
+"""Effective configuration of a running broker, its topics and its groups.
 
-    topic > this broker > all brokers > startup sources > default
+Kafka: `DynamicBrokerConfig`, `GroupConfigManager`.
+
+    topic or group > this broker > all brokers > startup sources > default
 
 With `cordwood.without.altered.configs`, the settings of this broker and of all brokers are kept and
 not used. So one can be deleted that prevents the start, or the connections of clients.
@@ -26,18 +28,26 @@ from cordwood.broker.config.config_alterations import (
 from cordwood.broker.config.config_resources import (
     ALL_BROKERS,
     ConfigResource,
+    group_resource,
     topic_resource,
 )
 from cordwood.broker.config.described_configs import (
     ALL_BROKERS_SOURCE,
     BROKER_SOURCE,
+    GROUP_SOURCE,
     TOPIC_SOURCE,
     DescribedConfig,
     describe_all_brokers,
     describe_broker,
+    describe_group,
     describe_topic,
 )
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, find_setting
+from cordwood.broker.settings.group_configs import (
+    GROUP_CONFIGS,
+    ensure_within_bounds,
+    numbers_of,
+)
 from cordwood.broker.settings.operation import WITHOUT_ALTERED
 from cordwood.broker.settings.topic_defaults import TOPIC_DEFAULTS
 from cordwood.core.config_codes import ResourceType
@@ -76,6 +86,7 @@ class BrokerConfigs:
         self._texts: dict[ConfigResource, Texts] = {}
         self._watchers: list[tuple[frozenset[str], Callable[[], object]]] = []
         self._topic_watchers: list[Callable[[str | None], object]] = []
+        self._group_watchers: list[Callable[[str], object]] = []
         self._apply_watchers: list[Callable[[], object]] = []
         self._has_altered = has_altered or not BROKER_SETTINGS.resolve(given)[WITHOUT_ALTERED].value
         self._sources = self._sources_with({})
@@ -132,6 +143,15 @@ class BrokerConfigs:
             self._own_log_configs[topic] = _log_config(sources)
         return self._own_log_configs[topic]
 
+    def group_numbers(self, group_id: str) -> dict[str, int]:
+        """Return the numbers that a group sets itself, by Kafka's names."""
+        own = SettingSource(GROUP_SOURCE, self.texts(group_resource(group_id)))
+        return numbers_of(GROUP_CONFIGS.resolve([own]))
+
+    def groups(self) -> list[str]:
+        """Return the ids of the groups with a configuration."""
+        return [each.name for each in self._texts if each.is_group]
+
     def texts(self, resource: ConfigResource) -> Texts:
         """Return the texts that are set on a resource itself."""
         return self._texts.get(resource, _NOTHING)
@@ -149,6 +169,8 @@ class BrokerConfigs:
         """Return the described settings of a resource, all or those in `names`."""
         if resource.is_topic:
             entries = self.describe_topic(self.texts(resource))
+        elif resource.is_group:
+            entries = describe_group(self.texts(resource), sources=self._sources)
         elif resource == ALL_BROKERS:
             entries = describe_all_brokers(self.texts(ALL_BROKERS))
         else:
@@ -199,6 +221,9 @@ class BrokerConfigs:
         if resource.is_topic:
             self._own_log_configs.pop(resource.name, None)
             self._notify_of_topics(resource.name)
+        elif resource.is_group:
+            for call in self._group_watchers:
+                call(resource.name)
         else:
             self._apply_to_broker()
 
@@ -216,6 +241,10 @@ class BrokerConfigs:
     def on_topic_change(self, call: Callable[[str | None], object]) -> None:
         """Add a callback with the topic whose `config_for` may have changed; None for all."""
         self._topic_watchers.append(call)
+
+    def on_group_change(self, call: Callable[[str], object]) -> None:
+        """Add a callback with the id of a group whose own configuration has changed."""
+        self._group_watchers.append(call)
 
     # -- within
 
@@ -242,6 +271,10 @@ class BrokerConfigs:
 
     def _check_combination(self, resource: ConfigResource, texts: Texts) -> None:
         """Raise for values that contradict other values, though each is valid alone."""
+        if resource.is_group:
+            own = SettingSource(GROUP_SOURCE, texts)
+            ensure_within_bounds(GROUP_CONFIGS.resolve([own, *self._sources]), self.integer)
+            return
         try:
             if resource.is_topic:
                 _check_for_topics([SettingSource(TOPIC_SOURCE, texts), *self._inherited])

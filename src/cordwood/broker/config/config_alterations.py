@@ -9,12 +9,13 @@ All changes of a resource are made, or none. Error messages are Kafka's own, sin
 them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource
 from cordwood.broker.settings.catalogue import LISTENER_ONLY, find_setting
+from cordwood.broker.settings.group_configs import GROUP_CONFIGS
 from cordwood.broker.settings.ignored.ignored_catalogue import find_ignore_reason
 from cordwood.core.errors import (
     ClientFaultError,
@@ -75,25 +76,38 @@ def check_texts(texts: Mapping[str, str], resource: ConfigResource) -> None:
     """Raise for the first text that is invalid for the resource."""
     if resource.is_topic:
         _check_names_of_topic(texts)
+    elif resource.is_group:
+        if not resource.name:
+            raise InvalidRequestError("Default group resources are not allowed.")
+        _check_names_of_group(texts)
     else:
         _check_names_of_broker(texts, resource)
-    for name, text in texts.items():
+    for name in _in_order(texts, resource):
         setting = _declaration(name, resource)
         assert setting is not None, "unknown names have been rejected"
         try:
-            setting.parse(text)
+            setting.parse(texts[name])
         except SettingError as error:
             raise response_error(error, resource) from error
 
 
 def response_error(error: SettingError, resource: ConfigResource) -> ClientFaultError:
     """Return the error for a response about an invalid text."""
-    kind = InvalidConfigError if resource.is_topic else InvalidRequestError
+    kind = InvalidRequestError if resource.is_broker else InvalidConfigError
     return kind(error.kafka_message)
 
 
 def _declaration(name: str, resource: ConfigResource) -> Setting | None:
-    return TOPIC_SETTINGS.find(name) if resource.is_topic else find_setting(name)
+    if resource.is_broker:
+        return find_setting(name)
+    return TOPIC_SETTINGS.find(name) if resource.is_topic else GROUP_CONFIGS.find(name)
+
+
+def _in_order(texts: Mapping[str, str], resource: ConfigResource) -> Iterable[str]:
+    """Return the names in the order of validation: as given, or as Kafka declares them."""
+    return (
+        [each.name for each in GROUP_CONFIGS if each.name in texts] if resource.is_group else texts
+    )
 
 
 def ensure_complete(alterations: Sequence[ConfigAlteration]) -> None:
@@ -121,6 +135,13 @@ def _check_names_of_topic(texts: Mapping[str, str]) -> None:
             raise InvalidConfigError(f"Unknown topic config name: {name}")
     if texts.get("remote.storage.enable", "").strip().lower() == "true":
         raise InvalidConfigError("remote.storage.enable cannot be true: there is no remote storage")
+
+
+def _check_names_of_group(texts: Mapping[str, str]) -> None:
+    for name in texts:
+        setting = GROUP_CONFIGS.find(name)
+        if setting is None or setting.name != name:
+            raise InvalidConfigError(f"Unknown group config name: {name}")
 
 
 def _check_names_of_broker(texts: Mapping[str, str], resource: ConfigResource) -> None:
@@ -159,7 +180,7 @@ def _alter_list(change: ConfigAlteration, text: str | None, resource: ConfigReso
     if setting is None or setting.type is not SettingType.LIST:
         verb = change.operation.name
         words = f"Can't {verb} to key {change.name} because its type is not LIST."
-        if not resource.is_topic:
+        if resource.is_broker:
             words = f"Config value {verb.lower()} is not allowed for config key: {change.name}"
         raise InvalidConfigError(words)
     present = _parts(text if text is not None else text_of(setting.default))

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, find_setting
+from cordwood.broker.settings.group_configs import GROUP_CONFIGS
 from cordwood.broker.settings.identity import ALIASES
 from cordwood.broker.settings.topic_defaults import SYNONYMS
 from cordwood.core.config_codes import TYPE_CODES, UNKNOWN_TYPE, ConfigSource
@@ -38,11 +39,13 @@ from cordwood.storage.topic_settings import (
 
 #: The names of the dynamic sources; all other sources were read at startup.
 TOPIC_SOURCE: Final = "topic"
+GROUP_SOURCE: Final = "group"
 BROKER_SOURCE: Final = "dynamic broker"
 ALL_BROKERS_SOURCE: Final = "dynamic default"
 _CODES: Final = MappingProxyType(
     {
         TOPIC_SOURCE: ConfigSource.DYNAMIC_TOPIC,
+        GROUP_SOURCE: ConfigSource.DYNAMIC_GROUP,
         BROKER_SOURCE: ConfigSource.DYNAMIC_BROKER,
         ALL_BROKERS_SOURCE: ConfigSource.DYNAMIC_DEFAULT_BROKER,
         DEFAULT_SOURCE: ConfigSource.DEFAULT,
@@ -94,6 +97,16 @@ def describe_topic(
             yield _UNSET_OF_TOPIC[setting.name]
         else:
             yield _describe(setting, found.value, _topic_synonyms(setting, own, sources))
+
+
+def describe_group(
+    texts: Mapping[str, str], *, sources: Sequence[SettingSource]
+) -> Iterator[DescribedConfig]:
+    """Yield the settings of a group with these texts; `sources` are the broker's."""
+    own = SettingSource(GROUP_SOURCE, texts)
+    for setting in GROUP_CONFIGS:
+        value = SettingTable([setting]).resolve([own, *sources])[setting.name].value
+        yield _describe(setting, value, _group_synonyms(setting, own, sources))
 
 
 def describe_broker(
@@ -183,6 +196,18 @@ def _topic_synonyms(
         yield from find_synonyms(setting.synonyms[0].name, sources)
     elif setting.name in SAME_AT_THE_BROKER:
         yield from find_synonyms(setting.name, sources)
+
+
+def _group_synonyms(
+    setting: Setting, own: SettingSource, sources: Sequence[SettingSource]
+) -> Iterator[DescribedSynonym]:
+    """Yield a group's own value, then the synonyms of the broker's setting, or the default."""
+    for each in _texts([setting.name], [own]):
+        yield replace(each, value=text_of(setting.parse(each.value or "")))
+    if setting.synonyms:
+        yield from find_synonyms(setting.synonyms[0].name, sources)
+    else:
+        yield DescribedSynonym(setting.name, text_of(setting.default), ConfigSource.DEFAULT)
 
 
 def _texts(names: Sequence[str], sources: Sequence[SettingSource]) -> Iterator[DescribedSynonym]:

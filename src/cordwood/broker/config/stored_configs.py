@@ -12,11 +12,16 @@ from typing import Final
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.config.config_alterations import check_texts
-from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    ConfigResource,
+    group_resource,
+    topic_resource,
+)
 from cordwood.broker.settings.operation import WITHOUT_ALTERED
 from cordwood.core.config_codes import ConfigSource, ResourceType
 from cordwood.core.errors import KafkaError, SettingError
-from cordwood.core.metadata_paths import decode_texts, encode_texts
+from cordwood.core.metadata_paths import GROUP_CONFIGS, decode_name, decode_texts, encode_texts
 from cordwood.core.ports import MetadataStore
 from cordwood.core.znodes import CreateZNode, DeleteZNode, SetZNode, ZNodeChange
 
@@ -50,12 +55,13 @@ def initial_texts(configs: BrokerConfigs) -> dict[str, str]:
 def load_configs(
     store: MetadataStore, configs: BrokerConfigs, *, on_event: Callable[[str], object]
 ) -> None:
-    """Apply the stored configurations of all topics, of this broker and of all brokers."""
+    """Apply the stored configurations of topics, groups, this broker and all brokers."""
     own = ConfigResource(ResourceType.BROKER, str(configs.node_id))
     topics = (topic_resource(name) for name in store.children("/config/topics"))
+    groups = (group_resource(decode_name(name)) for name in store.children(GROUP_CONFIGS))
     if configs.boolean(WITHOUT_ALTERED):
         on_event(f"{WITHOUT_ALTERED}: the altered settings of brokers are not used")
-    for resource in (ALL_BROKERS, own, *topics):
+    for resource in (ALL_BROKERS, own, *topics, *groups):
         node = store.get(resource.path)
         if node is not None:
             texts = known_texts(
@@ -99,12 +105,16 @@ def naming_altered_settings(configs: BrokerConfigs) -> Iterator[None]:
 
 def put_texts(
     store: MetadataStore, resource: ConfigResource, *, texts: Mapping[str, str]
-) -> ZNodeChange:
-    """Return the change that stores these texts for a resource."""
+) -> list[ZNodeChange]:
+    """Return the changes that store these texts for a resource; a group without any has no node."""
     data = encode_texts(texts)
-    if store.get(resource.path) is None:
-        return CreateZNode(resource.path, data)
-    return SetZNode(resource.path, data)
+    if resource.is_group and not texts:
+        return delete_texts(store, resource)
+    if store.get(resource.path) is not None:
+        return [SetZNode(resource.path, data)]
+    is_first = resource.is_group and store.get(GROUP_CONFIGS) is None
+    parents = [CreateZNode(GROUP_CONFIGS)] if is_first else []
+    return [*parents, CreateZNode(resource.path, data)]
 
 
 def delete_texts(store: MetadataStore, resource: ConfigResource) -> list[ZNodeChange]:

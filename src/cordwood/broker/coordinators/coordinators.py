@@ -30,6 +30,7 @@ from cordwood.broker.metadata.metadata_image import ClusterImage
 from cordwood.broker.metadata.producer_id_manager import ProducerIdManager
 from cordwood.broker.partitions.hosted_partitions import HostedPartitions
 from cordwood.coordination.group_shard import GroupShard
+from cordwood.coordination.groups.consumer.consumer_group_configs import ConsumerGroupConfigs
 from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.group_runtime import GroupRuntime
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
@@ -65,7 +66,8 @@ class Coordinators:
         ports = _runtime_ports(parts)
         self.parts: Final = parts
         self._topics_seen: object = None
-        self.groups: Final = _groups(parts, ports)
+        self._group_configs = ConsumerGroupConfigs(group_settings(parts.configs))
+        self.groups: Final = _groups(parts, ports, self._group_configs)
         self.markers: Final = LocalMarkerSender(
             parts.partitions, parts.metadata, parts.turns, self.groups.runtime.end_transaction
         )
@@ -87,7 +89,11 @@ class Coordinators:
 
     def start(self) -> None:
         """Begin to coordinate what this broker leads, now and after each change."""
-        self.parts.configs.on_change(DYNAMIC_GROUP_SETTINGS, self._reconfigure)
+        configs = self.parts.configs
+        configs.on_change(DYNAMIC_GROUP_SETTINGS, self._reconfigure)
+        configs.on_group_change(self._reconfigure_group)
+        for group_id in configs.groups():
+            self._reconfigure_group(group_id)
         self.parts.metadata.on_publish(self._apply)
         self._apply(self.parts.metadata.image)
 
@@ -107,9 +113,10 @@ class Coordinators:
         return log
 
     def _reconfigure(self) -> None:
-        settings = group_settings(self.parts.configs)
-        for shard in self.groups.runtime.shards():
-            shard.configs.settings = settings
+        self._group_configs.settings = group_settings(self.parts.configs)
+
+    def _reconfigure_group(self, group_id: str) -> None:
+        self._group_configs.update(group_id, self.parts.configs.group_numbers(group_id))
 
     def _apply(self, image: ClusterImage) -> None:
         """Follow an image: topics first, so that an elected shard sees the present ones."""
@@ -133,11 +140,13 @@ def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
     )
 
 
-def _groups(parts: CoordinatorParts, ports: RuntimePorts) -> TopicCoordinator[GroupShard]:
+def _groups(
+    parts: CoordinatorParts, ports: RuntimePorts, configs: ConsumerGroupConfigs
+) -> TopicCoordinator[GroupShard]:
     kind = ShardKind(
         OFFSETS_TOPIC,
         GROUP_RECORDS,
-        partial(_group_shard, parts),
+        partial(_group_shard, parts, configs),
         replay_run=GroupShard.replay_run,
     )
     return TopicCoordinator(
@@ -165,8 +174,10 @@ def _transactions(
     )
 
 
-def _group_shard(parts: CoordinatorParts, _: InternalLog) -> GroupShard:
-    return GroupShard(group_settings(parts.configs), random=parts.logs.ports.random)
+def _group_shard(
+    parts: CoordinatorParts, configs: ConsumerGroupConfigs, _: InternalLog
+) -> GroupShard:
+    return GroupShard(configs.settings, random=parts.logs.ports.random, configs=configs)
 
 
 def _transaction_shard(parts: CoordinatorParts, log: InternalLog) -> TransactionShard:

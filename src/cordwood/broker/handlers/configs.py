@@ -1,6 +1,7 @@
 """DescribeConfigs, AlterConfigs, IncrementalAlterConfigs and ListConfigResources handlers.
 
-Resources are topics, this broker, all brokers (a broker without a name) and the broker's loggers.
+Resources are topics, groups, this broker, all brokers (a broker without a name) and the loggers of
+the broker. A group need not exist.
 Each resource has its own result. All changes of a resource are made, or none. A resource that
 occurs twice in a request for changes is rejected.
 """
@@ -107,10 +108,12 @@ async def list_config_resources(
         )
     turns = LoopTurns(broker.turns)
     brokers = [str(node_id) for node_id in broker.metadata.image.brokers]
+    # In Kafka's order.
     names = {
-        ResourceType.TOPIC: [*broker.metadata.image.topics],
-        ResourceType.BROKER: brokers,
+        ResourceType.GROUP: broker.configs.groups(),
         ResourceType.BROKER_LOGGER: brokers,
+        ResourceType.BROKER: brokers,
+        ResourceType.TOPIC: [*broker.metadata.image.topics],
     }
     return ListConfigResourcesResponse(
         error_code=0,
@@ -155,7 +158,8 @@ async def _described(
         error = caught.with_traceback(None)  # its frame refers to the error
     return DescribeConfigsResult(
         error_code=error_code_of(error),
-        error_message=error_message_of(error),
+        # Kafka has an empty message here, and null in the responses to changes.
+        error_message="" if error is None else error_message_of(error),
         resource_type=requested.resource_type,
         resource_name=requested.resource_name,
         configs=[_config_result(entry, request) async for entry in turns.of(entries)],
@@ -167,6 +171,8 @@ def _entries(broker: BrokerServices, requested: DescribeConfigsResource) -> list
     is_topic = requested.resource_type == ResourceType.TOPIC
     if is_topic and name not in broker.metadata.image.topics:
         raise missing_topic(name)
+    if requested.resource_type == ResourceType.GROUP and not name:
+        raise InvalidRequestError("Group name must not be empty")
     resource = resource_of_request(requested.resource_type, name, node_id=configs.node_id)
     names = requested.configuration_keys or None
     if resource.type is ResourceType.BROKER_LOGGER:

@@ -71,11 +71,11 @@ class ConfigChanges:
         async with self._writer.change() as change:
             self.ensure_exists(resource)
             texts = await change.run_blocking(plan)  # there may be thousands of names
-            if not resource.is_topic:
+            if resource.is_broker:
                 planned = self._configs.planned(resource, texts)
                 await change.run_blocking(lambda: self._check(planned))
             if not validate_only:
-                await change.store(lambda store: [put_texts(store, resource, texts=texts)])
+                await change.store(lambda store: put_texts(store, resource, texts=texts))
                 self._configs.apply(resource, texts)
 
     def _check(self, planned: BrokerConfigs) -> None:

@@ -27,7 +27,7 @@ def creation(
         changes.append(CreateZNode(topic_path(topic.name), _data_of(topic)))
         changes += partition_states.creation(topic, directories, first=0)
         if texts:
-            changes.append(put_texts(store, topic_resource(topic.name), texts=texts))
+            changes += put_texts(store, topic_resource(topic.name), texts=texts)
     return changes
 
 

@@ -7,6 +7,7 @@ from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlte
 from cordwood.broker.config.config_resources import (
     ALL_BROKERS,
     ConfigResource,
+    group_resource,
     resource_of_request,
     topic_resource,
 )
@@ -16,6 +17,7 @@ from cordwood.core.errors import InvalidConfigError, InvalidRequestError, Settin
 from cordwood.core.settings import SettingSource
 
 ORDERS = topic_resource("orders")
+BILLING = group_resource("billing")
 BROKER = ConfigResource(ResourceType.BROKER, "1")
 CLEANER = "log.cleaner.threads"
 
@@ -245,3 +247,41 @@ def test_broker_default_that_topics_reject_is_rejected_at_startup() -> None:
 def test_foreign_resource_is_rejected(code: int, name: str, told: str) -> None:
     with pytest.raises(InvalidRequestError, match=told):
         resource_of_request(code, name, node_id=1)
+
+
+def test_group_callback_gets_the_group() -> None:
+    configs, told = given(), list[str]()
+    configs.on_group_change(told.append)
+
+    configs.apply(BILLING, {"consumer.session.timeout.ms": "50000"})
+    configs.apply(ORDERS, {"retention.ms": "5"})
+    groups = configs.groups()
+    configs.apply(BILLING, {})
+
+    assert told == ["billing", "billing"]
+    assert (groups, configs.groups()) == (["billing"], [])
+
+
+def test_group_has_the_numbers_that_it_sets_itself() -> None:
+    configs = given(group_consumer_heartbeat_interval_ms="6000")
+    configs.apply(BILLING, {"consumer.session.timeout.ms": "50000"})
+
+    assert configs.group_numbers("billing") == {"consumer.session.timeout.ms": 50_000}
+    assert configs.group_numbers("other") == {}
+
+
+def test_group_s_value_must_be_within_the_broker_s_bounds() -> None:
+    configs = given(group_consumer_min_session_timeout_ms="10000")
+    configs.plan_replacement(BILLING, [("consumer.session.timeout.ms", "10000")])
+
+    with pytest.raises(InvalidConfigError, match=r"must be greater than or equal to group\.cons"):
+        configs.plan_replacement(BILLING, [("consumer.session.timeout.ms", "9999")])
+
+
+def test_stored_value_of_a_group_is_described_beyond_the_broker_s_bounds() -> None:
+    configs = given()
+    configs.apply(BILLING, {"consumer.session.timeout.ms": "9999"})
+
+    (entry,) = configs.describe(BILLING, ["consumer.session.timeout.ms"])
+
+    assert entry.value == "9999"

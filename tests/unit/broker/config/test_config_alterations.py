@@ -11,11 +11,17 @@ from cordwood.broker.config.config_alterations import (
     plan_alteration,
     plan_replacement,
 )
-from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    ConfigResource,
+    group_resource,
+    topic_resource,
+)
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import ClientFaultError, InvalidConfigError, InvalidRequestError
 
 TOPIC = topic_resource("orders")
+GROUP = group_resource("billing")
 BROKER = ConfigResource(ResourceType.BROKER, "1")
 SET, DELETE, APPEND, SUBTRACT = AlterOperation
 
@@ -239,3 +245,55 @@ def test_listener_s_key_is_set_on_its_broker() -> None:
     key = "listener.name.inside.ssl.keystore.location"
 
     assert planned(SET, key, "/a.pem", BROKER) == {key: "/a.pem"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "text", "words"),
+    (
+        (SET, "nope", "1", "Unknown group config name: nope"),
+        (SET, "group.consumer.session.timeout.ms", "50000", "Unknown group config name: group."),
+        (
+            APPEND,
+            "share.isolation.level",
+            "x",
+            "Can't APPEND to key share.isolation.level because its type is not LIST.",
+        ),
+        (SUBTRACT, "nope", "x", "Can't SUBTRACT to key nope because its type is not LIST."),
+        (
+            SET,
+            "consumer.session.timeout.ms",
+            "0",
+            "Invalid value 0 for configuration consumer.session.timeout.ms: Value must be at least",
+        ),
+    ),
+)
+def test_change_of_a_group_is_rejected_with_kafka_s_message(
+    operation: AlterOperation, name: str, text: str, words: str
+) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        planned(operation, name, text, GROUP)
+
+    assert str(caught.value).startswith(words)
+
+
+def test_first_invalid_value_of_a_group_is_that_which_kafka_declares_first() -> None:
+    texts = [("share.isolation.level", "x"), ("consumer.session.timeout.ms", "x")]
+
+    with pytest.raises(InvalidConfigError, match=r"configuration consumer\.session\.timeout\.ms"):
+        plan_replacement(texts, GROUP)
+
+
+def test_text_of_a_group_is_kept_as_given() -> None:
+    assert planned(SET, "consumer.session.timeout.ms", " 50000 ", GROUP) == {
+        "consumer.session.timeout.ms": " 50000 "
+    }
+    assert planned(DELETE, "nope", None, GROUP) == {}
+
+
+def test_default_of_all_groups_is_rejected_after_invalid_operations() -> None:
+    nameless = group_resource("")
+
+    with pytest.raises(InvalidRequestError, match=r"^Default group resources are not allowed\.$"):
+        planned(SET, "nope", "1", nameless)
+    with pytest.raises(InvalidConfigError, match="because its type is not LIST"):
+        planned(APPEND, "nope", "1", nameless)

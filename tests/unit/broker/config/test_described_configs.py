@@ -3,7 +3,12 @@
 import pytest
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
-from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    ConfigResource,
+    group_resource,
+    topic_resource,
+)
 from cordwood.broker.config.described_configs import (
     DescribedConfig,
     DescribedSynonym,
@@ -135,3 +140,34 @@ def test_altered_setting_is_shown_at_once() -> None:
     (entry,) = configs.describe(BROKER, ["num.io.threads"])
 
     assert (entry.value, entry.source) == ("4", ConfigSource.DYNAMIC_DEFAULT_BROKER)
+
+
+def test_group_s_setting_has_its_own_value_before_those_of_the_broker() -> None:
+    name, broker_name = "consumer.session.timeout.ms", "group.consumer.session.timeout.ms"
+    configs = BrokerConfigs(1, [SettingSource("file", {broker_name: "50000"})])
+    configs.apply(group_resource("billing"), {name: " 55000 "})
+
+    (own,) = configs.describe(group_resource("billing"), [name])
+    (inherited,) = configs.describe(group_resource("other"), [name])
+
+    of_broker = (
+        DescribedSynonym(broker_name, "50000", ConfigSource.STATIC_BROKER),
+        DescribedSynonym(broker_name, "45000", ConfigSource.DEFAULT),
+    )
+    assert (own.value, own.source) == ("55000", ConfigSource.DYNAMIC_GROUP)
+    assert own.synonyms == (
+        DescribedSynonym(name, "55000", ConfigSource.DYNAMIC_GROUP),
+        *of_broker,
+    )
+    assert (inherited.value, inherited.source) == ("50000", ConfigSource.STATIC_BROKER)
+    assert inherited.synonyms == of_broker
+
+
+def test_group_s_setting_without_a_broker_s_has_its_default_as_a_synonym() -> None:
+    entry = shown("share.isolation.level", {}, group_resource("billing"))
+
+    assert entry is not None
+    assert (entry.value, entry.is_read_only) == ("read_uncommitted", False)
+    assert entry.synonyms == (
+        DescribedSynonym("share.isolation.level", "read_uncommitted", ConfigSource.DEFAULT),
+    )

@@ -1,7 +1,11 @@
 """Tests of stored configurations."""
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
-from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    group_resource,
+    topic_resource,
+)
 from cordwood.broker.config.stored_configs import (
     delete_texts,
     initial_texts,
@@ -92,8 +96,8 @@ def test_configuration_is_that_of_startup_if_the_store_is_empty() -> None:
 def test_texts_are_stored_repeatedly() -> None:
     kept = store()
 
-    kept.multi([put_texts(kept, ORDERS, texts={"a": "1"})])
-    kept.multi([put_texts(kept, ORDERS, texts={})])
+    kept.multi(put_texts(kept, ORDERS, texts={"a": "1"}))
+    kept.multi(put_texts(kept, ORDERS, texts={}))
 
     node = kept.get("/config/topics/orders")
     assert node is not None
@@ -106,3 +110,25 @@ def test_texts_are_deleted_if_they_exist() -> None:
     kept.multi([*delete_texts(kept, ORDERS), *delete_texts(kept, topic_resource("none"))])
 
     assert kept.children("/config/topics") == []
+
+
+def test_texts_of_groups_are_loaded_under_any_name() -> None:
+    kept, billing, odd = store(), group_resource("billing"), group_resource("a/b é")
+    for each, text in ((billing, "50000"), (odd, "51000")):
+        kept.multi(put_texts(kept, each, texts={"consumer.session.timeout.ms": text}))
+    configs = BrokerConfigs(1, [])
+
+    load_configs(kept, configs, on_event=str)
+
+    assert configs.group_numbers("billing") == {"consumer.session.timeout.ms": 50_000}
+    assert configs.group_numbers("a/b é") == {"consumer.session.timeout.ms": 51_000}
+
+
+def test_group_without_texts_has_no_node() -> None:
+    kept, billing = store(), group_resource("billing")
+    kept.multi(put_texts(kept, billing, texts={"consumer.session.timeout.ms": "50000"}))
+
+    kept.multi(put_texts(kept, billing, texts={}))
+    kept.multi(put_texts(kept, billing, texts={}))
+
+    assert kept.children("/config/groups") == []

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cordwood.broker.config.config_resources import group_resource
 from cordwood.broker.coordinators.coordinators import Coordinators
 from cordwood.core.errors import NotCoordinatorError
 from tests.unit.broker.broker_samples import run, turns
@@ -48,3 +49,21 @@ def test_partitions_that_are_led_at_the_start_are_coordinated() -> None:
             return found
 
     assert sorted(run(scene())) == [0, 1, 2]
+
+
+def test_stored_settings_of_groups_count_from_the_start_on() -> None:
+    async def scene() -> list[int]:
+        async with coordinating() as harness:
+            texts = {"consumer.session.timeout.ms": "50000"}
+            harness.configs.apply(group_resource("billing"), texts)
+            await harness.broker.topics.create_missing(["__consumer_offsets"])
+            again = Coordinators(harness.broker.coordinators.parts)
+            again.start()
+            await turns(20)
+            found = [
+                each.configs.session_timeout_ms("billing") for each in again.groups.runtime.shards()
+            ]
+            await again.stop()
+            return found
+
+    assert run(scene()) == [50_000] * 3

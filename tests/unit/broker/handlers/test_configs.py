@@ -32,7 +32,7 @@ from cordwood.protocol.messages.list_config_resources import ListConfigResources
 from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, GROUP = 2, 4, 8, 32
 SET, DELETE = 0, 1
 
 
@@ -146,6 +146,7 @@ def test_all_settings_are_described_by_default(harness: BrokerHarness) -> None:
         (TOPIC, "", 17),
         (BROKER, "7", 42),
         (16, "metrics", 42),
+        (GROUP, "", 42),
     ),
 )
 def test_settings_of_missing_resources_are_rejected(
@@ -191,6 +192,8 @@ def test_validate_only_changes_no_configuration(harness: BrokerHarness) -> None:
         (TOPIC, "none", ("retention.ms", SET, "1"), 3, "The topic 'none' does not exist."),
         (TOPIC, "orders", ("retention.ms", 9, "1"), 42, "Unknown operation type 9"),
         (LOGGER, "1", ("no.such", SET, "INFO"), 40, "Logger no.such does not exist!"),
+        (GROUP, "billing", ("a", SET, "1"), 40, "Unknown group config name: a"),
+        (GROUP, "", ("a", SET, "1"), 42, "Default group resources are not allowed."),
     ),
 )
 def test_invalid_change_is_rejected(
@@ -236,14 +239,16 @@ def test_loggers_are_not_replaced(harness: BrokerHarness) -> None:
 @pytest.mark.parametrize(
     ("version", "asked", "found"),
     (
-        (1, [], [(TOPIC, "orders"), (BROKER, "1"), (LOGGER, "1")]),
-        (1, [TOPIC, 16, 32], [(TOPIC, "orders")]),
+        (1, [], [(GROUP, "billing"), (LOGGER, "1"), (BROKER, "1"), (TOPIC, "orders")]),
+        (1, [TOPIC, 16], [(TOPIC, "orders")]),
+        (1, [GROUP], [(GROUP, "billing")]),
         (0, [], []),
     ),
 )
 def test_resources_are_listed_by_type(
     harness: BrokerHarness, version: int, asked: list[int], found: list[tuple[int, str]]
 ) -> None:
+    replace(harness, (GROUP, "billing", {"consumer.session.timeout.ms": "50000"}))
     request = ListConfigResourcesRequest(resource_types=asked)
 
     answer = run(list_config_resources(harness.broker, harness.context(version), request))
@@ -287,3 +292,15 @@ def test_logger_that_is_altered_twice_in_a_resource_is_rejected(
         42,
         "Error due to duplicate config keys",
     )
+
+
+def test_settings_of_a_group_are_described_and_changed(harness: BrokerHarness) -> None:
+    name = "consumer.session.timeout.ms"
+    before = describe(harness, GROUP, "billing", name).configs[0]
+
+    assert alter(harness, GROUP, "billing", (name, SET, "50000")) == (0, None)
+
+    after = describe(harness, GROUP, "billing", name).configs[0]
+    assert (before.value, before.config_source) == ("45000", 5)
+    assert (after.value, after.config_source) == ("50000", 8)
+    assert len(describe(harness, GROUP, "billing").configs) == 17

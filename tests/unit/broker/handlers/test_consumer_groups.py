@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.broker.config.config_resources import ALL_BROKERS
+from cordwood.broker.config.config_resources import ALL_BROKERS, group_resource
 from cordwood.broker.handlers.consumer_groups import (
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -154,3 +154,24 @@ def test_assignment_interval_is_changed_while_the_broker_runs() -> None:
             return [second.error_code, second.member_epoch]
 
     assert run(scene()) == [0, 3]
+
+
+def test_settings_of_a_group_count_from_the_next_heartbeat_on() -> None:
+    texts = {"consumer.heartbeat.interval.ms": "7000", "consumer.session.timeout.ms": "60000"}
+
+    async def scene() -> tuple[object, ...]:
+        async with coordinating() as harness:
+            await locate(harness)
+            joined = await beat(harness)
+            changes = harness.broker.config_changes
+            await changes.replace(group_resource("g"), [*texts.items()], validate_only=False)
+            second = await beat(harness, joined.member_epoch)
+            harness.storage.clock.advance(seconds=59)
+            await turns(20)
+            third = await beat(harness, joined.member_epoch)
+            await changes.replace(group_resource("g"), [], validate_only=False)
+            fourth = await beat(harness, joined.member_epoch)
+            answers = (joined, second, third, fourth)
+            return tuple((each.error_code, each.heartbeat_interval_ms) for each in answers)
+
+    assert run(scene()) == ((0, 5000), (0, 7000), (0, 7000), (0, 5000))

@@ -3,7 +3,11 @@
 import pytest
 
 from cordwood.broker.config.config_alterations import AlterOperation, ConfigAlteration
-from cordwood.broker.config.config_resources import ALL_BROKERS, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    group_resource,
+    topic_resource,
+)
 from cordwood.core.errors import KafkaStorageError, UnknownTopicOrPartitionError
 from tests.unit.broker.broker_samples import BrokerHarness, run
 from tests.unit.broker.image_samples import topic
@@ -58,3 +62,16 @@ def test_missing_topic_is_rejected() -> None:
     changes.ensure_exists(ALL_BROKERS)
     with pytest.raises(UnknownTopicOrPartitionError, match="The topic 'x' does not exist"):
         changes.ensure_exists(topic_resource("x"))
+
+
+def test_group_that_does_not_exist_gets_a_configuration() -> None:
+    place, billing = harness(), group_resource("billing")
+    change = ConfigAlteration("consumer.session.timeout.ms", AlterOperation.SET, "50000")
+
+    run(place.broker.config_changes.alter(billing, [change], validate_only=True))
+    before = place.configs.texts(billing)
+    run(place.broker.config_changes.alter(billing, [change], validate_only=False))
+
+    assert before == {}
+    assert place.configs.group_numbers("billing") == {"consumer.session.timeout.ms": 50_000}
+    assert place.store.children("/config/groups") == ["billing"]
