@@ -3,11 +3,11 @@
 The only door to RE2. Brokers of Kafka compile with RE2/J, whose syntax is that of RE2: there is no
 look-around, no back-reference and no possessive quantifier. Python's `re` accepts these, and can
 take exponential time on a pattern of a client.
+
+The first pattern imports the library, which takes up to 20 ms: most brokers never have a pattern.
 """
 
 from typing import Final
-
-import re2
 
 from cordwood.core.errors import InvalidRegularExpressionError
 
@@ -34,6 +34,8 @@ class TopicPattern:
     """A compiled regular expression."""
 
     def __init__(self, regex: str) -> None:
+        import re2  # noqa: PLC0415  # only brokers with a pattern pay for it
+
         options = re2.Options()
         options.log_errors = False
         try:

@@ -1,5 +1,8 @@
 """Patterns have the syntax of RE2, and errors the words of RE2/J."""
 
+import subprocess
+import sys
+
 import pytest
 
 from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
@@ -51,3 +54,19 @@ def test_other_syntax_is_rejected_in_the_words_of_kafka(regex: str, description:
 def test_pattern_beyond_the_memory_of_re2_is_rejected() -> None:
     with pytest.raises(InvalidRegularExpressionError):
         TopicPattern(r"((\pN{100}){100}){10}")
+
+
+def test_library_is_imported_with_the_first_pattern() -> None:
+    program = (
+        "import sys, cordwood.node\n"
+        "from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern\n"
+        "print('re2' in sys.modules)\n"
+        "TopicPattern('a')\n"
+        "print('re2' in sys.modules)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+
+    assert done.stdout.split() == ["False", "True"]
