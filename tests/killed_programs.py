@@ -11,16 +11,17 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 PATIENCE_S: Final = 50
-
-Tracer: TypeAlias = Callable[[FrameType, str, object], object]
 
 _PROCESSES: Final = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["cordwood.client.blocking", "tests.killed_programs"])
@@ -83,11 +84,11 @@ def _run(name: str, bootstrap: str, step: Step | None) -> None:
     program.run(bootstrap)
 
 
-def _killer(path: str, step: Step) -> Tracer:
+def _killer(path: str, step: Step) -> "TraceFunction":
     """Return a trace function that kills its process before a step."""
     has_begun, passes = False, 0
 
-    def on_line(frame: FrameType, event: str, _: object) -> Tracer:
+    def on_line(frame: FrameType, event: str, _: object) -> "TraceFunction":
         nonlocal has_begun, passes
         if event == "line":
             has_begun |= bool(frame.f_locals.get("orders"))
@@ -97,7 +98,7 @@ def _killer(path: str, step: Step) -> Tracer:
                 passes += 1
         return on_line
 
-    def on_call(frame: FrameType, _event: str, _: object) -> Tracer | None:
+    def on_call(frame: FrameType, _event: str, _: object) -> "TraceFunction | None":
         return on_line if frame.f_code.co_filename == path else None
 
     return on_call
