@@ -1,7 +1,8 @@
 """Description of a classic group for DescribeGroups (Kafka: `GroupMetadataManager.describeGroups`).
 
-Metadata, assignments and the protocol are shown while the group is stable. A group that does not
-exist is Dead: without an error up to version 5, with GROUP_ID_NOT_FOUND since version 6.
+Metadata and the protocol are shown while the group is stable. In a rebalance the assignments of the
+generation before are shown, until they are reset. A group that does not exist is Dead: without an
+error up to version 5, with GROUP_ID_NOT_FOUND since version 6.
 """
 
 from typing import Final
@@ -30,7 +31,7 @@ def described(group: ClassicGroup) -> DescribedGroup:
                 client_id=each.client_id,
                 client_host=each.client_host,
                 member_metadata=b"" if protocol is None else each.metadata(protocol),
-                member_assignment=b"" if protocol is None else each.assignment,
+                member_assignment=each.assignment,
             )
             for each in group.members.values()
         ],

@@ -1,4 +1,4 @@
-"""A description shows metadata and assignments of stable groups alone."""
+"""A description shows assignments, and the metadata of stable groups alone."""
 
 import pytest
 
@@ -26,7 +26,9 @@ def test_stable_group_is_described_with_metadata_and_assignments() -> None:
 @pytest.mark.parametrize(
     "state", (ClassicGroupState.PREPARING_REBALANCE, ClassicGroupState.COMPLETING_REBALANCE)
 )
-def test_group_in_a_rebalance_is_described_without_them(state: ClassicGroupState) -> None:
+def test_group_in_a_rebalance_is_described_with_the_assignments_before_it(
+    state: ClassicGroupState,
+) -> None:
     group = group_of(member_of("a"), state=state)
     group.members["a"].assignment = b"p0"
 
@@ -37,7 +39,7 @@ def test_group_in_a_rebalance_is_described_without_them(state: ClassicGroupState
     assert (description.protocol_data, member.member_metadata, member.member_assignment) == (
         "",
         b"",
-        b"",
+        b"p0",
     )
 
 
