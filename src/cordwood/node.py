@@ -37,6 +37,7 @@ from cordwood.broker.config.stored_configs import (
     load_configs,
     naming_altered_settings,
 )
+from cordwood.broker.coordinators.coordinator_sizes import CoordinatorSizes
 from cordwood.broker.coordinators.coordinators import CoordinatorParts, Coordinators
 from cordwood.broker.dispatch import Dispatch
 from cordwood.broker.hosting.log_reconciliation import reconcile
@@ -268,6 +269,7 @@ class Node:
             turns=turns,
             clock=runtime.network_clock,
             scheduler=runtime.network_scheduler,
+            metrics=self.metrics,
         )
         return BrokerServices(
             clock=runtime.network_clock,
@@ -372,6 +374,8 @@ class Node:
         lost_lines = self._runtime.lost_log_lines
         self.metrics.read("cordwood_log_lines_lost_total", lambda: {(): lost_lines()})
         sizes, space = LogSizes(broker.logs), FreeSpace(broker.logs)
+        coordinated = CoordinatorSizes(broker.coordinators)
+        coordinated.register(self.metrics)
         self.metrics.read("cordwood_log_bytes", lambda: sizes.by_topic)
         self.metrics.read("cordwood_log_directory_usable_bytes", space.usable)
         self.metrics.read("cordwood_log_directory_total_bytes", space.total)
@@ -380,7 +384,9 @@ class Node:
             return
         pages = {
             "/metrics": lambda: StatusPage(
-                chain(sizes.measure(), space.measure(), expose(self.metrics)),
+                chain(
+                    *(each.measure() for each in (sizes, space, coordinated)), expose(self.metrics)
+                ),
                 content_type=CONTENT_TYPE,
             ),
             "/healthz": lambda: _health(broker),

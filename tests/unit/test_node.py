@@ -343,6 +343,8 @@ def test_status_pages_show_the_state_of_the_node() -> None:
     metrics, health = run(scene())
     assert b"\ncordwood_partitions 3\n" in metrics
     assert b'\ncordwood_log_bytes{topic="orders"} 0\n' in metrics
+    assert b"\ncordwood_group_offsets 0\n" in metrics
+    assert b'\ncordwood_transactions_total{result="committed"} 0\n' in metrics
     assert health.startswith(b"HTTP/1.1 200 OK")
 
 

@@ -35,7 +35,15 @@ from cordwood.coordination.offsets.offset_metadata_manager import (
     OFFSETS_TIMER,
     OffsetMetadataManager,
 )
-from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
+from cordwood.coordination.outcome import (
+    Answer,
+    CoordinatorEvent,
+    Outcome,
+    Ticket,
+    TimerChange,
+    TimerKey,
+    counted,
+)
 from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Random
@@ -197,7 +205,9 @@ class GroupShard:
             except KafkaError as error:
                 results.append(DeletableGroupResult(group_id=group_id, error_code=error.code))
                 continue
-            outcome.records += self._offsets.tombstones_of(group_id) + group.tombstones()
+            offsets = self._offsets.tombstones_of(group_id)
+            outcome.records += offsets + group.tombstones()
+            outcome.events += counted(CoordinatorEvent.OFFSETS_OF_GROUP_DELETED, offsets)
             results.append(DeletableGroupResult(group_id=group_id, error_code=0))
         outcome.answers.append(Answer(ticket, DeleteGroupsResponse(results=results)))
         return outcome
@@ -231,6 +241,10 @@ class GroupShard:
         return self._offsets.delete(request, ticket=ticket)
 
     # -- the state
+
+    def count_offsets(self, group_id: str) -> int:
+        """Return the number of committed offsets of a group."""
+        return self._offsets.count_offsets(group_id)
 
     def replay(self, stored: StoredRecord) -> None:
         """Change the state by a record that the log has; unknown types change nothing."""

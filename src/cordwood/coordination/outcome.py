@@ -8,8 +8,9 @@ loaded shard equals a live one. State that is in no record (the joins of a class
 may change in the method; `on_failure` then states what follows a rejected append.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, NewType, Self, TypeAlias
 
@@ -45,13 +46,40 @@ class TransactionalProducer(NamedTuple):
     producer_epoch: int
 
 
+class CoordinatorEvent(Enum):
+    """The events that metrics count (Kafka: the sensors of `GroupCoordinatorMetrics`)."""
+
+    OFFSETS_COMMITTED = auto()
+    OFFSETS_EXPIRED = auto()
+    OFFSETS_DELETED = auto()  # by a request about offsets
+    OFFSETS_OF_GROUP_DELETED = auto()
+    OFFSETS_OF_TOPIC_DELETED = auto()
+    CLASSIC_REBALANCE = auto()
+    CONSUMER_REBALANCE = auto()
+    TRANSACTION_COMMITTED = auto()
+    TRANSACTION_ABORTED = auto()  # by its producer, or by the next one
+    TRANSACTION_TIMED_OUT = auto()
+
+
+class EventCount(NamedTuple):
+    """A number of equal events."""
+
+    event: CoordinatorEvent
+    number: int = 1
+
+
+def counted(event: CoordinatorEvent, records: Sized) -> tuple[EventCount, ...]:
+    """Return one event for each record."""
+    return (EventCount(event, len(records)),) if len(records) else ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Outcome:
     """Records to append as one batch, answers, and timers.
 
-    Answers are given once the records of this outcome and of all earlier ones count. If the append
-    is rejected they become its error, except those that `on_failure` gives; it takes the error and
-    the time. Without records an outcome has no `on_failure`.
+    Answers are given, and events counted, once the records of this outcome and of all earlier ones
+    count. If the append is rejected the answers become its error, except those that `on_failure`
+    gives; it takes the error and the time. Without records an outcome has no `on_failure`.
     """
 
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -59,6 +87,7 @@ class Outcome:
     timers: list[TimerChange] = field(default_factory=list)
     producer: TransactionalProducer | None = None
     on_failure: "OnFailure | None" = None
+    events: tuple[EventCount, ...] = ()
 
     @classmethod
     def answer(cls, ticket: Ticket, response: Response | KafkaError) -> Self:
@@ -70,6 +99,7 @@ class Outcome:
         self.records += other.records
         self.answers += other.answers
         self.timers += other.timers
+        self.events += other.events
         first, second = self.on_failure, other.on_failure
         if first is not None and second is not None:
             self.on_failure = partial(_after_failure, first, second)

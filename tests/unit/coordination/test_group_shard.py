@@ -7,7 +7,7 @@ from cordwood.coordination.group_shard import GroupShard
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
 from cordwood.coordination.offsets.committed_run import CommittedRun
-from cordwood.coordination.outcome import TimerChange
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, TimerChange
 from cordwood.core.errors import (
     GroupIdNotFoundError,
     NotCoordinatorError,
@@ -381,3 +381,15 @@ def test_group_configs_are_those_of_consumer_groups() -> None:
     shard = shard_with_offset().shard
 
     assert shard.configs.session_timeout_ms("g") == 45_000
+
+
+def test_offsets_of_deleted_groups_are_counted() -> None:
+    harness = shard_with_offset()
+    request, count = DeleteGroupsRequest(group_names=["g"]), harness.shard.count_offsets("g")
+
+    outcome = harness.shard.delete_groups(
+        request, harness.context(2), ticket=harness.ticket(), now_ms=0
+    )
+
+    assert count == 1
+    assert outcome.events == (EventCount(CoordinatorEvent.OFFSETS_OF_GROUP_DELETED, 1),)

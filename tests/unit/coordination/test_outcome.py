@@ -1,7 +1,15 @@
 """An outcome gathers what one event leads to."""
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
-from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange
+from cordwood.coordination.outcome import (
+    Answer,
+    CoordinatorEvent,
+    EventCount,
+    Outcome,
+    Ticket,
+    TimerChange,
+    counted,
+)
 from cordwood.core.errors import NotEnoughReplicasError
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.messages.internal import GroupMetadataKey
@@ -42,3 +50,13 @@ def test_failures_of_both_outcomes_are_followed() -> None:
     follow = outcome.on_failure(error, 5)
 
     assert follow.answers == [Answer(Ticket(1), error), Answer(Ticket(2), error)]
+
+
+def test_events_of_both_outcomes_are_counted() -> None:
+    rebalance = EventCount(CoordinatorEvent.CLASSIC_REBALANCE)
+    outcome = Outcome(events=counted(CoordinatorEvent.OFFSETS_COMMITTED, [RECORD, RECORD]))
+
+    outcome.add(Outcome(events=(rebalance,)))
+
+    assert outcome.events == (EventCount(CoordinatorEvent.OFFSETS_COMMITTED, 2), rebalance)
+    assert counted(CoordinatorEvent.OFFSETS_COMMITTED, []) == ()

@@ -1,11 +1,12 @@
 """A transaction shard with the log, the producer ids and the timers that its runtime would have."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.coordinator_record import StoredRecord, decode_record, encode_record
-from cordwood.coordination.outcome import Outcome, Ticket, TimerKey
+from cordwood.coordination.outcome import CoordinatorEvent, Outcome, Ticket, TimerKey
 from cordwood.coordination.transactions.transaction_log import transaction_record
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import (
@@ -91,6 +92,7 @@ class TransactionHarness:
         self.rejection: KafkaError | None = None
         self.log: list[tuple[bytes, bytes | None]] = []
         self.markers: list[PendingCompleteTxn] = []
+        self.events = Counter[CoordinatorEvent]()
         self.timers: dict[TimerKey, int] = {}
         self._answers: dict[Ticket, Response | KafkaError] = {}
         self._tickets = 0
@@ -114,6 +116,8 @@ class TransactionHarness:
             self.timers.pop(timer.key, None)
             if timer.at_ms is not None:
                 self.timers[timer.key] = timer.at_ms
+        for each in outcome.events:
+            self.events[each.event] += each.number
         assert isinstance(outcome, TransactionOutcome)
         self.markers += outcome.completions
         for request in outcome.producer_id_requests:

@@ -7,13 +7,14 @@ The shards have the clock of the logs, so that a test moves rebalance timeouts; 
 have that of the network.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from cordwood.broker.config.broker_configs import BrokerConfigs
 from cordwood.broker.coordinators.cluster_topics import ClusterTopics
 from cordwood.broker.coordinators.coordinator_elections import CoordinatorElections
+from cordwood.broker.coordinators.coordinator_events import CoordinatorEvents
 from cordwood.broker.coordinators.coordinator_log import CoordinatorLog
 from cordwood.broker.coordinators.coordinator_settings import (
     DYNAMIC_GROUP_SETTINGS,
@@ -38,6 +39,7 @@ from cordwood.coordination.runtime.transaction_runtime import TransactionRuntime
 from cordwood.coordination.transactions.transaction_shard import TransactionShard
 from cordwood.core.errors import NotCoordinatorError
 from cordwood.core.ports import Clock, Scheduler
+from cordwood.observability.metrics import Metrics
 from cordwood.protocol.messages.internal import GROUP_RECORDS, TRANSACTION_RECORDS
 from cordwood.storage.manager.log_manager import LogManager
 
@@ -57,6 +59,7 @@ class CoordinatorParts:
     turns: TurnQueue
     clock: Clock
     scheduler: Scheduler
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 class Coordinators:
@@ -128,7 +131,7 @@ class Coordinators:
 
 
 def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
-    manager = parts.logs
+    manager, events = parts.logs, CoordinatorEvents(parts.metrics)
     return RuntimePorts(
         clock=manager.ports.clock,
         scheduler=manager.ports.scheduler,
@@ -137,6 +140,8 @@ def _runtime_ports(parts: CoordinatorParts) -> RuntimePorts:
         network_scheduler=parts.scheduler,
         next_turn=parts.turns.next_turn,
         call_soon=manager.options.call_soon,
+        count=events.count,
+        loaded=events.loaded,
     )
 
 

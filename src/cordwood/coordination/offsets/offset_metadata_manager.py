@@ -17,7 +17,7 @@ from cordwood.coordination.groups.group import OffsetCommitter
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets import offset_commit, offset_delete, offset_fetch
-from cordwood.coordination.offsets.committed_offset import offset_tombstone
+from cordwood.coordination.offsets.committed_offset import OFFSET_COMMIT_TYPES, offset_tombstone
 from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.offsets.known_partitions import known_by_id, known_by_name
 from cordwood.coordination.offsets.offset_commit import OffsetCommit
@@ -28,11 +28,13 @@ from cordwood.coordination.offsets.tombstone_part import part_of
 from cordwood.coordination.offsets.topic_deletion import deleted_topics, offsets_of_topics
 from cordwood.coordination.outcome import (
     Answer,
+    CoordinatorEvent,
     Outcome,
     Ticket,
     TimerChange,
     TimerKey,
     TransactionalProducer,
+    counted,
 )
 from cordwood.coordination.topic_view import TopicFacts, Topics, TopicView
 from cordwood.core.errors import InvalidGroupIdError, KafkaError
@@ -114,7 +116,10 @@ class OffsetMetadataManager:
             known,
             groups=self._groups,
         )
-        outcome = Outcome(records=committed.records)
+        outcome = Outcome(
+            records=committed.records,
+            events=counted(CoordinatorEvent.OFFSETS_COMMITTED, committed.records),
+        )
         if committed.is_accepted:
             outcome.timers += self._keep_session(committer, request.group_id, now_ms)
         response = _commit_response(results.followed_by(committed.topics))
@@ -147,6 +152,7 @@ class OffsetMetadataManager:
             records=committed.records,
             answers=[Answer(ticket, response)],
             producer=TransactionalProducer(request.producer_id, request.producer_epoch),
+            events=counted(CoordinatorEvent.OFFSETS_COMMITTED, committed.records),
         )
 
     def fetch(self, request: OffsetFetchRequest, api_version: int) -> OffsetFetchResponse:
@@ -159,7 +165,12 @@ class OffsetMetadataManager:
         records, response = offset_delete.delete(
             request, self._groups, store=self._store, view=self._topics
         )
-        return Outcome(records=records, answers=[Answer(ticket, response)])
+        events = counted(CoordinatorEvent.OFFSETS_DELETED, records)
+        return Outcome(records=records, answers=[Answer(ticket, response)], events=events)
+
+    def count_offsets(self, group_id: str) -> int:
+        """Return the number of committed offsets of a group."""
+        return sum(map(len, self._store.of_group(group_id).values()))
 
     def tombstones_of(self, group_id: str) -> list[CoordinatorRecord]:
         """Return the records that delete all offsets of a group, also the pending ones."""
@@ -208,7 +219,9 @@ class OffsetMetadataManager:
         records = self._expiration.next_part(now_ms)
         is_over = self._expiration.is_over
         next_timer = self._next_check(now_ms) if is_over else TimerChange(_NEXT_PART, now_ms)
-        outcome = Outcome(records=records, timers=[next_timer])
+        expired = [each for each in records if each.type in OFFSET_COMMIT_TYPES]
+        events = counted(CoordinatorEvent.OFFSETS_EXPIRED, expired)
+        outcome = Outcome(records=records, timers=[next_timer], events=events)
         if records:
             outcome.on_failure = self._check_later
         return outcome
@@ -225,7 +238,8 @@ class OffsetMetadataManager:
             timers = list[TimerChange]()
         else:
             finished, timers = [], [TimerChange(_DELETED_TOPICS, now_ms)]
-        outcome = Outcome(records=records, timers=timers)
+        events = counted(CoordinatorEvent.OFFSETS_OF_TOPIC_DELETED, records)
+        outcome = Outcome(records=records, timers=timers, events=events)
         if records:
             outcome.on_failure = lambda _, at_ms: self._delete_later(finished, at_ms)
         return outcome

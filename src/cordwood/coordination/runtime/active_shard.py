@@ -142,6 +142,8 @@ class ActiveShard(Generic[S]):
     def _release(self, outcome: Outcome) -> None:
         for answer in outcome.answers:
             self.calls.give(answer)
+        for each in outcome.events:
+            self._ports.count(each)
         self.perform(outcome)
 
     # -- appends that count, or fail

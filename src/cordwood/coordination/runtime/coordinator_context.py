@@ -91,6 +91,7 @@ class CoordinatorContext(Generic[S]):
         if self.state is ShardState.CLOSED:
             return
         self.state = ShardState.LOADING
+        begun_ms = self._ports.network_clock.monotonic_ms()
         shard = self._kind.make(self.log)
         active = ActiveShard(shard, self.log, self._ports, timers=self._timers)
         try:
@@ -104,6 +105,8 @@ class CoordinatorContext(Generic[S]):
             _log.exception("%s-%s cannot be loaded", self._kind.topic, self.log.partition)
             self._fail()
         else:
+            took_ms = self._ports.network_clock.monotonic_ms() - begun_ms
+            self._ports.loaded(self._kind.topic, took_ms)
             self._serve(active, view())
 
     def _serve(self, active: ActiveShard[S], view: TopicView) -> None:

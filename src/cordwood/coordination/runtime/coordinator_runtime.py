@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from cordwood.coordination.outcome import Outcome, Ticket
 from cordwood.coordination.ports import InternalLog, TransactionMarker
 from cordwood.coordination.runtime.background_tasks import BackgroundTasks
-from cordwood.coordination.runtime.coordinator_context import CoordinatorContext
+from cordwood.coordination.runtime.coordinator_context import CoordinatorContext, ShardState
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.coordination.runtime.runtime_ports import GoneSignal, RuntimePorts, ShardKind
@@ -90,6 +90,10 @@ class CoordinatorRuntime(Generic[S]):
     def active_partitions(self) -> list[int]:
         """Return the numbers of the partitions that serve."""
         return [number for number, each in self._contexts.items() if each.active is not None]
+
+    def states(self) -> Iterator[ShardState]:
+        """Yield the state of each partition that is coordinated here."""
+        return (each.state for each in self._contexts.values())
 
     def shards(self) -> Iterator[S]:
         """Yield the shards that serve."""

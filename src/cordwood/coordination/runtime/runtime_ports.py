@@ -7,6 +7,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from cordwood.coordination.coordinator_record import RecordTypes
 from cordwood.coordination.offsets.committed_run import CommittedRun
+from cordwood.coordination.outcome import EventCount
 from cordwood.coordination.ports import InternalLog
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.core.ports import Clock, Scheduler, Worker
@@ -17,13 +18,18 @@ S = TypeVar("S", bound=CoordinatorShard)
 TURN_MS: Final = 2
 
 
+def _ignore(*_: object) -> None:
+    """Take a fact for metrics where there are none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimePorts:
     """Time, threads and turns.
 
     `clock` and `scheduler` are those of the logs, which a test may set. Those of the network
     measure turns of the event loop and retries, in real time. `next_turn` waits for another turn;
-    `call_soon` is thread-safe.
+    `call_soon` is thread-safe. `count` receives the events of metrics, and `loaded` the topic of a
+    partition with the time of its load.
     """
 
     clock: Clock
@@ -33,6 +39,8 @@ class RuntimePorts:
     network_scheduler: Scheduler
     next_turn: Callable[[], Awaitable[None]]
     call_soon: Callable[[Callable[[], object]], object]
+    count: Callable[[EventCount], object] = _ignore
+    loaded: Callable[[str, float], object] = _ignore
 
     async def pause(self, wait_ms: float) -> None:
         """Wait in the time of the network."""

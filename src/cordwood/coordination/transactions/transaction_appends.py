@@ -5,8 +5,10 @@ record counts. If the batch is rejected, all its transitions are undone.
 """
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Final
 
-from cordwood.coordination.outcome import Answer, Outcome
+from cordwood.coordination.outcome import Answer, CoordinatorEvent, EventCount, Outcome
 from cordwood.coordination.transactions.end_transaction import marker_of
 from cordwood.coordination.transactions.transaction_log import transaction_record
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
@@ -16,8 +18,16 @@ from cordwood.coordination.transactions.transaction_outcome import (
 )
 from cordwood.coordination.transactions.transaction_registry import TransactionRegistry
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
+from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.coordination.transactions.transaction_version import record_version
 from cordwood.core.errors import KafkaError
+
+_DECISIONS: Final = MappingProxyType(
+    {
+        TransactionState.PREPARE_COMMIT: CoordinatorEvent.TRANSACTION_COMMITTED,
+        TransactionState.PREPARE_ABORT: CoordinatorEvent.TRANSACTION_ABORTED,
+    }
+)
 
 
 class TransactionAppends:
@@ -52,6 +62,9 @@ class TransactionAppends:
                 self.completion_of(each) for each in transitions if each.state.is_prepared
             ],
             on_failure=failed,
+            events=tuple(
+                EventCount(_DECISIONS[each.state]) for each in transitions if each.state.is_prepared
+            ),
         )
 
     def completion_of(self, metadata: TransactionMetadata) -> PendingCompleteTxn:

@@ -8,7 +8,7 @@ complete, id  writes the record of a completed transaction again, after a reject
 from functools import partial
 from typing import Final
 
-from cordwood.coordination.outcome import Outcome, TimerChange, TimerKey
+from cordwood.coordination.outcome import CoordinatorEvent, Outcome, TimerChange, TimerKey, counted
 from cordwood.coordination.transactions.end_transaction import prepare_fenced_abort
 from cordwood.coordination.transactions.transaction_appends import TransactionAppends
 from cordwood.coordination.transactions.transaction_maintenance import (
@@ -78,6 +78,7 @@ class TransactionTimers:
         is_repeated = found.has_more and bool(aborted)
         interval_ms = 0 if is_repeated else self._appends.settings.abort_timed_out_interval_ms
         outcome = self._repeated(TIMEOUTS, now_ms + interval_ms, aborted)
+        outcome.events = counted(CoordinatorEvent.TRANSACTION_TIMED_OUT, aborted)
         outcome.producer_id_requests += [
             ProducerIdRequest(partial(self._abort_with, each.transactional_id), _ignore)
             for each in found.transactions
@@ -97,7 +98,9 @@ class TransactionTimers:
             return TransactionOutcome()
         aborted = self._aborted(metadata, producer_id, now_ms)
         assert aborted is not None, "the producer id is given"
-        return self._appends.append([aborted])
+        outcome = self._appends.append([aborted])
+        outcome.events = counted(CoordinatorEvent.TRANSACTION_TIMED_OUT, [aborted])
+        return outcome
 
     def _aborted(
         self, metadata: TransactionMetadata, producer_id: int | None, now_ms: int

@@ -5,10 +5,15 @@ from cordwood.coordination.groups.group import OffsetCommitter
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets.offset_metadata_manager import OffsetMetadataManager
-from cordwood.coordination.outcome import Ticket, TimerChange
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Ticket, TimerChange
 from cordwood.coordination.topic_view import Topics
 from cordwood.core.errors import NotEnoughReplicasError
-from tests.unit.coordination.offset_samples import ORDERS, OffsetsUnderTest, commit_request
+from tests.unit.coordination.offset_samples import (
+    ORDERS,
+    OffsetsUnderTest,
+    commit_request,
+    txn_request,
+)
 
 SESSION = TimerChange(("session", "g"), 10)
 
@@ -48,3 +53,28 @@ def test_tombstones_of_a_group_cover_its_offsets() -> None:
     offsets.commit(commit_request(("orders", 0, 5), ("payments", 1, 5)))
 
     assert [each.value for each in offsets.manager.tombstones_of("g")] == [None, None]
+
+
+def test_commits_and_deletions_are_counted() -> None:
+    offsets = OffsetsUnderTest()
+    two = commit_request(("orders", 0, 5), ("payments", 1, 5))
+
+    committed = offsets.commit(two)
+    in_transaction = offsets.commit_transactional(txn_request(("orders", 0, 7)))
+    deleted = offsets.delete(("payments", 1))
+
+    assert offsets.manager.count_offsets("g") == 1
+    assert committed.events == (EventCount(CoordinatorEvent.OFFSETS_COMMITTED, 2),)
+    assert in_transaction.events == (EventCount(CoordinatorEvent.OFFSETS_COMMITTED, 1),)
+    assert deleted.events == (EventCount(CoordinatorEvent.OFFSETS_DELETED, 1),)
+
+
+def test_expired_offsets_and_those_of_deleted_topics_are_counted() -> None:
+    offsets = OffsetsUnderTest(GroupSettings(offsets_retention_ms=1))
+    offsets.commit(commit_request(("orders", 0, 5), ("payments", 1, 5)))
+
+    of_topic = offsets.apply(offsets.manager.on_topics(Topics((ORDERS,), version=2), 10))
+    expired = offsets.manager.on_timer(("offsets", "check"), 1_000)
+
+    assert of_topic.events == (EventCount(CoordinatorEvent.OFFSETS_OF_TOPIC_DELETED, 1),)
+    assert expired.events == (EventCount(CoordinatorEvent.OFFSETS_EXPIRED, 1),)

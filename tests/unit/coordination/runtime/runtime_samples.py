@@ -12,6 +12,7 @@ from cordwood.coordination.coordinator_record import (
 )
 from cordwood.coordination.outcome import (
     Answer,
+    EventCount,
     Outcome,
     Ticket,
     TimerChange,
@@ -164,6 +165,9 @@ class RuntimeHarness:
         #: The real time that the replay of a record takes.
         self.shard_time_ms = 0
         self.shards = list[CountingShard]()
+        self.counted = list[EventCount]()
+        #: The topic and the time of each load.
+        self.loads = list[tuple[str, float]]()
         self.ports = RuntimePorts(
             clock=self.clock,
             scheduler=self.clock,
@@ -172,6 +176,8 @@ class RuntimeHarness:
             network_scheduler=self.network_clock,
             next_turn=self._next_turn,
             call_soon=lambda call: call(),
+            count=self.counted.append,
+            loaded=lambda topic, took_ms: self.loads.append((topic, took_ms)),
         )
         self.kind = ShardKind("__consumer_offsets", GROUP_RECORDS, self._make)
         self.runtime = CoordinatorRuntime(self.kind, self.ports)

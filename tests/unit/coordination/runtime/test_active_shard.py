@@ -3,7 +3,13 @@
 from typing import TYPE_CHECKING
 
 from cordwood.coordination.coordinator_record import StoredRecord
-from cordwood.coordination.outcome import Answer, Outcome, Ticket
+from cordwood.coordination.outcome import (
+    Answer,
+    CoordinatorEvent,
+    EventCount,
+    Outcome,
+    Ticket,
+)
 from cordwood.coordination.runtime.active_shard import ActiveShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.core.errors import KafkaError, NotEnoughReplicasError
@@ -28,6 +34,7 @@ class ActiveHarness:
         harness = RuntimeHarness()
         self.log: MemoryLog = harness.log()
         self.shard = CountingShard()
+        self.counted = harness.counted
         timers = CoordinatorTimers(harness.ports)
         self.active = ActiveShard(self.shard, self.log, harness.ports, timers=timers)
         self.broken = list[KafkaError]()
@@ -117,3 +124,25 @@ def test_outcome_is_performed_once_it_counts() -> None:
     harness.log.count()
 
     assert (before, performed) == ([], [outcome])
+
+
+def test_events_are_counted_once_their_outcome_counts() -> None:
+    harness = ActiveHarness()
+    harness.log.holds = True
+    event = EventCount(CoordinatorEvent.CLASSIC_REBALANCE)
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")], events=(event,)))
+
+    before = [*harness.counted]
+    harness.log.count()
+
+    assert (before, harness.counted) == ([], [event])
+
+
+def test_events_of_a_rejected_append_are_not_counted() -> None:
+    harness = ActiveHarness()
+    harness.log.rejection = NotEnoughReplicasError()
+    event = EventCount(CoordinatorEvent.CLASSIC_REBALANCE)
+
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")], events=(event,)))
+
+    assert harness.counted == []

@@ -63,3 +63,12 @@ def test_partition_that_is_closed_while_it_loads_does_not_serve() -> None:
     run(loading)
 
     assert context.active is None
+
+
+def test_time_of_a_load_is_counted() -> None:
+    harness = RuntimeHarness()
+    context = context_of(harness.log(), harness)
+
+    run(context.load(Topics))
+
+    assert harness.loads == [("t", 0)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cordwood.coordination.outcome import Answer, Outcome, Ticket
+from cordwood.coordination.outcome import Answer, CoordinatorEvent, EventCount, Outcome, Ticket
 from cordwood.coordination.transactions.transaction_appends import TransactionAppends
 from cordwood.coordination.transactions.transaction_log import transaction_record
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
@@ -59,3 +59,21 @@ def test_rejected_records_have_the_outcome_of_the_caller() -> None:
 
     assert outcome.on_failure is not None
     assert outcome.on_failure(ERROR, NOW) is failed
+
+
+def test_decisions_are_counted() -> None:
+    appends = TransactionAppends(TransactionSettings(), 3)
+    aborted = metadata(TransactionState.PREPARE_ABORT)._replace(transactional_id="other")
+
+    outcome = appends.append([PREPARED, aborted])
+
+    assert outcome.events == (
+        EventCount(CoordinatorEvent.TRANSACTION_COMMITTED),
+        EventCount(CoordinatorEvent.TRANSACTION_ABORTED),
+    )
+
+
+def test_other_transitions_are_not_counted() -> None:
+    appends = TransactionAppends(TransactionSettings(), 3)
+
+    assert appends.append([COMPLETE]).events == ()

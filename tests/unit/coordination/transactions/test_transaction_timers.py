@@ -1,7 +1,10 @@
 """Timers of a transaction shard, and the completion of transactions."""
 
+from collections import Counter
+
 import pytest
 
+from cordwood.coordination.outcome import CoordinatorEvent
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
 from cordwood.coordination.transactions.transaction_state import TransactionState
 from cordwood.coordination.transactions.transaction_timers import EXPIRATION, TIMEOUTS
@@ -243,3 +246,12 @@ def test_scan_that_only_waits_for_producer_ids_is_not_repeated_at_once() -> None
 
     assert outcome.records == []
     assert outcome.timers[0].at_ms == NOW + SCAN_MS
+
+
+@pytest.mark.parametrize("epoch", (5, 32_766))
+def test_timed_out_transaction_is_counted(epoch: int) -> None:
+    harness = ongoing(epoch)
+
+    harness.advance(SCAN_MS)
+
+    assert harness.events == Counter([CoordinatorEvent.TRANSACTION_TIMED_OUT])

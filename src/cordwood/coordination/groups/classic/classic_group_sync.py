@@ -17,7 +17,7 @@ from cordwood.coordination.groups.classic.classic_rebalance import (
     reset_assignments,
 )
 from cordwood.coordination.groups.classic.group_metadata_record import assigned_value
-from cordwood.coordination.outcome import Ticket
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Ticket
 from cordwood.core.errors import (
     IllegalGenerationError,
     InconsistentGroupProtocolError,
@@ -80,6 +80,7 @@ def _append_assignments(
         rebalance_or_complete(failure)
 
     event.append(assigned_value(group, given), failed)
+    event.outcome.events += (EventCount(CoordinatorEvent.CLASSIC_REBALANCE),)
     for member_id, ticket in waiting.items():
         event.answer(ticket, responses.synced(group, given.get(member_id, b"")))
         # A session that has ended while its member waited was ignored, so it begins again here.

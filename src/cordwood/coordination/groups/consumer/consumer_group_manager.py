@@ -36,7 +36,7 @@ from cordwood.coordination.groups.consumer.topics.topic_changes import (
     has_new_topics,
 )
 from cordwood.coordination.groups.group_registry import GroupRegistry
-from cordwood.coordination.outcome import Outcome, Ticket, TimerKey
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome, Ticket, TimerKey
 from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import (
     GroupIdNotFoundError,
@@ -218,6 +218,7 @@ class ConsumerGroupManager:
             epoch = group.group_epoch + 1
             record = records.group_epoch(group_id, epoch, metadata_hash=metadata_hash)
             outcome.records.append(record)
+            outcome.events += (EventCount(CoordinatorEvent.CONSUMER_REBALANCE),)
             group.checked_epoch = epoch
         return outcome
 

@@ -30,7 +30,7 @@ from cordwood.coordination.groups.consumer.target_assignment import (
     target_records,
 )
 from cordwood.coordination.groups.consumer.topics.regex_refresh import RegexUpdate, update_regex
-from cordwood.coordination.outcome import Outcome
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome
 from cordwood.core.uuids import Uuid
 
 
@@ -104,6 +104,7 @@ class MemberUpdate:
             self.outcome.records.append(
                 records.group_epoch(group.group_id, epoch, metadata_hash=metadata_hash)
             )
+            self.outcome.events += (EventCount(CoordinatorEvent.CONSUMER_REBALANCE),)
         group.checked_epoch = epoch
         if group.has_subscription_metadata:
             tombstone = records.subscription_metadata_tombstone(group.group_id)

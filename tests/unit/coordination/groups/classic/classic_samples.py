@@ -12,7 +12,7 @@ from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.classic.classic_groups import ClassicGroups
 from cordwood.coordination.groups.group_registry import GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
-from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerKey
+from cordwood.coordination.outcome import Answer, EventCount, Outcome, Ticket, TimerKey
 from cordwood.core.errors import KafkaError
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from cordwood.protocol.messages.internal import (
@@ -68,6 +68,7 @@ class ClassicHarness:
         self.timers = dict[TimerKey, int]()
         self.answers = dict[Ticket, Answer]()
         self.rejections = list[KafkaError]()
+        self.events = list[EventCount]()
         self._tickets = 0
         self.registry = GroupRegistry()
         self.groups = ClassicGroups(self.registry, self.settings, random=self.random)
@@ -104,6 +105,7 @@ class ClassicHarness:
                 self.timers[change.key] = change.at_ms
         for answer in outcome.answers:
             self.answers[answer.ticket] = answer
+        self.events += outcome.events
 
     def reject(self, error: KafkaError) -> None:
         """Reject the next append."""

@@ -4,6 +4,7 @@ import pytest
 
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.groups.classic.classic_group_state import ClassicGroupState
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount
 from cordwood.core.errors import NotCoordinatorError
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.unit.coordination.groups.classic.classic_samples import (
@@ -138,3 +139,15 @@ def test_members_rebalance_when_the_assignments_cannot_be_stored() -> None:
     assert harness.group.state is ClassicGroupState.PREPARING_REBALANCE
     assert not any(harness.group.assignments.values())
     assert harness.timer_in("classic-join", "g") == 60_000
+
+
+def test_assignments_of_the_leader_are_a_rebalance() -> None:
+    harness = ClassicHarness()
+    a, b = Client(harness=harness, name="a"), Client(harness=harness, name="b")
+    completing(harness, a, b)
+    before = [*harness.events]
+
+    a.sync({a.member_id: b"p0"})
+    b.sync()
+
+    assert (before, harness.events) == ([], [EventCount(CoordinatorEvent.CLASSIC_REBALANCE)])

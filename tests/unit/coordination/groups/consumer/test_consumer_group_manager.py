@@ -4,7 +4,7 @@ from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
 from cordwood.coordination.groups.consumer.group.subscriptions import ResolvedRegularExpression
-from cordwood.coordination.outcome import Answer, Outcome
+from cordwood.coordination.outcome import Answer, CoordinatorEvent, EventCount, Outcome
 from cordwood.core.errors import GroupIdNotFoundError
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from cordwood.protocol.messages.join_group import JoinGroupResponse
@@ -149,6 +149,7 @@ def test_resolved_expressions_are_written_with_the_next_epoch() -> None:
     outcome = harness.groups.on_regexes_resolved("g", due.resolve(7), now_ms=8)
 
     assert [each.type for each in outcome.records] == [16, 3]
+    assert outcome.events == (EventCount(CoordinatorEvent.CONSUMER_REBALANCE),)
     harness.run(outcome)
     assert harness.group().subscriptions.resolved["a.*"].timestamp_ms == 7
 

@@ -13,7 +13,7 @@ from cordwood.coordination.groups.consumer.member_update import (
     SubscriptionChange,
     Target,
 )
-from cordwood.coordination.outcome import Outcome
+from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome
 from tests.unit.coordination.groups.consumer.consumer_harness import ConsumerHarness, client
 from tests.unit.coordination.groups.consumer.member_samples import member, partitions
 from tests.unit.coordination.groups.consumer.request_samples import shard_state
@@ -70,6 +70,7 @@ def test_epoch_rises_when_the_topics_have_another_hash() -> None:
     assert found.next_epoch(raises_epoch=False) == 2
     assert found.group.checked_epoch == 2
     assert types(found) == [3]
+    assert found.outcome.events == (EventCount(CoordinatorEvent.CONSUMER_REBALANCE),)
 
 
 def test_epoch_stays_while_the_topics_are_not_stale() -> None:
@@ -78,6 +79,7 @@ def test_epoch_stays_while_the_topics_are_not_stale() -> None:
 
     assert found.next_epoch(raises_epoch=False) == 1
     assert types(found) == []
+    assert found.outcome.events == ()
 
 
 def test_epoch_stays_when_stale_topics_have_the_same_hash() -> None:
