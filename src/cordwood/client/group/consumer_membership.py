@@ -204,7 +204,8 @@ class ConsumerMembership:  # tidy: allow[class-lines] one state machine, each ev
         elif self.state not in _IN_GROUP:
             return
         elif isinstance(error, (FencedMemberEpochError, UnknownMemberIdError)):
-            self.state, self.epoch = _S.FENCED, JOIN_EPOCH
+            # A heartbeat that is due is not sent: the join after the user's callbacks sends one.
+            self.state, self.epoch, self._heartbeat_ms = _S.FENCED, JOIN_EPOCH, None
             if not self._rebalances:
                 self._lose(now_ms)
         elif error.retriable or isinstance(error, TopicAuthorizationFailedError):

@@ -95,6 +95,20 @@ def test_member_fenced_during_callbacks_loses_the_rest_after_them() -> None:
     assert membership.state is ConsumerMemberState.FENCED
 
 
+def test_fenced_member_has_no_heartbeat_due_while_its_callbacks_wait() -> None:
+    membership = made()
+    membership.on_topic_names({T: "t"}, 0)
+    assign(membership, T)
+    membership.on_time(5_000)
+    request = sent(membership)
+    membership.on_rebalanced(5_000)  # to be acknowledged once the response is there
+
+    membership.on_error(request, UnknownMemberIdError(), now_ms=5_001)
+
+    assert membership.state is ConsumerMemberState.FENCED
+    assert membership.wake_at_ms is None
+
+
 def test_leave_of_a_member_that_never_joined_sends_nothing() -> None:
     config = MembershipConfig(group_id="g")
     backoff = ExponentialBackoff(100, 1_000, random=SeededRandom(1))
