@@ -97,7 +97,7 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
         self._awaited: Request | None = None
         self._retry_at_ms: float | None = None
         self._needs_rejoin = self._is_prepared = False
-        self._is_lost = self._is_leaving_group = False
+        self._is_lost = self._is_leaving_group = self._skips_assignment = False
 
     # Observed by the runner.
 
@@ -203,11 +203,14 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
             self._rejoin("the partitions of a topic have changed")
 
     def on_partition_counts(self, counts: Mapping[str, int], now_ms: float) -> None:
-        """Assign the partitions as leader."""
+        """Assign the partitions as leader; a static leader that returns observes them only."""
         del now_ms
         if self.state is not ClassicMemberState.ASSIGNING:
             return
         self._observed = {topic: counts.get(topic, 0) for topic in topics_of(self._members)}
+        if self._skips_assignment:
+            self._sync({})
+            return
         assignor = next(each for each in self._config.assignors if each.name == self._protocol)
         self._sync(assignor.assign(self._members, self._observed))
 
@@ -308,10 +311,8 @@ class ClassicMembership:  # tidy: allow[class-lines] one state machine, each eve
             )
             for each in response.members
         )
-        if response.skip_assignment:
-            self._observed = {}
-            self._sync({})
-        elif self._protocol not in {each.name for each in self._config.assignors}:
+        self._skips_assignment = response.skip_assignment
+        if self._protocol not in {each.name for each in self._config.assignors}:
             self._fail(
                 InconsistentGroupProtocolError(
                     f"group {self._config.group_id!r} selected the assignor {self._protocol!r};"

@@ -2,7 +2,7 @@
 
 from cordwood.client.group.assignors.assignor_table import assignors_of
 from cordwood.client.group.classic_membership import ClassicMembership, ClassicMemberState
-from cordwood.client.group.consumer_protocol import encode_assignment
+from cordwood.client.group.consumer_protocol import encode_assignment, encode_subscription
 from cordwood.client.group.membership import (
     Effect,
     MembershipEnded,
@@ -66,10 +66,27 @@ def test_leader_keeps_the_assignment_when_the_coordinator_requires_it() -> None:
     membership = made()
 
     joined(membership, leader="m", skip_assignment=True)
+    membership.take_effects()
+    membership.on_partition_counts({"t": 1}, 0)
 
     request = sent(membership)
     assert isinstance(request, SyncGroupRequest)
     assert request.assignments == []
+
+
+def test_leader_that_keeps_the_assignment_rejoins_when_partitions_are_added() -> None:
+    membership = made()
+    metadata = encode_subscription({"t"}, (), generation=-1)
+    member = JoinGroupResponseMember(member_id="m", metadata=metadata)
+    joined(membership, leader="m", skip_assignment=True, members=[member])
+    membership.take_effects()
+    membership.on_partition_counts({"t": 1}, 0)
+    synced(membership, T0)
+    membership.on_rebalanced(0)
+
+    membership.on_metadata({"t": 2}, 0)
+
+    assert membership.needs_poll
 
 
 def test_unknown_assignor_of_the_group_is_a_final_error() -> None:
