@@ -1,4 +1,4 @@
-"""`cordwood configs`: settings of topics, brokers and broker loggers (Kafka: `ConfigCommand`)."""
+"""`cordwood configs`: settings of topics, groups, brokers, loggers (Kafka: `ConfigCommand`)."""
 
 import json
 import re
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from cordwood.client.blocking import Admin
 
 app = typer.Typer(
-    help="Describe and alter settings of topics, brokers and loggers.", no_args_is_help=True
+    help="Describe and alter settings of topics, groups, brokers and loggers.",
+    no_args_is_help=True,
 )
 
 
@@ -33,24 +34,27 @@ class EntityType(StrEnum):
     """The kinds of entities that have settings."""
 
     TOPICS = "topics"
+    GROUPS = "groups"
     BROKERS = "brokers"
     LOGGERS = "broker-loggers"
 
 
 _RESOURCES: Final = {
     EntityType.TOPICS: "topic",
+    EntityType.GROUPS: "group",
     EntityType.BROKERS: "broker",
     EntityType.LOGGERS: "broker_logger",
 }
 #: Sources that an operator can change at runtime; values of other sources are defaults.
-_DYNAMIC: Final = ("topic", "broker", "all brokers", "logger")
+_DYNAMIC: Final = ("topic", "group", "broker", "all brokers", "logger")
 _INHERITED: Final = "all brokers"
 #: Commas between settings; a comma in square brackets is part of a value.
 _COMMA: Final = re.compile(r",(?![^\[\]]*\])")
 
 Type = Annotated[EntityType, typer.Option("--entity-type", help="Type of the entity.")]
 Name = Annotated[
-    str | None, typer.Option("--entity-name", help="Topic name, or broker id.  [default: all]")
+    str | None,
+    typer.Option("--entity-name", help="Topic name, group id, or broker id.  [default: all]"),
 ]
 Default = Annotated[bool, typer.Option("--entity-default", help="Use the defaults of all brokers.")]
 All = Annotated[bool, typer.Option("--all", help="Print default values too.")]
@@ -190,4 +194,6 @@ def _list_resources(admin: "Admin", entity_type: EntityType) -> list[tuple[str, 
     kind = _RESOURCES[entity_type]
     if entity_type is EntityType.TOPICS:
         return [(kind, name) for name in admin.list_topics(with_internal=True)]
+    if entity_type is EntityType.GROUPS:
+        return [(kind, name) for name in admin.list_config_resources(kind)]
     return [(kind, str(each.node_id)) for each in admin.describe_cluster().brokers]

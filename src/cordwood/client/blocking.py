@@ -189,6 +189,10 @@ class Admin(BlockingAdministration, BlockingClient):
         """
         return self._thread.run(self._admin.describe_configs(resource, keys=keys))
 
+    def list_config_resources(self, kind: str) -> list[str]:
+        """Return the names of the resources of a kind, sorted; of "group", those with settings."""
+        return self._thread.run(self._admin.list_config_resources(kind))
+
     def alter_configs(
         self,
         resource: tuple[str, str],

@@ -98,3 +98,25 @@ def test_contradicting_options_are_rejected(command: Command, given: tuple[str, 
 
 def test_commas_in_brackets_do_not_split() -> None:
     assert parse_changes("a=[b,c], d=e=f,g=") == {"a": "b,c", "d": "e=f", "g": ""}
+
+
+def test_settings_of_a_group_are_altered_and_described(command: Command) -> None:
+    group = ("--entity-type", "groups", "--entity-name", "billing")
+    timeout = "consumer.session.timeout.ms"
+
+    altered = command("configs", "alter", *group, "--add-config", f"{timeout}=50000")
+
+    assert altered.out == f"group billing: {timeout} = 50000\n"
+    shown = f"group billing\n  {timeout} = 50000 (group)\n"
+    assert command("configs", "describe", *group).out == shown
+    assert command("configs", "describe", "--entity-type", "groups").out == shown
+    assert len(command("configs", "describe", *group, "--all").out.splitlines()) == 18
+
+
+def test_setting_of_a_group_beyond_the_bounds_is_an_error(command: Command) -> None:
+    group = ("--entity-type", "groups", "--entity-name", "billing")
+
+    result = command("configs", "alter", *group, "--add-config", "consumer.session.timeout.ms=1")
+
+    assert result.code == 1
+    assert "must be greater than or equal to group.consumer.min.session.timeout.ms" in result.err

@@ -32,6 +32,7 @@ from cordwood.client.admin.admin_types import (
 from cordwood.client.admin.group_administration import GroupAdministration
 from cordwood.client.admin.transaction_administration import TransactionAdministration
 from cordwood.client.consumer.offset_fetcher import FoundOffset, list_offsets
+from cordwood.client.network.broker_connection import BrokerConnection
 from cordwood.client.network.network_client import NetworkClient
 from cordwood.client.network.response_errors import ensure_success
 from cordwood.client.network.runtime import ClientRuntime, system_runtime
@@ -42,6 +43,7 @@ from cordwood.core.errors import (
     InvalidRequestError,
     SettingError,
     UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
 )
 from cordwood.core.types import TopicPartition
 from cordwood.core.uuids import NO_UUID
@@ -81,6 +83,10 @@ from cordwood.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from cordwood.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 from cordwood.protocol.schema import Request, Response
 
 R = TypeVar("R", bound=Response)
@@ -89,6 +95,8 @@ T = TypeVar("T")
 #: A broker may receive the metadata of a new topic so much later than the controller.
 _METADATA_LAG_MS: Final = 300
 _HIGH_WATERMARK: Final = -1
+#: The first version of ListConfigResources for other kinds than client metrics.
+_LISTS_ALL_KINDS: Final = 1
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
@@ -258,9 +266,9 @@ class Admin(GroupAdministration, TransactionAdministration):
     async def describe_configs(
         self, resource: tuple[str, str], *, keys: Sequence[str] | None = None
     ) -> ConfigDescription:
-        """Return the settings of a resource, such as ("topic", "orders") or ("broker", "1").
+        """Return the settings of a resource: ("topic", "orders"), ("broker", "1"), ("group", "g").
 
-        The empty broker name stands for the cluster-wide broker defaults.
+        The empty broker name stands for the cluster-wide broker defaults. A group need not exist.
         """
         resource_request = DescribeConfigsResource(
             resource_type=_resource_type(resource),
@@ -320,6 +328,27 @@ class Admin(GroupAdministration, TransactionAdministration):
             )
 
         await _retry(self._started(), attempt)
+
+    async def list_config_resources(self, kind: str) -> list[str]:
+        """Return the names of the resources of a kind, sorted; of "group", those with settings.
+
+        Needs Kafka 4.1.
+        """
+        request = ListConfigResourcesRequest(resource_types=[_resource_type((kind, ""))])
+
+        def build(connection: BrokerConnection) -> ListConfigResourcesRequest:
+            if connection.version_of(ListConfigResourcesRequest) < _LISTS_ALL_KINDS:
+                raise UnsupportedVersionError(
+                    f"broker {connection.address} is too old to list resources of kind {kind!r}"
+                )
+            return request
+
+        async def attempt() -> list[str]:
+            response = await self._started().send_built_to_any(build, ListConfigResourcesResponse)
+            ensure_success(response.error_code, subject=f"resources of kind {kind!r}")
+            return sorted(each.resource_name for each in response.config_resources)
+
+        return await self._started().retry_until_timeout(attempt)
 
     # Records.
 

@@ -97,7 +97,7 @@ class ConfigEntry(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigDescription(JsonValue):
-    """Settings of a topic or a broker, by name."""
+    """Settings of a topic, a group or a broker, by name."""
 
     resource_type: str
     name: str

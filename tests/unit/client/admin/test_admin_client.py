@@ -9,8 +9,10 @@ from cordwood.core.errors import (
     SettingError,
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
+    UnsupportedVersionError,
 )
 from cordwood.protocol.messages.alter_configs import AlterConfigsResourceResponse
+from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -35,8 +37,13 @@ from cordwood.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from cordwood.protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 from cordwood.protocol.messages.metadata import MetadataRequest
-from tests.unit.client.fake_broker import FakeBroker, broker, run
+from tests.unit.client.fake_broker import FakeBroker, broker, run, versions
 
 
 def admin(fake: FakeBroker) -> Admin:
@@ -192,5 +199,27 @@ def test_resource_of_unknown_type_is_rejected() -> None:
         async with broker() as fake, admin(fake) as asking:
             with pytest.raises(SettingError, match="choose one of topic"):
                 await asking.describe_configs(("tpoic", "t"))
+
+    run(scene())
+
+
+def test_resources_of_a_kind_are_listed() -> None:
+    async def scene() -> None:
+        async with broker() as fake, admin(fake) as asking:
+            found = [ConfigResource(resource_name=each, resource_type=32) for each in "ba"]
+            answer = ListConfigResourcesResponse(error_code=0, config_resources=found)
+            fake.script(ListConfigResourcesRequest, lambda _: answer)
+            assert await asking.list_config_resources("group") == ["a", "b"]
+            assert fake.requests(ListConfigResourcesRequest)[0].resource_types == [32]
+
+    run(scene())
+
+
+def test_broker_that_lists_client_metrics_alone_is_an_error() -> None:
+    async def scene() -> None:
+        async with broker() as fake, admin(fake) as asking:
+            fake.script(ApiVersionsRequest, lambda _: versions(ListConfigResources=(0, 0)))
+            with pytest.raises(UnsupportedVersionError, match="too old to list resources"):
+                await asking.list_config_resources("group")
 
     run(scene())
