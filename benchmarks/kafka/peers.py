@@ -76,7 +76,7 @@ class Peer:
             )
         while not self._has_answered():
             if self.process.poll() is not None or perf_counter() - start > PATIENCE_S:
-                raise TimeoutError((self.folder / "words.txt").read_text()[-3000:])
+                raise TimeoutError(self.words()[-3000:])
             sleep(0.002)
         return perf_counter() - start
 
@@ -86,6 +86,10 @@ class Peer:
             self.process.kill() if is_killed else self.process.terminate()
             self.process.wait(PATIENCE_S)
             self.process = None
+
+    def words(self) -> str:
+        """Return what it has printed so far, which are its logs too."""
+        return (self.folder / "words.txt").read_text()
 
     def metadata_seconds(self) -> float:
         """Return the time of a Metadata response for all topics, to its last byte."""

@@ -81,6 +81,8 @@ _MIB: Final = 1 << 20
 _SHOWN_MS: Final = 15
 #: Kafka's default of `socket.request.max.bytes`.
 _LARGEST_FRAME: Final = 100 * _MIB
+#: The event of our broker after its kernels, which take 100 MiB, are loaded.
+_KERNELS: Final = "event=kernels what=loaded"
 _BROKER: Final = 4
 _TOPIC_RESOURCE: Final = 2
 _BY_NAME: Final = 12
@@ -150,6 +152,11 @@ class Target:
         """Let the broker take a record, and load what it needs for that."""
         with cordwood.Producer(self.peer.bootstrap) as producer:
             producer.send(TOPIC, b"warm").result(_PATIENCE_S)
+        end_s = monotonic() + _PATIENCE_S
+        while self.peer.name != KAFKA and _KERNELS not in self.peer.words():
+            if monotonic() > end_s:
+                raise TimeoutError(f"no kernels: {self.peer.words()[-3000:]}")
+            sleep(0.1)
         before = 0.0
         while (now := self.peer.resident_mib()) != before:
             before = now
@@ -396,7 +403,7 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
             )
     finally:
         peer.end(is_killed=True)
-        for line in (peer.folder / "words.txt").read_text().splitlines():
+        for line in peer.words().splitlines():
             if options.has_stacks and "held up" in line:
                 print(f"  {line}", file=sys.stderr)
 
