@@ -17,6 +17,9 @@ from tests.interop.kafka_harness.patience import PATIENCE_S
 
 PROGRAM: Final = INTEROP / "java" / "Dumper.java"
 
+#: Java's own warnings go to the standard output otherwise, where the answers are.
+_WARNINGS: Final = ("-XX:+DisplayVMOutputToStderr", "-Xlog:all=warning:stderr")
+
 
 class Dumped(NamedTuple):
     """The output of a dump on both streams, and whether it was truncated."""
@@ -33,6 +36,7 @@ class Dumper:
         self._words = (folder / "dumper.txt").open("wb")
         command = jars.command("org.apache.kafka.tools.DumpLogSegments")
         command[-1] = str(PROGRAM)
+        command[1:1] = _WARNINGS
         self._process = subprocess.Popen(
             command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._words
         )
@@ -51,9 +55,14 @@ class Dumper:
         stdin.write("\t".join(arguments).encode() + b"\n")
         stdin.flush()
         answer = _pipe(self._process.stdout).readline().split()
-        assert len(answer) == 3, "the dumper has ended"
+        assert len(answer) == 3, self._describe(answer)
         out, err, failure = answer
         return Dumped(b64decode(out[1:]), b64decode(err[1:]), failure != b"-")
+
+    def _describe(self, answer: Sequence[bytes]) -> str:
+        """Return the state of a process that gave something else than an answer."""
+        words = Path(self._words.name).read_text()[-3000:]
+        return f"the dumper gave {answer!r}, exit code {self._process.poll()}: {words}"
 
     def close(self) -> None:
         _pipe(self._process.stdin).close()
