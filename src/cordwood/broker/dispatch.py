@@ -22,7 +22,7 @@ from cordwood.broker.large_messages import LargeMessages, decode_small, encode_s
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaError, UnsupportedVersionError, error_for_code
-from cordwood.observability.metrics import Histogram, Metrics
+from cordwood.observability.metrics import Counter, Histogram, Metrics
 from cordwood.protocol.apis import Api, api_of
 from cordwood.protocol.codec import compile_readers, compile_writers, encode
 from cordwood.protocol.primitives import Chunk
@@ -103,6 +103,8 @@ class ServedApi(NamedTuple):
     error_response: ErrorResponseFactory | None
     unsupported_version_response: UnsupportedVersionResponse | None
     seconds: Histogram
+    #: The requests by version, from the first request of a version on.
+    requests: dict[int, Counter]
 
 
 def load_handlers(routes: Mapping[int, HandlerRoute] = ROUTES) -> None:
@@ -161,8 +163,13 @@ class Dispatch:
             chunks = await self._encode(result, version)
         took_ms = self._broker.clock.monotonic_ms() - began_ms
         served.seconds.observe(took_ms / 1000)
-        self._metrics.counter("cordwood_requests_total", served.api.name, str(version)).add()
+        (served.requests.get(version) or self._counter_of(served, version)).add()
         return chunks
+
+    def _counter_of(self, served: ServedApi, version: int) -> Counter:
+        counter = self._metrics.counter("cordwood_requests_total", served.api.name, str(version))
+        served.requests[version] = counter
+        return counter
 
     async def _handle_large(
         self, served: ServedApi, context: RequestContext, body: memoryview
@@ -218,4 +225,5 @@ class Dispatch:
                 getattr(handlers, "unsupported_version_response", None),
             ),
             seconds=self._metrics.histogram("cordwood_request_seconds", api.name),
+            requests={},
         )

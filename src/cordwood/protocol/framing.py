@@ -23,6 +23,8 @@ _SIZE: Final = struct.Struct(">i")
 
 #: The first buffer of a larger frame, so that an announced size alone allocates little.
 FIRST_BYTES: Final = 2 * 1024 * 1024
+#: Frames up to this size are copied into one buffer: each buffer more costs more than the copy.
+JOINED_BYTES: Final = 4 * 1024
 
 
 class FrameReader:
@@ -111,7 +113,9 @@ class FrameReader:
         self.size = self.arrived = 0
 
 
-def framed(header: bytes | bytearray, chunks: list[Chunk]) -> list[Chunk]:
-    """Return a frame of a header and the chunks of a body, which are not copied."""
+def framed(header: bytes, chunks: list[Chunk]) -> list[Chunk]:
+    """Return a frame of a header and the chunks of a body; only a small body is copied."""
     size = len(header) + size_of(chunks)
+    if size <= JOINED_BYTES and len(chunks) == 1 and isinstance(body := chunks[0], Buffer):
+        return [b"".join((_SIZE.pack(size), header, body))]
     return [_SIZE.pack(size) + header, *chunks]

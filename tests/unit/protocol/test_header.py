@@ -11,6 +11,7 @@ from cordwood.protocol.header import (
     append_response_header,
     read_request_header,
     read_response_header,
+    response_header,
 )
 
 METADATA = APIS[3]
@@ -75,6 +76,7 @@ def test_response_header_has_tags_when_flexible(version: int, expected: str) -> 
     append_response_header(out, ResponseHeader(correlation_id=7), api=METADATA, version=version)
 
     assert out.hex() == expected
+    assert response_header(METADATA, version, correlation_id=7) == out
     assert read_response_header(memoryview(out), METADATA, version=version)[1] == len(out)
 
 
@@ -84,3 +86,4 @@ def test_response_header_of_api_versions_never_has_tags() -> None:
     append_response_header(out, ResponseHeader(correlation_id=7), api=API_VERSIONS, version=4)
 
     assert out.hex() == "00000007"
+    assert response_header(API_VERSIONS, 4, correlation_id=7) == out

@@ -32,11 +32,7 @@ from cordwood.observability.metrics import Metrics
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.codec import size_of
 from cordwood.protocol.framing import framed
-from cordwood.protocol.header import (
-    ResponseHeader,
-    append_response_header,
-    read_request_header,
-)
+from cordwood.protocol.header import read_request_header, response_header
 from cordwood.protocol.primitives import Chunk
 
 Handle: TypeAlias = Callable[[RequestContext, memoryview], Awaitable[list[Chunk] | None]]
@@ -244,11 +240,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _update_reading(self) -> None:
         """Wake the task if there is something for it, and pause or resume reading."""
-        if self._receive.frames or self._has_ended:
+        frames = self._receive.frames
+        if frames or self._has_ended:
             wake(self._arrival)
         allowed = 0 if self._is_at_work else 1
         is_reading_wanted = not (
-            self._receive.is_waiting or self._has_ended or self._receive.frames > allowed
+            len(frames) > allowed or self._has_ended or self._receive.is_waiting
         )
         if self._transport is None or is_reading_wanted == self._is_reading:
             return
@@ -268,7 +265,7 @@ class Connection(asyncio.BufferedProtocol):
             if response is not None:
                 self._bytes_out.add(size_of(response))
                 self.unread_bytes = _bytes_in_memory(response)
-                await responses.send(response, has_next=self._receive.frames > 0)
+                await responses.send(response, has_next=bool(self._receive.frames))
                 self.unread_bytes = 0
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
@@ -290,7 +287,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self._receive.frames and not self._has_ended:
             self._arrival = self._loop.create_future()
             await self._arrival
-        return self._receive.frames > 0
+        return bool(self._receive.frames)
 
     async def _handle_frame(self, frame: ReceivedFrame) -> list[Chunk] | None:
         """Return the frame of the response; the memory of the request is released on return."""
@@ -309,7 +306,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.info,
             )
             chunks = await self._shared.handle(request, memoryview(frame.data)[body_at:])
-            return None if chunks is None else framed(_response_header(request), chunks)
+            return None if chunks is None else framed(_header_of(request), chunks)
         finally:
             self._is_handling = False
             frame.release()
@@ -319,12 +316,7 @@ def _bytes_in_memory(response: list[Chunk]) -> int:
     return sum(len(chunk) for chunk in response if isinstance(chunk, Buffer))
 
 
-def _response_header(request: RequestContext) -> bytearray:
-    header = bytearray()
-    append_response_header(
-        header,
-        ResponseHeader(correlation_id=request.correlation_id),
-        api=api_of(request.api_key),
-        version=request.api_version,
+def _header_of(request: RequestContext) -> bytes:
+    return response_header(
+        api_of(request.api_key), request.api_version, correlation_id=request.correlation_id
     )
-    return header

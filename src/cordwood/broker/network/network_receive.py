@@ -69,6 +69,8 @@ class NetworkReceive:
         resume: Callable[[], object],
     ) -> None:
         self._reader = FrameReader(limit, allocate=_allocate)
+        #: The whole frames; `take` removes them.
+        self.frames: Final = self._reader.frames
         self._pool = memory
         self._shared = shared
         self._clock = clock
@@ -79,11 +81,6 @@ class NetworkReceive:
         self._whole: deque[_WholeFrame] = deque()
         self._began_ms = self._progress_ms = self._wait_began_ms = 0.0
         self._progress_at = 0
-
-    @property
-    def frames(self) -> int:
-        """The number of whole frames."""
-        return len(self._reader.frames)
 
     @property
     def is_waiting(self) -> bool:

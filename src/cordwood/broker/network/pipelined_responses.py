@@ -36,6 +36,9 @@ class PipelinedResponses:
 
         Raises what `ResponseWriter.send` raises, for held responses too.
         """
+        if not has_next and not self._held and self._sending is None:
+            await self._writer.send(response)
+            return
         self._held += response
         self._held_bytes += size_of(response)
         if has_next and self._held_bytes <= HELD_BYTES and _is_in_memory(response):

@@ -103,26 +103,19 @@ class SocketWriter:
         await self._send_buffers(buffers, 0)
 
     async def _send_buffers(self, buffers: list[memoryview], flags: int) -> None:
+        """Send buffers; other connections have a turn in between, also if the client is fast."""
         for start in range(0, len(buffers), IOV_MAX):
             run = buffers[start : start + IOV_MAX]
             while run:
-                run = await self._send_some(run, flags)
-
-    async def _send_some(self, run: list[memoryview], flags: int) -> list[memoryview]:
-        """Send what the kernel takes, and return the rest.
-
-        Other connections have a turn before the rest, also if the client reads fast.
-        """
-        try:
-            sent = self._socket.sendmsg(run, (), flags)
-        except BlockingIOError:
-            await self._until_writable()
-            return run
-        self.sent_bytes += sent
-        rest = _after(run, sent)
-        if rest:
-            await next_turn()
-        return rest
+                try:
+                    sent = self._socket.sendmsg(run, (), flags)
+                except BlockingIOError:
+                    await self._until_writable()
+                    continue
+                self.sent_bytes += sent
+                run = _after(run, sent)
+                if run:
+                    await next_turn()
 
     async def _send_file(self, part: Slice) -> None:
         sent = 0 if part.descriptor is None else await self._sendfile(part)

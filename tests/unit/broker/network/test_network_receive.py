@@ -184,7 +184,7 @@ def test_whole_frame_that_is_not_taken_is_keeping_memory_even_if_the_next_one_wa
     before = receive.is_keeping_memory(is_reading=False)
     clock.advance(ms=1)
 
-    assert (receive.frames, receive.is_waiting, before) == (1, True, False)
+    assert (len(receive.frames), receive.is_waiting, before) == (1, True, False)
     assert receive.is_keeping_memory(is_reading=False)
 
 
@@ -207,4 +207,4 @@ def test_frame_before_an_invalid_size_is_released_with_it() -> None:
         deliver(receive, framing(bytes(SMALL_FRAME_BYTES + 1)) + b"\xff\xff\xff\xff")
     receive.drop()
 
-    assert (receive.frames, memory.allocated) == (0, 0)
+    assert (len(receive.frames), memory.allocated) == (0, 0)
