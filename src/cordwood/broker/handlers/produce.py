@@ -215,7 +215,7 @@ async def _response(
 ) -> ProduceResponse:
     """Return the outcomes by topic, with the leaders of partitions that are led elsewhere."""
     broker, context, request, _ = producer
-    leaders = CurrentLeaders(broker.partitions, broker.metadata.image, context.connection.listener)
+    leaders: CurrentLeaders | None = None
     responses = list[TopicProduceResponse]()
     for topic, results in zip(request.topics, outcomes, strict=True):
         partitions = list[PartitionProduceResponse]()
@@ -224,13 +224,20 @@ async def _response(
             if turns.is_over:
                 await turns.pause()
             partitions.append(partition := _partition_response(data.index, outcome))
-            if context.api_version >= _FIRST_WITH_LEADERS:
-                _name_leader(partition, reference, leaders=leaders)
+            is_led_elsewhere = partition.error_code == NotLeaderOrFollowerError.code
+            if is_led_elsewhere and context.api_version >= _FIRST_WITH_LEADERS:
+                leaders = leaders or _leaders(broker, context)
+                partition.current_leader = leaders.find(reference, data.index)
         response = TopicProduceResponse(
             name=topic.name, topic_id=topic.topic_id, partitions=partitions
         )
         responses.append(response)
-    return ProduceResponse(responses=responses, node_endpoints=leaders.endpoints())
+    endpoints = [] if leaders is None else leaders.endpoints()
+    return ProduceResponse(responses=responses, node_endpoints=endpoints)
+
+
+def _leaders(broker: BrokerServices, context: RequestContext) -> CurrentLeaders:
+    return CurrentLeaders(broker.partitions, broker.metadata.image, context.connection.listener)
 
 
 def _partition_response(index: int, outcome: _Outcome) -> PartitionProduceResponse:
@@ -253,14 +260,6 @@ def _partition_response(index: int, outcome: _Outcome) -> PartitionProduceRespon
         ],
         error_message=str(outcome),
     )
-
-
-def _name_leader(
-    response: PartitionProduceResponse, topic: TopicRef, *, leaders: CurrentLeaders
-) -> None:
-    """Add the current leader to a partition that is not led here."""
-    if response.error_code == NotLeaderOrFollowerError.code:
-        response.current_leader = leaders.find(topic, response.index)
 
 
 def _raise_first_error(outcomes: list[list[_Outcome]]) -> None:

@@ -99,6 +99,7 @@ class PartitionLeader:
         "_on_change",
         "_queue",
         "_resources",
+        "_use",
         "epoch_start",
         "log",
         "role",
@@ -112,6 +113,7 @@ class PartitionLeader:
         #: The log end offset at which the epoch begins.
         self.epoch_start: Final = log.bounds.log_end
         self._resources = resources
+        self._use = resources.manager.using(log)
         self._on_change = on_change
         self._delayed = DelayedProduce[PartitionAppendResult](resources.clock, resources.scheduler)
         #: Made with the first append that waits.
@@ -211,7 +213,7 @@ class PartitionLeader:
 
     def _change_files(self, prepared: PreparedRecords) -> Pending[None] | None:
         """Return the change of files that must end before this write."""
-        return prepare_append(self._resources.manager, self.log, prepared=prepared)
+        return prepare_append(self._resources.manager, self.log, use=self._use, prepared=prepared)
 
     def _write_queued(
         self, prepared: PreparedRecords, *, request: AppendRequest
@@ -225,7 +227,7 @@ class PartitionLeader:
     ) -> Pending[PartitionAppendResult]:
         """Write prepared records into files that are ready; done when the records count."""
         log, role = self.log, self.role
-        with self._resources.manager.using(log):
+        with self._use:
             result = log.finish_append(
                 prepared, leader_epoch=role.epoch, context=request.context, has_files=True
             )

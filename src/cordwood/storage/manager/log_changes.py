@@ -22,7 +22,7 @@ from cordwood.storage.log.segment_deletion import SEGMENTS_PER_TURN
 from cordwood.storage.log.stepped_change import SteppedChange, Submit
 from cordwood.storage.manager.deleted_ranges import deleted_ranges
 from cordwood.storage.manager.future_completion import completed
-from cordwood.storage.manager.log_manager import LogManager
+from cordwood.storage.manager.log_manager import LogManager, LogUse
 from cordwood.storage.manager.step_driver import NextJob, drive
 
 _RETENTION: Final = "retention"
@@ -37,18 +37,19 @@ def drive_change(
 
 
 def prepare_append(
-    manager: LogManager, log: Log, *, prepared: PreparedRecords
+    manager: LogManager, log: Log, *, prepared: PreparedRecords, use: LogUse | None = None
 ) -> Pending[None] | None:
     """Change the files that the next append needs; None if it needs no change.
 
-    The caller asks again when the result is done, with or without an error.
+    The caller asks again when the result is done, with or without an error. `use` is a
+    context of calls into the log that the caller keeps.
     """
     end = log.changes.files_end
     if end is not None:
         if not end.done():
             return end
         log.changes.files_end = None
-    with manager.using(log):
+    with use or manager.using(log):
         change = log.begin_append_files(prepared)
     return None if change is None else _change_files(manager, log, change=change)
 

@@ -107,17 +107,23 @@ class ManagerOptions:
 class LogUse:
     """The context of a call into a log; see `LogManager.using`.
 
-    A class, because most requests enter several: `contextmanager` takes three times as long.
+    A class, because most requests enter several: `contextmanager` takes three times as long. One
+    context serves any number of calls; it looks for the log directory when the log has moved.
     """
 
-    __slots__ = ("_log", "_manager")
+    __slots__ = ("_log", "_manager", "_parent", "_path")
 
     def __init__(self, manager: "LogManager", log: Log) -> None:
         self._manager = manager
         self._log = log
+        self._path = ""
+        self._parent: LogDirectory | None = None
 
     def __enter__(self) -> None:
-        self._manager.directory_of(self._log).ensure_online()
+        path = self._log.directory
+        if self._parent is None or path is not self._path:
+            self._path, self._parent = path, self._manager.parent_of(path)
+        self._parent.ensure_online()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):

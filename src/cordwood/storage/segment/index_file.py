@@ -112,7 +112,8 @@ class IndexFile:
 
     @property
     def count(self) -> int:
-        self._load()
+        if self._exists is None:
+            self._load()
         return self._count
 
     @property
@@ -138,7 +139,7 @@ class IndexFile:
     @property
     def is_full(self) -> bool:
         """Return whether only the reserved entries fit."""
-        return self.room <= self.reserved
+        return self.max_bytes is not None and self.room <= self.reserved
 
     @property
     def room(self) -> int:
@@ -162,7 +163,7 @@ class IndexFile:
 
     def create(self) -> None:
         """Create the file at its largest size if it does not exist."""
-        if self._load():
+        if self._exists or self._load():
             return
         file = self._open_files.create(self.path)
         self._exists = True

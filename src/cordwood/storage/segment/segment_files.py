@@ -95,6 +95,7 @@ class SegmentFiles:
 
     __slots__ = (
         "_is_preallocated",
+        "log_path",
         "offset_entries",
         "offset_index",
         "open_files",
@@ -107,7 +108,7 @@ class SegmentFiles:
 
     def __init__(self, open_files: OpenFileCache, path: SegmentPath, *, index_bytes: int) -> None:
         self.open_files = open_files
-        self.path = path
+        self._set_path(path)
         self._is_preallocated = False
         base_offset = path.base_offset
         self.offset_entries = IndexFile(
@@ -130,9 +131,9 @@ class SegmentFiles:
         self.time_index = TimeIndex(base_offset, self.time_entries)
         self.transaction_index = TransactionIndex(base_offset, self.transaction_entries)
 
-    @property
-    def log_path(self) -> str:
-        return self.path.of(file_names.LOG)
+    def _set_path(self, path: SegmentPath) -> None:
+        self.path = path
+        self.log_path = path.of(file_names.LOG)
 
     def log(self, *, writable: bool = False) -> OpenFile:
         """Return the log file, open until the next call of the cache."""
@@ -275,7 +276,7 @@ class SegmentFiles:
         """Rename the log file only; `rename_indexes` must follow."""
         path = replace(self.path, suffix=suffix)
         self.open_files.rename(self.log_path, path.of(file_names.LOG))
-        self.path = path
+        self._set_path(path)
 
     def rename_indexes(self) -> None:
         """Rename the existing index files like the log file."""
@@ -290,7 +291,7 @@ class SegmentFiles:
 
     def set_directory(self, directory: str) -> None:
         """Set the directory after the caller has renamed it."""
-        self.path = replace(self.path, directory=directory)
+        self._set_path(replace(self.path, directory=directory))
         for entries, extension in zip(self._indexes(), _INDEX_EXTENSIONS, strict=True):
             entries.set_path(self.path.of(extension))
 

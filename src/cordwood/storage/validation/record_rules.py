@@ -75,7 +75,9 @@ class RecordRules(NamedTuple):
         if self._time_problem(facts.min_timestamp, header):
             return True
         latest = facts.max_timestamp
-        return latest != NO_TIMESTAMP and bool(self._time_problem(latest, header))
+        if latest in (NO_TIMESTAMP, facts.min_timestamp):
+            return False
+        return bool(self._time_problem(latest, header))
 
     def _content_problem(self, record: Record, batch: AnyBatch) -> str:
         if is_foreign(record, batch):

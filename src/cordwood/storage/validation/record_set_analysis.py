@@ -64,7 +64,8 @@ def analyze(
     headers: list[BatchHeader] = []
     codec = Codec.NONE
     position = 0
-    while (header := read_header(view, position)) is not None and header.end <= len(view):
+    end = len(view)
+    while position < end and (header := read_header(view, position)) and header.end <= end:
         if origin is AppendOrigin.REPLICATION and header.partition_leader_epoch > leader_epoch:
             break
         _check_base_offset(header, origin)
