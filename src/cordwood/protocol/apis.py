@@ -120,7 +120,7 @@ _ROWS: Final = (
     Api(66, "ListTransactions", 0, 2, 0, _SERVED | _CLIENT),
     Api(68, "ConsumerGroupHeartbeat", 0, 1, 0, _SERVED | _CLIENT),
     Api(69, "ConsumerGroupDescribe", 0, 1, 0, _SERVED | _CLIENT),
-    Api(74, "ListConfigResources", 0, 1, 0, _SERVED),
+    Api(74, "ListConfigResources", 0, 1, 0, _SERVED | _CLIENT),
     Api(75, "DescribeTopicPartitions", 0, 0, 0, _SERVED),
     Api(76, "ShareGroupHeartbeat", 1, 1, 0),
     Api(77, "ShareGroupDescribe", 1, 1, 0),
