@@ -39,6 +39,8 @@ class Reconciliation:
     has_subscription_changed: bool
     #: Ids of the topics that the member subscribes, by name and by regular expression.
     subscribed: frozenset[Uuid]
+    #: Whether the member subscribes a topic, also one that does not exist.
+    has_subscription: bool
     #: Whether a member of the group holds a partition.
     is_held: Callable[[Uuid, int], bool]
 
@@ -71,11 +73,10 @@ def _can_move(member: ConsumerGroupMember, step: Reconciliation) -> bool:
 def _without_unsubscribed(member: ConsumerGroupMember, step: Reconciliation) -> ConsumerGroupMember:
     """Take away the partitions of topics that the member has unsubscribed.
 
-    As in Kafka, a member without topics and partitions begins its epoch again.
+    As in Kafka, a member without a subscription and partitions begins its epoch again.
     """
     dropped = member.assigned.keys() - step.subscribed
-    has_topics = bool(step.subscribed or member.pending_revocation)
-    if not dropped and has_topics:
+    if not dropped and (step.has_subscription or member.pending_revocation):
         return member
     assigned = {topic: each for topic, each in member.assigned.items() if topic not in dropped}
     pending = dict(member.pending_revocation)

@@ -31,7 +31,6 @@ from cordwood.coordination.groups.consumer.target_assignment import (
 )
 from cordwood.coordination.groups.consumer.topics.regex_refresh import RegexUpdate, update_regex
 from cordwood.coordination.outcome import CoordinatorEvent, EventCount, Outcome
-from cordwood.core.uuids import Uuid
 
 
 class JoinedMember(NamedTuple):
@@ -136,12 +135,15 @@ class MemberUpdate:
         group, member = self.group, self.after
         if not has_subscription_changed and member.is_reconciled_to(target.epoch):
             return member
+        names = group.subscriptions.of_member(member)
+        topics = map(self.state.view.by_name, names)
         step = Reconciliation(
             target_epoch=target.epoch,
             target=target.partitions,
             owned=owned,
             has_subscription_changed=has_subscription_changed,
-            subscribed=self._subscribed(),
+            subscribed=frozenset(each.topic_id for each in topics if each is not None),
+            has_subscription=bool(names),
             is_held=group.held.is_held,
         )
         after = reconciled(member, step)
@@ -151,10 +153,6 @@ class MemberUpdate:
         if after.classic is None:
             self._set_rebalance_timer(after)
         return after
-
-    def _subscribed(self) -> frozenset[Uuid]:
-        topics = map(self.state.view.by_name, self.group.subscriptions.of_member(self.after))
-        return frozenset(each.topic_id for each in topics if each is not None)
 
     @property
     def _change(self) -> MemberChange:

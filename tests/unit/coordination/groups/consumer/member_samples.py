@@ -55,5 +55,6 @@ def step(
         owned=None if owned is None else partitions(owned),
         has_subscription_changed=has_changed,
         subscribed=frozenset(map(topic_id, subscribed)),
+        has_subscription=bool(subscribed),
         is_held=lambda topic, partition: partition in taken.get(topic, ()),
     )

@@ -157,6 +157,15 @@ def test_changed_subscription_without_topics_begins_the_epoch_again() -> None:
     assert after == replace(before, previous_member_epoch=10)
 
 
+def test_changed_subscription_of_a_missing_topic_changes_nothing() -> None:
+    before = replace(member(assigned=""), previous_member_epoch=9)
+    change = step(10, "", subscribed=(), has_changed=True)
+
+    after = reconciled(before, replace(change, has_subscription=True))
+
+    assert after is before
+
+
 def test_unrevoked_member_revokes_also_what_it_has_unsubscribed() -> None:
     before = member(UNREVOKED, assigned="1:1@10 2:4@10", pending="2:5@10")
 
