@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
-from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerKey
+from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
 from cordwood.coordination.ports import InternalLog, TransactionMarker
 from cordwood.coordination.runtime.append_errors import coordinator_error
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
@@ -29,6 +29,9 @@ from cordwood.core.ports import Pending
 S = TypeVar("S", bound=CoordinatorShard)
 
 _log = logging.getLogger(__name__)
+
+#: The time after which a timer fires again whose records were rejected, as in Kafka.
+TIMER_RETRY_MS: Final = 500
 
 _FAILED: Final = "the coordinator failed; the log of the broker has the reason"
 
@@ -92,8 +95,14 @@ class ActiveShard(Generic[S]):
         return pending
 
     def _on_timer(self, key: TimerKey, at_ms: int) -> None:
-        # The wall clock may have gone back since the timer was set; the shard's time does not.
-        self.run(lambda shard, now_ms: shard.on_timer(key, max(now_ms, at_ms)))
+        def fire(shard: S, now_ms: int) -> Outcome:
+            # The wall clock may have gone back since the timer was set; the shard's time does not.
+            outcome = shard.on_timer(key, max(now_ms, at_ms))
+            if outcome.records and outcome.on_failure is None:
+                outcome.on_failure = partial(_fire_again, key)
+            return outcome
+
+        self.run(fire)
 
     # -- outcomes
 
@@ -190,6 +199,11 @@ class ActiveShard(Generic[S]):
         except Exception:  # noqa: BLE001 - as in `run`
             _log.exception("the end of the coordinator of %s failed", self.log.partition)
         self.calls.fail(error)
+
+
+def _fire_again(key: TimerKey, _: KafkaError, now_ms: int) -> Outcome:
+    """Let a timer whose records were rejected fire later: nothing else sets it again."""
+    return Outcome(timers=[TimerChange(key, now_ms + TIMER_RETRY_MS)])
 
 
 def _has_failed(pending: Pending[int]) -> bool:

@@ -9,14 +9,16 @@ from cordwood.coordination.outcome import (
     EventCount,
     Outcome,
     Ticket,
+    TimerChange,
 )
-from cordwood.coordination.runtime.active_shard import ActiveShard
+from cordwood.coordination.runtime.active_shard import TIMER_RETRY_MS, ActiveShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.core.errors import KafkaError, NotEnoughReplicasError
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.schema import Response
 from tests.unit.broker.broker_samples import run
 from tests.unit.coordination.runtime.runtime_samples import (
+    TIMER,
     CountingShard,
     MemoryLog,
     RuntimeHarness,
@@ -34,7 +36,7 @@ class ActiveHarness:
         harness = RuntimeHarness()
         self.log: MemoryLog = harness.log()
         self.shard = CountingShard()
-        self.counted = harness.counted
+        self.clock, self.counted = harness.clock, harness.counted
         timers = CoordinatorTimers(harness.ports)
         self.active = ActiveShard(self.shard, self.log, harness.ports, timers=timers)
         self.broken = list[KafkaError]()
@@ -146,3 +148,16 @@ def test_events_of_a_rejected_append_are_not_counted() -> None:
     harness.active.run(lambda *_: Outcome(records=[group_record("g")], events=(event,)))
 
     assert harness.counted == []
+
+
+def test_timer_whose_records_are_rejected_fires_again() -> None:
+    harness = ActiveHarness()
+    harness.active.run(lambda *_: Outcome(timers=[TimerChange(TIMER, harness.clock.now_ms())]))
+    harness.log.rejection = NotEnoughReplicasError()
+    harness.clock.advance(ms=1)
+    harness.log.rejection = None
+
+    harness.clock.advance(ms=TIMER_RETRY_MS)
+
+    assert [key for key, _ in harness.shard.fired] == [TIMER, TIMER]
+    assert harness.shard.groups == ["g"]
