@@ -15,6 +15,7 @@ from typing import Final
 
 from cordwood.coordination.offsets.committed_offset import CommittedOffset
 from cordwood.coordination.offsets.committed_run import CommittedRun
+from cordwood.coordination.runtime.alike_commits import RecordPlaces, read_alike
 from cordwood.coordination.runtime.offset_commit_reader import read_commit_value
 from cordwood.core.types import NO_TIMESTAMP
 from cordwood.core.uuids import NO_UUID
@@ -34,6 +35,10 @@ _WITH_ID: Final = Struct(">i3sqi1sq3s16s1s")
 _WITH_ID_FORM: Final = b"\x54\0\4\1\1\0\x10\0"
 _WITHOUT_ID: Final = Struct(">i3sqi1sq2s")
 _WITHOUT_ID_FORM: Final = b"\x30\0\4\1\0\0"
+
+
+#: From this number on records are tried together.
+_SEVERAL: Final = 4
 
 
 class _OtherFormError(Exception):
@@ -79,25 +84,28 @@ def _join(runs: list[CommittedRun], found: list[CommittedRun]) -> None:
 
 def _read_records(data: bytes, base_offset: int, count: int) -> list[CommittedRun]:
     """Return the commits of a batch; raise if it has any other record, or if bytes are left."""
-    runs, at, lowest = list[CommittedRun](), 0, base_offset
+    runs, at, left = list[CommittedRun](), 0, count
     run, names = CommittedRun("", ""), b""
-    for _ in range(count):
-        stop, delta, at, key_end = _read_head(data, at)
-        offset = base_offset + delta
+    lowest = base_offset
+    while left:
+        stop, delta, key_at, key_end = _read_head(data, at)
+        place, offset = RecordPlaces(at, key_end - _PARTITION_BYTES, stop), base_offset + delta
         if offset < lowest:
             raise _OtherFormError
-        lowest = offset + 1
-        partition_at = key_end - _PARTITION_BYTES
-        if data[at:partition_at] != names or not runs:
-            names = data[at:partition_at]
+        if data[key_at : place.partition] != names or not runs:
+            names = data[key_at : place.partition]
             run = CommittedRun(*_read_names(names))
             runs.append(run)
-        partition, committed = _read_commit(data, partition_at, stop, offset)
+        partition, committed = _read_commit(data, place.partition, stop, offset)
         if run.offset < 0:
             run.first_ms = committed.commit_timestamp_ms
         run.offset = offset
         run.offsets[partition] = committed
-        at = stop
+        at, left = stop, left - 1
+        if left >= _SEVERAL:
+            alike = read_alike(data, place, run=run, base_offset=base_offset, most=left)
+            at, left = at + alike * (stop - place.start), left - alike
+        lowest = run.offset + 1
     if at != len(data):
         raise _OtherFormError
     return runs
