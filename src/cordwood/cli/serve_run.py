@@ -30,11 +30,13 @@ from cordwood.broker.process.process_tuning import (
     space_out_full_collections,
 )
 from cordwood.broker.process.stack_dump import log_stacks
+from cordwood.broker.services import BrokerServices
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS
 from cordwood.cli.arguments import absolute_path
 from cordwood.cli.stop_signals import StopSignals
 from cordwood.cli.terminal import print_output
 from cordwood.config import GivenSettings, PropertiesFile, read_settings
+from cordwood.coordination.runtime.background_tasks import BackgroundTasks
 from cordwood.core.errors import KafkaStorageError, SettingError, StartInterruptedError
 from cordwood.core.ports import Lane, Worker
 from cordwood.core.settings import SettingSource
@@ -48,6 +50,9 @@ from cordwood.storage.manager.log_manager import LogManager
 
 #: The default log directory, in the working directory of the command.
 DEFAULT_DATA: Final = "cordwood-data"
+
+#: The longest delay of other preparations while groups and transactions are loaded.
+_GROUPS_FIRST_S: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -117,9 +122,10 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
         stop_without_directories(broker.logs, stopped)
         print_output(_ready_line(node))
         _notify_systemd("READY=1")
-        runtime.ports.worker.submit(load_handlers, lane=Lane.COMPUTE)
-        _warm_kernels(node, runtime.ports.worker)
+        preparations = BackgroundTasks()
+        preparations.begin(_prepare(node, broker, runtime.ports.worker))
         await stopped.wait()
+        await preparations.stop()
         _notify_systemd("STOPPING=1")
         if not broker.logs.is_serving:
             raise KafkaStorageError(
@@ -152,6 +158,14 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def _load_inspector() -> Inspector:
     with exempt_from_gc():
         return kernels.inspector()
+
+
+async def _prepare(node: Node, broker: BrokerServices, worker: Worker) -> None:
+    """Load the handlers and the kernels after the groups, for which clients wait already."""
+    for runtime in (broker.coordinators.groups.runtime, broker.coordinators.transactions.runtime):
+        await runtime.tasks.settle(_GROUPS_FIRST_S)
+    worker.submit(load_handlers, lane=Lane.COMPUTE)
+    _warm_kernels(node, worker)
 
 
 def _warm_kernels(node: Node, worker: Worker) -> None:

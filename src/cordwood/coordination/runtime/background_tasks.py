@@ -22,6 +22,11 @@ class BackgroundTasks:
         self._tasks.add(task)
         task.add_done_callback(self._end)
 
+    async def settle(self, within_s: float) -> None:
+        """Wait until the tasks of this moment have ended, or until the time is over."""
+        if self._tasks:
+            await asyncio.wait({*self._tasks}, timeout=within_s)
+
     async def stop(self) -> None:
         """Cancel all tasks and wait until they have ended."""
         for task in self._tasks:
