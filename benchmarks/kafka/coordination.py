@@ -87,6 +87,8 @@ _COMMIT: Final = 7
 _FETCH: Final = 8
 _PRODUCE_EVERY_S: Final = 0.005
 _INTERVAL_S: Final[Mapping[str, float]] = MappingProxyType({"classic": 3, "consumer": 5})
+#: Kafka's clients wait for 100 ms before they ask a coordinator again.
+_POLL_S: Final = 0.005
 _PATIENCE_S: Final = 120
 
 
@@ -190,7 +192,7 @@ def _trio(peer: Peer) -> Iterator[list[Member]]:
 
 
 def _rebalance_once(members: Sequence[Member]) -> None:
-    """Let the leader join again; the others follow as soon as a heartbeat says so."""
+    """Let the leader join again; the others follow after the first heartbeat with that error."""
     leader, *others = members
     leader.channel.send(join_frame(leader, _TOPIC))
     for each in others:
@@ -275,9 +277,10 @@ def _await_loaded(channel: Channel, groups: Sequence[str]) -> None:
 
 def _await_offsets(peer: Peer, groups: Sequence[str]) -> None:
     """Wait until a group in each partition of the offsets topic has its offset."""
-    channel, asked = Channel(peer.port), _one_of_each_partition(groups)
-    while not _is_correct(_fetched(channel, asked), count=len(asked)):
-        continue
+    channel = Channel(peer.port)
+    for group in _one_of_each_partition(groups):
+        while not _is_correct(_fetched(channel, [group])):
+            sleep(_POLL_S)
     channel.close()
 
 
@@ -292,14 +295,14 @@ def _fetched(channel: Channel, groups: Sequence[str]) -> OffsetFetchResponse:
     return channel.ask(OffsetFetchRequest(groups=asked), _FETCH, answer=OffsetFetchResponse)
 
 
-def _is_correct(response: OffsetFetchResponse, *, count: int) -> bool:
+def _is_correct(response: OffsetFetchResponse) -> bool:
     offsets = [
         partition.committed_offset
         for group in response.groups
         for topic in group.topics
         for partition in topic.partitions
     ]
-    return offsets == [PARTITIONS - 1] * count
+    return offsets == [PARTITIONS - 1]
 
 
 def _commit_frame(group: str, partitions: Sequence[int]) -> bytes:
