@@ -78,7 +78,7 @@ async def produce(
         verified = await verify_batches(broker, context, request, turns=turns)
         producer = producer._replace(verified=verified)
     for topic in request.topics:
-        if turns.is_over:
+        if turns.is_over_at_light():
             await turns.pause()
         appends.append(of_topic := [])
         for each in topic.partitions:
@@ -136,7 +136,7 @@ async def _outcomes(appends: Sequence[_Append], turns: LoopTurns) -> list[_Outco
     """Wait for the outcomes of one topic."""
     outcomes = []
     for each in appends:
-        if turns.is_over:
+        if turns.is_over_at_light():
             await turns.pause()
         if not each.is_done:
             await each.wait()
@@ -221,7 +221,7 @@ async def _response(
         partitions = list[PartitionProduceResponse]()
         reference = topic.topic_id if context.api_version >= _FIRST_BY_ID else topic.name
         for data, outcome in zip(topic.partitions, results, strict=True):
-            if turns.is_over:
+            if turns.is_over_at_light():
                 await turns.pause()
             partitions.append(partition := _partition_response(data.index, outcome))
             is_led_elsewhere = partition.error_code == NotLeaderOrFollowerError.code

@@ -269,7 +269,9 @@ class Connection(asyncio.BufferedProtocol):
                 self.unread_bytes = 0
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
-            if self._receive.frames and self._active_ms >= turn_end_ms:
+            if not self._receive.frames:  # the wait for the next request ends the turn
+                turn_end_ms = self._active_ms + _TURN_MS
+            elif self._active_ms >= turn_end_ms:
                 await self._next_turn()
                 turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
         await responses.flush()
