@@ -23,11 +23,14 @@ def select_protocol(members: Collection[ClassicGroupMember], support: Counter[st
     return max(hash_map_order(votes), key=votes.__getitem__)
 
 
-def hash_map_order(names: Iterable[str]) -> list[str]:
-    """Return the order in which Java iterates over a hash map that got these keys."""
+def hash_map_order(names: Iterable[str], *, among: int = 0) -> list[str]:
+    """Return the order in which Java iterates over a hash map that got these keys.
+
+    If they are a part of its keys, `among` is the number of all.
+    """
     inserted = list(dict.fromkeys(names))
-    table = _SMALLEST_TABLE
-    while len(inserted) * 4 > table * 3:
+    count, table = max(among, len(inserted)), _SMALLEST_TABLE
+    while count * 4 > table * 3:
         table *= 2
     return sorted(inserted, key=lambda name: _spread(name) & (table - 1))
 

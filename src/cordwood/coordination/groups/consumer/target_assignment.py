@@ -3,7 +3,7 @@
 Only members whose target changes get a record. The record of the assignment epoch follows them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from cordwood.coordination.coordinator_record import CoordinatorRecord
@@ -59,10 +59,11 @@ def assign_targets(
         members.pop(change.before.member_id, None)
     subscriptions = group.subscriptions.after(change.removed, (change.after,))
     topics = _existing_topics(subscriptions.topic_names(), view)
+    topic_ids = _TopicIds(topics)
     spec = GroupSpec(
         members={
             member_id: MemberSpec(
-                topic_ids_of(subscriptions, member, topics=topics),
+                topic_ids[subscriptions.of_member(member)],
                 group.target_of(member),
                 member.instance_id,
             )
@@ -81,20 +82,20 @@ def assign_targets(
 
 def target_records(
     group: ConsumerGroup,
-    members: Iterable[str],
+    members: Collection[str],
     *,
     targets: GroupAssignment,
     epoch: int,
     now_ms: int,
 ) -> list[CoordinatorRecord]:
     """Return the records of targets that change, and of the assignment epoch."""
-    changed = [
-        (each, targets.get(each, NO_PARTITIONS))
-        for each in hash_map_order(sorted(members))
-        if group.target.get(each) != targets.get(each, NO_PARTITIONS)
-    ]
+    present = group.target
+    changed = [each for each in members if present.get(each) != targets.get(each, NO_PARTITIONS)]
     return [
-        *(records.target_member(group.group_id, each, partitions=of) for each, of in changed),
+        *(
+            records.target_member(group.group_id, each, partitions=targets.get(each, NO_PARTITIONS))
+            for each in hash_map_order(sorted(changed), among=len(members))
+        ),
         records.target_metadata(group.group_id, epoch, timestamp_ms=now_ms),
     ]
 
@@ -108,5 +109,18 @@ def topic_ids_of(
     subscriptions: Subscriptions, member: ConsumerGroupMember, *, topics: Mapping[str, TopicFacts]
 ) -> frozenset[Uuid]:
     """Return the ids of the topics that a member subscribes, as far as they exist."""
-    names = subscriptions.of_member(member)
-    return frozenset(topics[each].topic_id for each in names if each in topics)
+    return _TopicIds(topics)[subscriptions.of_member(member)]
+
+
+class _TopicIds(dict[frozenset[str], frozenset[Uuid]]):
+    """The ids of existing topics by their names; most members of a group have equal ones."""
+
+    def __init__(self, topics: Mapping[str, TopicFacts]) -> None:
+        super().__init__()
+        self._topics = topics
+
+    def __missing__(self, names: frozenset[str]) -> frozenset[Uuid]:
+        topics = self._topics
+        found = frozenset(topics[each].topic_id for each in names if each in topics)
+        self[names] = found
+        return found

@@ -53,6 +53,12 @@ def test_table_of_the_hash_map_grows_beyond_twelve_names() -> None:
     assert hash_map_order(many) == list(many)
 
 
+def test_part_of_the_names_keeps_the_order_that_all_have() -> None:
+    names = (*"ABCDEFGHIJKLM", "q")
+
+    assert hash_map_order(("M", "q"), among=len(names)) == ["M", "q"]
+
+
 def test_equal_votes_go_to_the_first_protocol_of_the_hash_map() -> None:
     assert (
         selected("range,roundrobin", "roundrobin,range")

@@ -7,7 +7,7 @@ Partitions that are free or above a quota go to the members below theirs, in ord
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     GroupAssignment,
@@ -18,11 +18,13 @@ from cordwood.coordination.groups.consumer.assignors.group_spec import (
 )
 from cordwood.core.uuids import Uuid
 
+_NONE: Final = frozenset[int]()
+
 
 class _KeptPartitions(NamedTuple):
     """Partitions that a member keeps, those above its quota, and what is left of the quota."""
 
-    partitions: dict[Uuid, set[int]]
+    partitions: dict[Uuid, frozenset[int]]
     revoked: list[tuple[Uuid, int]]
     quota: int
 
@@ -36,7 +38,7 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
     total = sum(spec.partition_count(each) for each in topic_ids)
     quota, extra = divmod(total, len(member_ids))
     unassigned = _unassigned(spec, topic_ids)
-    target = dict[str, dict[Uuid, set[int]]]()
+    target = dict[str, dict[Uuid, frozenset[int]]]()
     unfilled = list[tuple[str, int]]()
     for number, member_id in enumerate(member_ids):
         has_extra = extra > 0
@@ -52,25 +54,21 @@ def assign_homogeneous(spec: GroupSpec) -> GroupAssignment:
         if missing:
             unfilled.append((member_id, missing))
     _fill(target, unfilled, unassigned=unassigned)
-    return {
-        member_id: {topic_id: frozenset(each) for topic_id, each in partitions.items()}
-        for member_id, partitions in target.items()
-    }
+    return target
 
 
 def _unassigned(spec: GroupSpec, topic_ids: Iterable[Uuid]) -> list[tuple[Uuid, int]]:
     """Return the partitions that no member has."""
-    assigned = {
-        (topic_id, partition)
-        for member in spec.members.values()
-        for topic_id, partitions in member.assigned.items()
-        for partition in partitions
-    }
+    assigned: dict[Uuid, set[int]] = {each: set() for each in topic_ids}
+    for member in spec.members.values():
+        for topic_id, partitions in member.assigned.items():
+            if topic_id in assigned:
+                assigned[topic_id].update(partitions)
     return [
         (topic_id, partition)
         for topic_id in topic_ids
         for partition in range(spec.partition_count(topic_id))
-        if (topic_id, partition) not in assigned
+        if partition not in assigned[topic_id]
     ]
 
 
@@ -78,26 +76,33 @@ def _keep(
     assigned: TopicPartitionSets, topic_ids: Iterable[Uuid], *, quota: int
 ) -> _KeptPartitions:
     """Divide a member's partitions by its quota; topics that are not subscribed are dropped."""
-    kept, revoked = dict[Uuid, set[int]](), list[tuple[Uuid, int]]()
+    kept, revoked = dict[Uuid, frozenset[int]](), list[tuple[Uuid, int]]()
     for topic_id in topic_ids:
-        partitions = sorted(assigned.get(topic_id, ()))
-        if partitions[:quota]:
-            kept[topic_id] = set(partitions[:quota])
-        revoked += ((topic_id, each) for each in partitions[quota:])
-        quota -= min(quota, len(partitions))
+        partitions = assigned.get(topic_id, _NONE)
+        if len(partitions) > quota:
+            ordered = sorted(partitions)
+            revoked += [(topic_id, each) for each in ordered[quota:]]
+            partitions = frozenset(ordered[:quota])
+        if partitions:
+            kept[topic_id] = partitions
+        quota -= len(partitions)
     return _KeptPartitions(kept, revoked, quota)
 
 
 def _fill(
-    target: dict[str, dict[Uuid, set[int]]],
+    target: dict[str, dict[Uuid, frozenset[int]]],
     unfilled: list[tuple[str, int]],
     *,
     unassigned: list[tuple[Uuid, int]],
 ) -> None:
     start = 0
     for member_id, missing in unfilled:
+        added = dict[Uuid, list[int]]()
         for topic_id, partition in unassigned[start : start + missing]:
-            target[member_id].setdefault(topic_id, set()).add(partition)
+            added.setdefault(topic_id, []).append(partition)
+        partitions = target[member_id]
+        for topic_id, numbers in added.items():
+            partitions[topic_id] = partitions.get(topic_id, _NONE).union(numbers)
         start += missing
     if start < len(unassigned):
         raise PartitionAssignorError("Partitions were left unassigned")
