@@ -262,17 +262,10 @@ def _restart(bench: Bench, size: Size) -> Iterator[Figure]:
 
 def _commit_all(peer: Peer, groups: Sequence[str]) -> None:
     channel = Channel(peer.port)
-    await_coordinators(channel, groups[:1])
-    _await_loaded(channel, groups)
+    await_coordinators(channel, groups)
     frames = [_commit_frame(each, range(PARTITIONS)) for each in groups]
     _ensure_committed(pipelined([channel], frames, window=10))
     channel.close()
-
-
-def _await_loaded(channel: Channel, groups: Sequence[str]) -> None:
-    """Wait until each partition of the offsets topic serves its groups."""
-    while any(each.error_code for each in _fetched(channel, _one_of_each_partition(groups)).groups):
-        continue
 
 
 def _await_offsets(peer: Peer, groups: Sequence[str]) -> None:
@@ -335,7 +328,6 @@ def _commits(bench: Bench, size: Size) -> Iterator[Figure]:
         ) -> tuple[float, float]:
             channels = [Channel(peer.port) for _ in groups]
             await_coordinators(channels[0], groups)
-            _await_loaded(channels[0], groups)
             used, start_s = peer.processor_seconds(), monotonic()
             answers = pipelined(channels, frames, window=_WINDOW)
             took_s = monotonic() - start_s

@@ -244,7 +244,7 @@ def main() -> None:
     """Join, and send heartbeats until the standard input is closed."""
     asked = _asked()
     members = members_of(asked.port, asked.groups, asked.size)
-    await_coordinators(members[0].channel, dict.fromkeys(each.group for each in members))
+    await_coordinators(members[0].channel, [*dict.fromkeys(each.group for each in members)])
     join = join_classic if asked.kind == "classic" else join_consumer
     join(members, asked.topic)
     print("joined", flush=True)

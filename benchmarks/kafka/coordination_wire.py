@@ -5,7 +5,8 @@ and responses are cut into frames meanwhile, but decoded only afterwards.
 """
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from time import sleep
 from typing import Final, TypeVar
 
 from cordwood.client.network.in_flight_requests import InFlightRequests
@@ -13,6 +14,11 @@ from cordwood.protocol.codec import decode, joined
 from cordwood.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+)
+from cordwood.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
 )
 from cordwood.protocol.schema import Request, Response
 
@@ -23,6 +29,10 @@ _SIZE_BYTES: Final = 4
 _CORRELATION_BYTES: Final = 4
 _AT_ONCE: Final = 1 << 16
 _NO_ERROR: Final = 0
+#: FindCoordinator without flexible fields, and OffsetFetch of several groups.
+_FIND: Final = 2
+_FETCH: Final = 8
+_POLL_S: Final = 0.02
 
 
 def frame_of(request: Request, version: int) -> bytes:
@@ -91,12 +101,17 @@ def decoded(frame: bytes, answer: type[R], version: int) -> R:
     return decode(answer, memoryview(frame)[_CORRELATION_BYTES + tags :], version)
 
 
-def await_coordinators(channel: Channel, keys: Iterable[str], *, kind: int = 0) -> None:
-    """Wait until the coordinators of groups are found; the topic is made with the first one."""
-    for key in keys:
-        request = FindCoordinatorRequest(key=key, key_type=kind)
-        while channel.ask(request, 2, answer=FindCoordinatorResponse).error_code != _NO_ERROR:
-            continue
+def await_coordinators(channel: Channel, groups: Sequence[str]) -> None:
+    """Wait until the groups are served; their topic is made with the first FindCoordinator."""
+    find = FindCoordinatorRequest(key=groups[0], key_type=0)
+    while channel.ask(find, _FIND, answer=FindCoordinatorResponse).error_code != _NO_ERROR:
+        sleep(_POLL_S)
+    asked = [OffsetFetchRequestGroup(group_id=each, topics=[]) for each in groups]
+    fetch = OffsetFetchRequest(groups=asked)
+    while any(
+        each.error_code for each in channel.ask(fetch, _FETCH, answer=OffsetFetchResponse).groups
+    ):
+        sleep(_POLL_S)
 
 
 def pipelined(channels: Sequence[Channel], frames: Sequence[bytes], *, window: int) -> list[bytes]:
