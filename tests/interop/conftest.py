@@ -33,6 +33,12 @@ if os.environ.get("CORDWOOD_SOAK"):
     TARGETS["kafka"] = _control
 
 
+#: Members of the new protocol learn of an assignment with their next heartbeat.
+QUICK_GROUPS = """group.consumer.min.heartbeat.interval.ms=100
+group.consumer.heartbeat.interval.ms=100
+"""
+
+
 def _jars(version: str) -> Jars:
     try:
         return fetch(version)
@@ -138,7 +144,7 @@ def conformance(
     with ExitStack() as stack:
         for creates in ("false", "true"):
             folder = tmp_path_factory.mktemp(request.param)
-            more = f"auto.create.topics.enable={creates}\n"
+            more = f"auto.create.topics.enable={creates}\n{QUICK_GROUPS}"
             broker = TARGETS[request.param](origins, folder, more)
             brokers.append(stack.enter_context(running(broker)))
         conformance = Conformance(broker=brokers[0], creating_broker=brokers[1], origins=origins)

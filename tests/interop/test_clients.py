@@ -9,7 +9,8 @@ import pytest
 from tests.interop.kafka_harness.client_programs import SparkClient
 from tests.interop.kafka_harness.clients import CLIENTS
 from tests.interop.kafka_harness.conformance import Conformance, Outcome
-from tests.interop.kafka_harness.features import FEATURES, Feature
+from tests.interop.kafka_harness.feature_table import FEATURES
+from tests.interop.kafka_harness.features import Feature
 from tests.interop.kafka_harness.jars import MissingToolError
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]

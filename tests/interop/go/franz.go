@@ -26,6 +26,9 @@ func askFranz(q question) (any, error) {
 		answer, err := franzConsume(ctx, q)
 		return answer, franzError(err)
 	}
+	if answer, err := askFranzMember(ctx, q); err != errUnknown {
+		return answer, franzError(err)
+	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(q.Bootstrap))
 	if err != nil {
 		return nil, err
@@ -74,7 +77,8 @@ func franzProduce(ctx context.Context, q question) error {
 
 func franzConsume(ctx context.Context, q question) ([]record, error) {
 	start := map[string]map[int32]kgo.Offset{q.Topic: {q.Partition: kgo.NewOffset().At(q.Start)}}
-	client, err := kgo.NewClient(kgo.SeedBrokers(q.Bootstrap), kgo.ConsumePartitions(start))
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(q.Bootstrap), kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(isolation(q)))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +89,8 @@ func franzConsume(ctx context.Context, q question) ([]record, error) {
 	}
 	end, _ := ends.Lookup(q.Topic, q.Partition)
 	seen := []record{}
-	for next := q.Start; next < end.Offset; {
+	// A marker ends a transaction, so the last record is before the end.
+	for next := q.Start; next < end.Offset && !(q.isCommitted() && len(seen) == q.Count); {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			return nil, err
@@ -145,7 +150,7 @@ func franzAdmin(ctx context.Context, q question, admin *kadm.Client) (any, error
 	case "log_dirs":
 		return franzLogDirs(ctx, admin)
 	}
-	return nil, errUnknown
+	return franzGroups(ctx, q, admin)
 }
 
 func franzTopic(ctx context.Context, q question, admin *kadm.Client) (any, error) {

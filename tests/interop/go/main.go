@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-const patience = 120 * time.Second
+const (
+	patience = 120 * time.Second
+	poll     = 100 * time.Millisecond
+)
 
 // header is a name and a value in base64, or null.
 type header [2]*string
@@ -40,6 +43,16 @@ type question struct {
 	Configs    map[string]string `json:"configs"`
 	Records    []record          `json:"records"`
 	Settings   map[string]any    `json:"settings"`
+	Isolation  string            `json:"isolation"`
+	Count      int               `json:"count"`
+	Group      string            `json:"group"`
+	Protocol   string            `json:"protocol"`
+	Assignor   string            `json:"assignor"`
+	Instance   string            `json:"instance"`
+	Member     int               `json:"member"`
+	Producer   int               `json:"producer"`
+	ID         string            `json:"id"`
+	Commit     bool              `json:"commit"`
 }
 
 type topicAnswer struct {
@@ -55,6 +68,26 @@ type configAnswer struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
+
+type polledAnswer struct {
+	Assigned []int32  `json:"assigned"`
+	Values   [][]byte `json:"values"`
+}
+
+type groupAnswer struct {
+	State   string `json:"state"`
+	Members int    `json:"members"`
+}
+
+type transactionAnswer struct {
+	State      string   `json:"state"`
+	Partitions []string `json:"partitions"`
+}
+
+// cannot is the reason why a client lacks a call.
+type cannot string
+
+func (c cannot) Error() string { return string(c) }
 
 // refused is what a broker said no with.
 type refused struct {
@@ -92,12 +125,18 @@ func said(answer any, err error) map[string]any {
 		return map[string]any{"answer": answer}
 	}
 	failed := map[string]any{"failed": err.Error(), "kind": fmt.Sprintf("%T", err), "code": nil}
+	var lacks cannot
+	if errors.As(err, &lacks) {
+		failed["kind"] = "cannot"
+	}
 	var no *refused
 	if errors.As(err, &no) {
 		failed["code"] = no.code
 	}
 	return failed
 }
+
+func (q question) isCommitted() bool { return q.Isolation == "read_committed" }
 
 func (q question) codec() string { return q.Settings["compression.type"].(string) }
 
@@ -112,6 +151,8 @@ func (q question) acks() int16 {
 	}
 	return int16(acks)
 }
+
+func place(topic string, partition int32) string { return fmt.Sprintf("%s-%d", topic, partition) }
 
 func newRecord(offset int64, time time.Time, key, value []byte) record {
 	return record{Offset: offset, Timestamp: time.UnixMilli(), Key: key, Value: value, Headers: []header{}}

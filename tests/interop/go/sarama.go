@@ -23,6 +23,9 @@ func askSarama(q question) (any, error) {
 		answer, err := saramaConsume(q, config)
 		return answer, saramaError(err)
 	}
+	if answer, err := askSaramaMember(q, config); err != errUnknown {
+		return answer, saramaError(err)
+	}
 	client, err := sarama.NewClient([]string{q.Bootstrap}, config)
 	if err != nil {
 		return nil, err
@@ -82,6 +85,9 @@ func saramaProduce(q question, config *sarama.Config) error {
 }
 
 func saramaConsume(q question, config *sarama.Config) ([]record, error) {
+	if q.isCommitted() {
+		config.Consumer.IsolationLevel = sarama.ReadCommitted
+	}
 	client, err := sarama.NewClient([]string{q.Bootstrap}, config)
 	if err != nil {
 		return nil, err
@@ -102,7 +108,8 @@ func saramaConsume(q question, config *sarama.Config) ([]record, error) {
 	}
 	defer partition.Close()
 	seen := []record{}
-	for next := q.Start; next < end; {
+	// A marker ends a transaction, so the last record is before the end.
+	for next := q.Start; next < end && !(q.isCommitted() && len(seen) == q.Count); {
 		select {
 		case <-time.After(patience):
 			return nil, fmt.Errorf("stuck at %d of %d", next, end)
@@ -160,7 +167,7 @@ func saramaAdmin(q question, client sarama.Client, admin sarama.ClusterAdmin) (a
 	case "log_dirs":
 		return saramaLogDirs(client, admin)
 	}
-	return nil, errUnknown
+	return saramaGroups(q, client, admin)
 }
 
 func saramaTopic(q question, admin sarama.ClusterAdmin) (any, error) {

@@ -58,7 +58,8 @@ final class Clients {
             case "living_seen":
                 return LivingConsumer.seen(question);
             default:
-                return Administration.answer(asked, question);
+                return Members.answers(asked)
+                    ? Members.answer(asked, question) : Administration.answer(asked, question);
         }
     }
 

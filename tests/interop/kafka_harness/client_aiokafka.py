@@ -10,15 +10,20 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
+from tests.interop.kafka_harness.aiokafka_members import AiokafkaMember, AiokafkaTransactions
 from tests.interop.kafka_harness.client import (
     CLIENT_LIMIT,
     EARLIEST,
     LATEST,
     PLAIN,
+    CannotError,
     Client,
+    Member,
+    Membership,
     Records,
     RefusedError,
     Sending,
+    Transactions,
 )
 from tests.interop.kafka_harness.spec import Headers, SpecRecord
 
@@ -26,7 +31,14 @@ T = TypeVar("T")
 
 
 class AiokafkaClient(Client):
-    """Its producer, its consumer by assignment, its admin client."""
+    """Its producer, its consumers, its admin client."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(bootstrap)
+        self._loop = asyncio.new_event_loop()
+
+    def close(self) -> None:
+        self._loop.close()
 
     def version(self) -> str:
         return cast("str", aiokafka.__version__)
@@ -60,7 +72,15 @@ class AiokafkaClient(Client):
 
         _run(producer, send)
 
-    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
+    def consume(
+        self,
+        topic: str,
+        *,
+        partition: int = 0,
+        start: int = 0,
+        count: int,
+        is_committed: bool = False,
+    ) -> Records:
         place = aiokafka.TopicPartition(topic, partition)
 
         async def read(consumer: aiokafka.AIOKafkaConsumer) -> Records:
@@ -68,7 +88,8 @@ class AiokafkaClient(Client):
             consumer.seek(place, start)
             return tuple([_seen(await consumer.getone()) for _ in range(count)])
 
-        return _run(self._consumer, read)
+        isolation = "read_committed" if is_committed else "read_uncommitted"
+        return _run(lambda: self._consumer(isolation), read)
 
     def offset(self, topic: str, timestamp: int) -> int:
         place = aiokafka.TopicPartition(topic, 0)
@@ -124,8 +145,39 @@ class AiokafkaClient(Client):
         answer = _run(self._admin, lambda admin: admin.describe_cluster())
         return [cast("int", broker["node_id"]) for broker in answer["brokers"]]
 
-    def _consumer(self) -> aiokafka.AIOKafkaConsumer:
-        return aiokafka.AIOKafkaConsumer(bootstrap_servers=self.bootstrap, group_id=None)
+    def join(self, membership: Membership) -> Member:
+        return AiokafkaMember(self._loop, self.bootstrap, membership)
+
+    def open_transactions(self, transactional_id: str) -> Transactions:
+        return AiokafkaTransactions(self._loop, self.bootstrap, transactional_id)
+
+    def list_groups(self) -> list[str]:
+        answer = _run(self._admin, lambda admin: admin.list_consumer_groups())
+        return [cast("str", group) for group, *_ in answer]
+
+    def describe_group(self, group: str) -> tuple[str, int]:
+        (answer,) = _run(self._admin, lambda admin: admin.describe_consumer_groups([group]))
+        ((code, _, state, _, _, members, *_),) = answer.groups
+        _refuse([(code, group)])
+        return state.lower(), len(members)
+
+    def delete_group(self, group: str) -> None:
+        raise CannotError("does not delete groups")
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        found = _run(self._admin, lambda admin: admin.list_consumer_group_offsets(group))
+        return {place.partition: offset.offset for place, offset in found.items()}
+
+    def set_group_offset(self, group: str, topic: str, offset: int) -> None:
+        raise CannotError("does not change offsets of a group")
+
+    def delete_group_offset(self, group: str, topic: str) -> None:
+        raise CannotError("does not change offsets of a group")
+
+    def _consumer(self, isolation: str = "read_uncommitted") -> aiokafka.AIOKafkaConsumer:
+        return aiokafka.AIOKafkaConsumer(
+            bootstrap_servers=self.bootstrap, group_id=None, isolation_level=isolation
+        )
 
     def _admin(self) -> AIOKafkaAdminClient:
         return AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from confluent_kafka import (
     Consumer,
+    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -31,10 +32,18 @@ from tests.interop.kafka_harness.client import (
     EARLIEST,
     LATEST,
     PLAIN,
+    CannotError,
     Client,
+    Member,
+    Membership,
     Records,
-    RefusedError,
     Sending,
+    Transactions,
+)
+from tests.interop.kafka_harness.confluent_members import (
+    ConfluentMember,
+    ConfluentTransactions,
+    refused,
 )
 from tests.interop.kafka_harness.librdkafka import seen_record
 from tests.interop.kafka_harness.patience import PATIENCE_S
@@ -82,10 +91,23 @@ class ConfluentClient(Client):
             )
         assert producer.flush(PATIENCE_S) == 0, "librdkafka could not deliver everything"
         for error in failed:
-            raise _refused(error)
+            raise refused(error)
 
-    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
-        settings = {"group.id": "unused", "enable.auto.commit": False, "check.crcs": True}
+    def consume(
+        self,
+        topic: str,
+        *,
+        partition: int = 0,
+        start: int = 0,
+        count: int,
+        is_committed: bool = False,
+    ) -> Records:
+        settings = {
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "check.crcs": True,
+            "isolation.level": "read_committed" if is_committed else "read_uncommitted",
+        }
         consumer = Consumer(self._settings | settings)
         consumer.assign([TopicPartition(topic, partition, start)])
         try:
@@ -130,6 +152,39 @@ class ConfluentClient(Client):
             cluster = self._admin.describe_cluster().result(PATIENCE_S)
         return [cast("int", node.id) for node in cluster.nodes]
 
+    def join(self, membership: Membership) -> Member:
+        return ConfluentMember(self.bootstrap, membership)
+
+    def open_transactions(self, transactional_id: str) -> Transactions:
+        return ConfluentTransactions(self.bootstrap, transactional_id)
+
+    def list_groups(self) -> list[str]:
+        with _refusals():
+            listed = self._admin.list_consumer_groups().result(PATIENCE_S)
+        return [cast("str", each.group_id) for each in listed.valid]
+
+    def describe_group(self, group: str) -> tuple[str, int]:
+        described = _only(self._admin.describe_consumer_groups([group]))
+        return described.state.name.lower(), len(described.members)
+
+    def delete_group(self, group: str) -> None:
+        _only(self._admin.delete_consumer_groups([group]))
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        asked = ConsumerGroupTopicPartitions(group)
+        answer = _only(self._admin.list_consumer_group_offsets([asked]))
+        return {each.partition: each.offset for each in answer.topic_partitions}
+
+    def set_group_offset(self, group: str, topic: str, offset: int) -> None:
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
+        answer = _only(self._admin.alter_consumer_group_offsets([wanted]))
+        for each in answer.topic_partitions:
+            if each.error is not None:
+                raise refused(each.error)
+
+    def delete_group_offset(self, group: str, topic: str) -> None:
+        raise CannotError("does not delete offsets of a group")
+
 
 def _only(answers: dict[object, "Future[T]"]) -> T:
     """The one answer of a call that answers each thing asked about on its own."""
@@ -143,11 +198,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        raise _refused(error.args[0]) from error
-
-
-def _refused(error: KafkaError) -> RefusedError:
-    return RefusedError(error.code(), error.str())
+        raise refused(error.args[0]) from error
 
 
 def _polled(consumer: Consumer) -> SpecRecord:
@@ -155,5 +206,5 @@ def _polled(consumer: Consumer) -> SpecRecord:
     assert isinstance(message, Message), "librdkafka waited in vain"
     error = message.error()
     if error is not None:
-        raise _refused(error)
+        raise refused(error)
     return seen_record(message)

@@ -1,8 +1,7 @@
 """Driver of kafka-python, an implementation of the protocol in Python."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import cast
 
 import kafka
@@ -14,9 +13,17 @@ from tests.interop.kafka_harness.client import (
     PLAIN,
     CannotError,
     Client,
+    Member,
+    Membership,
     Records,
     RefusedError,
     Sending,
+    Transactions,
+)
+from tests.interop.kafka_harness.kafka_python_members import (
+    KafkaPythonMember,
+    KafkaPythonTransactions,
+    refusals,
 )
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Headers, SpecRecord
@@ -48,7 +55,7 @@ class KafkaPythonClient(Client):
             linger_ms=50,
             max_request_size=CLIENT_LIMIT,
         )
-        with closing(producer), _refusals():
+        with closing(producer), refusals():
             promises = [
                 producer.send(
                     topic,
@@ -64,12 +71,21 @@ class KafkaPythonClient(Client):
             for promise in promises:
                 promise.get(PATIENCE_S)
 
-    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
+    def consume(
+        self,
+        topic: str,
+        *,
+        partition: int = 0,
+        start: int = 0,
+        count: int,
+        is_committed: bool = False,
+    ) -> Records:
         consumer = kafka.KafkaConsumer(
             bootstrap_servers=self.bootstrap,
             group_id=None,
             enable_auto_commit=False,
             consumer_timeout_ms=PATIENCE_S * 1000,
+            isolation_level="read_committed" if is_committed else "read_uncommitted",
         )
         with closing(consumer):
             place = kafka.TopicPartition(topic, partition)
@@ -88,31 +104,31 @@ class KafkaPythonClient(Client):
 
     def offset(self, topic: str, timestamp: int) -> int:
         place = kafka.TopicPartition(topic, 0)
-        with _refusals():
+        with refusals():
             answers = self._admin.list_partition_offsets({place: timestamp})
         return cast("int", answers[place].offset)
 
     def create_topic(self, topic: str, *, partitions: int, configs: dict[str, str]) -> None:
-        with _refusals():
+        with refusals():
             self._admin.create_topics({topic: {"num_partitions": partitions, "configs": configs}})
 
     def describe_topic(self, topic: str) -> list[int]:
-        with _refusals():
+        with refusals():
             (described,) = self._admin.describe_topics([topic])
         if described["error_code"]:
             raise RefusedError(described["error_code"], topic)
         return [cast("int", partition["leader_id"]) for partition in described["partitions"]]
 
     def grow_topic(self, topic: str, *, partitions: int) -> None:
-        with _refusals():
+        with refusals():
             self._admin.create_partitions({topic: partitions})
 
     def delete_topic(self, topic: str) -> None:
-        with _refusals():
+        with refusals():
             self._admin.delete_topics([topic])
 
     def config(self, topic: str, name: str) -> str:
-        with _refusals():
+        with refusals():
             answers = self._admin.describe_configs(
                 [ConfigResource(ConfigResourceType.TOPIC, topic)], config_filter="all"
             )
@@ -120,7 +136,7 @@ class KafkaPythonClient(Client):
 
     def set_config(self, topic: str, *, name: str, value: str) -> None:
         change = ConfigResource(ConfigResourceType.TOPIC, topic, configs={name: value})
-        with _refusals():
+        with refusals():
             answers = self._admin.alter_configs([change])
         said = str(answers["topic"][topic])
         if found := re.match(r"\[Error (\d+)\]", said):
@@ -128,17 +144,17 @@ class KafkaPythonClient(Client):
 
     def delete_records(self, topic: str, before: int) -> int:
         place = kafka.TopicPartition(topic, 0)
-        with _refusals():
+        with refusals():
             answers = self._admin.delete_records({place: before})
         return cast("int", answers[place]["low_watermark"])
 
     def describe_cluster(self) -> list[int]:
-        with _refusals():
+        with refusals():
             cluster = self._admin.describe_cluster()
         return [cast("int", broker["broker_id"]) for broker in cluster["brokers"]]
 
     def log_dirs(self) -> dict[str, int]:
-        with _refusals():
+        with refusals():
             (answer,) = self._admin.describe_log_dirs()
         return {
             f"{topic['name']}-{partition['partition_index']}": partition["partition_size"]
@@ -147,10 +163,56 @@ class KafkaPythonClient(Client):
             for partition in topic["partitions"]
         }
 
+    def join(self, membership: Membership) -> Member:
+        return KafkaPythonMember(self.bootstrap, membership)
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except KafkaError as error:
-        raise RefusedError(getattr(error, "errno", None), str(error)) from error
+    def open_transactions(self, transactional_id: str) -> Transactions:
+        return KafkaPythonTransactions(self.bootstrap, transactional_id)
+
+    def list_groups(self) -> list[str]:
+        with refusals():
+            return [cast("str", each["group_id"]) for each in self._admin.list_groups()]
+
+    def describe_group(self, group: str) -> tuple[str, int]:
+        with refusals():
+            described = self._admin.describe_groups([group])[group]
+        return described["group_state"].lower(), len(described["members"])
+
+    def delete_group(self, group: str) -> None:
+        with refusals():
+            answer = self._admin.delete_groups([group])[group]
+        if answer != "OK":
+            _refuse(getattr(kafka.errors, answer))
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        with refusals():
+            found = self._admin.list_group_offsets({group: None})[group]
+        return {place.partition: cast("int", offset.offset) for place, offset in found.items()}
+
+    def set_group_offset(self, group: str, topic: str, offset: int) -> None:
+        place = kafka.TopicPartition(topic, 0)
+        wanted = {place: kafka.OffsetAndMetadata(offset, "", -1)}
+        with refusals():
+            _refuse(self._admin.alter_group_offsets(group, wanted)[place])
+
+    def delete_group_offset(self, group: str, topic: str) -> None:
+        place = kafka.TopicPartition(topic, 0)
+        with refusals():
+            _refuse(self._admin.delete_group_offsets(group, [place])[place])
+
+    def list_transactions(self) -> list[str]:
+        with refusals():
+            listed = self._admin.list_transactions()
+        return [each.transactional_id for broker in listed.values() for each in broker]
+
+    def describe_transaction(self, transactional_id: str) -> tuple[str, list[str]]:
+        with refusals():
+            described = self._admin.describe_transactions([transactional_id])[transactional_id]
+        places = [f"{each.topic}-{each.partition}" for each in described.topic_partitions]
+        return described.state.value.lower(), places
+
+
+def _refuse(answer: type[KafkaError]) -> None:
+    """Raise the error of an answer, which is a class."""
+    if answer.errno:
+        raise RefusedError(answer.errno, answer.__name__)

@@ -9,10 +9,14 @@ from typing import ClassVar, Final, NotRequired, TypedDict, cast
 from tests.interop.kafka_harness.client import (
     CLIENT_LIMIT,
     PLAIN,
+    CannotError,
     Client,
+    Member,
+    Membership,
     Records,
     RefusedError,
     Sending,
+    Transactions,
 )
 from tests.interop.kafka_harness.patience import PATIENCE_S
 from tests.interop.kafka_harness.spec import Json, SpecRecord
@@ -70,10 +74,30 @@ class KcatClient(Client):
             )
             self._run("-P", "-t", topic, "-p", str(partition), "-K\t", *options, *wanted, at=lines)
 
-    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
+    def consume(
+        self,
+        topic: str,
+        *,
+        partition: int = 0,
+        start: int = 0,
+        count: int,
+        is_committed: bool = False,
+    ) -> Records:
         place = ["-t", topic, "-p", str(partition), "-o", str(start)]
+        isolation = "read_committed" if is_committed else "read_uncommitted"
+        place.append(f"-Xisolation.level={isolation}")
         said = self._run("-C", "-J", "-c", str(count), *place)
         return tuple(_seen(json.loads(line)) for line in said.splitlines())
+
+    def read_group(self, group: str, topic: str, *, count: int) -> list[bytes]:
+        options = ["-q", "-c", str(count), "-Xauto.offset.reset=earliest"]
+        return self._run(*options, "-G", group, topic).encode().splitlines()
+
+    def join(self, membership: Membership) -> Member:
+        raise CannotError("does not show the partitions of a member")
+
+    def open_transactions(self, transactional_id: str) -> Transactions:
+        raise CannotError("has one transaction a run, which it commits")
 
     def offset(self, topic: str, timestamp: int) -> int:
         said = self._run("-Q", "-t", f"{topic}:0:{timestamp}")

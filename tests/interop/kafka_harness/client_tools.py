@@ -12,6 +12,8 @@ from tests.interop.kafka_harness.client import (
     PLAIN,
     CannotError,
     Client,
+    Member,
+    Membership,
     Records,
     RefusedError,
     Sending,
@@ -23,6 +25,7 @@ from tests.interop.kafka_harness.spec import Headers, SpecRecord
 TOOLS: Final = "org.apache.kafka.tools."
 #: The exceptions that these tests provoke.
 CODES: Final = {
+    "GroupIdNotFoundException": 69,
     "InvalidConfigurationException": 40,
     "RecordTooLargeException": 10,
     "TopicExistsException": 36,
@@ -69,13 +72,23 @@ class ToolsClient(Client):
                 words=b"".join(_line(record) for record in group),
             )
 
-    def consume(self, topic: str, *, partition: int = 0, start: int = 0, count: int) -> Records:
+    def consume(
+        self,
+        topic: str,
+        *,
+        partition: int = 0,
+        start: int = 0,
+        count: int,
+        is_committed: bool = False,
+    ) -> Records:
         place = ["--topic", topic, "--partition", str(partition), "--offset", str(start)]
         said = self.run(
             f"{TOOLS}consumer.ConsoleConsumer",
             *place,
             "--max-messages",
             str(count),
+            "--isolation-level",
+            "read_committed" if is_committed else "read_uncommitted",
             *(f"--formatter-property={name}=true" for name in PRINTED),
         )
         return tuple(_seen(line) for line in said.splitlines())
@@ -128,6 +141,56 @@ class ToolsClient(Client):
             for replica in folder["partitions"]
         }
 
+    def read_group(self, group: str, topic: str, *, count: int) -> list[bytes]:
+        said = self.run(
+            f"{TOOLS}consumer.ConsoleConsumer",
+            "--topic",
+            topic,
+            "--group",
+            group,
+            "--from-beginning",
+            "--max-messages",
+            str(count),
+        )
+        return said.encode().splitlines()
+
+    def join(self, membership: Membership) -> Member:
+        raise CannotError("does not show the partitions of a member")
+
+    def list_groups(self) -> list[str]:
+        return self._groups("--list").split()
+
+    def describe_group(self, group: str) -> tuple[str, int]:
+        said = self._groups("--describe", "--group", group, "--state")
+        state, members = said.split()[-2:]
+        return state.lower(), int(members)
+
+    def delete_group(self, group: str) -> None:
+        self._groups("--delete", "--group", group)
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        said = self._groups("--describe", "--group", group)
+        row = rf"^{re.escape(group)} +{re.escape(topic)} +(\d+) +(\d+) "
+        found = re.findall(row, said, re.MULTILINE)
+        return {int(partition): int(offset) for partition, offset in found}
+
+    def set_group_offset(self, group: str, topic: str, offset: int) -> None:
+        place = ["--group", group, "--topic", f"{topic}:0"]
+        self._groups("--reset-offsets", *place, "--to-offset", str(offset), "--execute")
+
+    def delete_group_offset(self, group: str, topic: str) -> None:
+        self._groups("--delete-offsets", "--group", group, "--topic", f"{topic}:0")
+
+    def list_transactions(self) -> list[str]:
+        lines = self.run(f"{TOOLS}TransactionsCommand", "list").splitlines()
+        return [line.split()[0] for line in lines]
+
+    def describe_transaction(self, transactional_id: str) -> tuple[str, list[str]]:
+        asked = ["describe", "--transactional-id", transactional_id]
+        names, values = self.run(f"{TOOLS}TransactionsCommand", *asked).splitlines()
+        found = dict(zip(names.split(), values.split(), strict=True))
+        return found["TransactionState"].lower(), found["TopicPartitions"].split(",")
+
     def run(self, main_class: str, *arguments: str, words: bytes = b"") -> str:
         """Return the output of a class, with text at its standard input."""
         ran = subprocess.run(
@@ -141,9 +204,14 @@ class ToolsClient(Client):
         if "common.config.ConfigException" in said:
             raise CannotError("checks the settings of a new topic before it asks")
         if ran.returncode or "ERROR" in said:
-            code = next((code for kind, code in CODES.items() if kind in said), None)
-            raise RefusedError(code, said + ran.stdout.decode())
+            raise RefusedError(_code(said), said + ran.stdout.decode())
         return ran.stdout.decode()
+
+    def _groups(self, *arguments: str) -> str:
+        said = self.run(f"{TOOLS}consumer.group.ConsumerGroupCommand", *arguments)
+        if "Error:" in said:
+            raise RefusedError(_code(said), said)
+        return said
 
     def _topic(self, verb: str, topic: str, *arguments: str) -> str:
         return self.run(f"{TOOLS}TopicCommand", verb, "--topic", topic, *arguments)
@@ -151,6 +219,10 @@ class ToolsClient(Client):
     def _configs(self, verb: str, topic: str, *arguments: str) -> str:
         entity = ["--entity-type", "topics", "--entity-name", topic]
         return self.run("kafka.admin.ConfigCommand", verb, *entity, *arguments)
+
+
+def _code(said: str) -> int | None:
+    return next((code for kind, code in CODES.items() if kind in said), None)
 
 
 def _line(record: SpecRecord) -> bytes:

@@ -12,10 +12,15 @@ from typing import Final, cast
 
 from tests.interop.kafka_harness.client import Client
 from tests.interop.kafka_harness.client_kcat import KcatClient
-from tests.interop.kafka_harness.client_programs import AdminProgramClient, SparkClient
+from tests.interop.kafka_harness.client_programs import (
+    AdminProgramClient,
+    NodeClient,
+    SparkClient,
+)
 from tests.interop.kafka_harness.client_tools import ToolsClient
 from tests.interop.kafka_harness.go_clients import go_program
 from tests.interop.kafka_harness.jars import Jars, MissingToolError
+from tests.interop.kafka_harness.node_clients import node_program
 from tests.interop.kafka_harness.oracle import Oracle, Program
 from tests.interop.kafka_harness.spark import spark_program
 
@@ -82,6 +87,11 @@ def _go(name: str) -> Maker:
     return make
 
 
+def _node(origins: Origins, bootstrap: str) -> Client:
+    program = origins.program("kafkajs", lambda: node_program(origins.folder))
+    return NodeClient(bootstrap, *program)
+
+
 def _spark(origins: Origins, bootstrap: str) -> Client:
     return SparkClient(bootstrap, *origins.program("spark", lambda: spark_program(origins.folder)))
 
@@ -96,5 +106,6 @@ CLIENTS: Final[dict[str, Maker]] = {
     "kcat": _kcat,
     "franz-go": _go("franz-go"),
     "sarama": _go("sarama"),
+    "kafkajs": _node,
     "spark-sql-kafka": _spark,
 }

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.client import CannotError, Client
 from tests.interop.kafka_harness.clients import CLIENTS, Origins
-from tests.interop.kafka_harness.features import FEATURES, Feature, Place
+from tests.interop.kafka_harness.feature_table import FEATURES
+from tests.interop.kafka_harness.features import Feature, Place
 
 INTRODUCTION = """\
 # Conformance

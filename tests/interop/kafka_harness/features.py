@@ -1,4 +1,4 @@
-"""Features of the conformance test: one function per feature, and their table.
+"""Features of logs and topics in the conformance test: one function each, and their table.
 
 A feature acts through the client under test and checks the result with another: Kafka's own client
 of the target, and Kafka's classes over the bytes on the target's disk.
@@ -24,7 +24,7 @@ from tests.interop.kafka_harness.client import (
 from tests.interop.kafka_harness.patience import wait_for_result
 from tests.interop.kafka_harness.samples import NOON, nulls
 from tests.interop.kafka_harness.samples import headers as many_headers
-from tests.interop.kafka_harness.spec import SeenBatch, SpecRecord, renumbered
+from tests.interop.kafka_harness.spec import Json, SeenBatch, SpecRecord, renumbered
 
 MESSAGE_TOO_LARGE: Final = 10
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
@@ -44,21 +44,25 @@ class Place:
         """Make the topic, with one partition, by other means than the client's."""
         self.broker.create_topics({self.topic: configs})
 
-    def witness(self) -> Records:
+    def witness(self, isolation: str = "read_uncommitted") -> Records:
         """Return the records that Kafka's own consumer reads."""
-        return self.broker.oracle.consume(self.broker.bootstrap, self.topic, "read_uncommitted")
+        return self.broker.oracle.consume(self.broker.bootstrap, self.topic, isolation)
 
     def batches(self) -> list[SeenBatch]:
         """Return the batches that Kafka's own classes read from the broker's disk."""
         return self.broker.oracle.read(self.broker.segment(self.topic))
 
-    def fill(self, count: int) -> Records:
+    def fill(self, count: int, *, value: str = "value") -> Records:
         """Records that another client has written, each a second after the one before."""
-        records = _texts(count)
+        records = texts(count, value=value)
         self.broker.oracle.produce(
             self.broker.bootstrap, self.topic, records, {"linger.ms": 50, "acks": "all"}
         )
         return records
+
+    def ask(self, asked: str, **question: Json) -> Json:
+        """Ask Kafka's own clients, which are not under test."""
+        return self.broker.oracle.ask(asked, {"bootstrap": self.broker.bootstrap, **question})
 
 
 class Check(Protocol):
@@ -76,7 +80,8 @@ class Feature:
     creates_topics: bool = False
 
 
-def _texts(count: int, *, value: str = "value") -> Records:
+def texts(count: int, *, value: str = "value") -> Records:
+    """Records with keys, times and values that name their place and whose they are."""
     return tuple(
         SpecRecord(
             offset=at,
@@ -88,7 +93,7 @@ def _texts(count: int, *, value: str = "value") -> Records:
     )
 
 
-def _told(client: Client, records: Records) -> Records:
+def told(client: Client, records: Records) -> Records:
     """Return the comparable fields: some clients do not choose the timestamps."""
     if client.has_times:
         return records
@@ -99,11 +104,11 @@ def _exchange(client: Client, place: Place, records: Records, sending: Sending) 
     """The client reads what it wrote, and so does another."""
     client.produce(place.topic, records, sending)
 
-    assert _told(client, client.consume(place.topic, count=len(records))) == _told(client, records)
-    assert _told(client, place.witness()) == _told(client, records)
+    assert told(client, client.consume(place.topic, count=len(records))) == told(client, records)
+    assert told(client, place.witness()) == told(client, records)
 
 
-def _soon(look: Callable[[], object], wanted: object) -> None:
+def soon(look: Callable[[], object], wanted: object) -> None:
     """Look until the wanted result, or error code, appears."""
 
     def seen() -> object:
@@ -116,9 +121,11 @@ def _soon(look: Callable[[], object], wanted: object) -> None:
 
 
 def _produce_and_consume(client: Client, place: Place) -> None:
+    if not client.has_assignment:
+        raise CannotError("consumes only as a member of a group")
     place.create()
 
-    _exchange(client, place, _texts(20), Sending())
+    _exchange(client, place, texts(20), Sending())
 
 
 def _codec(codec: str) -> Check:
@@ -126,7 +133,7 @@ def _codec(codec: str) -> Check:
         place.create()
 
         _exchange(
-            client, place, _texts(200, value="all work and no play " * 5), Sending(codec=codec)
+            client, place, texts(200, value="all work and no play " * 5), Sending(codec=codec)
         )
 
         identifiers = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -138,11 +145,11 @@ def _codec(codec: str) -> Check:
 def _acks(client: Client, place: Place) -> None:
     place.create()
     for at, acks in enumerate((0, 1, -1)):
-        client.produce(place.topic, _texts(1, value=f"acks-{acks}"), Sending(acks=acks))
+        client.produce(place.topic, texts(1, value=f"acks-{acks}"), Sending(acks=acks))
 
         wanted = [f"acks-{acks}-0 größer 木".encode()]
         if acks == 0:
-            _soon(lambda: _values_from(client, place, 0), wanted)
+            soon(lambda: _values_from(client, place, 0), wanted)
         assert _values_from(client, place, at) == wanted
 
 
@@ -153,7 +160,7 @@ def _values_from(client: Client, place: Place, offset: int) -> list[bytes | None
 def _idempotence(client: Client, place: Place) -> None:
     place.create()
 
-    _exchange(client, place, _texts(50), Sending(is_idempotent=True))
+    _exchange(client, place, texts(50), Sending(is_idempotent=True))
 
     batches = place.batches()
     assert all(batch.producer_id >= 0 for batch in batches)
@@ -163,7 +170,7 @@ def _idempotence(client: Client, place: Place) -> None:
 def _headers(client: Client, place: Place) -> None:
     place.create()
     shapes = (("a", b"1"),), (("a", b"1"), ("a", b"2"), ("empty", b"")), ()
-    records = [replace(_texts(1)[0], headers=shape) for shape in shapes]
+    records = [replace(texts(1)[0], headers=shape) for shape in shapes]
 
     _exchange(client, place, renumbered(records, first_offset=0), Sending())
 
@@ -191,17 +198,17 @@ def _large(client: Client, place: Place) -> None:
     place.create()
     text = random.Random(1).randbytes(500_000).hex()
 
-    _exchange(client, place, _texts(1, value=text), Sending())
+    _exchange(client, place, texts(1, value=text), Sending())
 
 
 def _too_large(client: Client, place: Place) -> None:
     place.create()
 
     with pytest.raises(RefusedError) as refused:
-        client.produce(place.topic, _texts(1, value="x" * 2 * MEBIBYTE), Sending())
+        client.produce(place.topic, texts(1, value="x" * 2 * MEBIBYTE), Sending())
 
     assert refused.value.code == MESSAGE_TOO_LARGE
-    client.produce(place.topic, _texts(1), Sending())
+    client.produce(place.topic, texts(1), Sending())
     assert len(place.witness()) == 1
 
 
@@ -211,7 +218,7 @@ def _seek(client: Client, place: Place) -> None:
 
     seen = client.consume(place.topic, start=17, count=5)
 
-    assert _told(client, seen) == _told(client, records[17:22])
+    assert told(client, seen) == told(client, records[17:22])
 
 
 def _offsets(client: Client, place: Place) -> None:
@@ -224,22 +231,21 @@ def _offsets(client: Client, place: Place) -> None:
 
 
 def _partitions(client: Client, place: Place) -> None:
-    question = {"bootstrap": place.broker.bootstrap, "topic": place.topic}
-    place.broker.oracle.ask("create_topic", {**question, "partitions": 3, "configs": {}})
+    place.ask("create_topic", topic=place.topic, partitions=3, configs={})
 
-    client.produce(place.topic, _texts(5), partition=2)
+    client.produce(place.topic, texts(5), partition=2)
 
     seen = client.consume(place.topic, partition=2, count=5)
-    assert _told(client, seen) == _told(client, _texts(5))
+    assert told(client, seen) == told(client, texts(5))
     assert place.witness() == ()
 
 
 def _topics(client: Client, place: Place) -> None:
     client.create_topic(place.topic, partitions=3, configs={"retention.ms": "777000"})
 
-    _soon(lambda: len(client.describe_topic(place.topic)), 3)
+    soon(lambda: len(client.describe_topic(place.topic)), 3)
     client.delete_topic(place.topic)
-    _soon(lambda: client.describe_topic(place.topic), UNKNOWN_TOPIC_OR_PARTITION)
+    soon(lambda: client.describe_topic(place.topic), UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _topic_twice(client: Client, place: Place) -> None:
@@ -270,7 +276,7 @@ def _more_partitions(client: Client, place: Place) -> None:
 
     client.grow_topic(place.topic, partitions=4)
 
-    _soon(lambda: len(client.describe_topic(place.topic)), 4)
+    soon(lambda: len(client.describe_topic(place.topic)), 4)
 
 
 def _configs(client: Client, place: Place) -> None:
@@ -278,7 +284,7 @@ def _configs(client: Client, place: Place) -> None:
 
     assert client.config(place.topic, "retention.ms") == "5000"
     client.set_config(place.topic, name="retention.ms", value="7000")
-    _soon(lambda: client.config(place.topic, "retention.ms"), "7000")
+    soon(lambda: client.config(place.topic, "retention.ms"), "7000")
     with pytest.raises(RefusedError) as refused:
         client.set_config(place.topic, name="retention.ms", value="soon")
     assert refused.value.code == INVALID_CONFIG
@@ -307,12 +313,12 @@ def _log_dirs(client: Client, place: Place) -> None:
 
 
 def _auto_creation(client: Client, place: Place) -> None:
-    client.produce(place.topic, _texts(3), Sending())
+    client.produce(place.topic, texts(3), Sending())
 
-    assert _told(client, place.witness()) == _told(client, _texts(3))
+    assert told(client, place.witness()) == told(client, texts(3))
 
 
-FEATURES: Final = (
+LOG_FEATURES: Final = (
     Feature(title="produce, consume by assignment", check=_produce_and_consume),
     Feature(title="acks 0, 1, all", check=_acks),
     *(Feature(title=name, check=_codec(name)) for name in ("gzip", "snappy", "lz4", "zstd")),

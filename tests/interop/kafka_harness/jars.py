@@ -19,6 +19,8 @@ SOURCES: Final = (
     "Clients.java",
     "LivingConsumer.java",
     "Administration.java",
+    "Groups.java",
+    "Members.java",
     "Messages.java",
     "{version}/Dialect.java",
 )

@@ -20,6 +20,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+#: The driver asks a consumer of a group for offsets, instead of the admin client.
+JOINS = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 TOO_LARGE = 10
 SCHEMA = "partition int, key binary, value binary, headers array<struct<key string, value binary>>"
 
@@ -41,6 +43,8 @@ class Question(TypedDict, total=False):
 
     ask: str
     bootstrap: str
+    group: str
+    isolation: str
     topic: str
     partition: int
     start: int
@@ -122,6 +126,7 @@ def main() -> None:
         "consume": consume,
         "rows": rows,
         "stream": stream,
+        "subscribe": subscribe,
         "living_start": LIVING.start,
         "living_seen": LIVING.seen,
     }
@@ -184,6 +189,21 @@ def stream(spark: SparkSession, question: Question) -> list[Record]:
     return _records(seen)
 
 
+def subscribe(spark: SparkSession, question: Question) -> list[str | None]:
+    """Return the values of a topic; the driver finds them as a member of a group."""
+    options = {
+        "kafka.bootstrap.servers": question["bootstrap"],
+        "kafka.group.id": question["group"],
+        "subscribe": question["topic"],
+    }
+    spark.conf.set(JOINS, "true")
+    try:
+        rows = spark.read.format("kafka").options(**options).load().collect()
+    finally:
+        spark.conf.unset(JOINS)
+    return [_text(row.value) for row in sorted(rows, key=lambda row: row.offset)]
+
+
 def _place(question: Question) -> dict[str, str]:
     topic, partition = question["topic"], question["partition"]
     return {
@@ -191,6 +211,7 @@ def _place(question: Question) -> dict[str, str]:
         "assign": json.dumps({topic: [partition]}),
         "startingOffsets": json.dumps({topic: {str(partition): question["start"]}}),
         "includeHeaders": "true",
+        "kafka.isolation.level": question.get("isolation", "read_uncommitted"),
     }
 
 
