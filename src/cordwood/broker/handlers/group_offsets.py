@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
 from cordwood.broker.handlers.request_client import client_of
-from cordwood.broker.handlers.topic_pieces import join, pieces
+from cordwood.broker.handlers.topic_pieces import are_few, join, pieces
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
@@ -56,6 +56,8 @@ async def offset_commit(
     broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse:
     """Commit offsets of a group."""
+    if are_few(request.topics, "partitions"):
+        return await _committed(broker, context, request)
     turns = LoopTurns(broker.turns)
     topics = list[OffsetCommitResponseTopic]()
     async for each in turns.of(pieces(request.topics, "partitions")):
@@ -100,6 +102,8 @@ async def txn_offset_commit(
     broker: BrokerServices, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse:
     """Commit offsets in a transaction, which is verified first, or gets the partition added."""
+    if are_few(request.topics, "partitions"):
+        return await _committed_in_transaction(broker, context, request)
     turns = LoopTurns(broker.turns)
     topics = list[TxnOffsetCommitResponseTopic]()
     async for each in turns.of(pieces(request.topics, "partitions")):

@@ -17,6 +17,11 @@ _PARTITIONS: Final = "partitions"
 MOST_PARTITIONS: Final = 200
 
 
+def are_few(topics: Sequence[Struct], field: str) -> bool:
+    """Return whether the topics are one piece."""
+    return sum(len(getattr(each, field)) or 1 for each in topics) <= MOST_PARTITIONS
+
+
 def pieces(topics: Sequence[T], field: str, *, most: int = MOST_PARTITIONS) -> Iterator[list[T]]:
     """Yield the topics in lists of at most `most` partitions together, which `field` has.
 

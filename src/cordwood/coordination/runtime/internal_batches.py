@@ -19,6 +19,7 @@ from cordwood.coordination.offsets.committed_run import CommittedRun
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.coordination.runtime.commit_batches import read_commit_batches
 from cordwood.coordination.runtime.offset_commit_reader import read_offset_commit
+from cordwood.coordination.runtime.offset_commit_writer import write_offset_commit
 from cordwood.coordination.runtime.plain_records import PlainRecord, plain_records
 from cordwood.records.batch_builder import NO_FIELDS, BatchBuilder, BatchFields
 from cordwood.records.batch_stream import AnyBatch, batch_at
@@ -53,7 +54,7 @@ def encode_batch(
         )
     builder = BatchBuilder(fields)
     for record in records:
-        key, value = encode_record(record)
+        key, value = write_offset_commit(record) or encode_record(record)
         builder.append(key, value, timestamp=now_ms)
     return builder.build()
 

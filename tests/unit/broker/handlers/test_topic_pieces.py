@@ -1,6 +1,6 @@
 """Tests of the pieces of a request with many partitions."""
 
-from cordwood.broker.handlers.topic_pieces import join, pieces
+from cordwood.broker.handlers.topic_pieces import MOST_PARTITIONS, are_few, join, pieces
 from cordwood.protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
@@ -46,3 +46,11 @@ def test_divided_topic_is_one_topic_in_the_response() -> None:
 
 def test_pieces_are_filled_exactly() -> None:
     assert [len(each) for each in divided(3, 3, 3)] == [1, 1, 1]
+
+
+def test_topics_are_few_if_they_are_one_piece() -> None:
+    topic = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(MOST_PARTITIONS)])
+    other = OffsetFetchRequestTopic(name="u", partition_indexes=[])
+
+    assert are_few([topic], "partition_indexes")
+    assert not are_few([topic, other], "partition_indexes")
