@@ -148,7 +148,7 @@ class GroupAdministration:
             )
             return committed_of(response, group_id)
 
-        return await self._call(group_id, attempt)
+        return await self._call_group_coordinator(group_id, attempt)
 
     async def alter_group_offsets(
         self, group_id: str, offsets: Mapping[tuple[str, int], int | GroupOffset]
@@ -168,7 +168,7 @@ class GroupAdministration:
                 for each in topic.partitions:
                     _ensure(each.error_code, f"{group_id!r}, {topic.name}-{each.partition_index}")
 
-        await self._call(group_id, attempt)
+        await self._call_group_coordinator(group_id, attempt)
 
     async def delete_group_offsets(
         self, group_id: str, partitions: Iterable[tuple[str, int]]
@@ -185,7 +185,7 @@ class GroupAdministration:
                 for each in topic.partitions:
                     _ensure(each.error_code, f"{group_id!r}, {topic.name}-{each.partition_index}")
 
-        await self._call(group_id, attempt)
+        await self._call_group_coordinator(group_id, attempt)
 
     async def delete_groups(self, group_ids: Iterable[str]) -> None:
         """Delete groups without members, with their offsets; the first error is raised last."""
@@ -224,13 +224,17 @@ class GroupAdministration:
                 name = each.group_instance_id or each.member_id
                 ensure_success(each.error_code, subject=f"group {group_id!r}, member {name!r}")
 
-        await self._call(group_id, attempt)
+        await self._call_group_coordinator(group_id, attempt)
 
     async def _describe_group(self, group_id: str) -> GroupDescription:
         try:
-            return await self._call(group_id, self._describe_consumer_group(group_id))
+            return await self._call_group_coordinator(
+                group_id, self._describe_consumer_group(group_id)
+            )
         except (GroupIdNotFoundError, UnsupportedVersionError):
-            return await self._call(group_id, self._describe_classic_group(group_id))
+            return await self._call_group_coordinator(
+                group_id, self._describe_classic_group(group_id)
+            )
 
     def _describe_consumer_group(self, group_id: str) -> CoordinatorAttempt[GroupDescription]:
         request = ConsumerGroupDescribeRequest(
@@ -268,9 +272,9 @@ class GroupAdministration:
             (result,) = response.results
             _ensure(result.error_code, repr(group_id))
 
-        await self._call(group_id, attempt)
+        await self._call_group_coordinator(group_id, attempt)
 
-    async def _call(self, group_id: str, attempt: CoordinatorAttempt[T]) -> T:
+    async def _call_group_coordinator(self, group_id: str, attempt: CoordinatorAttempt[T]) -> T:
         return await call_coordinator(self._started(), CoordinatorKey(GROUP, group_id), attempt)
 
 

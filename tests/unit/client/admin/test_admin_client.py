@@ -61,6 +61,15 @@ def deleted(code: int) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(responses=[DeletableTopicResult(name="t", error_code=code)])
 
 
+def test_parts_of_the_client_share_no_names() -> None:
+    """A name in two base classes would be that of the first one in both."""
+    first, second = ({*vars(each)} for each in Admin.__bases__)
+
+    shared = {each for each in first & second if not each.startswith("__")}
+
+    assert shared == {"_abc_impl", "_started"} & shared
+
+
 def test_topics_are_listed_in_their_order() -> None:
     async def scene() -> None:
         async with broker(b=1, a=1) as fake, admin(fake) as asking:
