@@ -6,7 +6,7 @@ each partition, unless the response has a place for it.
 """
 
 from copy import copy
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
 from cordwood.broker.handlers.request_client import client_of
@@ -14,6 +14,7 @@ from cordwood.broker.handlers.topic_pieces import are_few, join, pieces
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
+from cordwood.coordination.offsets.offset_delete import distinct_topics
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
@@ -27,7 +28,11 @@ from cordwood.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from cordwood.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from cordwood.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponseTopic,
+)
 from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -44,9 +49,7 @@ from cordwood.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+_FETCHED: Final = "partition_indexes"
 _FIRST_FETCH_OF_GROUPS: Final = 8
 _FIRST_FETCH_WITH_ERROR: Final = 2
 _FIRST_TXN_WITH_LOADING: Final = 2
@@ -176,13 +179,20 @@ async def offset_fetch(
 ) -> OffsetFetchResponse:
     """Return the committed offsets of one group, from version 8 on of several."""
     if context.api_version < _FIRST_FETCH_OF_GROUPS:
+        single = OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics)
         try:
-            return await _fetch(broker, context, request, group_id=request.group_id)
+            found = await _fetch_group(broker, context, request, group=single)
         except KafkaError as error:
             return _failed_fetch(request, error.code, version=context.api_version)
+        return OffsetFetchResponse(topics=found.topics, error_code=found.error_code)
     groups = list[OffsetFetchResponseGroup]()
     async for each in LoopTurns(broker.turns).of(request.groups):
-        groups.append(await _fetch_group(broker, context, request, group=each))
+        try:
+            groups.append(await _fetch_group(broker, context, request, group=each))
+        except KafkaError as error:
+            groups.append(
+                OffsetFetchResponseGroup(group_id=each.group_id, topics=[], error_code=error.code)
+            )
     return OffsetFetchResponse(groups=groups)
 
 
@@ -194,36 +204,64 @@ async def _fetch_group(
     group: OffsetFetchRequestGroup,
 ) -> OffsetFetchResponseGroup:
     """Return the offsets of one group; those of many partitions in several turns."""
-    parts: Iterable[list[OffsetFetchRequestTopic] | None] = [None]
-    if group.topics is not None:
-        parts = pieces(group.topics, "partition_indexes")
+    wanted = group.topics
+    if wanted is None:
+        wanted = _all_topics(broker, group.group_id)
+    if are_few(wanted, _FETCHED):
+        return await _fetch(broker, context, request, group=group, is_part_of_all=False)
     found = OffsetFetchResponseGroup(group_id=group.group_id, topics=[])
-    async for topics in LoopTurns(broker.turns).of(parts):
+    async for topics in LoopTurns(broker.turns).of(pieces(wanted, _FETCHED)):
         part = copy(group)
         part.topics = topics
-        one = OffsetFetchRequest(groups=[part], require_stable=request.require_stable)
-        try:
-            answer = (await _fetch(broker, context, one, group_id=group.group_id)).groups[0]
-        except KafkaError as error:
-            answer = OffsetFetchResponseGroup(
-                group_id=group.group_id, topics=[], error_code=error.code
-            )
+        answer = await _fetch(
+            broker, context, request, group=part, is_part_of_all=group.topics is None
+        )
         if answer.error_code:
             return answer
         join(found.topics, answer.topics, "name", "topic_id")
     return found
 
 
+def _all_topics(broker: BrokerServices, group_id: str) -> list[OffsetFetchRequestTopic]:
+    """Return the topics that null topics stand for, at this moment."""
+    groups = broker.coordinators.groups
+    committed = groups.runtime.read(
+        groups.partition_of(group_id), lambda shard, _: shard.committed_partitions(group_id)
+    )
+    return [
+        OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
+        for name, numbers in committed.items()
+    ]
+
+
 async def _fetch(
-    broker: BrokerServices, context: RequestContext, request: OffsetFetchRequest, *, group_id: str
-) -> OffsetFetchResponse:
+    broker: BrokerServices,
+    context: RequestContext,
+    request: OffsetFetchRequest,
+    *,
+    group: OffsetFetchRequestGroup,
+    is_part_of_all: bool,
+) -> OffsetFetchResponseGroup:
+    """Return the offsets of a group, or of some of its partitions."""
     client = client_of(context)
-    return await broker.coordinators.groups.call(
-        group_id,
+    is_stable, has_groups = request.require_stable, context.api_version >= _FIRST_FETCH_OF_GROUPS
+    if has_groups:
+        one = OffsetFetchRequest(groups=[group], require_stable=is_stable)
+    else:
+        one = OffsetFetchRequest(
+            group_id=group.group_id, topics=group.topics, require_stable=is_stable
+        )
+    answer = await broker.coordinators.groups.call(
+        group.group_id,
         lambda shard, ticket, now_ms: shard.offset_fetch(
-            request, client, ticket=ticket, now_ms=now_ms
+            one, client, ticket=ticket, now_ms=now_ms, is_part_of_all=is_part_of_all
         ),
         answer=OffsetFetchResponse,
+    )
+    if has_groups:
+        return answer.groups[0]
+    return OffsetFetchResponseGroup(
+        group_id=group.group_id, topics=answer.topics, error_code=answer.error_code
     )
 
 
@@ -253,6 +291,20 @@ async def offset_delete(
     broker: BrokerServices, context: RequestContext, request: OffsetDeleteRequest
 ) -> OffsetDeleteResponse:
     """Delete committed offsets of topics to which no member subscribes."""
+    turns = LoopTurns(broker.turns)
+    topics = list[OffsetDeleteResponseTopic]()
+    async for each in turns.of(pieces(distinct_topics(request.topics), "partitions")):
+        part = OffsetDeleteRequest(group_id=request.group_id, topics=each)
+        response = await _deleted(broker, context, part)
+        if response.error_code:
+            return response
+        join(topics, response.topics, "name")
+    return OffsetDeleteResponse(error_code=0, topics=topics)
+
+
+async def _deleted(
+    broker: BrokerServices, context: RequestContext, request: OffsetDeleteRequest
+) -> OffsetDeleteResponse:
     client = client_of(context)
     try:
         return await broker.coordinators.groups.call(

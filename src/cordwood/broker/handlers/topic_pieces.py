@@ -25,9 +25,10 @@ def are_few(topics: Sequence[Struct], field: str) -> bool:
 def pieces(topics: Sequence[T], field: str, *, most: int = MOST_PARTITIONS) -> Iterator[list[T]]:
     """Yield the topics in lists of at most `most` partitions together, which `field` has.
 
-    There is at least one list. A topic that does not fit is divided.
+    There is at least one list. A topic that does not fit is divided; one without partitions counts
+    as one.
     """
-    if sum(len(getattr(each, field)) for each in topics) <= most:
+    if sum(len(getattr(each, field)) or 1 for each in topics) <= most:
         yield [*topics]
         return
     piece, room = list[T](), most
@@ -37,7 +38,7 @@ def pieces(topics: Sequence[T], field: str, *, most: int = MOST_PARTITIONS) -> I
             part = copy(topic)
             setattr(part, field, partitions[start:end])
             piece.append(part)
-            room -= end - start
+            room -= (end - start) or 1
             if room == 0:
                 yield piece
                 piece, room = [], most
@@ -48,6 +49,8 @@ def pieces(topics: Sequence[T], field: str, *, most: int = MOST_PARTITIONS) -> I
 def _ranges(count: int, first: int, *, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges up to `count`: the first one of at most `first`, later ones of `most`."""
     start, end = 0, min(count, first)
+    if count == 0:
+        yield start, end
     while start < count:
         yield start, end
         start, end = end, min(count, end + most)

@@ -33,7 +33,7 @@ def delete(
 ) -> tuple[list[CoordinatorRecord], OffsetDeleteResponse]:
     """Return tombstones and the response; raise the error of the group."""
     results = PartitionResults()
-    known = known_by_name(_distinct(request.topics), view, results=results)
+    known = known_by_name(distinct_topics(request.topics), view, results=results)
     if not request.group_id:
         raise InvalidGroupIdError
     group = groups.get(request.group_id)
@@ -62,8 +62,8 @@ def _delete_topic(
     return TopicResult(topic.name, topic.topic_id, results)
 
 
-def _distinct(topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteRequestTopic]:
-    """Return each topic once, with each partition once."""
+def distinct_topics(topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteRequestTopic]:
+    """Return each topic once, with each partition once; the first topic of a name counts."""
     first = dict[str, OffsetDeleteRequestTopic]()
     for topic in topics:
         first.setdefault(topic.name, topic)

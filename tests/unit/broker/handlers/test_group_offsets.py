@@ -152,15 +152,34 @@ def test_quirk_22_error_of_a_fetch_is_where_the_version_has_a_place_for_it(
     assert run(scene()) == found
 
 
+async def host_many(harness: BrokerHarness) -> None:
+    """Let the topic have 600 partitions."""
+    await locate(harness)
+    image = harness.metadata.image
+    orders = image.topics["orders"]
+    large = type(orders)("orders", orders.topic_id, (*orders.partitions,) * 300)
+    harness.metadata.publish(image.with_topic(large))
+    await turns(20)
+
+
+def test_deletion_of_many_partitions_has_one_result_for_each() -> None:
+    async def scene() -> list[tuple[str, int]]:
+        async with coordinating() as harness:
+            await host_many(harness)
+            await commit(harness, 7)
+            partitions = [OffsetDeleteRequestPartition(partition_index=each) for each in range(600)]
+            topic = OffsetDeleteRequestTopic(name="orders", partitions=partitions * 2)
+            request = OffsetDeleteRequest(group_id="g", topics=[topic, topic])
+            answer = await group_offsets.offset_delete(harness.broker, harness.context(0), request)
+            return [(each.name, len(each.partitions)) for each in answer.topics]
+
+    assert run(scene()) == [("orders", 600)]
+
+
 def test_commit_and_fetch_of_many_partitions_take_several_turns() -> None:
     async def scene() -> tuple[int, set[int], int]:
         async with coordinating() as harness:
-            await locate(harness)
-            image = harness.metadata.image
-            orders = image.topics["orders"]
-            large = type(orders)("orders", orders.topic_id, (*orders.partitions,) * 300)
-            harness.metadata.publish(image.with_topic(large))
-            await turns(20)
+            await host_many(harness)
             request = OffsetCommitRequest(
                 group_id="g",
                 member_id="",
@@ -190,6 +209,30 @@ def test_commit_and_fetch_of_many_partitions_take_several_turns() -> None:
             return len(batches), codes, len(offsets)
 
     assert run(scene()) == (3, {0}, 600)
+
+
+@pytest.mark.parametrize("version", (7, 9))
+def test_all_of_many_offsets_are_fetched_in_several_turns(version: int) -> None:
+    async def scene() -> tuple[list[int], int]:
+        async with coordinating() as harness:
+            await host_many(harness)
+            partitions = [
+                OffsetCommitRequestPartition(
+                    partition_index=each, committed_offset=each, committed_metadata=""
+                )
+                for each in range(600)
+            ]
+            topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
+            commits = OffsetCommitRequest(group_id="g", member_id="", topics=topics)
+            await group_offsets.offset_commit(harness.broker, harness.context(9), commits)
+            group = OffsetFetchRequestGroup(group_id="g", topics=None)
+            request = OffsetFetchRequest(group_id="g", topics=None, groups=[group])
+            context = harness.context(version)
+            answer = await group_offsets.offset_fetch(harness.broker, context, request)
+            (topic,) = answer.topics if version < 8 else answer.groups[0].topics
+            return [each.committed_offset for each in topic.partitions], answer.error_code
+
+    assert run(scene()) == ([*range(600)], 0)
 
 
 def test_every_partition_has_the_error_of_a_commit() -> None:

@@ -34,6 +34,14 @@ def test_topic_that_does_not_fit_is_divided() -> None:
     ]
 
 
+def test_topic_without_partitions_counts_as_one() -> None:
+    assert divided(2, 0, 2) == [
+        [("t0", [0, 1]), ("t1", [])],
+        [("t2", [0, 1])],
+    ]
+    assert [len(each) for each in divided(0, 0, 0, 0)] == [3, 1]
+
+
 def test_divided_topic_is_one_topic_in_the_response() -> None:
     topics = [OffsetDeleteResponseTopic(name="a", partitions=[])]
     more = OffsetDeleteResponsePartition(partition_index=1, error_code=0)
