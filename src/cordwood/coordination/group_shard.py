@@ -227,11 +227,23 @@ class GroupShard:
         return self._offsets.commit_transactional(request, client, ticket=ticket, now_ms=now_ms)
 
     def offset_fetch(
-        self, request: OffsetFetchRequest, client: ClientContext, *, ticket: Ticket, now_ms: int
+        self,
+        request: OffsetFetchRequest,
+        client: ClientContext,
+        *,
+        ticket: Ticket,
+        now_ms: int,
+        is_part_of_all: bool = False,
     ) -> Outcome:
-        """Return committed offsets."""
+        """Return committed offsets; the topics may be a part of all that a group has."""
         del now_ms
-        return Outcome.answer(ticket, self._offsets.fetch(request, client.api_version))
+        version = client.api_version
+        response = self._offsets.fetch(request, version, is_part_of_all=is_part_of_all)
+        return Outcome.answer(ticket, response)
+
+    def committed_partitions(self, group_id: str) -> dict[str, list[int]]:
+        """Return the partitions of a group that have a committed offset, by topic."""
+        return self._offsets.committed_partitions(group_id)
 
     def offset_delete(
         self, request: OffsetDeleteRequest, _: ClientContext, *, ticket: Ticket, now_ms: int

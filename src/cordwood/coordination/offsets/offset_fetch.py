@@ -7,7 +7,8 @@
     group missing                                      as a group without offsets
     member unknown, or its epoch outdated              the error of the group
 
-Null topics are all topics with an offset; by id, those of them that exist.
+Null topics are all topics with an offset; by id, those of them that exist. A fetch of many of them
+is divided: its parts name the partitions, and have the results that they have in the whole.
 """
 
 from collections.abc import Mapping
@@ -51,19 +52,28 @@ class CommittedOffsets(NamedTuple):
 
 
 def fetch(
-    request: OffsetFetchRequest, api_version: int, *, state: CommittedOffsets
+    request: OffsetFetchRequest,
+    api_version: int,
+    *,
+    state: CommittedOffsets,
+    is_part_of_all: bool = False,
 ) -> OffsetFetchResponse:
-    """Return the offsets of all groups of a request, which are all in this shard."""
+    """Return the offsets of all groups of a request, which are all in this shard.
+
+    With `is_part_of_all` the topics are a part of those that null topics stand for.
+    """
     if api_version >= _GROUPS_SINCE:
         is_stable = request.require_stable
         return OffsetFetchResponse(
             groups=[
-                _GroupFetch(each, api_version, is_stable, state).response()
+                _GroupFetch(each, api_version, is_stable, state, is_part_of_all).response()
                 for each in request.groups
             ]
         )
     single = OffsetFetchRequestGroup(group_id=request.group_id, topics=request.topics)
-    response = _GroupFetch(single, api_version, request.require_stable, state).response()
+    response = _GroupFetch(
+        single, api_version, request.require_stable, state, is_part_of_all
+    ).response()
     return OffsetFetchResponse(topics=response.topics, error_code=response.error_code)
 
 
@@ -74,6 +84,7 @@ class _GroupFetch(NamedTuple):
     api_version: int
     is_stable: bool
     state: CommittedOffsets
+    is_part_of_all: bool
 
     def response(self) -> OffsetFetchResponseGroup:
         try:
@@ -83,6 +94,8 @@ class _GroupFetch(NamedTuple):
         offsets = self.state.store.of_group(self.request.group_id) if exists else {}
         if self.request.topics is None:
             topics = self._all(offsets)
+        elif self.is_part_of_all:
+            topics = self._all(_part_of(offsets, self.request.topics))
         else:
             topics = self._requested(self.request.topics, offsets)
         return OffsetFetchResponseGroup(group_id=self.request.group_id, topics=topics)
@@ -163,6 +176,19 @@ class _GroupFetch(NamedTuple):
             metadata=offset.metadata,
             error_code=0,
         )
+
+
+def _part_of(
+    offsets: Mapping[str, Mapping[int, CommittedOffset]], topics: list[OffsetFetchRequestTopic]
+) -> Mapping[str, Mapping[int, CommittedOffset]]:
+    """Return the offsets of some partitions, as far as there still are any."""
+    part = dict[str, Mapping[int, CommittedOffset]]()
+    for topic in topics:
+        committed = offsets.get(topic.name, {})
+        found = {each: committed[each] for each in topic.partition_indexes if each in committed}
+        if found:
+            part[topic.name] = found
+    return part
 
 
 def _valid(offset: CommittedOffset | None, topic_id: Uuid) -> CommittedOffset | None:

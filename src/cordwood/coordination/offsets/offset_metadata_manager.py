@@ -155,10 +155,16 @@ class OffsetMetadataManager:
             events=counted(CoordinatorEvent.OFFSETS_COMMITTED, committed.records),
         )
 
-    def fetch(self, request: OffsetFetchRequest, api_version: int) -> OffsetFetchResponse:
+    def fetch(
+        self, request: OffsetFetchRequest, api_version: int, *, is_part_of_all: bool = False
+    ) -> OffsetFetchResponse:
         """Return the committed offsets of groups."""
         state = offset_fetch.CommittedOffsets(self._store, self._groups, self._topics)
-        return offset_fetch.fetch(request, api_version, state=state)
+        return offset_fetch.fetch(request, api_version, state=state, is_part_of_all=is_part_of_all)
+
+    def committed_partitions(self, group_id: str) -> dict[str, list[int]]:
+        """Return the partitions of a group that have a committed offset, by topic."""
+        return {topic: [*each] for topic, each in self._store.of_group(group_id).items()}
 
     def delete(self, request: OffsetDeleteRequest, *, ticket: Ticket) -> Outcome:
         """Delete offsets of topics that no member subscribes to; raise the error of the group."""

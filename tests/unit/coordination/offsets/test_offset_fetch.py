@@ -93,6 +93,28 @@ def test_all_topics_by_id_are_those_that_exist() -> None:
     assert offsets.fetch(version=9) == {("orders", 0): (5, 0), ("payments", 1): (6, 0)}
 
 
+def test_part_of_all_topics_has_the_results_that_the_whole_has() -> None:
+    offsets = with_offsets()
+    manager = offsets.manager
+    manager.on_topics(Topics((TopicFacts("orders", UNKNOWN_ID, 4),)), 0)
+    parts = [
+        OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
+        for name, numbers in {**manager.committed_partitions("g"), "orders": [0, 3]}.items()
+    ]
+
+    for version in (7, 9, 10):
+        whole, part = (
+            OffsetFetchRequest(
+                group_id="g",
+                topics=topics,
+                groups=[OffsetFetchRequestGroup(group_id="g", topics=topics)],
+            )
+            for topics in (None, parts)
+        )
+
+        assert manager.fetch(part, version, is_part_of_all=True) == manager.fetch(whole, version)
+
+
 def test_pending_offset_is_unstable_if_the_fetch_requires_stable_ones() -> None:
     offsets = with_offsets()
     offsets.commit_transactional(txn_request(("orders", 0, 9)))
