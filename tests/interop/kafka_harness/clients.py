@@ -22,6 +22,7 @@ from tests.interop.kafka_harness.go_clients import go_program
 from tests.interop.kafka_harness.jars import Jars, MissingToolError
 from tests.interop.kafka_harness.node_clients import node_program
 from tests.interop.kafka_harness.oracle import Oracle, Program
+from tests.interop.kafka_harness.rust_clients import rust_program
 from tests.interop.kafka_harness.spark import spark_program
 
 
@@ -92,6 +93,11 @@ def _node(origins: Origins, bootstrap: str) -> Client:
     return NodeClient(bootstrap, *program)
 
 
+def _rust(origins: Origins, bootstrap: str) -> Client:
+    program = origins.program("krafka", lambda: rust_program(origins.folder))
+    return AdminProgramClient(bootstrap, *program)
+
+
 def _spark(origins: Origins, bootstrap: str) -> Client:
     return SparkClient(bootstrap, *origins.program("spark", lambda: spark_program(origins.folder)))
 
@@ -107,5 +113,6 @@ CLIENTS: Final[dict[str, Maker]] = {
     "franz-go": _go("franz-go"),
     "sarama": _go("sarama"),
     "kafkajs": _node,
+    "krafka": _rust,
     "spark-sql-kafka": _spark,
 }
