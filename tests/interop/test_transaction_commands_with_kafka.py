@@ -1,13 +1,31 @@
-"""`cordwood transactions` lists, describes and aborts transactions of Kafka 4.3."""
+"""`cordwood transactions` lists, describes and aborts transactions of Kafka 4.3.
+
+A hanging transaction is made by a producer that does not add its partition, while the broker does
+not verify that. Kafka's tool prints the same about it, on both brokers.
+"""
 
 import json
+import subprocess
+import time
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import pytest
 
 import cordwood
 from cordwood.client.transaction_handle import TransactionHandle
+from cordwood.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.jars import Jars
+from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.raw_producer import RawProducer
+from tests.interop.kafka_harness.wire import ask
 from tests.unit.cli.commands import CommandResult, run
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
@@ -47,8 +65,8 @@ def test_open_transaction_is_listed(
 
     title, row = call("list", *words).out.splitlines()
 
-    assert title.split() == ["TransactionalId", "ProducerId", "TransactionState"]
-    assert row.split() == ["commanded", str(detached.producer_id), "Ongoing"]
+    assert title.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
+    assert row.split() == ["commanded", "1", str(detached.producer_id), "Ongoing"]
     assert call("list", *words, "--running-longer-than", "100000000", "--json").out == ""
 
 
@@ -57,8 +75,8 @@ def test_open_transaction_is_described(
 ) -> None:
     found = json.loads(call("describe", "--transactional-id", "commanded", "--json").out)
 
-    assert found["ProducerEpoch"] == detached.epoch
-    assert (found["TransactionState"], found["TopicPartitions"]) == ("Ongoing", "commanded-0")
+    assert found["producer_epoch"] == detached.epoch
+    assert (found["transaction_state"], found["topic_partitions"]) == ("Ongoing", "commanded-0")
 
 
 def test_unknown_id_is_an_error(call: Callable[..., CommandResult]) -> None:
@@ -93,3 +111,83 @@ def test_transaction_is_aborted_by_its_start(
     assert (first.code, first.out) == (0, "")
     assert second.code == 1
     assert "no open transaction begins at offset" in second.err
+
+
+HANGING: Final = ("--topic", "hanging", "--partition", "0")
+VERIFICATION: Final = "transaction.partition.verification.enable"
+
+
+@pytest.fixture(params=("broker43", "our_broker"))
+def hanging(request: pytest.FixtureRequest) -> Iterator[tuple[Broker, RawProducer]]:
+    """A broker, and the producer of a hanging transaction of topic `hanging`."""
+    broker: Broker = request.getfixturevalue(request.param)
+    broker.create_topics({"hanging": {}})
+    with cordwood.Admin(broker.bootstrap) as admin:
+        admin.alter_configs(("broker", ""), change={VERIFICATION: "false"})
+        admin.fence_producers(["hanging"])  # creates the topic of transactions
+        producer = RawProducer(broker.bootstrap, "hanging")
+        _write_unverified(broker.bootstrap, producer)
+        admin.alter_configs(("broker", ""), reset=[VERIFICATION])
+        yield broker, producer
+        admin.delete_topic("hanging")
+
+
+def _write_unverified(bootstrap: str, producer: RawProducer) -> None:
+    """Write a record of a transaction; a broker of Kafka takes a moment to stop to verify."""
+    fields = BatchFields(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=0,
+        is_transactional=True,
+    )
+    builder = BatchBuilder(fields)
+    builder.append(None, b"plank", timestamp=int(time.time() * 1000) - 60_000)
+    partition = PartitionProduceData(index=0, records=builder.build())
+    request = ProduceRequest(
+        transactional_id=producer.transactional_id,
+        acks=-1,
+        timeout_ms=PATIENCE_S * 1000,
+        topics=[TopicProduceData(name="hanging", partitions=[partition])],
+    )
+    end = time.monotonic() + PATIENCE_S
+    code = -1
+    while code and time.monotonic() < end:
+        answer = ask(bootstrap, request, 7, answer=ProduceResponse)
+        code = answer.responses[0].partitions[0].error_code
+    assert code == 0
+
+
+def test_hanging_transaction_is_found_and_aborted_as_by_kafkas_tool(
+    hanging: tuple[Broker, RawProducer],
+    kafka43_jars: Jars,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    broker, producer = hanging
+
+    def rows(*words: str) -> list[list[str]]:
+        arguments = ("transactions", *words, "--bootstrap-server", broker.bootstrap)
+        result = run(arguments, monkeypatch, capfd)
+        assert result.code == 0, result.err
+        return _rows(result.out)
+
+    search = ("find-hanging", *HANGING, "--max-transaction-timeout", "0")
+    found, producers = rows(*search), rows("describe-producers", *HANGING)
+
+    assert found == _kafkas(kafka43_jars, broker, *search)
+    assert producers == _kafkas(kafka43_jars, broker, "describe-producers", *HANGING)
+    assert [row[2] for row in found[1:]] == [str(producer.producer_id)]
+    assert rows("abort", *HANGING, "--producer-id", str(producer.producer_id)) == []
+    assert len(rows(*search)) == 1
+    assert rows("describe-producers", *HANGING)[1][-1] == "-"
+
+
+def _kafkas(jars: Jars, broker: Broker, *words: str) -> list[list[str]]:
+    name = "org.apache.kafka.tools.TransactionsCommand"
+    command = jars.command(name, "--bootstrap-server", broker.bootstrap, *words)
+    done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=PATIENCE_S)
+    return _rows(done.stdout)
+
+
+def _rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]

@@ -1,7 +1,5 @@
 """`cordwood transactions`: list, describe and abort them (Kafka: `TransactionsCommand`)."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,15 +11,10 @@ from cordwood.cli.cluster_options import (
     connect_admin,
     ensure_topics,
 )
-from cordwood.cli.table_lines import table_lines
-from cordwood.cli.terminal import print_output
+from cordwood.cli.row_output import Row, print_rows
 
 if TYPE_CHECKING:
-    from cordwood.client.admin.transaction_types import (
-        ActiveProducer,
-        TransactionDescription,
-    )
-    from cordwood.client.blocking import Admin
+    from cordwood.client.admin.transaction_types import ActiveProducer
     from cordwood.core.types import TopicPartition
 
 app = typer.Typer(
@@ -31,13 +24,34 @@ app = typer.Typer(
 _MINUTE_MS: Final = 60_000
 
 TransactionalId = Annotated[str, typer.Option(help="Transactional id.")]
+TerminatedId = Annotated[
+    str, typer.Option("--transactional-id", "--transactionalId", help="Transactional id.")
+]
 Topic = Annotated[str, typer.Option(help="Topic name.")]
 OnlyTopic = Annotated[
     str | None, typer.Option("--topic", help="Search this topic.  [default: all]")
 ]
 Partition = Annotated[int, typer.Option(min=0, help="Partition number.")]
+OnlyPartition = Annotated[
+    int | None,
+    typer.Option("--partition", min=0, help="Search this partition of the topic.  [default: all]"),
+]
+Broker = Annotated[
+    int | None,
+    typer.Option("--broker-id", min=0, help="Ask the replicas of this broker, not the leaders."),
+]
 StartOffset = Annotated[
-    int, typer.Option(min=0, help="First offset of the transaction, as `find-hanging` prints it.")
+    int | None,
+    typer.Option(min=0, help="First offset of the transaction, as `find-hanging` prints it."),
+]
+ProducerId = Annotated[
+    int | None, typer.Option(min=0, help="Producer id of the transaction, instead of its offset.")
+]
+ProducerEpoch = Annotated[
+    int | None, typer.Option(min=0, help="Epoch of the producer id.  [default: the leader's]")
+]
+CoordinatorEpoch = Annotated[
+    int | None, typer.Option(min=0, help="Epoch of the coordinator.  [default: the leader's]")
 ]
 MaxMinutes = Annotated[
     int,
@@ -53,7 +67,11 @@ Pattern = Annotated[
 ]
 Running = Annotated[
     int | None,
-    typer.Option("--running-longer-than", min=0, help="Only transactions older than this, in ms."),
+    typer.Option(
+        "--duration-filter",
+        "--running-longer-than",
+        help="Only transactions older than this, in ms; all if it is negative.",
+    ),
 ]
 
 
@@ -61,7 +79,7 @@ Running = Annotated[
 def list_transactions(
     *,
     transactional_id_pattern: Pattern = None,
-    running_longer_than: Running = None,
+    duration_filter: Running = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
@@ -69,17 +87,23 @@ def list_transactions(
     """Print all transactional ids with the state of their latest transaction."""
     with connect_admin(bootstrap_server, command_config) as admin:
         found = admin.list_transactions(
-            pattern=transactional_id_pattern, min_duration_ms=running_longer_than
+            pattern=transactional_id_pattern, min_duration_ms=_duration(duration_filter)
         )
     rows = [
         {
             "TransactionalId": each.transactional_id,
+            "Coordinator": each.coordinator,
             "ProducerId": each.producer_id,
             "TransactionState": each.state,
         }
         for each in found
     ]
-    _print(("TransactionalId", "ProducerId", "TransactionState"), rows, as_json=as_json)
+    titles = ("TransactionalId", "Coordinator", "ProducerId", "TransactionState")
+    print_rows(rows, as_json=as_json, titles=titles)
+
+
+def _duration(given: int | None) -> int | None:
+    return None if given is None or given < 0 else given
 
 
 @app.command(epilog="Example: cordwood transactions describe --transactional-id etl")
@@ -91,8 +115,12 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Print the latest transaction of a transactional id."""
+    from cordwood.core.system import SystemClock  # noqa: PLC0415  # help needs none of it
+
     with connect_admin(bootstrap_server, command_config) as admin:
         (found,) = admin.describe_transactions([transactional_id])
+    start_ms = found.start_ms
+    duration_ms = None if start_ms is None else SystemClock().now_ms() - start_ms
     row = {
         "CoordinatorId": found.coordinator,
         "TransactionalId": found.transactional_id,
@@ -100,118 +128,145 @@ def describe(
         "ProducerEpoch": found.epoch,
         "TransactionState": found.state,
         "TransactionTimeoutMs": found.timeout_ms,
-        "CurrentTransactionStartTimeMs": "None" if found.start_ms is None else found.start_ms,
+        "CurrentTransactionStartTimeMs": start_ms,
+        "TransactionDurationMs": duration_ms,
         "TopicPartitions": ",".join(map(str, found.partitions)),
     }
-    _print(tuple(row), [row], as_json=as_json)
+    print_rows([row], as_json=as_json)
+
+
+@app.command(
+    epilog="Example: cordwood transactions describe-producers --topic orders --partition 0"
+)
+def describe_producers(
+    *,
+    topic: Topic,
+    partition: Partition,
+    broker_id: Broker = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the producers that the leader of a partition knows, with their open transactions."""
+    with connect_admin(bootstrap_server, command_config) as admin:
+        ensure_topics(admin, [topic])
+        (found,) = admin.describe_producers([(topic, partition)], broker=broker_id).values()
+    rows = [
+        {
+            "ProducerId": each.producer_id,
+            "ProducerEpoch": each.epoch,
+            "LatestCoordinatorEpoch": _epoch(each.coordinator_epoch),
+            "LastSequence": each.last_sequence,
+            "LastTimestamp": each.last_timestamp,
+            "CurrentTransactionStartOffset": each.transaction_start,
+        }
+        for each in found
+    ]
+    titles = (
+        *("ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch"),
+        *("LastSequence", "LastTimestamp", "CurrentTransactionStartOffset"),
+    )
+    print_rows(rows, as_json=as_json, titles=titles)
+
+
+def _epoch(epoch: int | None) -> int:
+    return -1 if epoch is None else epoch
 
 
 @app.command("find-hanging", epilog="Example: cordwood transactions find-hanging --topic orders")
-def find_hanging(
+def find_hanging(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's and ours
     *,
     topic: OnlyTopic = None,
+    partition: OnlyPartition = None,
+    broker_id: Broker = None,
     max_transaction_timeout: MaxMinutes = 15,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
     as_json: AsJson = False,
 ) -> None:
     """Print open transactions that no coordinator will end; `abort` ends them."""
-    from cordwood.core.system import SystemClock  # noqa: PLC0415  # help needs none of it
+    from cordwood.cli import transactions_run  # noqa: PLC0415  # help needs none of it
+    from cordwood.core.system import SystemClock  # noqa: PLC0415  # as above
 
+    if partition is not None and topic is None:
+        raise typer.BadParameter("--partition needs --topic")
     now_ms = SystemClock().now_ms()
     with connect_admin(bootstrap_server, command_config) as admin:
         if topic is not None:
             ensure_topics(admin, [topic])
-        names = admin.list_topics(with_internal=True) if topic is None else [topic]
-        hanging = search(admin, names, older_than_ms=now_ms - max_transaction_timeout * _MINUTE_MS)
-    rows = [
-        {
-            "Topic": partition.topic,
-            "Partition": partition.partition,
-            "ProducerId": each.producer_id,
-            "ProducerEpoch": each.epoch,
-            "CoordinatorEpoch": -1 if each.coordinator_epoch is None else each.coordinator_epoch,
-            "StartOffset": each.transaction_start,
-            "LastTimestamp": each.last_timestamp,
-            "Duration(min)": (now_ms - each.last_timestamp) // _MINUTE_MS,
-        }
-        for partition, each in hanging
-    ]
+        searched = transactions_run.partitions_to_search(
+            admin, topic=topic, partition=partition, broker=broker_id
+        )
+        hanging = transactions_run.find_hanging(
+            admin,
+            searched,
+            broker=broker_id,
+            older_than_ms=now_ms - max_transaction_timeout * _MINUTE_MS,
+        )
     titles = (
         *("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch"),
         *("StartOffset", "LastTimestamp", "Duration(min)"),
     )
-    _print(titles, rows, as_json=as_json)
+    rows = [_hanging_row(*each, now_ms=now_ms) for each in hanging]
+    print_rows(rows, as_json=as_json, titles=titles)
+
+
+def _hanging_row(partition: "TopicPartition", producer: "ActiveProducer", *, now_ms: int) -> Row:
+    return {
+        "Topic": partition.topic,
+        "Partition": partition.partition,
+        "ProducerId": producer.producer_id,
+        "ProducerEpoch": producer.epoch,
+        "CoordinatorEpoch": _epoch(producer.coordinator_epoch),
+        "StartOffset": producer.transaction_start,
+        "LastTimestamp": producer.last_timestamp,
+        "Duration(min)": (now_ms - producer.last_timestamp) // _MINUTE_MS,
+    }
 
 
 @app.command(
     epilog="Example: cordwood transactions abort --topic orders --partition 0 --start-offset 17"
 )
-def abort(
+def abort(  # noqa: PLR0913  # tidy: allow[parameters] an option each, Kafka's
     *,
     topic: Topic,
     partition: Partition,
-    start_offset: StartOffset,
+    start_offset: StartOffset = None,
+    producer_id: ProducerId = None,
+    producer_epoch: ProducerEpoch = None,
+    coordinator_epoch: CoordinatorEpoch = None,
     bootstrap_server: BootstrapServer = None,
     command_config: CommandConfig = None,
 ) -> None:
     """Abort a hanging transaction of one partition, by a marker to its leader."""
-    from cordwood.core.errors import InvalidRequestError  # noqa: PLC0415  # help needs none of it
+    from cordwood.cli import transactions_run  # noqa: PLC0415  # help needs none of it
 
+    if (start_offset is None) == (producer_id is None):
+        raise typer.BadParameter("give either --start-offset or --producer-id")
+    place = (topic, partition)
     with connect_admin(bootstrap_server, command_config) as admin:
         ensure_topics(admin, [topic])
-        (producers,) = admin.describe_producers([(topic, partition)]).values()
-        open_here = [each for each in producers if each.transaction_start == start_offset]
-        if not open_here:
-            raise InvalidRequestError(
-                f"{topic}-{partition}: no open transaction begins at offset {start_offset};"
-                " `cordwood transactions find-hanging` prints those that hang"
+        if start_offset is not None:
+            transactions_run.abort_at(admin, place, start_offset=start_offset)
+        elif producer_id is not None:
+            producer = transactions_run.AbortedProducer(
+                producer_id, producer_epoch, coordinator_epoch
             )
-        admin.abort_transaction(
-            (topic, partition),
-            producer_id=open_here[0].producer_id,
-            epoch=open_here[0].epoch,
-            coordinator_epoch=open_here[0].coordinator_epoch or 0,
-        )
+            transactions_run.abort_producer(admin, place, producer=producer)
 
 
-def search(
-    admin: "Admin", topics: Sequence[str], *, older_than_ms: int
-) -> "list[tuple[TopicPartition, ActiveProducer]]":
-    """Return the hanging transactions in all partitions of these topics."""
-    from cordwood.client.admin.hanging_transactions import (  # noqa: PLC0415  # help needs none
-        is_hanging,
-        open_transactions,
-    )
-
-    partitions = [
-        (each.name, part.partition)
-        for each in admin.describe_topics(topics)
-        for part in each.partitions
-    ]
-    producers = admin.describe_producers(partitions)
-    candidates = list(open_transactions(producers, older_than_ms=older_than_ms))
-    known = _known(admin, sorted({each.producer_id for _, each in candidates}))
-    return [
-        (partition, each)
-        for partition, each in candidates
-        if is_hanging(partition, each, known=known.get(each.producer_id))
-    ]
-
-
-def _known(admin: "Admin", producer_ids: Sequence[int]) -> "Mapping[int, TransactionDescription]":
-    """Return the coordinators' views by producer id."""
-    if not producer_ids:
-        return {}
-    listed = admin.list_transactions(producer_ids=producer_ids)
-    described = admin.describe_transactions(each.transactional_id for each in listed)
-    return {each.producer_id: each for each in described}
-
-
-def _print(titles: Sequence[str], rows: Iterable[Mapping[str, object]], *, as_json: bool) -> None:
-    """Print rows as a table, or each as a JSON object."""
-    if not as_json:
-        print_output("\n".join(table_lines(titles, [tuple(row.values()) for row in rows])))
-        return
-    for row in rows:
-        print_output(json.dumps(row))
+@app.command(
+    "force-terminate",
+    epilog="Example: cordwood transactions force-terminate --transactional-id etl",
+)
+@app.command("forceTerminateTransaction", hidden=True)
+def force_terminate(
+    *,
+    transactional_id: TerminatedId,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Abort the open transaction of a transactional id, and reject its present producer."""
+    with connect_admin(bootstrap_server, command_config) as admin:
+        admin.describe_transactions([transactional_id])  # an unknown id would be created
+        admin.fence_producers([transactional_id])

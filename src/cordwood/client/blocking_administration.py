@@ -88,10 +88,10 @@ class BlockingAdministration:
         return self._thread.run(self._admin.describe_transactions(transactional_ids))
 
     def describe_producers(
-        self, partitions: Iterable[tuple[str, int]]
+        self, partitions: Iterable[tuple[str, int]], *, broker: int | None = None
     ) -> dict[TopicPartition, list[ActiveProducer]]:
-        """Return the producers that each partition's leader knows."""
-        return self._thread.run(self._admin.describe_producers(partitions))
+        """Return the producers that each partition's leader knows, or the replica of a broker."""
+        return self._thread.run(self._admin.describe_producers(partitions, broker=broker))
 
     def abort_transaction(
         self, partition: tuple[str, int], *, producer_id: int, epoch: int, coordinator_epoch: int

@@ -7,8 +7,8 @@ import typer
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
 from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
 from cordwood.cli.groups.group_selection import ensure_selection, selected_groups
-from cordwood.cli.groups.row_output import print_rows
 from cordwood.cli.groups.topic_scope import partitions_in
+from cordwood.cli.row_output import print_rows
 from cordwood.cli.terminal import print_message, print_output
 
 if TYPE_CHECKING:

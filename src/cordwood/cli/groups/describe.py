@@ -10,7 +10,7 @@ import typer
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
 from cordwood.cli.groups.group_options import AllGroups, Groups, Timeout
 from cordwood.cli.groups.group_selection import ensure_selection
-from cordwood.cli.groups.row_output import print_rows
+from cordwood.cli.row_output import print_rows
 
 EXAMPLE: Final = "Example: cordwood groups describe --group billing"
 

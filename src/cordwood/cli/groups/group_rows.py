@@ -84,8 +84,13 @@ def lag_seconds(progress: GroupProgress, partition: TopicPartition, *, now_ms: i
 
 
 def member_rows(group: GroupDescription, *, is_verbose: bool) -> list[Row]:
-    """Return a row for each member; instance ids have a column if one member has one."""
+    """Return a row for each member; instance ids have a column if one member has one.
+
+    So has the protocol if the members have different ones.
+    """
     has_instances = any(each.instance_id for each in group.members)
+    protocols = {each.is_upgraded for each in group.members}
+    has_protocols = is_verbose and {True, False} <= protocols
     return [
         {
             "GROUP": group.group_id,
@@ -95,9 +100,14 @@ def member_rows(group: GroupDescription, *, is_verbose: bool) -> list[Row]:
             "CLIENT-ID": each.client_id,
             "#PARTITIONS": len(each.assignment),
             **(_assignments(group, each) if is_verbose else {}),
+            **({"UPGRADED": _upgraded(each)} if has_protocols else {}),
         }
         for each in group.members
     ]
+
+
+def _upgraded(member: MemberDescription) -> str | None:
+    return None if member.is_upgraded is None else str(member.is_upgraded).lower()
 
 
 def _assignments(group: GroupDescription, member: MemberDescription) -> Row:

@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 from cordwood.cli.cluster_options import AsJson, BootstrapServer, CommandConfig, client_config
 from cordwood.cli.groups.group_options import Timeout
 from cordwood.cli.groups.group_selection import consumer_groups
-from cordwood.cli.groups.row_output import print_rows
+from cordwood.cli.row_output import print_rows
 
 if TYPE_CHECKING:
     from cordwood.client.admin.group_types import GroupListing

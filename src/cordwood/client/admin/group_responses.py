@@ -26,6 +26,8 @@ CONSUMER: Final = "consumer"
 CLASSIC: Final = "classic"
 _DEAD: Final = "Dead"
 _VERSION_BYTES: Final = 2
+#: The type of a member that sends ConsumerGroupHeartbeat.
+_NEW_PROTOCOL: Final = 1
 
 
 def consumer_group_of(
@@ -69,6 +71,7 @@ def classic_group_of(group: describe_groups.DescribedGroup, coordinator: int) ->
                 epoch=None,
                 assignment=_embedded_assignment(each.member_assignment) if is_consumer else (),
                 target_assignment=None,
+                is_upgraded=None,
             )
             for each in group.members
         ),
@@ -87,6 +90,7 @@ def _member(member: consumer_group_describe.Member) -> MemberDescription:
         epoch=member.member_epoch,
         assignment=_assigned(member.assignment),
         target_assignment=_assigned(member.target_assignment),
+        is_upgraded=None if member.member_type < 0 else member.member_type == _NEW_PROTOCOL,
     )
 
 

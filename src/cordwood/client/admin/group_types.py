@@ -18,7 +18,10 @@ class GroupListing(JsonValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberDescription(JsonValue):
-    """A member and its partitions; the target differs while a group of the new kind rebalances."""
+    """A member and its partitions; the target differs while a group of the new kind rebalances.
+
+    `is_upgraded` is whether a member of such a group has the new protocol; None if that is unknown.
+    """
 
     member_id: str
     instance_id: str | None
@@ -28,6 +31,7 @@ class MemberDescription(JsonValue):
     epoch: int | None
     assignment: tuple[TopicPartition, ...]
     target_assignment: tuple[TopicPartition, ...] | None
+    is_upgraded: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,6 +113,7 @@ class TransactionAdministration:
             return [
                 TransactionListing(
                     transactional_id=each.transactional_id,
+                    coordinator=node_id,
                     producer_id=each.producer_id,
                     state=each.transaction_state,
                 )
@@ -134,9 +135,9 @@ class TransactionAdministration:
         return list(await asyncio.gather(*map(self._describe_transaction, transactional_ids)))
 
     async def describe_producers(
-        self, partitions: Iterable[tuple[str, int]]
+        self, partitions: Iterable[tuple[str, int]], *, broker: int | None = None
     ) -> dict[TopicPartition, list[ActiveProducer]]:
-        """Return the producers that each partition's leader knows."""
+        """Return the producers that each partition's leader knows, or the replica of a broker."""
         client, wanted = self._started(), partitions_of(partitions)
 
         async def of_leader(
@@ -161,7 +162,9 @@ class TransactionAdministration:
             return found
 
         async def attempt() -> dict[TopicPartition, list[ActiveProducer]]:
-            leaders = await client.leaders(wanted)
+            leaders = {broker: wanted} if broker is not None else await client.leaders(wanted)
+            if broker is not None and broker not in client.cluster.brokers:
+                await client.refresh()
             parts = await asyncio.gather(*(of_leader(*each) for each in leaders.items()))
             found = {partition: each for part in parts for partition, each in part.items()}
             return {partition: found[partition] for partition in wanted}
@@ -241,7 +244,7 @@ class TransactionAdministration:
                 return handle
             return handle._replace(producer_id=response.producer_id, epoch=response.producer_epoch)
 
-        return await self._call(handle.transactional_id, attempt)
+        return await self._call_transaction_coordinator(handle.transactional_id, attempt)
 
     async def _fence(self, transactional_id: str) -> TransactionHandle:
         request = InitProducerIdRequest(
@@ -258,7 +261,7 @@ class TransactionAdministration:
                 transactional_id, response.producer_id, response.producer_epoch, level
             )
 
-        return await self._call(transactional_id, attempt)
+        return await self._call_transaction_coordinator(transactional_id, attempt)
 
     async def _describe_transaction(self, transactional_id: str) -> TransactionDescription:
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
@@ -271,7 +274,9 @@ class TransactionAdministration:
 
         return await call_coordinator(self._started(), key, attempt)
 
-    async def _call(self, transactional_id: str, attempt: CoordinatorAttempt[T]) -> T:
+    async def _call_transaction_coordinator(
+        self, transactional_id: str, attempt: CoordinatorAttempt[T]
+    ) -> T:
         """Call the coordinator, and wait shortly while it writes the markers of a transaction."""
         client = self._started()
 

@@ -11,6 +11,7 @@ class TransactionListing(JsonValue):
     """A transactional id, its producer and the state of its latest transaction."""
 
     transactional_id: str
+    coordinator: int
     producer_id: int
     state: str
 

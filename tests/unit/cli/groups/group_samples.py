@@ -15,7 +15,10 @@ def place(topic: str, number: int) -> TopicPartition:
 
 
 def member(
-    member_id: str, *assigned: TopicPartition, instance: str | None = None
+    member_id: str,
+    *assigned: TopicPartition,
+    instance: str | None = None,
+    is_upgraded: bool | None = True,
 ) -> MemberDescription:
     return MemberDescription(
         member_id=member_id,
@@ -26,6 +29,7 @@ def member(
         epoch=3,
         assignment=assigned,
         target_assignment=assigned,
+        is_upgraded=is_upgraded,
     )
 
 

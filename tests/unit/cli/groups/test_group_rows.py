@@ -95,3 +95,14 @@ def test_state_row_names_the_coordinator() -> None:
 )
 def test_message_is_about_a_group_that_is_not_stable(state: str, message: str | None) -> None:
     assert state_message(described(state=state)) == message
+
+
+def test_verbose_member_rows_have_the_protocol_while_members_differ() -> None:
+    old, new = member("a", is_upgraded=False), member("b")
+    unknown = member("c", is_upgraded=None)
+
+    mixed = member_rows(described(old, new, unknown), is_verbose=True)
+
+    assert [row["UPGRADED"] for row in mixed] == ["false", "true", None]
+    assert "UPGRADED" not in member_rows(described(old, new), is_verbose=False)[0]
+    assert "UPGRADED" not in member_rows(described(new, unknown), is_verbose=True)[0]

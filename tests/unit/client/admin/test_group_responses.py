@@ -102,6 +102,35 @@ def test_consumer_group_has_assignments_and_targets() -> None:
     assert (found.type, found.group_epoch, found.assignment_epoch) == ("consumer", 5, 4)
     assert found.members[0].assignment == ()
     assert found.members[0].target_assignment == (("t", 0), ("t", 1))
+    assert found.members[0].is_upgraded is None
+
+
+@pytest.mark.parametrize(("member_type", "is_upgraded"), ((-1, None), (0, False), (1, True)))
+def test_member_of_a_consumer_group_has_its_protocol(
+    *, member_type: int, is_upgraded: bool | None
+) -> None:
+    empty = consumer_group_describe.Assignment(topic_partitions=[])
+    member = consumer_group_describe.Member(
+        member_id="m",
+        member_epoch=4,
+        subscribed_topic_names=[],
+        client_id="c",
+        client_host="/h",
+        assignment=empty,
+        target_assignment=empty,
+        member_type=member_type,
+    )
+    group = consumer_group_describe.DescribedGroup(
+        error_code=0,
+        group_id="g",
+        group_state="Stable",
+        group_epoch=4,
+        assignment_epoch=4,
+        assignor_name="range",
+        members=[member],
+    )
+
+    assert consumer_group_of(group, 1).members[0].is_upgraded is is_upgraded
 
 
 def fetched(*partitions: OffsetFetchResponsePartition) -> list[OffsetFetchResponseTopic]:

@@ -3,10 +3,12 @@
 import pytest
 
 from cordwood.client.admin.admin_client import Admin
+from cordwood.client.network.coordinator_call import TRANSACTION
 from cordwood.client.transaction_handle import TransactionHandle
 from cordwood.core.errors import ProducerFencedError, UnsupportedVersionError
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest
 from cordwood.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from cordwood.protocol.messages.find_coordinator import FindCoordinatorRequest
 from cordwood.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -34,6 +36,9 @@ def test_end_returns_the_handle_of_the_next_transaction() -> None:
             assert await asking.end_transaction(HANDLE, commit=True) == HANDLE._replace(epoch=4)
             requests = fake.requests(EndTxnRequest)
             assert [each.committed for each in requests] == [True, True]
+            assert {each.key_type for each in fake.requests(FindCoordinatorRequest)} == {
+                TRANSACTION
+            }
 
     run(scene())
 
@@ -78,6 +83,8 @@ def test_fencing_returns_the_new_epoch() -> None:
         async with broker() as fake, admin(fake) as asking:
             fake.script(InitProducerIdRequest, lambda _: answer)
             assert await asking.fence_producers(["etl"]) == {"etl": HANDLE._replace(epoch=4)}
+            (found,) = fake.requests(FindCoordinatorRequest)
+            assert found.key_type == TRANSACTION
 
     run(scene())
 

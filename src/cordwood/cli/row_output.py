@@ -1,10 +1,11 @@
 """Rows of a command, printed as a table or as a JSON object each.
 
 A row maps Kafka's column titles to values. A table shows `-` for None; a JSON object has the titles
-in lower case with underscores (`LOG-END-OFFSET` → `log_end_offset`).
+in lower case with underscores (`LOG-END-OFFSET` → `log_end_offset`, `ProducerId` → `producer_id`).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -14,12 +15,19 @@ from cordwood.cli.terminal import print_output
 Row: TypeAlias = Mapping[str, object]
 
 _MISSING: Final = "-"
+_WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS: Final = str.maketrans({"-": "_", "(": "_", ")": None, "#": None})
 
 
-def print_rows(rows: Sequence[Row], *, as_json: bool, has_titles: bool = True) -> None:
-    """Print the rows, which have equal titles; print nothing if there is no row."""
+def print_rows(
+    rows: Sequence[Row], *, as_json: bool, has_titles: bool = True, titles: Sequence[str] = ()
+) -> None:
+    """Print the rows, which have equal titles; without any, print a table's `titles` alone."""
     if rows:
         lines = json_lines(rows) if as_json else text_lines(rows)[0 if has_titles else 1 :]
+    else:
+        lines = table_lines(titles, []) if titles and not as_json else []
+    if lines:
         print_output("\n".join(lines))
 
 
@@ -38,4 +46,5 @@ def _cell(value: object) -> str:
 
 
 def _field(title: str) -> str:
-    return title.lower().lstrip("#").removesuffix(" (id)").replace("-", "_")
+    words = _WORD_BEGINS.sub("_", title.removesuffix(" (ID)"))
+    return words.translate(_SEPARATORS).lower()
