@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from cordwood.core.errors import DamagedFileError, LogDirectoryError, SettingError
-from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC
+from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, GROUP, TOPIC
 from cordwood.core.ports import FileKind, Files, Ports, Random
 from cordwood.core.types import NO_PRODUCER_ID, Offset
 from cordwood.core.uuids import Uuid, format_uuid, make_uuid
@@ -105,7 +105,7 @@ def adopt(ports: Ports, path: str, *, options: AdoptOptions) -> AdoptReport:
         write_meta_properties(files, path, meta=meta)
         data = bootstrap_checkpoint(
             topics,
-            _broker_configs(kept, meta.node_id),
+            _other_configs(kept, meta.node_id),
             node_id=meta.node_id,
             directory_id=meta.directory_id,
             now_ms=ports.clock.now_ms(),
@@ -178,10 +178,18 @@ def _configs(
     return {**configured, **options.configs.get(topic, {})}
 
 
-def _broker_configs(kept: DirectoryMetadata | None, node_id: int) -> dict[str, Mapping[str, str]]:
-    """Return the dynamic settings of all brokers, and of this one, in our metadata."""
-    names = (ALL_BROKERS, str(node_id))
-    return {} if kept is None else {name: kept.config_of(BROKER, name) for name in names}
+def _other_configs(
+    kept: DirectoryMetadata | None, node_id: int
+) -> dict[tuple[int, str], Mapping[str, str]]:
+    """Return the settings of all brokers, of this one and of groups, in our metadata."""
+    if kept is None:
+        return {}
+    names = [
+        (BROKER, ALL_BROKERS),
+        (BROKER, str(node_id)),
+        *((GROUP, each) for each in kept.groups),
+    ]
+    return {(kind, name): kept.config_of(kind, name) for kind, name in names}
 
 
 def _topic_id(files: Files, paths: Mapping[int, str], random: Random) -> Uuid:

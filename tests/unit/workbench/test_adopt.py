@@ -10,7 +10,7 @@ from cordwood.core.errors import (
     LogDirectoryError,
     SettingError,
 )
-from cordwood.core.metadata_paths import BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.metadata_paths import BROKER, GROUP, TOPIC, config_path, encode_texts
 from cordwood.core.partition_state import PartitionState, state_nodes
 from cordwood.core.ports import Ports
 from cordwood.core.producer_id_block import BLOCK_PATH, format_block
@@ -163,6 +163,18 @@ def test_broker_settings_of_the_metadata_are_kept() -> None:
     assert b"\x04\x01\x11log.retention.ms\x027" in data
     assert b"\x04\x021\x12log.segment.bytes\x027" in data
     assert b"not.ours" not in data
+
+
+def test_settings_of_groups_are_kept() -> None:
+    files = directory("t-0")
+    nodes = {config_path(GROUP, "a/b"): ZNode(encode_texts({"consumer.session.timeout.ms": "5"}))}
+    files.create("/logs/cordwood.metadata").append(b"cordwood.metadata 1\n" + encode_line(nodes))
+
+    run(files, AdoptOptions(node_id=1))
+
+    assert b"\x20\x04a/b\x1cconsumer.session.timeout.ms\x025" in read_whole(
+        files, f"/logs/{BOOTSTRAP}"
+    )
 
 
 def test_partitions_without_a_log_are_reported() -> None:

@@ -19,7 +19,12 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from cordwood.broker.config.config_resources import ALL_BROKERS, ConfigResource, topic_resource
+from cordwood.broker.config.config_resources import (
+    ALL_BROKERS,
+    ConfigResource,
+    group_resource,
+    topic_resource,
+)
 from cordwood.broker.config.stored_configs import known_texts
 from cordwood.broker.metadata.file_metadata_store import FileMetadataStore
 from cordwood.broker.metadata.metadata_copies import CopyPlace
@@ -31,7 +36,12 @@ from cordwood.broker.metadata.topic_znodes import (
 )
 from cordwood.core.config_codes import ResourceType
 from cordwood.core.errors import LogDirectoryError
-from cordwood.core.metadata_paths import encode_texts, partition_state_path, topic_path
+from cordwood.core.metadata_paths import (
+    GROUP_CONFIGS,
+    encode_texts,
+    partition_state_path,
+    topic_path,
+)
 from cordwood.core.partition_state import (
     PartitionState,
     decode_state,
@@ -131,6 +141,7 @@ def open_metadata(
             *folders(),
             *adoption.topic_nodes(),
             *adoption.broker_nodes(initial_texts),
+            *adoption.group_nodes(),
             *adoption.producer_ids(None),
         ]
         store = FileMetadataStore.create(places, changes=changes, on_event=on_event)
@@ -159,6 +170,7 @@ class _MetadataAdoption:
             for name in metadata.topics:
                 self._adopt_from(metadata, name, here=on_disk.get(name, {}))
             self._adopt_brokers(metadata)
+            self._adopt_groups(metadata)
             return
         for name, places in on_disk.items():
             topic_id = _topic_id(places.values()) or make_uuid(self._random)
@@ -217,6 +229,15 @@ class _MetadataAdoption:
             if each
         ]
 
+    def group_nodes(self) -> list[CreateZNode]:
+        """Return the nodes of the configurations of groups."""
+        nodes = [
+            CreateZNode(resource.path, encode_texts(texts))
+            for resource, texts in self._texts.items()
+            if resource.is_group
+        ]
+        return [CreateZNode(GROUP_CONFIGS), *nodes] if nodes else []
+
     def producer_ids(self, latest: ZNode | None) -> list[ZNodeChange]:
         """Return the change that skips the producer ids which Kafka has allocated."""
         end = 0 if self._kafka is None else self._kafka.next_producer_id
@@ -273,6 +294,11 @@ class _MetadataAdoption:
         own = str(self._node_id)
         for resource in (ConfigResource(ResourceType.BROKER, own), ALL_BROKERS):
             self._adopt_config(resource, metadata)
+
+    def _adopt_groups(self, metadata: ClusterMetadata) -> None:
+        for kind, name in metadata.configs:
+            if kind == ResourceType.GROUP:
+                self._adopt_config(group_resource(name), metadata)
 
     def _adopt(self, name: str, topic_id: Uuid, *, count: int, here: Mapping[int, object]) -> None:
         self.topics[name] = StoredTopic(topic_id, [(self._node_id,)] * count)

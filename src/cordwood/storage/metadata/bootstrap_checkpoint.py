@@ -20,7 +20,7 @@ the next epoch.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from cordwood.core.metadata_paths import BROKER, TOPIC
+from cordwood.core.metadata_paths import TOPIC
 from cordwood.core.uuids import Uuid
 from cordwood.records.batch_builder import BatchBuilder, BatchFields
 from cordwood.records.control_records import SnapshotFooter, SnapshotHeader, control_batch
@@ -47,7 +47,7 @@ class BootstrapTopic(NamedTuple):
 
 def bootstrap_checkpoint(
     topics: Iterable[BootstrapTopic],
-    brokers: Mapping[str, Mapping[str, str]],
+    configs: Mapping[tuple[int, str], Mapping[str, str]],
     *,
     node_id: int,
     directory_id: Uuid,
@@ -56,8 +56,8 @@ def bootstrap_checkpoint(
 ) -> bytes:
     """Return the bytes of the file.
 
-    `brokers` has configs by broker id; the empty id means all brokers. Kafka hands out producer ids
-    from `next_producer_id` on.
+    `configs` has those of brokers and groups by resource type and name; a broker without a name
+    means all brokers. Kafka hands out producer ids from `next_producer_id` on.
     """
     values = [_feature(name, level) for name, level in FEATURES.items()]
     for topic in topics:
@@ -67,8 +67,8 @@ def bootstrap_checkpoint(
             for number in range(len(topic.epochs))
         ]
         values += _configs(TOPIC, topic.name, topic.configs)
-    for name, configs in brokers.items():
-        values += _configs(BROKER, name, configs)
+    for (kind, name), own in configs.items():
+        values += _configs(kind, name, own)
     if next_producer_id:
         values.append(_producer_ids(next_producer_id, node_id=node_id))
     out = control_batch(

@@ -13,7 +13,10 @@ from typing import Final, NamedTuple
 
 from cordwood.core.errors import BadRecordsError, BytesError, DamagedFileError
 from cordwood.core.metadata_paths import (
+    GROUP,
+    GROUP_CONFIGS,
     config_path,
+    decode_name,
     decode_texts,
     partition_state_path,
     topic_path,
@@ -40,7 +43,7 @@ class DirectoryMetadata(NamedTuple):
     """The topics, configs and leader epochs in the metadata of a log directory.
 
     `leader_epoch_of` returns 0 for a partition without a stored leader epoch. `next_producer_id` is
-    the first producer id that is not allocated yet.
+    the first producer id that is not allocated yet. `groups` are those that have configs.
     """
 
     path: str
@@ -48,6 +51,7 @@ class DirectoryMetadata(NamedTuple):
     config_of: Callable[[int, str], Mapping[str, str]]
     leader_epoch_of: Callable[[str, int], int]
     next_producer_id: int
+    groups: tuple[str, ...] = ()
 
 
 def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
@@ -67,6 +71,7 @@ def find_metadata(files: Files, log_directory: str) -> DirectoryMetadata | None:
         metadata.config_of,
         metadata.leader_epoch_of,
         metadata.next_producer_id,
+        tuple(name for kind, name in metadata.configs if kind == GROUP),
     )
 
 
@@ -119,6 +124,7 @@ def _own(tree: ZNodeTree, path: str) -> DirectoryMetadata:
         config_of,
         leader_epoch_of,
         next_producer_id(None if block is None else block.data),
+        tuple(map(decode_name, tree.children(GROUP_CONFIGS))),
     )
 
 

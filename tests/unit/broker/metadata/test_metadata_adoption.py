@@ -11,6 +11,7 @@ from cordwood.broker.metadata.topic_znodes import StoredTopic, decode_topic
 from cordwood.core.errors import InconsistentTopicIdError, LogDirectoryError
 from cordwood.core.metadata_paths import (
     BROKER,
+    GROUP,
     TOPIC,
     decode_texts,
     partition_state_path,
@@ -193,6 +194,8 @@ def test_topics_and_settings_are_adopted_from_kafka_s_metadata() -> None:
         config(BROKER, "1", "log.retention.ms", "6"),
         config(BROKER, "2", "log.retention.ms", "8"),
         config(BROKER, "", "log.retention.ms", "7"),
+        config(GROUP, "billing/x", "consumer.session.timeout.ms", "50000"),
+        config(GROUP, "other", "no.such", "1"),
         producers(4000),
     )
 
@@ -202,6 +205,7 @@ def test_topics_and_settings_are_adopted_from_kafka_s_metadata() -> None:
     assert kept(store, "orders") == (TOPIC_ID, [(1,), (1,)])
     assert store.children("/config/topics") == ["orders"]
     assert store.children("/config/brokers") == ["1", "<default>"]
+    assert store.children("/config/groups") == ["billing%2Fx"]
     block = store.get(BLOCK_PATH)
     assert block is not None
     assert block_after(block.data) == range(4000, 5000)
@@ -212,7 +216,8 @@ def test_topics_and_settings_are_adopted_from_kafka_s_metadata() -> None:
         (
             "/config/topics/orders: message.format.version is ignored:"
             " Unknown topic config name: message.format.version"
-        )
+        ),
+        "/config/groups/other: no.such is ignored: Unknown group config name: no.such",
     ]
 
 

@@ -1,6 +1,8 @@
 """`bootstrap.checkpoint` has the topics and configs of the cluster."""
 
-from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC
+from collections.abc import Mapping
+
+from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, GROUP, TOPIC
 from cordwood.core.uuids import Uuid
 from cordwood.records.batch_stream import batches
 from cordwood.records.record_batch import RecordBatch
@@ -16,8 +18,9 @@ D = Uuid(b"d" * 16)
 
 
 def written(*topics: BootstrapTopic, **of_all_brokers: str) -> list[RecordBatch]:
-    brokers = {ALL_BROKERS: of_all_brokers}
-    data = bootstrap_checkpoint(topics, brokers, node_id=1, directory_id=D, now_ms=5)
+    configs = dict[tuple[int, str], Mapping[str, str]]()
+    configs[BROKER, ALL_BROKERS] = configs[GROUP, "g"] = of_all_brokers
+    data = bootstrap_checkpoint(topics, configs, node_id=1, directory_id=D, now_ms=5)
     return [batch for batch in batches(data) if isinstance(batch, RecordBatch)]
 
 
@@ -40,6 +43,7 @@ def test_topics_partitions_and_configs_are_written() -> None:
     assert metadata.topics == {"t": T}
     assert metadata.config_of(TOPIC, "t") == {"retention.ms": "5"}
     assert metadata.config_of(BROKER, ALL_BROKERS) == {"priority": "6"}
+    assert metadata.config_of(GROUP, "g") == {"priority": "6"}
     one = b"\x02\x00\x00\x00\x01"
     said = b"\x01\x03\x01" + bytes(4) + T + one + one + b"\x01\x01" + b"\xff" * 4
     assert values[1] == said + bytes((0, 0, 0, 3)) + bytes(4) + b"\x02" + D + b"\x00"

@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from cordwood.core.errors import DamagedFileError
-from cordwood.core.metadata_paths import TOPIC, config_path, topic_path
+from cordwood.core.metadata_paths import GROUP, TOPIC, config_path, encode_texts, topic_path
 from cordwood.core.ports import Files
 from cordwood.core.znodes import ZNode
 from cordwood.records.legacy_builder import LegacyBuilder
@@ -106,3 +106,17 @@ def test_metadata_that_always_changes_is_an_error() -> None:
 
     with pytest.raises(DamagedFileError, match="changes faster"):
         read_kafka_metadata(files, FOLDER)
+
+
+def test_groups_with_a_configuration_are_found_in_both_forms() -> None:
+    nodes = {config_path(GROUP, "a/b"): ZNode(encode_texts({"consumer.session.timeout.ms": "5"}))}
+    ours = b"cordwood.metadata 1\n" + encode_line(nodes)
+    kafkas = metadata_batch(config(GROUP, "a/b", "consumer.session.timeout.ms", "5"))
+
+    for found in (
+        find_metadata(directory({}, {METADATA_FILE: ours}), FOLDER),
+        find_metadata(directory({LOG: kafkas}), FOLDER),
+    ):
+        assert found is not None
+        assert found.groups == ("a/b",)
+        assert found.config_of(GROUP, "a/b") == {"consumer.session.timeout.ms": "5"}
