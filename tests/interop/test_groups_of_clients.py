@@ -145,6 +145,22 @@ def test_consumer_by_assignment_closes_at_once_and_reads_from_the_committed_offs
     assert time.monotonic() - began < SOON_S
 
 
+def test_consumer_with_all_defaults_reassigns_and_closes_at_once(
+    our_broker: Broker, topic: str
+) -> None:
+    settings = {"bootstrap.servers": our_broker.bootstrap, "group.id": topic}
+    consumer: GroupMember = confluent_kafka.Consumer(settings)
+    values: list[bytes] = []
+    began = time.monotonic()
+    for partition in (0, 1):
+        consumer.assign([confluent_kafka.TopicPartition(topic, partition, 0)])
+        values += polled(consumer, 1)
+    consumer.close()
+
+    assert values == [b"0", b"1"]
+    assert time.monotonic() - began < SOON_S
+
+
 def test_kcat_consumes_as_a_member_of_a_group(our_broker: Broker, topic: str) -> None:
     assert shutil.which("kcat"), "kcat is not installed; run scripts/setup-interop"
     command = ["kcat", "-b", our_broker.bootstrap, "-q", "-X", "auto.offset.reset=earliest"]

@@ -72,21 +72,37 @@ def test_producer_performance_commits_transactions_of_version_2(
     assert tools.offset("transactions", LATEST) > RECORDS, "there are markers"
 
 
-def test_end_to_end_latency_ends_without_an_error(
-    our_broker: Broker, kafka43_jars: Jars, tmp_path: Path
-) -> None:
+def test_end_to_end_latency_ends_without_an_error(our_broker: Broker, kafka43_jars: Jars) -> None:
     """The tool commits offsets when it has measured."""
     our_broker.create_topics({"latency": {}})
-    settings = tmp_path / "client.properties"
-    settings.write_text("default.api.timeout.ms=10000\nrequest.timeout.ms=10000\n")
-    arguments = [our_broker.bootstrap, "latency", "200", "all", "1024", str(settings)]
+    words = ["--topic=latency", "--num-records=200", "--producer-acks=all", "--record-size=1024"]
 
-    said = subprocess.run(
-        kafka43_jars.command(f"{TOOLS}EndToEndLatency", *arguments),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE_S,
-    ).stdout
+    said = _ended(our_broker, kafka43_jars, f"{TOOLS}EndToEndLatency", *words)
 
     assert re.search(r"Avg latency: [\d.]+ ms", said)
+
+
+def test_consumer_performance_ends_without_an_error(our_broker: Broker, kafka43_jars: Jars) -> None:
+    """The tool is a member of a group."""
+    our_broker.create_topics({"consumed": {}})
+    with cordwood.Producer(our_broker.bootstrap) as producer:
+        for _ in range(2_000):
+            producer.send("consumed", bytes(100))
+
+    said = _ended(
+        our_broker,
+        kafka43_jars,
+        f"{TOOLS}ConsumerPerformance",
+        "--topic=consumed",
+        "--num-records=2000",
+    )
+
+    assert said.splitlines()[-1].split(", ")[4] == "2000"
+
+
+def _ended(broker: Broker, jars: Jars, main_class: str, *arguments: str) -> str:
+    """Return the output of a tool that has ended well, and has logged neither error nor warning."""
+    command = jars.command(main_class, "--bootstrap-server", broker.bootstrap, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout
