@@ -20,6 +20,8 @@ from tests.killed_programs import Step, kill_before, running, steps
 if TYPE_CHECKING:
     from cordwood.testing.kafka_fixture import Kafka
 
+pytestmark = pytest.mark.timeout(300)
+
 ORDERS: Final = 5
 LAST: Final = b"the last one"
 NEXT_POLL: Final = "orders = consumer.poll()"
