@@ -106,16 +106,16 @@ class ConsumerGroupManager:
     ) -> Outcome:
         """Let a member of the classic protocol join."""
         settings, timeout_ms = self._state.settings, request.session_timeout_ms
+        if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
+            code, member_id = InvalidSessionTimeoutError.code, request.member_id
+            return Outcome.answer(ticket, join_error(code, member_id, version=client.api_version))
         try:
-            if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
-                raise InvalidSessionTimeoutError(f"{timeout_ms} ms is out of bounds.")
             group = self._state.group(request.group_id)
             return join_group(
                 self._state, group, request=request, client=client, ticket=ticket, now_ms=now_ms
             )
         except KafkaError as error:
-            response = join_error(error.code, request.member_id, version=client.api_version)
-            return Outcome.answer(ticket, response)
+            return Outcome.answer(ticket, join_error(error.code, version=client.api_version))
 
     def sync_group(self, request: SyncGroupRequest, *, ticket: Ticket, now_ms: int) -> Outcome:
         """Give a member of the classic protocol its assignment."""

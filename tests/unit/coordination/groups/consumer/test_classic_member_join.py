@@ -82,11 +82,13 @@ def test_join_is_rejected(request_: JoinGroupRequest, code: int) -> None:
     assert joined(harness_of(), request_).error_code == code
 
 
-def test_other_protocol_is_rejected() -> None:
+def test_other_protocol_is_rejected_without_a_member_id() -> None:
     request = join_request("c", ["a"])
     request.protocol_type = "connect"
 
-    assert joined(harness_of(), request).error_code == 23
+    response = joined(harness_of(), request)
+
+    assert (response.error_code, response.member_id) == (23, "")
 
 
 def test_static_member_is_fenced_by_another_client() -> None:
