@@ -5,6 +5,7 @@ the i32 size come i16 key 0, i16 version, i32 correlation id, client id, transac
 i32 timeout, then one topic with one partition and its record bytes.
 """
 
+import select
 import socket
 import struct
 from typing import Final, Self, TypeVar
@@ -35,15 +36,25 @@ class Connection:
     def __init__(self, bootstrap: str) -> None:
         host, port = bootstrap.split(":")
         self._socket = socket.create_connection((host, int(port)), PATIENCE_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; an answer that is still due is lost."""
         self._socket.close()
 
     def ask(self, request: Request, version: int, *, answer: type[R]) -> R:
         """Send a request and return the broker's answer."""
+        self.send(request, version)
+        return self.receive(version, answer=answer)
+
+    def send(self, request: Request, version: int) -> None:
+        """Send a request whose answer may take long."""
         key = type(request).__schema__.api_key
         assert key is not None, f"{request} is no request"
         frame = bytearray()
@@ -54,13 +65,29 @@ class Connection:
             client_id="cordwood-interop",
         )
         append_request_header(frame, header)
-        received = memoryview(self.exchange(frame + joined(encode(request, version))))
+        self._send(frame + joined(encode(request, version)))
+
+    def receive(self, version: int, *, answer: type[R]) -> R:
+        """Return the answer of the request that was sent last."""
+        key = answer.__schema__.api_key
+        assert key is not None, f"{answer} is no response"
+        received = memoryview(self._receive())
         _, begin = read_response_header(received, api_of(key), version=version)
         return decode(answer, received[begin:], version)
 
+    def is_answered(self, patience_s: float = 0) -> bool:
+        """Return whether an answer is there to receive."""
+        return bool(select.select([self._socket], [], [], patience_s)[0])
+
     def exchange(self, frame: Buffer) -> bytes:
         """Send a frame and return the one that answers it."""
+        self._send(frame)
+        return self._receive()
+
+    def _send(self, frame: Buffer) -> None:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _receive(self) -> bytes:
         (size,) = struct.unpack(">i", _receive(self._socket, 4))
         return _receive(self._socket, size)
 

@@ -1,0 +1,155 @@
+"""A running Kafka 4.3 that processes the requests of all connections in the order of their sending.
+
+It has one network thread and one request thread. A barrier consists of two requests of the control
+connection, one after the other. The first one is read with all requests that were sent before it,
+or after them. The second one is processed after them. So all of them have reached the coordinator
+when it is answered. The coordinator processes the requests of a partition one at a time.
+
+No two topics have ids in the same bucket of a Java hash map: their order would be that of their
+insertion, and Kafka's assignors depend on it.
+"""
+
+import struct
+import time
+from collections import deque
+from typing import Final
+
+from cordwood.coordination.topic_view import TopicFacts
+from cordwood.core.uuids import Uuid
+from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from cordwood.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from cordwood.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from cordwood.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from cordwood.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from cordwood.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from cordwood.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from tests.interop.kafka_harness.brokers import Broker
+from tests.interop.kafka_harness.group_log import GroupLog
+from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.wire import Connection
+
+#: The members that a group of either protocol can have.
+MAX_SIZE: Final = 6
+SETTINGS: Final = f"""
+num.io.threads=1
+num.network.threads=1
+connections.max.idle.ms=86400000
+group.max.size={MAX_SIZE}
+group.consumer.max.size={MAX_SIZE}
+group.consumer.assignment.interval.ms=0
+group.coordinator.append.linger.ms=0
+"""
+COUNTS: Final = {"groups-foo": 6, "groups-bar": 3, "groups-qux": 1}
+
+_LANES: Final = 12
+_NO_GROUP: Final = "no-group"
+_GROUP_ID_NOT_FOUND: Final = 69
+
+
+class OrderedKafka:
+    """Connections to a broker with `SETTINGS`, its topics, and the log of its groups."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._bootstrap = broker.bootstrap
+        self._connections = list[Connection]()
+        self._control = self._connection()
+        self._lanes = deque(self._connection() for _ in range(_LANES))
+        self._wait_for_coordinator()
+        self.topics = self._created_topics()
+        while len({_bucket(each.topic_id) for each in self.topics}) < len(self.topics):
+            request = DeleteTopicsRequest(topic_names=[*COUNTS], timeout_ms=30_000)
+            self._control.ask(request, 5, answer=DeleteTopicsResponse)
+            self.topics = self._created_topics()
+        self.commit_log()
+        self.log = GroupLog(broker)
+
+    def take_lane(self) -> Connection:
+        """Return a connection whose requests are all answered."""
+        return self._lanes.popleft() if self._lanes else self._connection()
+
+    def give_back(self, lane: Connection) -> None:
+        """Return a connection that is of use again."""
+        self._lanes.append(lane)
+
+    def pass_barrier(self) -> None:
+        """Wait until all requests that were sent have reached the coordinator."""
+        for _ in range(2):
+            self._control.ask(ApiVersionsRequest(), 0, answer=ApiVersionsResponse)
+
+    def commit_log(self) -> None:
+        """Wait until all records that the log has are committed."""
+        partition = OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=0, committed_metadata=""
+        )
+        topic = OffsetCommitRequestTopic(name=next(iter(COUNTS)), partitions=[partition])
+        request = OffsetCommitRequest(group_id="barrier", member_id="", topics=[topic])
+        found = self._control.ask(request, 8, answer=OffsetCommitResponse)
+        assert not found.topics[0].partitions[0].error_code, found
+
+    def close(self) -> None:
+        """Close all connections."""
+        for each in self._connections:
+            each.close()
+
+    def _connection(self) -> Connection:
+        """Return a connection that a network thread has."""
+        made = Connection(self._bootstrap)
+        self._connections.append(made)
+        made.ask(ApiVersionsRequest(), 0, answer=ApiVersionsResponse)
+        return made
+
+    def _created_topics(self) -> list[TopicFacts]:
+        """Create the topics of the tests; return all that the coordinator knows by then."""
+        topics = [
+            CreatableTopic(
+                name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[]
+            )
+            for name, count in COUNTS.items()
+        ]
+        request = CreateTopicsRequest(topics=topics, timeout_ms=30_000)
+        created = self._control.ask(request, 7, answer=CreateTopicsResponse).topics
+        ids = {each.topic_id for each in created if not each.error_code}
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            found = self._control.ask(MetadataRequest(topics=None), 12, answer=MetadataResponse)
+            if ids <= {each.topic_id for each in found.topics}:
+                break
+            assert time.monotonic() < end, found
+            time.sleep(0.1)
+        return [
+            TopicFacts(each.name or "", each.topic_id, len(each.partitions))
+            for each in found.topics
+        ]
+
+    def _wait_for_coordinator(self) -> None:
+        end = time.monotonic() + PATIENCE_S
+        find = FindCoordinatorRequest(key=_NO_GROUP, key_type=0)
+        while self._control.ask(find, 3, answer=FindCoordinatorResponse).error_code:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        delete = DeleteGroupsRequest(group_names=[_NO_GROUP])
+        while True:
+            found = self._control.ask(delete, 2, answer=DeleteGroupsResponse).results[0]
+            if found.error_code == _GROUP_ID_NOT_FOUND:
+                return
+            assert time.monotonic() < end, found
+            time.sleep(0.1)
+
+
+def _bucket(topic_id: Uuid) -> int:
+    """Return the bucket of an id in Java's smallest hash map."""
+    first, second, third, fourth = struct.unpack(">4I", topic_id)
+    value: int = first ^ second ^ third ^ fourth
+    return (value ^ value >> 16) % 16
