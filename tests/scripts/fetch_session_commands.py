@@ -110,7 +110,7 @@ class FetchSessionCommands:
         """Print the cached sessions, the least recently used first."""
         lines = [
             f"{self._name(each.id)}: next epoch {each.epoch}, "
-            f"partitions {' '.join(_name_of(key) for key in each.requested)}, "
+            f"partitions {' '.join(_name_of(key) for key in each.partitions)}, "
             f"created {int(each.created_ms)}, used {int(each.used_ms)}"
             for each in self._cached().values()
         ]
@@ -156,7 +156,7 @@ class FetchSessionCommands:
         return self._cache.new_context(request, partitions, version=version, now_ms=now_ms)
 
     def _answer(self, context: FetchContext) -> str:
-        data = [(key, self._data(key, each)) for key, each in context.requested]
+        data = [(each.key, self._data(each.key, each.wanted)) for each in context.requested]
         session_id, sent = self._cache.finish(context, data, now_ms=self._clock.monotonic_ms())
         if session_id != NO_SESSION and session_id not in self._ids:
             self._ids.append(session_id)
@@ -205,7 +205,7 @@ def _name_of(key: Key) -> str:
 
 
 def _reads(context: FetchContext) -> str:
-    reads = [f"{_name_of(key)}@{each.fetch_offset}" for key, each in context.requested]
+    reads = [f"{_name_of(each.key)}@{each.wanted.fetch_offset}" for each in context.requested]
     return " ".join(reads) or "nothing"
 
 

@@ -5,11 +5,11 @@ outcome of a command is a line for each append and each fetch whose wait has end
 the bounds of the log.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from cordwood.broker.metadata.metadata_image import PartitionImage, TopicImage
+from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition import Partition
 from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
 from cordwood.broker.partitions.partition_role import Follower, Leader, Offline
@@ -39,7 +39,7 @@ class PartitionCommands:
         self._worker = HeldWorker()
         self._broker = BrokerHarness(worker=self._worker)
         self._events = list[str]()
-        self._cancels = dict[str, Callable[[], object]]()
+        self._waiters = dict[str, OffsetWaiter]()
 
     def topic(self, **configs: str) -> None:
         """Create the partition's log, with the topic's configuration."""
@@ -78,7 +78,7 @@ class PartitionCommands:
         kind = _ISOLATIONS[isolation]
         now = self._partition.readable_position(kind)
         assert now is not None, "the partition is online"
-        self._cancels[name] = self._partition.wait_for(
+        self._waiters[name] = self._partition.wait_for(
             now._replace(bytes=now.bytes + batches * len(batch())),
             lambda: self._events.append(f"{name} wakes"),
             isolation=kind,
@@ -87,7 +87,7 @@ class PartitionCommands:
 
     def cancel(self, name: str) -> None:
         """End the wait of a fetch, as its time does."""
-        self._cancels.pop(name)()
+        self._waiters.pop(name).cancel()
 
     def work(self) -> str:
         """Run the calls that the worker has at this moment."""

@@ -6,7 +6,7 @@ their clients cannot decompress it. From version 16 on, an error of the leadersh
 leader with it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Final
@@ -18,14 +18,21 @@ from cordwood.broker.partitions import delayed_fetch
 from cordwood.broker.partitions.current_leaders import CurrentLeaders
 from cordwood.broker.partitions.delayed_fetch import (
     CONSUMER,
+    UNREAD,
     FetchParams,
-    PartitionFetch,
     PartitionFetchResult,
     isolation_of,
 )
-from cordwood.broker.partitions.fetch_sessions import Key, KeyedData
+from cordwood.broker.partitions.fetch_sessions import (
+    CachedPartition,
+    FetchContext,
+    Key,
+    KeyedData,
+)
 from cordwood.broker.partitions.hosted_partitions import TopicRef
+from cordwood.broker.partitions.idle_reader import IdleReader
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_fetch import PartitionFetch
 from cordwood.broker.partitions.requested_partitions import partitions_of
 from cordwood.broker.services import BrokerServices
 from cordwood.core.binary import INT32_MAX
@@ -39,7 +46,6 @@ from cordwood.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
-    FetchPartition,
     FetchRequest,
     FetchResponse,
     PartitionData,
@@ -52,6 +58,8 @@ _FIRST_WITH_ZSTD: Final = 10
 _OF_LEADERSHIP: Final = frozenset({NotLeaderOrFollowerError.code, FencedLeaderEpochError.code})
 _FIRST_WITH_LEADERS: Final = 16
 _NONE: Final = -1
+#: The number of partitions between two looks at the time.
+_LOOKUPS_AT_A_TIME: Final = 64
 #: The longest wait of a fetch of many partitions, whose objects other large requests wait for.
 _LARGE_WAIT_MS: Final = 500
 
@@ -66,9 +74,10 @@ async def fetch(
         request, partitions, version=version, now_ms=clock.monotonic_ms()
     )
     requested = fetch_context.requested
+    params = _params(broker, request, fetch_context, version=version)
     results = await delayed_fetch.fetch(
-        await turns.collect(partial(_partition_fetch, broker, version=version), requested),
-        _params(broker, request, len(requested)),
+        await _fetches(broker, requested, params, version=version, turns=turns),
+        params,
         turns=turns,
         clock=clock,
         scheduler=broker.scheduler,
@@ -80,13 +89,12 @@ async def fetch(
             broker.partitions, broker.metadata.image, context.connection.listener
         )
         named = leaders if version >= _FIRST_WITH_LEADERS else None
-        data = await turns.collect(
-            partial(_keyed_data, leaders=named), zip(requested, results, strict=True)
-        )
+        read = [each for each in zip(requested, results, strict=True) if each[1] is not UNREAD]
+        data = await turns.collect(partial(_keyed_data, leaders=named), read)
         session_id, changed = broker.sessions.finish(
             fetch_context, data, now_ms=clock.monotonic_ms()
         )
-        return FetchResponse(
+        response = FetchResponse(
             session_id=session_id,
             responses=await _by_topic(changed, turns),
             node_endpoints=leaders.endpoints(),
@@ -94,6 +102,12 @@ async def fetch(
     except BaseException:
         delayed_fetch.release(results)
         raise
+    if params.readers is not None:
+        broker.sessions.keep_readers(
+            fetch_context,
+            [(each, result.reader) for each, result in read if result.reader is not None],
+        )
+    return response
 
 
 def error_response(
@@ -106,11 +120,17 @@ def error_response(
     return FetchResponse(error_code=error.code, responses=[])
 
 
-def _params(broker: BrokerServices, request: FetchRequest, partitions: int) -> FetchParams:
+def _params(
+    broker: BrokerServices, request: FetchRequest, context: FetchContext, *, version: int
+) -> FetchParams:
+    session, partitions = context.session, len(context.requested)
     max_bytes = min(request.max_bytes, broker.configs.integer("fetch.max.bytes"))
     state = request.replica_state
     replica_id = request.replica_id if state is None else state.replica_id
     is_replica = replica_id >= 0
+    # The fetch offsets of followers are stored at each fetch, and zstd is looked up. The wait for
+    # a single partition counts its bytes.
+    has_readers = not is_replica and version >= _FIRST_WITH_ZSTD and partitions > 1
     return FetchParams(
         max_bytes=max_bytes,
         min_bytes=min(request.min_bytes, max_bytes),
@@ -119,26 +139,51 @@ def _params(broker: BrokerServices, request: FetchRequest, partitions: int) -> F
         ),
         isolation=FetchIsolation.LOG_END if is_replica else isolation_of(request.isolation_level),
         replica_id=replica_id if is_replica else CONSUMER,
+        readers=session.readers if session is not None and has_readers else None,
     )
 
 
+async def _fetches(
+    broker: BrokerServices,
+    requested: Sequence[CachedPartition],
+    params: FetchParams,
+    *,
+    version: int,
+    turns: LoopTurns,
+) -> list[PartitionFetch | IdleReader]:
+    """Return the readers that are idle, and the fetch positions of the other partitions."""
+    found = list[PartitionFetch | IdleReader]()
+    has_readers, isolation = params.readers is not None, params.isolation
+    for begin in range(0, len(requested), _LOOKUPS_AT_A_TIME):
+        if turns.is_over:
+            await turns.pause()
+        for each in requested[begin : begin + _LOOKUPS_AT_A_TIME]:
+            reader = each.idle_reader(isolation) if has_readers else None
+            found.append(
+                reader
+                if isinstance(reader, IdleReader)
+                else _partition_fetch(broker, each, version=version)
+            )
+    return found
+
+
 def _partition_fetch(
-    broker: BrokerServices, wanted: tuple[Key, FetchPartition], *, version: int
+    broker: BrokerServices, cached: CachedPartition, *, version: int
 ) -> PartitionFetch:
-    key, requested = wanted
     source: Partition | KafkaError
     try:
-        source = broker.partitions.get(*key)
+        source = broker.partitions.get(*cached.key)
         if version < _FIRST_WITH_ZSTD:
             _ensure_codec_supported(source)
     except KafkaError as error:
         source = error.with_traceback(None)  # its frames refer to `source`
+    wanted = cached.wanted
     return PartitionFetch(
         source,
-        requested.fetch_offset,
-        requested.partition_max_bytes,
-        requested.current_leader_epoch,
-        requested.last_fetched_epoch,
+        wanted.fetch_offset,
+        wanted.partition_max_bytes,
+        wanted.current_leader_epoch,
+        wanted.last_fetched_epoch,
     )
 
 
@@ -151,12 +196,12 @@ def _ensure_codec_supported(partition: Partition) -> None:
 
 
 def _keyed_data(
-    fetched: tuple[tuple[Key, FetchPartition], PartitionFetchResult],
+    fetched: tuple[CachedPartition, PartitionFetchResult],
     *,
     leaders: CurrentLeaders | None,
 ) -> KeyedData:
-    (key, _), result = fetched
-    return key, _data(key, result, leaders)
+    cached, result = fetched
+    return cached.key, _data(cached.key, result, leaders)
 
 
 def _data(key: Key, result: PartitionFetchResult, leaders: CurrentLeaders | None) -> PartitionData:

@@ -17,36 +17,32 @@ byte, whose bytes are added up. Neither reads. At the end the partitions with mo
 again, and before it those that have changed in another way.
 
 An unknown partition does not end the wait, or its client would retry in a tight loop.
+
+The fetch of a session reads no partition whose reader is idle. Its result stays UNREAD unless it
+moves, and the fetch leaves a reader in the result of each partition that was read to its end.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.stop_signal import StopSignal
+from cordwood.broker.partitions.idle_reader import IdleReader
+from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_fetch import PartitionFetch
+from cordwood.broker.partitions.session_readers import SessionReader, SessionReaders
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Clock, Scheduler
-from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEnd
-from cordwood.storage.log.log_read import FetchIsolation, LogPosition, LogRead
+from cordwood.storage.log.log_read import FetchIsolation, LogPosition, LogRead, readable_end
 
 _READ_COMMITTED: Final = 1
 #: The replica id of a consumer.
 CONSUMER: Final = -1
-
-
-class PartitionFetch(NamedTuple):
-    """The fetch position of one partition; `source` is an error if it cannot be read."""
-
-    source: Partition | KafkaError
-    offset: int
-    max_bytes: int
-    leader_epoch: int = NO_LEADER_EPOCH
-    last_epoch: int = NO_LEADER_EPOCH
 
 
 class FetchParams(NamedTuple):
@@ -58,14 +54,20 @@ class FetchParams(NamedTuple):
     isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
     #: The follower that fetches, -1 for a consumer.
     replica_id: int = CONSUMER
+    #: The readers of its session, for which the results get readers.
+    readers: SessionReaders | None = None
 
 
 class PartitionFetchResult(NamedTuple):
-    """The outcome for one partition: an error, a read, or the point where the logs diverged."""
+    """The outcome for one partition: an error, a read, or the point where the logs diverged.
+
+    `reader` waits at the end of the read, for the next fetches of the session.
+    """
 
     read: LogRead | None = None
     error: KafkaError | None = None
     divergence: EpochEnd | None = None
+    reader: IdleReader | None = None
 
     @property
     def length(self) -> int:
@@ -77,12 +79,17 @@ class PartitionFetchResult(NamedTuple):
         return self.read is None or self.divergence is not None or self.read.has_more
 
     def release(self) -> None:
-        """Release the slice of a read that will not be sent."""
+        """Release the slice of a read that will not be sent, and the reader."""
         if self.read is not None and self.read.slice is not None:
             self.read.slice.release()
+        if self.reader is not None:
+            self.reader.release()
 
 
-_UNREAD: Final = PartitionFetchResult()
+#: The result of a partition that need not be read, since its reader is idle.
+UNREAD: Final = PartitionFetchResult()
+#: The number of idle readers between two looks at the time.
+_IDLE_AT_A_TIME: Final = 64
 
 
 def isolation_of(level: int) -> FetchIsolation:
@@ -93,7 +100,7 @@ def isolation_of(level: int) -> FetchIsolation:
 
 
 async def fetch(
-    partitions: Sequence[PartitionFetch],
+    partitions: Sequence[PartitionFetch | IdleReader],
     params: FetchParams,
     *,
     turns: LoopTurns,
@@ -101,7 +108,7 @@ async def fetch(
     scheduler: Scheduler,
     stopping: StopSignal,
 ) -> list[PartitionFetchResult]:
-    """Return one result a partition when the fetch is complete; the caller releases the slices."""
+    """Return one result a partition when the fetch is complete; the caller releases them."""
     delayed = _DelayedFetch(partitions, params, turns)
     try:
         await delayed.read_all()
@@ -117,7 +124,7 @@ async def fetch(
 
 
 def release(results: Sequence[PartitionFetchResult]) -> None:
-    """Release the slices of all reads."""
+    """Release the slices and the readers of all results."""
     for each in results:
         each.release()
 
@@ -129,11 +136,13 @@ class _DelayedFetch:
         "_added",
         "_changed",
         "_has_expired",
+        "_idle",
         "_is_sole",
         "_is_urgent",
         "_params",
         "_partitions",
         "_pending",
+        "_readers",
         "_starts",
         "_turns",
         "_waited",
@@ -144,12 +153,21 @@ class _DelayedFetch:
     )
 
     def __init__(
-        self, partitions: Sequence[PartitionFetch], params: FetchParams, turns: LoopTurns
+        self,
+        partitions: Sequence[PartitionFetch | IdleReader],
+        params: FetchParams,
+        turns: LoopTurns,
     ) -> None:
-        self._partitions = partitions
+        self._idle = {i: each for i, each in enumerate(partitions) if isinstance(each, IdleReader)}
+        self._partitions = [
+            each.fetch if isinstance(each, IdleReader) else each for each in partitions
+        ]
         self._params = params
         self._turns = turns
-        self.results = [_UNREAD] * len(partitions)
+        self._readers = params.readers
+        if self._readers is not None:
+            self._readers.on_move = self._on_move
+        self.results = [UNREAD] * len(partitions)
         self.bytes = 0
         #: The readable bytes that are not read yet: all of them, and those of each partition.
         self._pending = 0
@@ -157,12 +175,12 @@ class _DelayedFetch:
         self._changed: set[int] = set()
         #: Up to where a partition was readable when it was last read.
         self._starts: dict[int, LogPosition] = {}
-        self._waits: dict[int, Callable[[], object]] = {}
+        self._waits = dict[int, OffsetWaiter]()
         #: The partitions, from the first one on, whose waits have begun.
         self._waited = 0
         self._wakeup = asyncio.Event()
         self._has_expired = False
-        hosted = sum(isinstance(each.source, Partition) for each in partitions)
+        hosted = sum(isinstance(each.source, Partition) for each in self._partitions)
         # Without a hosted partition no append can ever complete the fetch.
         self._is_urgent = not hosted
         self._is_sole = hosted == 1
@@ -173,10 +191,25 @@ class _DelayedFetch:
         The waits begin before another turn: a partition may change before the last read.
         """
         for index in range(len(self._partitions)):
+            is_idle = self._stays_idle(index)
+            if is_idle and index % _IDLE_AT_A_TIME:
+                continue
             if self._turns.is_over:
                 self._begin_waits(index)
                 await self._turns.pause()
-            self._read_at(index)
+            if not is_idle:
+                self._read_at(index)
+
+    def _stays_idle(self, index: int) -> bool:
+        """Return whether a partition need not be read; its reader then calls this fetch."""
+        reader = self._idle.get(index)
+        if reader is None:
+            return False
+        if reader.is_waiting:
+            reader.index = index
+            return True
+        del self._idle[index]
+        return False
 
     def _read_at(self, index: int) -> None:
         """Read one partition; a second read replaces the first."""
@@ -184,16 +217,38 @@ class _DelayedFetch:
         # The old bytes are given back first, so that the new read has them in its limit.
         self.bytes -= before.length
         self._pending -= self._added.pop(index, 0)
-        self.results[index] = _UNREAD
+        self.results[index] = UNREAD
         before.release()
         wanted = self._partitions[index]
         if isinstance(wanted.source, Partition):
             result = self._read(wanted.source, wanted)
             self._is_urgent |= result.is_urgent
+            if self._readers is not None:
+                result = self._with_reader(index, result, readers=self._readers)
         else:
             result = PartitionFetchResult(error=wanted.source)
         self.results[index] = result
         self.bytes += result.length
+
+    def _with_reader(
+        self, index: int, result: PartitionFetchResult, *, readers: SessionReaders
+    ) -> PartitionFetchResult:
+        """Let a reader wait at the end of a partition, in the turn that has read up to it."""
+        wanted, isolation, read = self._partitions[index], self._params.isolation, result.read
+        if (
+            not isinstance(wanted.source, Partition)
+            or read is None
+            or result.divergence is not None
+            or wanted.offset < readable_end(read, isolation)
+        ):
+            return result
+        start = wanted.source.readable_position(isolation)
+        if start is None:
+            return result
+        reader = IdleReader(wanted, wanted.source, start, isolation=isolation, readers=readers)
+        reader.index = index
+        self._idle[index] = reader
+        return result._replace(reader=reader)
 
     def is_complete(self) -> bool:
         """Whether the response need not wait."""
@@ -201,6 +256,8 @@ class _DelayedFetch:
 
     async def record_metrics(self) -> None:
         """Add the bytes of the response to the metrics of its topics."""
+        if not self.bytes:
+            return
         for wanted, result in zip(self._partitions, self.results, strict=True):
             if self._turns.is_over:
                 await self._turns.pause()
@@ -222,9 +279,11 @@ class _DelayedFetch:
             stopping.unwatch(self._expire)
 
     def cancel_waits(self) -> None:
-        """End the waits in all partitions."""
-        for cancel in self._waits.values():
-            cancel()
+        """End the waits in all partitions, but not those of idle readers."""
+        for waiter in self._waits.values():
+            waiter.cancel()
+        if self._readers is not None and self._readers.on_move == self._on_move:
+            self._readers.on_move = None
 
     async def _has_ended(self) -> bool:
         """Read what has changed, and everything at the end; return whether it is the end."""
@@ -232,7 +291,9 @@ class _DelayedFetch:
         changed, self._changed = self._changed, set()
         await self._read_again(changed)
         while self._has_expired or self._is_due():
-            indexes = self._turns.of(range(len(self._partitions)))
+            for index in [i for i, each in self._idle.items() if not each.is_waiting]:
+                self._end_idleness(index)
+            indexes = self._turns.of(sorted(self._starts))
             await self._read_again([index async for index in indexes if self._has_moved(index)])
             if self._has_expired or self.is_complete():
                 return True
@@ -261,16 +322,20 @@ class _DelayedFetch:
         """Begin the waits of the partitions below an index, in the turn that has read them."""
         if self._params.max_wait_ms > 0:
             for index in range(self._waited, end):
-                self._wait_for(index)
+                if index not in self._idle and index not in self._starts:
+                    self._wait_for(index)
             self._waited = end
 
     def _wait_for(self, index: int) -> None:
         """Wait until enough can be read in a partition that was just read; not after an error."""
         source, read = self._partitions[index].source, self.results[index].read
-        cancel = self._waits.pop(index, None)
-        if cancel is not None:
-            cancel()
+        waiter = self._waits.pop(index, None)
+        if waiter is not None:
+            waiter.cancel()
         if not isinstance(source, Partition) or read is None:
+            return
+        if index in self._idle:
+            self._starts.pop(index, None)
             return
         start = source.readable_position(self._params.isolation)
         if start is None:
@@ -281,7 +346,10 @@ class _DelayedFetch:
 
     def _add_wait(self, index: int, source: Partition, position: LogPosition) -> None:
         """Wait for the place at which the next bytes, or all of them, can be read."""
-        needed = self._params.min_bytes - self.bytes if self._is_sole else 1
+        needed = 1
+        if self._is_sole:
+            position = self._starts[index]
+            needed = max(1, self._params.min_bytes - self.bytes)
         if needed > self._room(index) - self._added.get(index, 0):
             needed = INT32_MAX  # only another segment, or a change, ends this wait
         base, at = position
@@ -294,6 +362,8 @@ class _DelayedFetch:
     def _room(self, index: int) -> int:
         """Return the number of bytes that a partition may still add to the response."""
         result = self.results[index]
+        if result is UNREAD:
+            return self._partitions[index].max_bytes
         if result.read is None or result.read.is_first_incomplete:
             return 0
         return max(0, self._partitions[index].max_bytes - result.length)
@@ -312,6 +382,18 @@ class _DelayedFetch:
             self._wakeup.set()
         else:
             self._add_wait(index, source, position)
+
+    def _on_move(self, reader: SessionReader) -> None:
+        """Wait for more than the first byte; a reader of an overtaken fetch is ignored."""
+        if self._idle.get(reader.index) is reader:
+            self._end_idleness(reader.index)
+
+    def _end_idleness(self, index: int) -> None:
+        reader = self._idle.pop(index)
+        self._starts[index] = reader.start
+        source = reader.fetch.source
+        assert isinstance(source, Partition), "it was read"
+        self._mark(index, source)
 
     def _expire(self) -> None:
         self._has_expired = True

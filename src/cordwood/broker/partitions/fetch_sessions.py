@@ -8,7 +8,8 @@ A fetcher sends its partitions once, and then only changes; responses carry only
                 remaining ones are read. 2^31 - 1 is followed by 1.
 
 A response leaves out a partition without records and without an error whose high watermark and log
-start are those of the last response.
+start are those of the last response. A partition whose reader is idle (`idle_reader`) has these,
+so that a poll need not read it.
 
 A session has room while there are fewer than `slots`. Otherwise it replaces a session that has been
 unused for two minutes, or one that is two minutes old and has fewer partitions.
@@ -20,9 +21,10 @@ outgrows the limit, or adds such a partition, ends with the response: the next r
 FETCH_SESSION_ID_NOT_FOUND, and its fetcher sends a full one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from cordwood.broker.partitions.session_readers import SessionReader, SessionReaders
 from cordwood.core.binary import INT32_MAX
 from cordwood.core.errors import (
     FetchSessionIdNotFoundError,
@@ -34,6 +36,7 @@ from cordwood.core.errors import (
 from cordwood.core.ports import Random
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
+from cordwood.storage.log.log_read import FetchIsolation
 
 EVICTION_MS: Final = 120_000
 #: A partition takes about 500 bytes.
@@ -43,6 +46,7 @@ _FIRST_EPOCH: Final = 0
 _NO_EPOCH: Final = -1
 FIRST_BY_ID: Final = 13
 _UNKNOWN: Final = -1
+_UNSENT: Final = -2
 _MISSING: Final = frozenset({UnknownTopicOrPartitionError.code, UnknownTopicIdError.code})
 
 Key: TypeAlias = tuple[str | Uuid, int]
@@ -58,10 +62,54 @@ class RequestedPartitions(NamedTuple):
     forgotten: Sequence[Key]
 
 
+class CachedPartition:
+    """A partition of a fetcher, and the bounds that were sent last (Kafka: `CachedPartition`)."""
+
+    __slots__ = ("high_watermark", "key", "log_start", "reader", "wanted")
+
+    def __init__(self, key: Key, wanted: FetchPartition) -> None:
+        self.key: Final = key
+        self.wanted = wanted
+        self.high_watermark = _UNSENT
+        self.log_start = _UNSENT
+        self.reader: SessionReader | None = None
+
+    def idle_reader(self, isolation: FetchIsolation) -> SessionReader | None:
+        """Return the reader if a read would find nothing but what was sent."""
+        reader = self.reader
+        if reader is None or not reader.is_idle(
+            isolation, high_watermark=self.high_watermark, log_start=self.log_start
+        ):
+            return None
+        return reader
+
+    def want(self, wanted: FetchPartition) -> None:
+        """Read from another position."""
+        self.wanted = wanted
+        self.keep(None)
+
+    def keep(self, reader: SessionReader | None) -> None:
+        """Use another reader, or none."""
+        former, self.reader = self.reader, reader
+        if former is not None:
+            former.release()
+
+    def update(self, data: PartitionData) -> bool:
+        """Store the state that a response will have sent; return whether it has to be sent."""
+        has_changed = (
+            self.high_watermark != data.high_watermark or self.log_start != data.log_start_offset
+        )
+        # An unknown high watermark makes the first response after an error a change.
+        self.high_watermark = _UNKNOWN if data.error_code else data.high_watermark
+        self.log_start = data.log_start_offset
+        is_sent_anyway = data.records or data.error_code or data.diverging_epoch is not None
+        return has_changed or bool(is_sent_anyway)
+
+
 class FetchSession:
     """The partitions of one fetcher in reading order, and the epoch of its next request."""
 
-    __slots__ = ("_sent", "created_ms", "epoch", "id", "is_by_id", "requested", "used_ms")
+    __slots__ = ("created_ms", "epoch", "id", "is_by_id", "partitions", "readers", "used_ms")
 
     def __init__(self, session_id: int, *, is_by_id: bool, now_ms: float) -> None:
         self.id: Final = session_id
@@ -69,44 +117,53 @@ class FetchSession:
         self.created_ms: Final = now_ms
         self.used_ms = now_ms
         self.epoch = 1
-        self.requested: dict[Key, FetchPartition] = {}
-        self._sent: dict[Key, tuple[int, int]] = {}
+        self.partitions: dict[Key, CachedPartition] = {}
+        self.readers: Final = SessionReaders()
+
+    def want(self, requested: Mapping[Key, FetchPartition]) -> None:
+        """Add partitions, or read them from another position."""
+        for key, wanted in requested.items():
+            cached = self.partitions.get(key)
+            if cached is None:
+                self.partitions[key] = CachedPartition(key, wanted)
+            else:
+                cached.want(wanted)
 
     def forget(self, keys: Iterable[Key]) -> None:
         """Remove partitions from the session."""
         for key in keys:
-            self.requested.pop(key, None)
-            self._sent.pop(key, None)
+            cached = self.partitions.pop(key, None)
+            if cached is not None:
+                cached.keep(None)
+
+    def release(self) -> None:
+        """End the waits of all readers."""
+        for cached in self.partitions.values():
+            cached.keep(None)
 
     def has_new_missing(self, partitions: Iterable[KeyedData]) -> bool:
         """Whether one of the partitions that the last request added does not exist."""
-        sent = self._sent
-        return any(data.error_code in _MISSING and key not in sent for key, data in partitions)
+        return any(
+            data.error_code in _MISSING and self.partitions[key].high_watermark == _UNSENT
+            for key, data in partitions
+        )
 
     def select_changed(self, partitions: Iterable[KeyedData]) -> list[KeyedData]:
         """Return the partitions that differ from the last response, and store their state."""
-        return [each for each in partitions if self._update(*each)]
-
-    def _update(self, key: Key, data: PartitionData) -> bool:
-        """Store the state that a response will have sent; return whether it has to be sent."""
-        bounds = data.high_watermark, data.log_start_offset
-        has_changed = self._sent.get(key) != bounds
-        if data.records:
-            # To the end of the order: a busy partition must not starve the others of their bytes.
-            self.requested[key] = self.requested.pop(key)
-            has_changed = True
-        if data.error_code:
-            # An unknown high watermark makes the first response after the error a change.
-            bounds = _UNKNOWN, data.log_start_offset
-            has_changed = True
-        self._sent[key] = bounds
-        return has_changed or data.diverging_epoch is not None
+        changed = []
+        for key, data in partitions:
+            if self.partitions[key].update(data):
+                changed.append((key, data))
+            if data.records:
+                # To the end: a busy partition must not starve the others of their bytes.
+                self.partitions[key] = self.partitions.pop(key)
+        return changed
 
 
 class FetchContext(NamedTuple):
     """One request: the partitions to read, and its session or the one it may create."""
 
-    requested: Sequence[tuple[Key, FetchPartition]]
+    requested: Sequence[CachedPartition]
     session: FetchSession | None = None
     epoch: int = _NO_EPOCH
     is_by_id: bool = False
@@ -141,23 +198,21 @@ class FetchSessionCache:
         Raises FetchSessionIdNotFoundError, InvalidFetchSessionEpochError, FetchSessionTopicIdError.
         """
         is_by_id = version >= FIRST_BY_ID
-        requested = partitions.requested
         if request.session_epoch in (_NO_EPOCH, _FIRST_EPOCH):
             self._remove(request.session_id)
-            return FetchContext(
-                [*requested.items()], epoch=request.session_epoch, is_by_id=is_by_id
-            )
+            requested = [CachedPartition(*each) for each in partitions.requested.items()]
+            return FetchContext(requested, epoch=request.session_epoch, is_by_id=is_by_id)
         session = self._find(request, is_by_id=is_by_id)
-        # Removed and added again, a session is the most recently used one.
-        self._remove(session.id)
-        session.requested |= requested
+        # Taken out and added again, a session is the most recently used one.
+        self._take(session.id)
+        session.want(partitions.requested)
         session.forget(partitions.forgotten)
-        if not session.requested:
+        if not session.partitions:
             return FetchContext([])
         self._add(session)
         session.used_ms = now_ms
         session.epoch = _after(session.epoch)
-        return FetchContext([*session.requested.items()], session, session.epoch, is_by_id)
+        return FetchContext([*session.partitions.values()], session, session.epoch, is_by_id)
 
     def finish(
         self, context: FetchContext, partitions: list[KeyedData], *, now_ms: float
@@ -181,20 +236,40 @@ class FetchSessionCache:
         if not is_full or has_missing or not self._make_room(len(context.requested), now_ms):
             return NO_SESSION, partitions
         session = FetchSession(self._new_id(), is_by_id=context.is_by_id, now_ms=now_ms)
-        session.requested.update(context.requested)
+        session.partitions.update((each.key, each) for each in context.requested)
         session.select_changed(partitions)
         self._add(session)
         return session.id, partitions
 
+    def keep_readers(
+        self, context: FetchContext, readers: Iterable[tuple[CachedPartition, SessionReader]]
+    ) -> None:
+        """Keep the readers of a fetch for the next one, unless its session is over."""
+        session = context.session
+        is_next = session is not None and session.epoch == context.epoch
+        if session is None or not is_next or self._sessions.get(session.id) is not session:
+            for _, reader in readers:
+                reader.release()
+            return
+        for cached, reader in readers:
+            cached.keep(reader)
+
     def _add(self, session: FetchSession) -> None:
         self._sessions[session.id] = session
-        self.partitions += len(session.requested)
+        self.partitions += len(session.partitions)
 
     def _remove(self, session_id: int) -> None:
-        """Remove a session, if it is there; its partitions change only while it is removed."""
+        """Remove a session, if it is there, and end its waits."""
+        session = self._take(session_id)
+        if session is not None:
+            session.release()
+
+    def _take(self, session_id: int) -> FetchSession | None:
+        """Take a session out, if it is there; its partitions change only while it is out."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
-            self.partitions -= len(session.requested)
+            self.partitions -= len(session.partitions)
+        return session
 
     def _find(self, request: FetchRequest, *, is_by_id: bool) -> FetchSession:
         session = self._sessions.get(request.session_id)
@@ -223,8 +298,8 @@ class FetchSessionCache:
         else:
             return True
         old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
-        smallest = min(old, key=lambda each: len(each.requested), default=None)
-        if smallest is None or len(smallest.requested) >= size:
+        smallest = min(old, key=lambda each: len(each.partitions), default=None)
+        if smallest is None or len(smallest.partitions) >= size:
             return False
         self._remove(smallest.id)
         return not self._is_full_with(size)

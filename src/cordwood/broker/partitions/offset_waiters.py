@@ -12,7 +12,7 @@ that end by timeout must not fill the memory.
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from cordwood.storage.log.log_read import LogPosition
 
@@ -23,20 +23,33 @@ Call = Callable[[], object]
 K = TypeVar("K", int, LogPosition)
 
 
+class _Heap(Protocol):
+    def cancel(self, waiter: "OffsetWaiter") -> None: ...
+
+
 class OffsetWaiter:
-    """One registered call; `call` is None once it was made or cancelled."""
+    """One registered call; `call` is None once it was made or cancelled.
 
-    __slots__ = ("call", "is_taken")
+    `is_waiting` is set until the threshold is reached, the partition changes, or the waiter is
+    cancelled.
+    """
 
-    def __init__(self, call: Call) -> None:
+    __slots__ = ("_heap", "call", "is_waiting")
+
+    def __init__(self, heap: _Heap, call: Call) -> None:
+        self._heap = heap
         self.call: Call | None = call
-        self.is_taken = False
+        self.is_waiting = True
 
     def wake(self) -> None:
         """Make the call, unless it was made or cancelled before."""
         call, self.call = self.call, None
         if call is not None:
             call()
+
+    def cancel(self) -> None:
+        """Remove the waiter; without effect if it was called or cancelled before."""
+        self._heap.cancel(self)
 
 
 class OffsetWaiters(Generic[K]):
@@ -56,7 +69,7 @@ class OffsetWaiters(Generic[K]):
     def add(self, threshold: K, call: Call) -> OffsetWaiter:
         """Register a call; waiters for the same threshold are called in their order."""
         self._added += 1
-        waiter = OffsetWaiter(call)
+        waiter = OffsetWaiter(self, call)
         heappush(self._heap, (threshold, self._added, waiter))
         return waiter
 
@@ -65,8 +78,9 @@ class OffsetWaiters(Generic[K]):
         if waiter.call is None:
             return
         waiter.call = None
-        if waiter.is_taken:
+        if not waiter.is_waiting:
             return
+        waiter.is_waiting = False
         self._cancelled += 1
         if len(self._heap) > _SMALL_HEAP and self._cancelled > len(self._heap) // 2:
             self._heap = [each for each in self._heap if each[2].call is not None]
@@ -92,7 +106,7 @@ class OffsetWaiters(Generic[K]):
         return [self._taken(waiter) for _, _, waiter in heap]
 
     def _taken(self, waiter: OffsetWaiter) -> OffsetWaiter:
-        waiter.is_taken = True
+        waiter.is_waiting = False
         if waiter.call is None:
             self._cancelled -= 1
         return waiter

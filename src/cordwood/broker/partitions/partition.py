@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from cordwood.broker.metadata.metadata_image import NO_LEADER, PartitionImage
 from cordwood.broker.partitions.fetched_records import FetchedRecords
+from cordwood.broker.partitions.offset_waiters import OffsetWaiter
 from cordwood.broker.partitions.partition_leader import (
     FOR_ALL_REPLICAS,
     AppendRequest,
@@ -334,9 +335,9 @@ class Partition:
 
     def wait_for(
         self, position: LogPosition, call: Callable[[], object], *, isolation: FetchIsolation
-    ) -> Callable[[], object]:
+    ) -> OffsetWaiter:
         """Call once when a reader may read up to `position`, or when the partition has changed.
 
-        At once if the reader may by now. Returns the function that cancels the wait.
+        The position is beyond the one up to which the reader may read now.
         """
         return self._fetches.add(position, call, isolation=isolation)

@@ -5,10 +5,9 @@ place of the log end is known. That of a lower bound is looked up once, however 
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from cordwood.broker.partitions.fetch_wakes import FetchWakes
-from cordwood.broker.partitions.offset_waiters import OffsetWaiters
+from cordwood.broker.partitions.offset_waiters import OffsetWaiter, OffsetWaiters
 from cordwood.core.errors import KafkaError
 from cordwood.storage.log.log import Log
 from cordwood.storage.log.log_read import FetchIsolation, LogPosition, readable_end
@@ -55,14 +54,12 @@ class WaitingFetches:
 
     def add(
         self, position: LogPosition, call: Callable[[], object], *, isolation: FetchIsolation
-    ) -> Callable[[], object]:
-        """Call once when a reader may read up to `position`; return the function to cancel."""
+    ) -> OffsetWaiter:
+        """Call once when a reader may read up to `position`, which is beyond the present one."""
         waiters = self._waiters.get(isolation)
         if waiters is None:
             waiters = self._waiters[isolation] = OffsetWaiters()
-        waiter = waiters.add(position, call)
-        self._wake_readers(isolation, waiters)
-        return partial(waiters.cancel, waiter)
+        return waiters.add(position, call)
 
     def wake(self) -> None:
         """Wake the fetches whose positions are reached."""

@@ -9,13 +9,13 @@ import pytest
 from cordwood.broker.metadata.metadata_image import PartitionImage
 from cordwood.broker.partitions.delayed_fetch import (
     FetchParams,
-    PartitionFetch,
     PartitionFetchResult,
     fetch,
     isolation_of,
     release,
 )
 from cordwood.broker.partitions.partition import Partition
+from cordwood.broker.partitions.partition_fetch import PartitionFetch
 from cordwood.core.errors import (
     FencedLeaderEpochError,
     OffsetOutOfRangeError,

@@ -24,6 +24,7 @@ from cordwood.protocol.messages.fetch import (
     ForgottenTopic,
     PartitionData,
 )
+from cordwood.storage.log.log_read import FetchIsolation
 from cordwood.testing.seeded_random import SeededRandom
 from tests.unit.broker.broker_samples import loop_turns, run
 
@@ -81,7 +82,7 @@ class SessionHarness:
     def end(
         self, context: FetchContext, *answers: KeyedData, now_ms: float = 0
     ) -> tuple[int, list[tuple[int, int]]]:
-        given = list(answers) or [answer(key) for key, _ in context.requested]
+        given = list(answers) or [answer(each.key) for each in context.requested]
         session_id, told = self.sessions.finish(context, given, now_ms=now_ms)
         return session_id, [(key[1], data.error_code) for key, data in told]
 
@@ -93,7 +94,7 @@ class SessionHarness:
 
 
 def numbers(context: FetchContext) -> list[int]:
-    return [key[1] for key, _ in context.requested]
+    return [each.key[1] for each in context.requested]
 
 
 def test_request_without_a_session_is_read_and_answered_as_it_is() -> None:
@@ -169,7 +170,7 @@ def test_repeated_partition_keeps_its_position_and_new_ones_are_last() -> None:
     context = harness.next(1, 3, 0, offset=9)
 
     assert numbers(context) == [0, 1, 2, 3]
-    assert [asked.fetch_offset for _, asked in context.requested] == [9, 0, 0, 9]
+    assert [each.wanted.fetch_offset for each in context.requested] == [9, 0, 0, 9]
 
 
 def test_session_that_is_not_harness_is_not_found() -> None:
@@ -210,7 +211,7 @@ def test_session_may_be_of_ids() -> None:
 
     again = harness.context(request(session=harness.id, epoch=1), version=IDS)
 
-    assert [key for key, _ in again.requested] == [(b"i" * 16, 4)]
+    assert [each.key for each in again.requested] == [(b"i" * 16, 4)]
 
 
 @pytest.mark.parametrize("epoch", (-1, 0))
@@ -264,6 +265,101 @@ def test_session_is_evicted_only_for_a_larger_one() -> None:
     assert harness.open(0, 1, 2, now_ms=now_ms) == 0
     assert harness.open(0, 1, 2, 3, now_ms=now_ms) > 0
     assert len(harness.sessions) == 1
+
+
+class ReaderSample:
+    """A reader that is idle while its partition has the bounds 5 and 0."""
+
+    def __init__(self) -> None:
+        self.index = 0
+        self.is_released = False
+
+    def is_idle(self, isolation: FetchIsolation, *, high_watermark: int, log_start: int) -> bool:
+        return isolation is FetchIsolation.HIGH_WATERMARK and (high_watermark, log_start) == (5, 0)
+
+    def release(self) -> None:
+        self.is_released = True
+
+
+def kept(harness: SessionHarness) -> tuple[FetchContext, list[ReaderSample]]:
+    """Return a fetch that leaves a reader in each of the three partitions, and the readers."""
+    context = harness.next(1)
+    harness.end(context)
+    readers = [ReaderSample() for _ in context.requested]
+    harness.sessions.keep_readers(context, zip(context.requested, readers, strict=True))
+    return context, readers
+
+
+def idle(context: FetchContext) -> list[bool]:
+    isolation = FetchIsolation.HIGH_WATERMARK
+    return [each.idle_reader(isolation) is not None for each in context.requested]
+
+
+def released(readers: list[ReaderSample]) -> list[bool]:
+    return [each.is_released for each in readers]
+
+
+def test_reader_is_idle_in_the_next_fetch_until_its_partition_is_wanted_from_elsewhere() -> None:
+    harness = SessionHarness()
+    _, readers = kept(harness)
+
+    assert idle(harness.next(2)) == [True, True, True]
+    assert idle(harness.next(3, 1, offset=7)) == [True, False, True]
+    assert released(readers) == [False, True, False]
+
+
+def test_reader_is_not_idle_when_other_bounds_or_an_error_were_sent_last() -> None:
+    harness = SessionHarness()
+    kept(harness)
+    answers = answer(("t", 0), high_watermark=6), answer(("t", 1), error=6), answer(("t", 2))
+
+    harness.end(harness.next(2), *answers)
+
+    assert idle(harness.next(3)) == [False, False, True]
+
+
+def test_partition_that_is_forgotten_releases_its_reader() -> None:
+    harness = SessionHarness()
+    _, readers = kept(harness)
+    asked = request(session=harness.id, epoch=2)
+    asked.forgotten_topics.append(ForgottenTopic(topic="t", partitions=[1]))
+
+    harness.context(asked)
+
+    assert released(readers) == [False, True, False]
+
+
+def test_readers_are_released_with_their_session() -> None:
+    closed, evicted = SessionHarness(), SessionHarness(slots=1)
+    readers = [kept(each)[1] for each in (closed, evicted)]
+
+    closed.context(request(session=closed.id, epoch=-1))
+    evicted.open(0, now_ms=EVICTION_MS + 1)
+
+    assert [released(each) for each in readers] == [[True] * 3] * 2
+
+
+def test_readers_that_are_not_kept_are_released() -> None:
+    """Their session is over, or a later fetch has read the partitions again."""
+    ended, overtaken = SessionHarness(), SessionHarness()
+    contexts = [each.next(1) for each in (ended, overtaken)]
+    ended.context(request(session=ended.id, epoch=-1))
+    overtaken.next(2)
+
+    readers = [ReaderSample(), ReaderSample()]
+    for harness, context, reader in zip((ended, overtaken), contexts, readers, strict=True):
+        harness.sessions.keep_readers(context, [(context.requested[0], reader)])
+
+    assert released(readers) == [True, True]
+
+
+def test_later_reader_replaces_the_earlier_one() -> None:
+    harness = SessionHarness()
+    context, (first, *_) = kept(harness)
+
+    harness.sessions.keep_readers(context, [(context.requested[0], ReaderSample())])
+
+    assert first.is_released
 
 
 class RepeatingRandom:

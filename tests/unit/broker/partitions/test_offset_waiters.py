@@ -45,6 +45,19 @@ def test_cancelled_waiter_is_not_called() -> None:
     assert (waiting, calls, len(waiters)) == (1, ["kept"], 0)
 
 
+def test_waiter_waits_until_it_is_taken_or_cancelled() -> None:
+    waiters = OffsetWaiters[int]()
+    first, second, third = (waiters.add(each, lambda: None) for each in (1, 2, 2))
+    before = [each.is_waiting for each in (first, second, third)]
+
+    waiters.take(1)
+    second.cancel()
+
+    assert before == [True] * 3
+    assert [each.is_waiting for each in (first, second, third)] == [False, False, True]
+    assert len(waiters) == 1
+
+
 def test_cancelled_waiters_do_not_fill_the_heap() -> None:
     waiters, calls = OffsetWaiters[int](), list[int]()
     waiters.add(5, lambda: calls.append(5))

@@ -97,10 +97,10 @@ def used(_manager: LogManager, log: Log) -> None:
 def test_cancelled_wait_is_not_called() -> None:
     orders, calls = BrokerHarness().host(), list[str]()
 
-    cancel = orders.wait_for(
+    waiter = orders.wait_for(
         LogPosition(0, 1), lambda: calls.append("late"), isolation=FetchIsolation.LOG_END
     )
-    cancel()
+    waiter.cancel()
     append(orders, batch())
 
     assert calls == []
