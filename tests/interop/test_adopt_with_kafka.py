@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cordwood.core.metadata_paths import ALL_BROKERS, BROKER, TOPIC, config_path, encode_texts
+from cordwood.core.metadata_paths import (
+    ALL_BROKERS,
+    BROKER,
+    GROUP,
+    TOPIC,
+    config_path,
+    encode_texts,
+)
 from cordwood.core.ports import Ports
 from cordwood.core.system import SystemClock, SystemFiles, SystemRandom
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
@@ -34,6 +41,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 PORTS = Ports(files=SystemFiles(), clock=SystemClock(), random=SystemRandom())
 RECORDS = 30
+SESSION_TIMEOUT = "consumer.session.timeout.ms"
 TOPICS = ("orders", "with-dashes.and_more")
 
 
@@ -66,10 +74,11 @@ def _write(path: str) -> None:
 
 
 def _set_while_running(logs: Path) -> None:
-    """Store dynamic configurations of the broker, and of all brokers, in our metadata."""
+    """Store dynamic configurations of the broker, all brokers and a group, in our metadata."""
     nodes = {
         config_path(BROKER, "1"): ZNode(encode_texts({"log.retention.ms": "87654321"})),
         config_path(BROKER, ALL_BROKERS): ZNode(encode_texts({"log.segment.bytes": "7654321"})),
+        config_path(GROUP, "a/b"): ZNode(encode_texts({SESSION_TIMEOUT: "50000"})),
     }
     (logs / "cordwood.metadata").write_bytes(b"cordwood.metadata 1\n" + encode_line(nodes))
 
@@ -100,6 +109,8 @@ def test_kafka_serves_every_partition_of_a_directory_that_was_adopted(adopted: B
     entries = adopted.oracle.describe_configs(adopted.bootstrap, kind="TOPIC", name=TOPICS[1])
     values = {each["name"]: each["value"] for each in entries}
     assert (values["retention.ms"], values["segment.bytes"]) == ("87654321", "7654321")
+    entries = adopted.oracle.describe_configs(adopted.bootstrap, kind="GROUP", name="a/b")
+    assert {each["name"]: each["value"] for each in entries}[SESSION_TIMEOUT] == "50000"
 
 
 def test_kafka_serves_a_salvaged_log(kafka43_jars: Jars, kafka43: Oracle, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.interop.kafka_harness.wire import ask
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 KEPT: Final = "kept"
+GROUP: Final = "a/b"
 COMPACTED: Final = "compacted"
 TOPICS: Final = {
     KEPT: {"retention.ms": "123456789"},
@@ -86,11 +87,20 @@ def _turn_of(broker: Broker, *, made: dict[str, dict[str, str]] | None = None) -
 
 
 def _configure_all(broker: Broker) -> None:
-    change = AlterableConfig(name="log.segment.ms", config_operation=0, value="7654321")
-    resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
-    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+    resources = [
+        AlterConfigsResource(
+            resource_type=kind,
+            resource_name=name,
+            configs=[AlterableConfig(name=key, config_operation=0, value=value)],
+        )
+        for kind, name, key, value in (
+            (4, "", "log.segment.ms", "7654321"),
+            (32, GROUP, "consumer.session.timeout.ms", "50000"),
+        )
+    ]
+    request = IncrementalAlterConfigsRequest(resources=resources, validate_only=False)
     answer = ask(broker.bootstrap, request, 1, answer=IncrementalAlterConfigsResponse)
-    assert [each.error_code for each in answer.responses] == [0]
+    assert [each.error_code for each in answer.responses] == [0, 0]
 
 
 def _ids(broker: Broker) -> dict[str | None, Uuid]:
@@ -99,8 +109,11 @@ def _ids(broker: Broker) -> dict[str | None, Uuid]:
 
 
 def _configs(broker: Broker) -> dict[str, str | None]:
-    entries = broker.oracle.describe_configs(broker.bootstrap, kind="TOPIC", name=KEPT)
-    return {each["name"]: each["value"] for each in entries}
+    return {
+        each["name"]: each["value"]
+        for kind, name in (("TOPIC", KEPT), ("GROUP", GROUP))
+        for each in broker.oracle.describe_configs(broker.bootstrap, kind=kind, name=name)
+    }
 
 
 def _records(broker: Broker) -> dict[str, tuple[SpecRecord, ...]]:
@@ -131,6 +144,12 @@ def test_topic_created_by_kafka_later_is_served(story: Story) -> None:
 @pytest.mark.parametrize("name", ("retention.ms", "segment.ms", "cleanup.policy"))
 def test_settings_are_those_of_kafka(story: Story, name: str) -> None:
     assert story.ours.configs[name] == story.kafka.configs[name]
+
+
+def test_settings_of_a_group_are_those_of_kafka(story: Story) -> None:
+    name = "consumer.session.timeout.ms"
+
+    assert story.kafka.configs[name] == story.ours.configs[name] == "50000"
 
 
 def test_records_are_served_by_each_owner_in_turn(story: Story) -> None:
