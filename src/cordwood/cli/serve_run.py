@@ -23,6 +23,7 @@ from typing import Final
 from cordwood import __version__
 from cordwood.broker.dispatch import load_handlers
 from cordwood.broker.process.descriptor_budget import DescriptorBudget, raise_descriptor_limit
+from cordwood.broker.process.freed_memory import CHECK_MS, FreedMemory, system_memory
 from cordwood.broker.process.process_tuning import (
     exempt_from_gc,
     keep_freed_memory,
@@ -122,6 +123,7 @@ async def _run(sources: Sequence[SettingSource], signals: StopSignals, log: LogW
         stop_without_directories(broker.logs, stopped)
         print_output(_ready_line(node))
         _notify_systemd("READY=1")
+        _return_freed_memory(broker, runtime.ports.worker)
         preparations = BackgroundTasks()
         preparations.begin(_prepare(node, broker, runtime.ports.worker))
         await stopped.wait()
@@ -153,6 +155,13 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def _return_freed_memory(broker: BrokerServices, worker: Worker) -> None:
+    """Return memory that malloc keeps, from now on, whenever the broker is quiet."""
+    memory = system_memory()
+    if memory is not None:
+        broker.scheduler.every(CHECK_MS, FreedMemory(worker, memory).check)
 
 
 def _load_inspector() -> Inspector:

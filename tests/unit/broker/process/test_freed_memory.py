@@ -1,0 +1,87 @@
+"""Tests of the return of freed memory to the system."""
+
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from cordwood.broker.process.freed_memory import (
+    GROWTH_BYTES,
+    QUIET_S,
+    FreedMemory,
+    ProcessMemory,
+    system_memory,
+)
+from cordwood.testing.inline_worker import InlineWorker
+
+START: Final = 40 << 20
+#: A process that has freed every second of many buffers: malloc cannot return them by itself.
+FRAGMENTED: Final = """
+from cordwood.broker.process.freed_memory import system_memory
+from cordwood.broker.process.process_tuning import keep_freed_memory
+assert keep_freed_memory()
+memory = system_memory()
+assert memory is not None
+buffers = [bytearray(b"x" * (1 << 20)) for _ in range(100)]
+del buffers[::2]
+before = memory.resident_bytes()
+memory.trim()
+print(before - memory.resident_bytes())
+"""
+
+
+class Process:
+    """A process whose measurements a test sets."""
+
+    def __init__(self) -> None:
+        self.resident, self.used_s, self.trims = START, 0.0, 0
+
+    def memory(self) -> ProcessMemory:
+        return ProcessMemory(lambda: self.resident, lambda: self.used_s, self._trim)
+
+    def _trim(self) -> None:
+        self.trims += 1
+
+
+def test_quiet_broker_that_has_grown_is_trimmed_once() -> None:
+    process = Process()
+    freed = FreedMemory(InlineWorker(), process.memory())
+    process.resident += GROWTH_BYTES + 1
+
+    freed.check()
+    freed.check()
+
+    assert process.trims == 1
+
+
+def test_broker_that_grows_again_is_trimmed_again() -> None:
+    process = Process()
+    freed = FreedMemory(InlineWorker(), process.memory())
+
+    for resident in (START + 2 * GROWTH_BYTES, START, START + 2 * GROWTH_BYTES):
+        process.resident = resident
+        freed.check()
+
+    assert process.trims == 2
+
+
+@pytest.mark.parametrize(("growth", "used_s"), ((GROWTH_BYTES, 0.0), (2 * GROWTH_BYTES, QUIET_S)))
+def test_broker_that_works_or_has_hardly_grown_keeps_its_memory(growth: int, used_s: float) -> None:
+    process = Process()
+    freed = FreedMemory(InlineWorker(), process.memory())
+    process.resident += growth
+    process.used_s += used_s
+
+    freed.check()
+
+    assert process.trims == 0
+
+
+@pytest.mark.skipif(system_memory() is None, reason="needs glibc")
+def test_trim_returns_the_free_ranges_between_used_buffers() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FRAGMENTED], capture_output=True, text=True, check=True
+    )
+
+    assert int(done.stdout) > 30 << 20
