@@ -1,45 +1,14 @@
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Loads that Kafka's own tools do not make. Each prints records a second, without the start. */
+/** A load that Kafka's own tools do not make: it prints records a second, without the start. */
 public final class Load {
     public static void main(String[] words) throws Exception {
-        int records = Integer.parseInt(words[3]);
-        if (words[0].equals("consume")) {
-            consume(words[1], words[2], records);
-        } else {
-            produce(words[1], words[2], records, Integer.parseInt(words[4]));
-        }
-    }
-
-    /** Reads a partition from its beginning, as a consumer that is assigned it. */
-    private static void consume(String bootstrap, String topic, int records) {
-        Properties settings = new Properties();
-        settings.put("bootstrap.servers", bootstrap);
-        settings.put("auto.offset.reset", "earliest");
-        settings.put("receive.buffer.bytes", 2 * 1024 * 1024);
-        settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
-        settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
-        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
-            TopicPartition partition = new TopicPartition(topic, 0);
-            consumer.assign(List.of(partition));
-            consumer.seekToBeginning(List.of(partition));
-            consumer.position(partition);
-            long found = 0;
-            long start = System.nanoTime();
-            while (found < records) {
-                found += consumer.poll(Duration.ofMillis(100)).count();
-            }
-            tell(found, start);
-        }
+        produce(words[0], words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]));
     }
 
     /** Sends records of 100 bytes from 16 producers at once, none of which waits for more. */
@@ -71,11 +40,7 @@ public final class Load {
         for (Thread thread : threads) {
             thread.join();
         }
-        tell((long) share * producers, start);
+        System.out.println((long) share * producers / ((System.nanoTime() - start) / 1e9));
         made.forEach(KafkaProducer::close);
-    }
-
-    private static void tell(long records, long start) {
-        System.out.println(records / ((System.nanoTime() - start) / 1e9));
     }
 }

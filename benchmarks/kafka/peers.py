@@ -163,14 +163,11 @@ def kafka(jars: Jars, folder: Path) -> Peer:
 
 
 def tool(jars: Jars, *words: str) -> str:
-    """Run one of Kafka's tools, or a Java file of ours, and return its output.
-
-    The exit code is ignored: EndToEndLatency fails after its figures on a broker without groups.
-    """
+    """Run one of Kafka's tools, or a Java file of ours, to its end, and return its output."""
     options = ["-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     command = ["java", *options, "-cp", jars.class_path, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.stdout:
+    if done.returncode or not done.stdout:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr[-2000:]}")
     return done.stdout
 

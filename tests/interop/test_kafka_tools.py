@@ -95,6 +95,7 @@ def test_consumer_performance_ends_without_an_error(our_broker: Broker, kafka43_
         f"{TOOLS}ConsumerPerformance",
         "--topic=consumed",
         "--num-records=2000",
+        "--timeout=100000",
     )
 
     assert said.splitlines()[-1].split(", ")[4] == "2000"
