@@ -1,0 +1,114 @@
+"""Coordinators among crashes, and clients among all faults of a network, in a simulation.
+
+Each seed runs a group and transactional producers against the real coordinators; the invariants
+are those of `tests.simulation`. A failure prints its seed and its history: `run_seed(seed)` repeats
+it. The counts show that faults were injected, and that they had effects.
+"""
+
+import gc
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+
+from tests.simulation.mistakes import MISTAKES
+from tests.simulation.simulation import SimulationFailed, run_seed
+
+SEEDS: Final = 20_000 if "CORDWOOD_SOAK" in os.environ else 1_000
+BLOCK: Final = 100
+#: The seeds in which a planted mistake has to be found.
+SEEDS_OF_A_MISTAKE: Final = 500
+#: Simulations between two collections of garbage.
+_PER_COLLECTION: Final = 50
+
+#: The smallest numbers of faults, and of effects, in a block of seeds.
+FLOORS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "crashes of the broker": 60,
+        "moves of coordinators": 45,
+        "deaths of clients": 45,
+        "pauses of clients": 60,
+        "zombies": 45,
+        "leaves": 15,
+        "partitions added": 15,
+        "requests delayed": 120,
+        "requests repeated": 90,
+        "requests lost": 60,
+        "responses delayed": 120,
+        "responses lost": 60,
+        "duplicate batches": 15,
+        "appends rejected": 24,
+        "appends failed late": 12,
+        "markers rejected": 45,
+        "markers of commits": 450,
+        "markers of aborts": 180,
+        "transactions committed": 210,
+        "transactions aborted by clients": 60,
+        "producers fenced": 15,
+        "members fenced": 15,
+        "sessions expired": 15,
+        "transactions timed out": 3,
+        "partitions assigned": 300,
+        "partitions revoked": 75,
+        "partitions lost": 4,
+    }
+)
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Collect garbage between simulations only: a third of the time goes into it otherwise."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
+def test_invariants_hold_with_every_seed(first: int, report: Callable[[str], None]) -> None:
+    counts = Counter[str]()
+
+    with without_garbage_collection():
+        for seed in range(first, first + BLOCK):
+            counts += run_seed(seed)
+            if seed % _PER_COLLECTION == 0:
+                gc.collect()
+
+    shown = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    report(f"simulation, seeds {first} to {first + BLOCK - 1}: {shown}")
+    assert {kind: counts[kind] for kind, floor in FLOORS.items() if counts[kind] < floor} == {}
+
+
+def test_seed_repeats_its_history() -> None:
+    assert run_seed(7) == run_seed(7)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_planted_mistake_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch, report: Callable[[str], None]
+) -> None:
+    MISTAKES[name].plant(monkeypatch)
+
+    with without_garbage_collection():
+        failure = first_failure()
+
+    assert failure is not None, f"not found by {SEEDS_OF_A_MISTAKE} seeds"
+    report(f"planted: {name}: found by seed {failure.seed}, {failure.invariant!r}")
+    assert failure.invariant in MISTAKES[name].invariants, str(failure)
+
+
+def first_failure() -> SimulationFailed | None:
+    """Return the failure of the first seed that has one."""
+    for seed in range(SEEDS_OF_A_MISTAKE):
+        try:
+            run_seed(seed)
+        except SimulationFailed as failure:
+            return failure
+    return None
