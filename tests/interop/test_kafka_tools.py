@@ -10,8 +10,10 @@ import cordwood
 from tests.interop.kafka_harness.brokers import Broker
 from tests.interop.kafka_harness.client import LATEST
 from tests.interop.kafka_harness.client_tools import TOOLS, ToolsClient
+from tests.interop.kafka_harness.features import Place, texts
 from tests.interop.kafka_harness.jars import Jars
 from tests.interop.kafka_harness.patience import PATIENCE_S
+from tests.interop.kafka_harness.spec import Json, record_to_json
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
@@ -99,6 +101,35 @@ def test_consumer_performance_ends_without_an_error(our_broker: Broker, kafka43_
     )
 
     assert said.splitlines()[-1].split(", ")[4] == "2000"
+
+
+def test_transactions_command_aborts_a_transaction(
+    our_broker: Broker, kafka43_jars: Jars, tmp_path: Path
+) -> None:
+    our_broker.create_topics({"open": {}})
+    place = Place(broker=our_broker, topic="open")
+    producer = place.ask("transaction_open", id="open")
+    place.ask("transaction_begin", producer=producer)
+    records: list[Json] = [record_to_json(texts(1)[0])]
+    place.ask("transaction_send", producer=producer, topic="open", records=records)
+    tools = ToolsClient(our_broker.bootstrap, kafka43_jars, tmp_path)
+    partition = ["--topic", "open", "--partition", "0"]
+
+    before = _starts(tools, partition)
+    hanging = tools.run(f"{TOOLS}TransactionsCommand", "find-hanging", "--broker-id", "1")
+    tools.run(f"{TOOLS}TransactionsCommand", "abort", *partition, "--start-offset", "0")
+
+    assert before == ["0"]
+    assert len(hanging.splitlines()) == 1, "it has not been open for long"
+    assert _starts(tools, partition) == ["None"]
+    place.ask("transaction_close", producer=producer)
+
+
+def _starts(tools: ToolsClient, partition: list[str]) -> list[str]:
+    """Return the start of the open transaction of each producer of a partition."""
+    said = tools.run(f"{TOOLS}TransactionsCommand", "describe-producers", *partition)
+    names, *rows = (line.split() for line in said.splitlines())
+    return [row[names.index("CurrentTransactionStartOffset")] for row in rows]
 
 
 def _ended(broker: Broker, jars: Jars, main_class: str, *arguments: str) -> str:
