@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEP_MS: Final = 4
+#: The step of a broker's clock.
+ADVANCE_MS: Final = 5 * STEP_MS
 #: Bits of a batch header that the checksum covers: from the attributes on.
 HEADER_BITS: Final = range(8 * 21, 8 * HEADER_SIZE)
 #: Those of the last offset delta.
@@ -129,14 +131,33 @@ class Network:
         return None
 
 
+async def _tick(clock: VirtualClock, advance: Callable[[float], object] | None) -> None:
+    """Let the virtual time run, and that of a broker with it."""
+    if advance is None:
+        await until(lambda: False, clock=clock, step_ms=STEP_MS)
+    while advance is not None:
+        end_ms = clock.monotonic_ms() + ADVANCE_MS
+        await until(partial(_is_after, clock, end_ms), clock=clock, step_ms=STEP_MS)
+        await asyncio.to_thread(advance, ADVANCE_MS)
+
+
+def _is_after(clock: VirtualClock, end_ms: float) -> bool:
+    return clock.monotonic_ms() >= end_ms
+
+
 @asynccontextmanager
-async def network_to(target: str) -> AsyncIterator[Network]:
-    """Yield a proxy to a cluster; the virtual time runs until the end."""
+async def network_to(
+    target: str, *, advance: Callable[[float], object] | None = None
+) -> AsyncIterator[Network]:
+    """Yield a proxy to a cluster; the virtual time runs until the end.
+
+    `advance` moves the clock of a broker by as many milliseconds.
+    """
     clock = VirtualClock()
     runtime = ClientRuntime(clock, clock, SeededRandom(1))
     async with NetworkProxy(target, runtime=lambda: runtime) as proxy:
         network = Network(proxy, clock)
-        ticking = asyncio.ensure_future(until(lambda: False, clock=clock, step_ms=STEP_MS))
+        ticking = asyncio.ensure_future(_tick(clock, advance))
         try:
             yield network
         finally:
