@@ -29,9 +29,9 @@ CallSoon: TypeAlias = Callable[[Callable[[], object]], object]
 TURN_MS: Final = 2
 #: The time of all requests that begin in one turn of the loop.
 FIRST_TURNS_MS: Final = 4
-#: Elements of a few microseconds each, after which the clock is read once. On a busy machine the
-#: time of a turn can be over before the turn has begun, since the time of other processes counts: a
-#: request for one partition must not wait for another turn to be answered.
+#: Elements of a few microseconds each, after which the clock is read once. A request for one
+#: partition must be answered in its first turn, also on a busy machine. There the time of a turn
+#: can be over before the turn has begun, since the time of other processes counts.
 LIGHT_ELEMENTS: Final = 64
 
 
