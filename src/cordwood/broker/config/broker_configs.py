@@ -40,6 +40,7 @@ from cordwood.broker.config.described_configs import (
     describe_all_brokers,
     describe_broker,
     describe_group,
+    describe_groups,
     describe_topic,
 )
 from cordwood.broker.settings.catalogue import BROKER_SETTINGS, find_setting
@@ -96,6 +97,7 @@ class BrokerConfigs:
         self._inherited_log_config = _log_config(self._inherited)
         self._own_log_configs: dict[str, LogConfig] = {}
         self._described: Sequence[DescribedConfig] | None = None
+        self._described_groups: Sequence[DescribedConfig] | None = None
 
     # -- effective values
 
@@ -170,7 +172,7 @@ class BrokerConfigs:
         if resource.is_topic:
             entries = self.describe_topic(self.texts(resource))
         elif resource.is_group:
-            entries = describe_group(self.texts(resource), sources=self._sources)
+            entries = self._describe_group(self.texts(resource))
         elif resource == ALL_BROKERS:
             entries = describe_all_brokers(self.texts(ALL_BROKERS))
         else:
@@ -254,6 +256,12 @@ class BrokerConfigs:
             self._described = tuple(describe_broker(self._resolved, self._sources))
         return self._described
 
+    def _describe_group(self, texts: Texts) -> Iterator[DescribedConfig]:
+        """Yield the settings of a group; those of the broker are cached until one changes."""
+        if self._described_groups is None:
+            self._described_groups = describe_groups(self._sources)
+        return describe_group(texts, sources=self._sources, unset=self._described_groups)
+
     def _sources_with(self, changed: Mapping[ConfigResource, Texts]) -> list[SettingSource]:
         if not self._has_altered:
             return [*self._given]
@@ -285,7 +293,7 @@ class BrokerConfigs:
 
     def _apply_to_broker(self) -> None:
         before, listeners_before = self._resolved, self._texts_of_listeners()
-        self._described = None
+        self._described = self._described_groups = None
         self._sources = self._sources_with({})
         self._resolved = BROKER_SETTINGS.resolve(self._sources)
         self._inherited = _for_topics(self._sources)

@@ -99,14 +99,29 @@ def describe_topic(
             yield _describe(setting, found.value, _topic_synonyms(setting, own, sources))
 
 
+def describe_groups(sources: Sequence[SettingSource]) -> Sequence[DescribedConfig]:
+    """Return the settings of a group without its own; `sources` are the broker's."""
+    own, resolved = SettingSource(GROUP_SOURCE, {}), GROUP_CONFIGS.resolve(sources)
+    return [
+        _describe(each, resolved[each.name].value, _group_synonyms(each, own, sources))
+        for each in GROUP_CONFIGS
+    ]
+
+
 def describe_group(
-    texts: Mapping[str, str], *, sources: Sequence[SettingSource]
+    texts: Mapping[str, str],
+    *,
+    sources: Sequence[SettingSource],
+    unset: Sequence[DescribedConfig],
 ) -> Iterator[DescribedConfig]:
-    """Yield the settings of a group with these texts; `sources` are the broker's."""
+    """Yield the settings of a group with these texts; `unset` are those of a group without any."""
     own = SettingSource(GROUP_SOURCE, texts)
-    for setting in GROUP_CONFIGS:
-        value = SettingTable([setting]).resolve([own, *sources])[setting.name].value
-        yield _describe(setting, value, _group_synonyms(setting, own, sources))
+    for setting, inherited in zip(GROUP_CONFIGS, unset, strict=True):
+        if setting.name in texts:
+            value = setting.parse(texts[setting.name])
+            yield _describe(setting, value, _group_synonyms(setting, own, sources))
+        else:
+            yield inherited
 
 
 def describe_broker(

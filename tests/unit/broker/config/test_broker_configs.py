@@ -285,3 +285,14 @@ def test_stored_value_of_a_group_is_described_beyond_the_broker_s_bounds() -> No
     (entry,) = configs.describe(BILLING, ["consumer.session.timeout.ms"])
 
     assert entry.value == "9999"
+
+
+def test_group_inherits_each_new_value_of_the_broker() -> None:
+    configs, name = given(), "consumer.assignment.interval.ms"
+    before = configs.describe(BILLING, [name])
+
+    configs.apply(BROKER, {f"group.{name}": "2000"})
+
+    (entry,) = configs.describe(BILLING, [name])
+    assert (before[0].value, entry.value) == ("1000", "2000")
+    assert entry.source is ConfigSource.DYNAMIC_BROKER
