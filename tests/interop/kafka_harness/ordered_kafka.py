@@ -12,11 +12,16 @@ insertion, and Kafka's assignors depend on it.
 import struct
 import time
 from collections import deque
+from itertools import count
 from typing import Final
 
 from cordwood.coordination.topic_view import TopicFacts
 from cordwood.core.uuids import Uuid
 from cordwood.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from cordwood.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from cordwood.protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
@@ -72,7 +77,7 @@ class OrderedKafka:
             request = DeleteTopicsRequest(topic_names=[*COUNTS], timeout_ms=30_000)
             self._control.ask(request, 5, answer=DeleteTopicsResponse)
             self.topics = self._created_topics()
-        self.commit_log()
+        self._wait_for_topics()
         self.log = GroupLog(broker)
 
     def take_lane(self) -> Connection:
@@ -111,12 +116,16 @@ class OrderedKafka:
         return made
 
     def _created_topics(self) -> list[TopicFacts]:
-        """Create the topics of the tests; return all that the coordinator knows by then."""
+        """Create the topics of the tests; return all topics."""
         topics = [
             CreatableTopic(
-                name=name, num_partitions=count, replication_factor=1, assignments=[], configs=[]
+                name=name,
+                num_partitions=partitions,
+                replication_factor=1,
+                assignments=[],
+                configs=[],
             )
-            for name, count in COUNTS.items()
+            for name, partitions in COUNTS.items()
         ]
         request = CreateTopicsRequest(topics=topics, timeout_ms=30_000)
         created = self._control.ask(request, 7, answer=CreateTopicsResponse).topics
@@ -132,6 +141,28 @@ class OrderedKafka:
             TopicFacts(each.name or "", each.topic_id, len(each.partitions))
             for each in found.topics
         ]
+
+    def _wait_for_topics(self) -> None:
+        """Wait until the coordinator assigns the topics, which it sees after the broker does."""
+        expected = {
+            each.topic_id: {*range(each.partitions)} for each in self.topics if each.name in COUNTS
+        }
+        end = time.monotonic() + PATIENCE_S
+        for number in count():
+            request = ConsumerGroupHeartbeatRequest(
+                group_id=f"probe-{number}",
+                member_id="m",
+                member_epoch=0,
+                rebalance_timeout_ms=1_000,
+                subscribed_topic_names=[*COUNTS],
+                topic_partitions=[],
+            )
+            found = self._control.ask(request, 1, answer=ConsumerGroupHeartbeatResponse)
+            assignment = found.assignment.topic_partitions if found.assignment is not None else []
+            if {each.topic_id: {*each.partitions} for each in assignment} == expected:
+                return
+            assert time.monotonic() < end, found
+            time.sleep(0.1)
 
     def _wait_for_coordinator(self) -> None:
         end = time.monotonic() + PATIENCE_S
