@@ -48,24 +48,24 @@ class AiokafkaMember:
         if membership.assignor != "range":
             raise CannotError("has no cooperative assignor")
         self._loop = loop
+        self.consumer = run_in(loop, self._start(bootstrap, membership))
 
-        async def start() -> aiokafka.AIOKafkaConsumer:
-            consumer = aiokafka.AIOKafkaConsumer(
-                membership.topic,
-                bootstrap_servers=bootstrap,
-                group_id=membership.group,
-                group_instance_id=membership.instance,
-                partition_assignment_strategy=[RangePartitionAssignor],
-                auto_offset_reset="earliest",
-                enable_auto_commit=False,
-                isolation_level="read_committed",
-                heartbeat_interval_ms=100,
-                fetch_max_wait_ms=20,
-            )
-            await consumer.start()
-            return consumer
-
-        self.consumer = run_in(loop, start())
+    @staticmethod
+    async def _start(bootstrap: str, membership: Membership) -> aiokafka.AIOKafkaConsumer:
+        consumer = aiokafka.AIOKafkaConsumer(
+            membership.topic,
+            bootstrap_servers=bootstrap,
+            group_id=membership.group,
+            group_instance_id=membership.instance,
+            partition_assignment_strategy=[RangePartitionAssignor],
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            heartbeat_interval_ms=100,
+            fetch_max_wait_ms=20,
+        )
+        await consumer.start()
+        return consumer
 
     def poll(self) -> Polled:
         found = run_in(self._loop, self.consumer.getmany(timeout_ms=POLL_MS))

@@ -104,6 +104,6 @@ class Conformance:
     def _reasons(self) -> Iterator[str]:
         for name in CLIENTS:
             reasons = {self.outcome(name, feature).cannot: None for feature in FEATURES}
-            said = "; ".join(reason for reason in reasons if reason)
+            said = " ".join(f"{reason[0].upper()}{reason[1:]}." for reason in reasons if reason)
             if said:
-                yield f"- {name}: {said}."
+                yield f"- {name}: {said}"

@@ -51,7 +51,7 @@ class Polls:
                 self.values += polled.values
 
     def until_shared(self, *shares: int) -> None:
-        """Poll until the members have so many partitions, and each partition has an owner."""
+        """Poll until each member has its number of partitions, and each partition an owner."""
 
         def is_shared() -> bool:
             owned = [partition for each in self.assigned for partition in each]
