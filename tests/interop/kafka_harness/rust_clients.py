@@ -1,4 +1,4 @@
-"""The Rust client: built with cargo, which fetches what Cargo.lock pins.
+"""The Rust client: built with cargo, which fetches the versions that Cargo.toml pins.
 
 Its parts are kept in the user's cache, as Go keeps those of its programs: to build them takes a
 minute.
@@ -28,7 +28,7 @@ def rust_program(folder: Path) -> tuple[Program, str]:
 def _built() -> Path:
     if shutil.which("cargo") is None:
         raise MissingToolError("cargo is not installed: krafka needs Rust 1.95")
-    sources = (*SOURCES.glob("Cargo.*"), *SOURCES.glob("src/*.rs"))
+    sources = (SOURCES / "Cargo.toml", *SOURCES.glob("src/*.rs"))
     mark = b"".join(path.read_bytes() for path in sorted(sources))
     make_once(BUILD / "rust", mark, _build)
     return BUILD / "rust"
@@ -37,7 +37,7 @@ def _built() -> Path:
 def _build(target: Path) -> None:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parts = cache / "cordwood" / "interop-rust"
-    command = ["cargo", "build", "--locked", "--quiet", "--target-dir", str(parts)]
+    command = ["cargo", "build", "--quiet", "--target-dir", str(parts)]
     try:
         subprocess.run(
             command, cwd=SOURCES, check=True, capture_output=True, text=True, timeout=PATIENCE_S
