@@ -93,6 +93,7 @@ bench-kafka: $(INSTALLED) $(PEERS) ## figures beside Apache Kafka itself, which 
 	@$(PY) -m benchmarks.kafka.load --full
 	@$(PY) -m benchmarks.kafka.life --full
 	@$(PY) -m benchmarks.kafka.compaction --full
+	@$(PY) -m benchmarks.kafka.coordination --full
 	@$(PY) -m benchmarks.macro.long_polls --kafka
 
 bench-spark: $(INSTALLED) $(PEERS) ## figures beside Spark's own connector, which Maven fetches, into build/bench.json
