@@ -8,6 +8,7 @@ sessions       fetch sessions that end, and ones that are abandoned; long polls 
                answered, that time out, and that lose their client
 segments       rolled, deleted by retention and by requests, cleaned
 settings       of brokers and of topics, altered and reset; the certificate every sixth hour
+coordination   groups and transactions: `tests.robustness.soak_coordination`
 """
 
 import asyncio
@@ -40,6 +41,8 @@ from cordwood.protocol.messages.produce import (
 )
 from cordwood.testing.seeded_random import SeededRandom
 from tests.robustness.soak_broker import SoakBroker
+from tests.robustness.soak_coordination import SETTINGS as SETTINGS_OF_COORDINATION
+from tests.robustness.soak_coordination import SoakCoordination
 from tests.unit.broker.conftest import Identity
 
 STREAM: Final = "stream"
@@ -71,6 +74,7 @@ _TOPICS: Final[dict[str, dict[str, str]]] = {
 def settings_of_soak(keystore: Path) -> dict[str, str]:
     """Return the settings of the broker."""
     return {
+        **SETTINGS_OF_COORDINATION,
         "node.id": "1",
         "auto.create.topics.enable": "false",
         "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
@@ -91,7 +95,12 @@ class SoakLife:
     """The clients of a broker; `counts` has the number of everything that came."""
 
     def __init__(
-        self, broker: SoakBroker, keystore: Path, identities: tuple[Identity, ...]
+        self,
+        broker: SoakBroker,
+        keystore: Path,
+        identities: tuple[Identity, ...],
+        *,
+        has_groups: bool = True,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._broker = broker
@@ -107,6 +116,8 @@ class SoakLife:
         self._consumer: Consumer = Consumer(
             broker.bootstrap, runtime=self._runtime, auto_offset_reset="earliest"
         )
+        self._coordination = SoakCoordination(broker.bootstrap, self._runtime, self.counts)
+        self._has_groups = has_groups
         self._hour = 0
         self._visitors: list[str] = []
         self._sessions = set[int]()
@@ -129,6 +140,7 @@ class SoakLife:
                 self._come_as_clients,
                 self._come_as_connections,
                 self._come_as_sessions,
+                self._coordinate,
                 self._poll,
                 self._alter,
                 self._visit_pages,
@@ -246,6 +258,10 @@ class SoakLife:
             with suppress(OSError):
                 await writer.wait_closed()
         self._streams.clear()
+
+    async def _coordinate(self) -> None:
+        if self._has_groups:
+            await self._coordination.come(STREAM)
 
     async def _visit_pages(self) -> None:
         for path in ("/metrics", "/healthz"):
