@@ -11,14 +11,20 @@ topic within a limit.
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypedDict
 
 from cordwood.client.aio import Admin, Consumer, Producer
 from cordwood.client.consumer.completed_fetch import ConsumedRecord
 from cordwood.client.network.runtime import ClientRuntime
-from cordwood.core.errors import CordwoodError, InvalidRequestError, KafkaError
+from cordwood.core.errors import (
+    CordwoodError,
+    InvalidRequestError,
+    KafkaError,
+    RequestTimedOutError,
+    UnstableOffsetCommitError,
+)
 from cordwood.core.types import TopicPartition
 from cordwood.testing.seeded_random import SeededRandom
 from tests.hostile_network import (
@@ -182,20 +188,26 @@ class _Scene:
         return found
 
     async def observe(self) -> None:
-        """Read the committed offsets until the scene is over."""
+        """Read the committed offsets until the scene is over.
+
+        An offset of a committed transaction can be read once its marker is written, which a read of
+        stable offsets waits for.
+        """
         names = [(self.site.topic, index) for index in range(PARTITIONS)]
         reader = Consumer[bytes, bytes](
             self.site.target,
             runtime=self.runtime,
             group=self.site.group,
             enable_auto_commit=False,
+            isolation_level="read_committed",
         )
         async with reader:
             while not self.is_over:
                 floor = self.ledger.acknowledged.copy()
-                found = await reader.committed(names)
-                known = {int(key.partition): each.offset for key, each in found.items() if each}
-                self.ledger.observe(floor, known)
+                with suppress(RequestTimedOutError, UnstableOffsetCommitError):
+                    found = await reader.committed(names)
+                    known = {int(key.partition): each.offset for key, each in found.items() if each}
+                    self.ledger.observe(floor, known)
                 await self.network.runtime().sleep_ms(_OBSERVED_EVERY_MS)
 
     async def run(self, members: Iterable[Coroutine[object, object, None]], *, seed: int) -> Report:

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from tests.hostile_groups import Site, consume_in_group, fill, transact
 from tests.hostile_network import (
     HEADER_BITS,
     LAST_OFFSET_DELTA,
@@ -24,7 +25,10 @@ SOAK: Final = os.environ.get("CORDWOOD_SOAK") == "1"
 RECORDS: Final = 20_000 if SOAK else 300
 ROUNDS: Final = 50 if SOAK else 2
 BITS: Final = HEADER_BITS if SOAK else LAST_OFFSET_DELTA[-10:]
+RECORDS_OF_GROUPS: Final = 2_000 if SOAK else 60
 BROKERS: Final = ("broker43", "broker39", "our_broker")
+#: Kafka 3.9 has the consumer protocol as a preview alone.
+GROUPS: Final = (("broker43", "consumer"), ("broker39", "classic"), ("our_broker", "classic"))
 
 AddLine = Callable[[str], None]
 
@@ -86,3 +90,26 @@ def test_damage_is_reported_and_calls_end_in_time(
     report(f"hostile network, {name}, calls: {called}")
     assert (damaged.findings, called.findings) == ([], [])
     assert damaged.done["turned bits"] == len(BITS)
+
+
+@pytest.mark.parametrize(("name", "group_protocol"), GROUPS)
+def test_no_offset_goes_back_and_no_transaction_is_lost_or_doubled(
+    name: str, group_protocol: str, request: pytest.FixtureRequest, report: AddLine
+) -> None:
+    broker: Broker = request.getfixturevalue(name)
+    grouped, copied = (
+        Site(broker.bootstrap, topic, group_protocol) for topic in ("grouped", "copied")
+    )
+
+    async def scene() -> list[Report]:
+        for site in (grouped, copied):
+            await fill(site, RECORDS_OF_GROUPS)
+        return [await consume_in_group(grouped, seed=7), await transact(copied, seed=7)]
+
+    consumed, transacted = asyncio.run(scene())
+
+    report(f"hostile network, {name}, {group_protocol} group: {consumed}")
+    report(f"hostile network, {name}, {group_protocol} group, transactions: {transacted}")
+    assert (consumed.findings, transacted.findings) == ([], [])
+    assert transacted.done["committed"] > 0
+    assert consumed.injected.total() > 0
