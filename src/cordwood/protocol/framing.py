@@ -113,7 +113,7 @@ class FrameReader:
         self.size = self.arrived = 0
 
 
-def framed(header: bytes, chunks: list[Chunk]) -> list[Chunk]:
+def framed(header: bytes | bytearray, chunks: list[Chunk]) -> list[Chunk]:
     """Return a frame of a header and the chunks of a body; only a small body is copied."""
     size = len(header) + size_of(chunks)
     if size <= JOINED_BYTES and len(chunks) == 1 and isinstance(body := chunks[0], Buffer):
