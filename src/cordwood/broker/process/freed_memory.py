@@ -50,7 +50,7 @@ class FreedMemory:
         resident = process.resident_bytes()
         self._floor = min(self._floor, resident)
         if self._used_s - before_s < QUIET_S and resident > self._floor + GROWTH_BYTES:
-            # What a trim leaves is in use. The next check finds less, if the trim has helped.
+            # The memory that a trim leaves is in use. If it leaves less, the next check sees it.
             self._floor = resident
             self._worker.submit(process.trim, lane=Lane.BACKGROUND)
 
