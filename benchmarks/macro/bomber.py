@@ -1,7 +1,7 @@
 """The cost of a stranger's most expensive requests for other clients, of ours and of Kafka 4.3.
 
-    python -m benchmarks.macro.bomber [--elements N] [--versions] [--api NAME]... [--alone]
-                                      [--stacks] [PART...]
+    python -m benchmarks.macro.bomber [--elements N] [--partitions N] [--versions] [--api NAME]...
+                                      [--alone] [--stacks] [PART...]
 
     requests     for each API every list with N elements, repeated ones and unknown ones; the last
                  version of each API, with `--versions` all of them, with `--api` those alone
@@ -10,6 +10,7 @@
     unread       responses that the client does not read, of 40 connections
     slow         frames that arrive byte by byte, of 40 connections
     compressed   a batch of 200 KB that becomes 200 MB
+    coordinated  requests about groups, offsets and transactions of many partitions, which exist
 
 A bystander, another process, sends ApiVersions every 5 ms. The verdict on a part is the largest
 delay of its response, and the growth of the broker's resident memory, at the end and at its peak,
@@ -26,9 +27,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -36,6 +36,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 import cordwood
+from benchmarks.bombs.compressed_batch import compressed_batch
+from benchmarks.bombs.coordination import CoordinationSite, coordination_bombs
 from benchmarks.bombs.requests import TOPIC, Bomb, bombs, frame
 from benchmarks.figure import Bound, Figure
 from benchmarks.kafka.peers import KAFKA, Peer, kafka, ours
@@ -43,7 +45,6 @@ from benchmarks.results import keep
 from benchmarks.stalls.latency_file import is_written_to, latencies
 from cordwood.broker.dispatch import ROUTES
 from cordwood.broker.large_messages import MOST_ELEMENTS
-from cordwood.core.binary import crc32c
 from cordwood.protocol.apis import api_of
 from cordwood.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from cordwood.protocol.messages.describe_configs import (
@@ -64,6 +65,7 @@ from cordwood.protocol.messages.produce import (
 from tests.interop.kafka_harness.jars import fetch
 from tests.serving import ROOT
 
+COORDINATED: Final = "coordinated"
 PING_GOAL_MS: Final = 50
 GROWTH_GOAL_MIB: Final = 50
 #: Files of logs that requests have used stay open.
@@ -93,6 +95,7 @@ class Options:
     """The size of the bombs."""
 
     elements: int
+    partitions: int
     has_all_versions: bool = False
     apis: tuple[int, ...] = tuple(ROUTES)
     frame_bytes: int = _LARGEST_FRAME
@@ -103,8 +106,10 @@ class Options:
     broker: tuple[str, ...] = ("benchmarks.stalls.slow_broker",)
 
 
-SMALL: Final = Options(elements=2_000, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True)
-FULL: Final = Options(elements=MOST_ELEMENTS - 1_000)
+SMALL: Final = Options(
+    elements=2_000, partitions=200, frame_bytes=_MIB, expanded_bytes=_MIB, is_alone=True
+)
+FULL: Final = Options(elements=MOST_ELEMENTS - 1_000, partitions=10_000)
 
 
 class Verdict(NamedTuple):
@@ -126,12 +131,13 @@ class Target:
         self.pings = pings
         self.used = peer.folder / "loop.used"
         self.unanswered = 0
+        self.site: CoordinationSite | None = None
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.peer.port), _PATIENCE_S)
 
     def throw(self, bomb: bytes) -> None:
-        """Send one request and wait for its response, or for the end of the connection."""
+        """Send one request and wait for its response, or the end of the connection."""
         with self.connect() as connection:
             try:
                 connection.sendall(bomb)
@@ -150,13 +156,14 @@ class Target:
 
     def warm_up(self) -> None:
         """Let the broker take a record, and load what it needs for that."""
+        end_s = monotonic() + _PATIENCE_S
         with cordwood.Producer(self.peer.bootstrap) as producer:
             producer.send(TOPIC, b"warm").result(_PATIENCE_S)
-        end_s = monotonic() + _PATIENCE_S
-        while self.peer.name != KAFKA and _KERNELS not in self.peer.words():
-            if monotonic() > end_s:
-                raise TimeoutError(f"no kernels: {self.peer.words()[-3000:]}")
-            sleep(0.1)
+            while self.peer.name != KAFKA and _KERNELS not in self.peer.words():
+                if monotonic() > end_s:
+                    raise TimeoutError(f"no kernels: {self.peer.words()[-3000:]}")
+                sleep(0.1)  # the first record after the broker has found its kernels loads them
+                producer.send(TOPIC, b"warm").result(_PATIENCE_S)
         before = 0.0
         while (now := self.peer.resident_mib()) != before:
             before = now
@@ -190,7 +197,17 @@ Part: TypeAlias = Callable[[Target, Options], None]
 
 
 def _requests(target: Target, options: Options) -> None:
-    for bomb in _bombs(options):
+    _throw_all(target, _bombs(options), options)
+
+
+def _coordinated(target: Target, options: Options) -> None:
+    assert target.site is not None, "the part is prepared"
+    with closing(target.site):
+        _throw_all(target, coordination_bombs(target.site, options.elements), options)
+
+
+def _throw_all(target: Target, thrown: Iterator[Bomb], options: Options) -> None:
+    for bomb in thrown:
         began_s = monotonic()
         target.throw(bomb.frame)
         if options.has_stacks:
@@ -311,12 +328,7 @@ def _slow(target: Target, options: Options) -> None:
 
 
 def _compressed(target: Target, options: Options) -> None:
-    record = _record(options.expanded_bytes)
-    packer = zlib.compressobj(9, wbits=31)
-    packed = b"".join((*(packer.compress(piece) for piece in record), packer.flush()))
-    after_crc = struct.pack(">hiqqqhii", 1, 0, 0, 0, -1, -1, -1, 1) + packed
-    header = struct.pack(">qiibI", 0, len(after_crc) + 9, -1, 2, crc32c(after_crc))
-    data = PartitionProduceData(index=0, records=header + after_crc)
+    data = PartitionProduceData(index=0, records=compressed_batch(options.expanded_bytes))
     bomb = frame(
         ProduceRequest(
             acks=1,
@@ -329,24 +341,6 @@ def _compressed(target: Target, options: Options) -> None:
         target.throw(bomb)
 
 
-def _record(size: int) -> Iterator[bytes]:
-    """Yield the bytes of one record whose value are zeros."""
-    value = _varint(size)
-    fields = b"\0" + _varint(0) + _varint(0) + _varint(-1) + value
-    yield _varint(len(fields) + size + 1) + fields
-    for start in range(0, size, _MIB):
-        yield bytes(min(_MIB, size - start))
-    yield b"\0"
-
-
-def _varint(number: int) -> bytes:
-    rest, out = (number << 1) ^ (number >> 63), bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes((*out, rest))
-
-
 PARTS: Final[Mapping[str, Part]] = MappingProxyType(
     {
         "requests": _requests,
@@ -355,6 +349,7 @@ PARTS: Final[Mapping[str, Part]] = MappingProxyType(
         "unread": _unread,
         "slow": _slow,
         "compressed": _compressed,
+        COORDINATED: _coordinated,
     }
 )
 
@@ -373,7 +368,8 @@ def measure(options: Options, parts: Sequence[str]) -> Iterator[Figure]:
             theirs = None
             if not options.is_alone:
                 theirs = _verdict(kafka(fetch("kafka-4.3.0"), Path(folder, "kafka")), part, options)
-            yield from _figures(part, mine, theirs)
+            opened = options.partitions if part == COORDINATED else 0
+            yield from _figures(part, mine, theirs, opened=opened)
 
 
 def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
@@ -385,6 +381,10 @@ def _verdict(peer: Peer, part: str, options: Options) -> Verdict:
             admin.create_topic(TOPIC)
         target = Target(peer, peer.folder / "pings")
         target.warm_up()
+        if part == COORDINATED:
+            target.site = CoordinationSite(
+                peer.port, partitions=options.partitions, groups=options.partitions // 10
+            )
         with _bystander(target):
             before, start_s = target.begin_peak(), monotonic()
             descriptors = target.descriptors()
@@ -442,13 +442,13 @@ def _bystander(target: Target) -> Iterator[None]:
         process.communicate(b"")
 
 
-def _figures(part: str, mine: Verdict, theirs: Verdict | None) -> Iterator[Figure]:
+def _figures(part: str, mine: Verdict, theirs: Verdict | None, *, opened: int) -> Iterator[Figure]:
     goals = {
         "ping_ms": PING_GOAL_MS,
         "loop_ms": PING_GOAL_MS,
         "grown_mib": GROWTH_GOAL_MIB,
         "peak_mib": PEAK_GOALS_MIB.get(part),
-        "descriptors": DESCRIPTORS_GOAL,
+        "descriptors": DESCRIPTORS_GOAL + opened,
         "unanswered": 0,
     }
     units = {"ping_ms": "ms", "loop_ms": "ms", "grown_mib": "MiB", "peak_mib": "MiB"}
@@ -479,6 +479,7 @@ def _asked() -> argparse.Namespace:
     asked = argparse.ArgumentParser(prog="benchmarks.macro.bomber")
     asked.add_argument("parts", nargs="*", metavar="PART", choices=[[], *PARTS])
     asked.add_argument("--elements", type=int, default=FULL.elements)
+    asked.add_argument("--partitions", type=int, default=FULL.partitions)
     asked.add_argument("--versions", action="store_true")
     asked.add_argument("--api", action="append", metavar="NAME", choices=[*_KEYS])
     asked.add_argument("--alone", action="store_true")
@@ -490,6 +491,7 @@ if __name__ == "__main__":
     said = _asked()
     chosen = Options(
         elements=said.elements,
+        partitions=said.partitions,
         has_all_versions=said.versions,
         apis=tuple(_KEYS[each] for each in said.api or _KEYS),
         is_alone=said.alone,

@@ -101,13 +101,17 @@ class _Site(NamedTuple):
         return int(self.broker.line.strip().rpartition(":")[2])
 
     def load_kernels(self) -> None:
-        """Send the first batch, and wait until the broker has loaded its kernels."""
-        _fill(self.broker.address, "first", 1)
+        """Send batches until the broker has loaded its kernels.
+
+        The first one after the broker has found its kernels loads them.
+        """
         end_s = monotonic() + _PATIENCE_S
-        while not self.broker.told(_LOADED):
-            if monotonic() > end_s:
-                raise TimeoutError(f"the broker has not loaded its kernels in {_PATIENCE_S} s")
-            sleep(0.1)
+        with cordwood.Producer(self.broker.address) as producer:
+            while not self.broker.told(_LOADED):
+                if monotonic() > end_s:
+                    raise TimeoutError(f"the broker has not loaded its kernels in {_PATIENCE_S} s")
+                producer.send("first", bytes(100), partition=0).result(_PATIENCE_S)
+                sleep(0.1)
 
     def processor_s(self) -> float:
         fields = Path(f"/proc/{self.broker.process.pid}/stat").read_text().rpartition(")")[2]

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import cordwood
+from benchmarks.stalls.coordination_loads import GroupLoad, TransactionLoad
 from benchmarks.stalls.wire import Wire, answer, frame_of, produce, produce_frame
 from cordwood.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -213,6 +214,16 @@ def descriptions(site: Site) -> Step:
     return lambda: wire.ask(frames[next(turns) % len(frames)])
 
 
+def groups(site: Site) -> Step:
+    """ConsumerGroupHeartbeat of many members, a member that comes and goes, and commits."""
+    return GroupLoad(site.port, members=200 if site.is_full else 20).step
+
+
+def transactions(site: Site) -> Step:
+    """Transactions of a producer, with the offsets of a group."""
+    return TransactionLoad(site.port).step
+
+
 LOADS: Final[Mapping[str, Callable[[Site], Step]]] = MappingProxyType(
     {
         "time lookups": time_lookups,
@@ -225,6 +236,8 @@ LOADS: Final[Mapping[str, Callable[[Site], Step]]] = MappingProxyType(
         "cleaning": cleaning,
         "TLS consumers": tls_consumers,
         "descriptions": descriptions,
+        "groups": groups,
+        "transactions": transactions,
     }
 )
 

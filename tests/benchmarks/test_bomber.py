@@ -20,7 +20,8 @@ import pytest
 from benchmarks.bombs.requests import TOPIC, Bomb, bombs
 from benchmarks.macro.bomber import FULL, PARTS, SMALL, Options, measure
 from cordwood.broker.dispatch import ROUTES, Dispatch
-from cordwood.broker.loop_turns import TurnQueue
+from cordwood.broker.handlers.topic_pieces import MOST_PARTITIONS
+from cordwood.broker.loop_turns import TURN_MS, TurnQueue
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.core.binary import Buffer
 from cordwood.observability.metrics import Metrics
@@ -51,7 +52,7 @@ OF_ONE: Final = frozenset(
     }
 )
 #: Names that occur more than once are counted, and then are one name.
-COUNTED: Final = frozenset({"CreatePartitions", "DescribeTopicPartitions"})
+COUNTED: Final = frozenset({"CreatePartitions", "DeleteGroups", "DescribeTopicPartitions"})
 LATEST: Final = [
     bomb
     for key, last in LAST.items()
@@ -120,32 +121,54 @@ def test_every_request_of_every_version_is_answered(key: int) -> None:
             decode(api.response(), response, version)
 
 
-#: A shard decides on a small request in one turn of the loop; large ones come in pieces.
-OF_COORDINATORS: Final = frozenset(
+#: A shard decides on these requests in one turn of the loop, the last two if the group is missing.
+IN_ONE_TURN: Final = frozenset(
     [
         "ConsumerGroupHeartbeat",
-        "DeleteGroups",
         "JoinGroup",
         "LeaveGroup",
         "ListGroups",
         "ListTransactions",
-        "OffsetCommit",
+        "SyncGroup",
         "OffsetDelete",
         "OffsetFetch",
-        "SyncGroup",
-        "TxnOffsetCommit",
     ]
 )
-IN_TURNS: Final = [each for each in LATEST if each.api not in OF_COORDINATORS]
+#: A shard handles these requests in pieces of MOST_PARTITIONS.
+IN_PIECES: Final = frozenset(["OffsetCommit", "TxnOffsetCommit"])
+IN_TURNS: Final = [
+    each
+    for each in LATEST
+    if each.api not in IN_ONE_TURN | IN_PIECES
+    or (each.api == "OffsetFetch" and each.place == "groups")
+]
+OF_PIECES: Final = [each for each in LATEST if each.api in IN_PIECES]
 
 
-@pytest.mark.parametrize("bomb", IN_TURNS, ids=lambda bomb: bomb.name)
-def test_long_request_leaves_its_turns(bomb: Bomb) -> None:
+class LongStepsClock(SteppingClock):
+    """A clock of which each reading takes a turn."""
+
+    def step(self) -> None:
+        self._elapsed_ms += TURN_MS
+
+
+def turns_of_bomb(bomb: Bomb, clock: SteppingClock) -> int:
+    """Return the number of turns of the loop that a bomb takes."""
     harness = BrokerHarness()
     harness.host(topic=TOPIC)
-    harness.broker.turns = TurnQueue(SteppingClock())
+    harness.broker.turns = TurnQueue(clock)
 
     async def scene() -> int:
         return await turns_of(asyncio.ensure_future(answered(harness, bomb)))
 
-    assert run(scene()) >= FEWEST_TURNS
+    return run(scene())
+
+
+@pytest.mark.parametrize("bomb", IN_TURNS, ids=lambda bomb: bomb.name)
+def test_long_request_leaves_its_turns(bomb: Bomb) -> None:
+    assert turns_of_bomb(bomb, SteppingClock()) >= FEWEST_TURNS
+
+
+@pytest.mark.parametrize("bomb", OF_PIECES, ids=lambda bomb: bomb.name)
+def test_request_of_many_partitions_leaves_its_turn_after_each_piece(bomb: Bomb) -> None:
+    assert turns_of_bomb(bomb, LongStepsClock()) >= ELEMENTS // MOST_PARTITIONS
