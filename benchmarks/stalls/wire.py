@@ -32,11 +32,15 @@ class Wire:
     def ask(self, frame: bytes) -> memoryview:
         """Send a frame and return the response without its header."""
         self.send(frame)
+        return self.receive()
+
+    def receive(self) -> memoryview:
+        """Return the next response without its header."""
         (size,) = struct.unpack(">i", self._receive(4))
         return self._receive(size)[4:]
 
     def send(self, frame: bytes) -> None:
-        """Send a frame whose response is not read."""
+        """Send a frame; its response is not read here."""
         self._socket.sendall(frame)
 
     def _receive(self, size: int) -> memoryview:
