@@ -95,13 +95,9 @@ class SoakLife:
     """The clients of a broker; `counts` has the number of everything that came."""
 
     def __init__(
-        self,
-        broker: SoakBroker,
-        keystore: Path,
-        identities: tuple[Identity, ...],
-        *,
-        has_groups: bool = True,
+        self, broker: SoakBroker, keystore: Path, identities: tuple[Identity, ...]
     ) -> None:
+        self.has_groups = True
         self.counts: Counter[str] = Counter()
         self._broker = broker
         self._keystore = keystore
@@ -117,7 +113,6 @@ class SoakLife:
             broker.bootstrap, runtime=self._runtime, auto_offset_reset="earliest"
         )
         self._coordination = SoakCoordination(broker.bootstrap, self._runtime, self.counts)
-        self._has_groups = has_groups
         self._hour = 0
         self._visitors: list[str] = []
         self._sessions = set[int]()
@@ -260,7 +255,7 @@ class SoakLife:
         self._streams.clear()
 
     async def _coordinate(self) -> None:
-        if self._has_groups:
+        if self.has_groups:
             await self._coordination.come(STREAM)
 
     async def _visit_pages(self) -> None:

@@ -70,7 +70,8 @@ def soaked(
         start = census_of_process()
         broker = SoakBroker(folder, settings_of_soak(keystore))
         await broker.start()
-        life = SoakLife(broker, keystore, identities, has_groups=has_groups)
+        life = SoakLife(broker, keystore, identities)
+        life.has_groups = has_groups
         await life.begin()
         with leak():
             await life.live(warm_up_hours)
