@@ -76,18 +76,21 @@ class Simulation:
             each: OffsetLedger(world, is_fenced=each == GROUP) for each in (GROUP, SIMPLE_GROUP)
         }
         self._ownership = Ownership(world, may_restart=self.kind == "mixed")
-        self._invariants = Invariants(
-            self._broker,
-            transactions=self._transactions,
-            offsets=self._offsets,
-            ownership=self._ownership,
-        )
+        self._invariants = self._made_invariants()
         self._members = dict[str, GroupClient]()
         self._writers = dict[str, WriterClient]()
         #: Clients whose successors run already.
         self._zombies, self._old_writers = list[GroupClient](), list[WriterClient]()
         self._incarnations = Counter[str]()
         self._has_static_members = False
+
+    def _made_invariants(self) -> Invariants:
+        return Invariants(
+            self._broker,
+            transactions=self._transactions,
+            offsets=self._offsets,
+            ownership=self._ownership,
+        )
 
     # -- the course
 

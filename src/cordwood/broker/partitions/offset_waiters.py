@@ -24,7 +24,10 @@ K = TypeVar("K", int, LogPosition)
 
 
 class _Heap(Protocol):
-    def cancel(self, waiter: "OffsetWaiter") -> None: ...
+    """The waiters among which one is."""
+
+    def cancel(self, waiter: "OffsetWaiter") -> None:
+        """Remove a waiter; without effect if it was called or cancelled before."""
 
 
 class OffsetWaiter:
