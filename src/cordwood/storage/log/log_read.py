@@ -130,7 +130,7 @@ def _read_below(state: LogState, request: _ReadRequest, limit: int, *, empty: Lo
         if found is not None:
             found = _copied(found) if request.is_copied else found
             has_more = limit > state.segments.end_of(segment, state.bounds.log_end)
-            return _answer(state, empty._replace(has_more=has_more), segment=segment, found=found)
+            return _answer(state, empty, segment=segment, found=found, has_more=has_more)
     return empty
 
 
@@ -231,7 +231,9 @@ def _end_position(state: LogState, segment: LogSegment, limit: int) -> int:
     return segment.size if at_limit is None else at_limit.position
 
 
-def _answer(state: LogState, empty: LogRead, *, segment: LogSegment, found: SegmentRead) -> LogRead:
+def _answer(
+    state: LogState, empty: LogRead, *, segment: LogSegment, found: SegmentRead, has_more: bool
+) -> LogRead:
     aborted = None
     if empty.aborted is not None:
         start = found.header.base_offset
@@ -242,6 +244,7 @@ def _answer(state: LogState, empty: LogRead, *, segment: LogSegment, found: Segm
     return empty._replace(
         slice=found.slice,
         is_first_incomplete=found.is_first_incomplete,
+        has_more=has_more,
         base_offset=found.header.base_offset,
         segment_base=segment.base_offset,
         position=found.position,
