@@ -19,7 +19,14 @@ _OFFSET: Final = re.compile(r"\d{20}")
 _CONTAINERS: Final = (dict, list, set)
 #: Growth that has a limit of its own: the interpreter caches 4,096 names of attributes, and the
 #: metadata file has a thousand obsolete lines before it is rewritten.
-_SLACK: Final = {"object cordwood.": 2, "object ": 8, "entries": 20, "bytes": 250_000}
+_SLACK: Final = {
+    "object cordwood.": 2,
+    "object ": 8,
+    "entries": 20,
+    "bytes": 250_000,
+    # One for each of a few reasons, of which the network decides when each occurs first.
+    "series cordwood_connections_ended_total{": 1,
+}
 _BLOCKS_SLACK: Final = 8_000
 
 
