@@ -39,8 +39,18 @@ def run(scene: Coroutine[object, object, T]) -> T:
     return asyncio.run(scene)
 
 
+#: A member of KIP-848 whose leave is lost keeps its partitions for as long as a classic one.
+SESSIONS: Final = {
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
+
+
 @pytest.fixture
-def site(kafka: Kafka, group_protocol: str) -> Iterator[Site]:
+def site(kafka_broker: Callable[..., Kafka], group_protocol: str) -> Iterator[Site]:
+    kafka = kafka_broker(config=SESSIONS)
     made = Site(
         kafka.bootstrap, TOPIC, group_protocol, advance=lambda ms: kafka.clock.advance(ms=ms)
     )
