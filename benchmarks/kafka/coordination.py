@@ -17,7 +17,6 @@ client is not the bottleneck. Rounds are taken in turns; the best of each side c
 time is the broker's alone. `--full` takes the numbers above where a tenth serves.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -49,7 +48,7 @@ from benchmarks.kafka.coordination_wire import (
     frame_of,
     pipelined,
 )
-from benchmarks.kafka.peers import Peer, beside, both, in_turns, tool
+from benchmarks.kafka.peers import ROUNDS, Peer, asked, beside, both, in_turns, tool
 from benchmarks.results import keep
 from benchmarks.stalls.wire import PRODUCE_VERSION, produce_frame
 from cordwood.coordination.key_partition import partition_for
@@ -75,7 +74,6 @@ from tests.interop.kafka_harness.jars import Jars, fetch
 from tests.serving import ROOT
 
 JAVA: Final = str(Path(__file__).parent / "Transactions.java")
-ROUNDS: Final = 3
 PARTITIONS: Final = 100
 PRODUCERS: Final = 16
 CONNECTIONS: Final = 16
@@ -422,14 +420,6 @@ ROWS: Final[Mapping[str, Callable[[Bench, Size], Iterator[Figure]]]] = MappingPr
 )
 
 
-def _asked() -> argparse.Namespace:
-    asked = argparse.ArgumentParser(prog="benchmarks.kafka.coordination")
-    asked.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW")
-    asked.add_argument("--full", action="store_true")
-    asked.add_argument("--rounds", type=int, default=ROUNDS)
-    return asked.parse_args()
-
-
 if __name__ == "__main__":
-    said = _asked()
+    said = asked("benchmarks.kafka.coordination", ROWS)
     keep(figures(FULL if said.full else SMALL, said.rounds, said.rows))

@@ -11,7 +11,6 @@ where a third serves. A ROW (100B, 1KB, many, echo) is measured alone; without o
 memory. The rounds are printed on the standard error.
 """
 
-import argparse
 import re
 import sys
 import tempfile
@@ -22,13 +21,22 @@ from typing import Final, NamedTuple
 
 import cordwood
 from benchmarks.figure import Bound, Figure
-from benchmarks.kafka.peers import OURS, PATIENCE_S, Peer, beside, both, in_turns, tool
+from benchmarks.kafka.peers import (
+    OURS,
+    PATIENCE_S,
+    ROUNDS,
+    Peer,
+    asked,
+    beside,
+    both,
+    in_turns,
+    tool,
+)
 from benchmarks.results import keep
 from cordwood.records.kernels import warm
 from tests.interop.kafka_harness.jars import Jars, fetch
 
 JAVA: Final = str(Path(__file__).parent / "Load.java")
-ROUNDS: Final = 3
 PRODUCERS: Final = 16
 _TOOLS: Final = "org.apache.kafka.tools"
 _RATE: Final = re.compile(r"([\d.]+) records/sec")
@@ -205,14 +213,6 @@ ROWS: Final[Mapping[str, Callable[[_Bench, Size], list[Figure]]]] = MappingProxy
 )
 
 
-def _asked() -> argparse.Namespace:
-    asked = argparse.ArgumentParser(prog="benchmarks.kafka.load")
-    asked.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW")
-    asked.add_argument("--full", action="store_true")
-    asked.add_argument("--rounds", type=int, default=ROUNDS)
-    return asked.parse_args()
-
-
 if __name__ == "__main__":
-    said = _asked()
+    said = asked("benchmarks.kafka.load", ROWS)
     keep(figures(FULL if said.full else SMALL, said.rounds, said.rows))

@@ -8,11 +8,12 @@ Each has a session of its own, as a service has. Linux then divides the processo
 and client, and not among their threads, of which a client with 16 producers has more than 40.
 """
 
+import argparse
 import os
 import socket
 import struct
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.serving import CORDWOOD
 KAFKA: Final = "Kafka 4.3"
 OURS: Final = "cordwood"
 PATIENCE_S: Final = 120
+ROUNDS: Final = 3
 
 AS_ITS_SCRIPTS: Final = (
     "-Xms1g",
@@ -174,6 +176,15 @@ def tool(jars: Jars, *words: str) -> str:
     if done.returncode or not done.stdout:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr[-2000:]}")
     return done.stdout
+
+
+def asked(program: str, rows: Iterable[str]) -> argparse.Namespace:
+    """Return the command line of a benchmark with rows: its rows, its size and its rounds."""
+    parser = argparse.ArgumentParser(prog=program)
+    parser.add_argument("rows", nargs="*", choices=[[], *rows], metavar="ROW")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    return parser.parse_args()
 
 
 def in_turns(
