@@ -1,4 +1,4 @@
-"""What do long polls cost: a produce that they wait for, a ping when they end, the idle ones?
+"""The cost of long polls: of a produce in vain, of a ping when they end, and of idle ones.
 
     python -m benchmarks.macro.long_polls [--kafka]
 
