@@ -10,6 +10,7 @@ import org.apache.kafka.tools.DumpLogSegments;
 public class Dumper {
     public static void main(String[] none) throws Exception {
         PrintStream answers = System.out;
+        PrintStream words = System.err;
         BufferedReader questions =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = questions.readLine(); line != null; line = questions.readLine()) {
@@ -23,6 +24,7 @@ public class Dumper {
             } catch (Throwable error) {
                 failure = error.getClass().getSimpleName();
             }
+            System.setErr(words);
             answers.println(text(out) + " " + text(err) + " " + failure);
             answers.flush();
         }

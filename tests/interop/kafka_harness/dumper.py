@@ -65,10 +65,8 @@ class Dumper:
         return f"the dumper gave {answer!r}, exit code {self._process.poll()}: {words}"
 
     def close(self) -> None:
-        _pipe(self._process.stdin).close()
-        self._process.wait(PATIENCE_S)
-        _pipe(self._process.stdout).close()
-        self._words.close()
+        with self._words, _pipe(self._process.stdout):
+            self._process.communicate(timeout=PATIENCE_S)
 
 
 def our_dump(
