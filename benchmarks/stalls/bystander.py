@@ -4,13 +4,15 @@
 
 It sends ApiVersions on one connection and records how long after its due time each response
 arrives. Without a broker it connects until there is one; the time until then does not count. A
-closed standard input ends it. FILE.noise has the time by which the machine woke it too late.
+closed standard input ends it. FILE.noise has the time by which the machine woke too late a thread
+that only waits.
 """
 
 import select
 import socket
 import struct
 import sys
+import threading
 from time import monotonic
 from typing import Final
 
@@ -25,28 +27,37 @@ _REQUEST: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 def main(host: str, port: int, path: str) -> None:
     """Ping until the standard input is closed."""
-    pings, noise = LatencyWriter(path), LatencyWriter(f"{path}.noise")
+    over = threading.Event()
+    waiting = threading.Thread(target=_wait, args=(over, f"{path}.noise"))
+    waiting.start()
+    pings = LatencyWriter(path)
     while not _is_over(_RETRY_S):
         try:
             with socket.create_connection((host, port), _TIMEOUT_S) as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                _ping(connection, pings, noise)
+                _ping(connection, pings)
         except OSError:
             continue
         finally:
             pings.flush()
-            noise.flush()
+    over.set()
+    waiting.join()
 
 
-def _ping(connection: socket.socket, pings: LatencyWriter, noise: LatencyWriter) -> None:
+def _wait(over: threading.Event, path: str) -> None:
+    """Record how late each wait ends."""
+    noise = LatencyWriter(path)
+    due_s = monotonic()
+    while not over.wait(max(0, due_s - monotonic())):
+        noise.add(due_s, max(0, monotonic() - due_s) * 1e3)
+        due_s = max(due_s, monotonic()) + EVERY_S
+    noise.close()
+
+
+def _ping(connection: socket.socket, pings: LatencyWriter) -> None:
     """Ping until the standard input or the connection is closed."""
     due_s = monotonic()
-    while True:
-        early_s = due_s - monotonic()
-        if _is_over(max(0, early_s)):
-            return
-        if early_s > 0:
-            noise.add(due_s, max(0, monotonic() - due_s) * 1e3)
+    while not _is_over(max(0, due_s - monotonic())):
         connection.sendall(_REQUEST)
         _receive(connection, struct.unpack(">i", _receive(connection, 4))[0])
         pings.add(due_s, (monotonic() - due_s) * 1e3)
