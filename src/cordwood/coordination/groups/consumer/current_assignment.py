@@ -18,6 +18,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     MemberState,
 )
 from cordwood.coordination.groups.consumer.group.topic_partitions import (
+    OwnedByClient,
     PartitionEpochs,
     TopicPartitionEpochs,
     contains_any,
@@ -35,7 +36,7 @@ class Reconciliation:
     target_epoch: int
     target: TopicPartitionSets
     #: Partitions that the client reports; None is unchanged, hence unknown.
-    owned: TopicPartitionSets | None
+    owned: OwnedByClient | None
     has_subscription_changed: bool
     #: Ids of the topics that the member subscribes, by name and by regular expression.
     subscribed: frozenset[Uuid]

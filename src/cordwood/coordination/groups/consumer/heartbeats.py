@@ -19,7 +19,11 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroupMember,
 )
-from cordwood.coordination.groups.consumer.group.topic_partitions import from_request, to_response
+from cordwood.coordination.groups.consumer.group.topic_partitions import (
+    OwnedByClient,
+    ReportedPartitions,
+    to_response,
+)
 from cordwood.coordination.groups.consumer.heartbeat_validation import validate_heartbeat
 from cordwood.coordination.groups.consumer.member_fencing import leave
 from cordwood.coordination.groups.consumer.member_lookup import (
@@ -72,9 +76,10 @@ def _stay(
 ) -> ConsumerGroupHeartbeatResponse:
     group = _group(state, request, outcome=outcome, now_ms=now_ms)
     check_size(group, request.member_id, max_size=state.settings.consumer_max_size)
-    joined = _joined(group, request, request.member_id or state.new_member_id())
+    topics = request.topic_partitions
+    owned = None if topics is None else ReportedPartitions(topics)
+    joined = _joined(group, request, request.member_id or state.new_member_id(), owned=owned)
     replace_member(state, group, joined=joined, outcome=outcome)
-    owned = None if request.topic_partitions is None else from_request(request.topic_partitions)
     update = MemberUpdate(
         state=state,
         group=group,
@@ -127,14 +132,17 @@ def _group(
 
 
 def _joined(
-    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    member_id: str,
+    *,
+    owned: OwnedByClient | None,
 ) -> JoinedMember:
     """Return the member of a request, after the checks of its ids and its epoch."""
     epoch, instance_id = request.member_epoch, request.instance_id
     if epoch != 0:
         member = known_member(group, member_id, instance_id=instance_id)
-        owned = request.topic_partitions
-        check_epoch(member, epoch, owned=None if owned is None else from_request(owned))
+        check_epoch(member, epoch, owned=owned)
         return JoinedMember(member, member)
     if instance_id is None:
         return joined_dynamic_member(group, member_id)

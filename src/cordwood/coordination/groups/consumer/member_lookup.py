@@ -1,9 +1,6 @@
 """Member of a request: a known, a new or a replaced one (Kafka: `getOrMaybeSubscribe…Member`)."""
 
-from cordwood.coordination.groups.consumer.assignors.group_spec import (
-    NO_PARTITIONS,
-    TopicPartitionSets,
-)
+from cordwood.coordination.groups.consumer.assignors.group_spec import NO_PARTITIONS
 from cordwood.coordination.groups.consumer.consumer_group_state import ConsumerGroupShardState
 from cordwood.coordination.groups.consumer.group import consumer_group_records as records
 from cordwood.coordination.groups.consumer.group.consumer_group import ConsumerGroup
@@ -11,7 +8,10 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroupMember,
 )
-from cordwood.coordination.groups.consumer.group.topic_partitions import contains_all
+from cordwood.coordination.groups.consumer.group.topic_partitions import (
+    OwnedByClient,
+    contains_all,
+)
 from cordwood.coordination.groups.consumer.member_update import JoinedMember
 from cordwood.coordination.outcome import Outcome
 from cordwood.core.errors import (
@@ -31,9 +31,7 @@ def check_size(group: ConsumerGroup, member_id: str, *, max_size: int) -> None:
         )
 
 
-def check_epoch(
-    member: ConsumerGroupMember, epoch: int, *, owned: TopicPartitionSets | None
-) -> None:
+def check_epoch(member: ConsumerGroupMember, epoch: int, *, owned: OwnedByClient | None) -> None:
     """Fence a member with another epoch, unless the response of its last epoch was lost."""
     if epoch in (0, member.member_epoch):
         return

@@ -24,6 +24,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group_member import (
     ConsumerGroupMember,
     MemberState,
 )
+from cordwood.coordination.groups.consumer.group.topic_partitions import OwnedByClient
 from cordwood.coordination.groups.consumer.target_assignment import (
     MemberChange,
     assign_targets,
@@ -129,7 +130,7 @@ class MemberUpdate:
         return Target(epoch, targets.get(self.after.member_id, NO_PARTITIONS))
 
     def reconcile(
-        self, target: Target, *, owned: TopicPartitionSets | None, has_subscription_changed: bool
+        self, target: Target, *, owned: OwnedByClient | None, has_subscription_changed: bool
     ) -> ConsumerGroupMember:
         """Return the member after its next step to the target, written if it is a step."""
         group, member = self.group, self.after

@@ -3,8 +3,8 @@
 Values are never changed in place: members share them.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from cordwood.coordination.groups.consumer.assignors.group_spec import (
     TopicPartitionSets,
@@ -21,14 +21,35 @@ TopicPartitionEpochs: TypeAlias = Mapping[Uuid, PartitionEpochs]
 """Assignment epochs by topic id and partition, without topics that have none."""
 
 NO_PARTITION_EPOCHS: Final[TopicPartitionEpochs] = {}
+_NO_EPOCHS: Final[PartitionEpochs] = {}
 
 
-def from_request(topics: Iterable[TopicPartitions]) -> TopicPartitionSets:
-    """Return the partitions of a heartbeat."""
-    found = dict[Uuid, frozenset[int]]()
-    for each in topics:
-        found[each.topic_id] = found.get(each.topic_id, frozenset()) | frozenset(each.partitions)
-    return found
+class OwnedByClient(Protocol):
+    """The partitions that a client owns; a topic may come several times."""
+
+    def __len__(self) -> int:
+        """Return the number of topics."""
+
+    def items(self) -> Iterable[tuple[Uuid, Collection[int]]]:
+        """Return topic ids with partitions."""
+
+
+class ReportedPartitions:
+    """The partitions of a heartbeat as they came.
+
+    A heartbeat reports up to 50,000 of them, and few heartbeats need them: they are in no set.
+    """
+
+    __slots__ = ("_topics",)
+
+    def __init__(self, topics: Sequence[TopicPartitions]) -> None:
+        self._topics = topics
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def items(self) -> Iterator[tuple[Uuid, Collection[int]]]:
+        return ((each.topic_id, each.partitions) for each in self._topics)
 
 
 def to_response(partitions: TopicPartitionEpochs) -> Assignment:
@@ -93,17 +114,21 @@ def without_epochs(partitions: TopicPartitionEpochs) -> TopicPartitionSets:
     return {topic_id: frozenset(each) for topic_id, each in partitions.items()}
 
 
-def contains_any(partitions: TopicPartitionEpochs, owned: TopicPartitionSets | None) -> bool:
+def contains_any(partitions: TopicPartitionEpochs, owned: OwnedByClient | None) -> bool:
     """Return whether a client owns one of the partitions; unknown ownership (None) may be any."""
     if owned is None:
         return True
     return any(
-        not each.isdisjoint(partitions.get(topic_id, ())) for topic_id, each in owned.items()
+        topic_id in partitions and not partitions[topic_id].keys().isdisjoint(each)
+        for topic_id, each in owned.items()
     )
 
 
-def contains_all(partitions: TopicPartitionEpochs, owned: TopicPartitionSets | None) -> bool:
+def contains_all(partitions: TopicPartitionEpochs, owned: OwnedByClient | None) -> bool:
     """Return whether all that a client owns is among the partitions; None is not."""
     if owned is None:
         return False
-    return all(each <= partitions.get(topic_id, {}).keys() for topic_id, each in owned.items())
+    return all(
+        partitions.get(topic_id, _NO_EPOCHS).keys() >= frozenset(each)
+        for topic_id, each in owned.items()
+    )
