@@ -22,6 +22,7 @@ from benchmarks.macro.bomber import FULL, PARTS, SMALL, Options, measure
 from cordwood.broker.dispatch import ROUTES, Dispatch
 from cordwood.broker.handlers.topic_pieces import MOST_PARTITIONS
 from cordwood.broker.loop_turns import TURN_MS, TurnQueue
+from cordwood.broker.network.pending_response import chunks_of
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.core.binary import Buffer
 from cordwood.observability.metrics import Metrics
@@ -67,7 +68,8 @@ async def answered(harness: BrokerHarness, bomb: Bomb) -> bytes:
         header.request_api_key, header.request_api_version, 1, None, harness.connection
     )
     dispatch = Dispatch(harness.broker, Metrics())
-    chunks = await dispatch.handle(context, memoryview(bytearray(bomb.frame))[4 + at :])
+    handled = await dispatch.handle(context, memoryview(bytearray(bomb.frame))[4 + at :])
+    chunks = await chunks_of(handled)
     return b"" if chunks is None else joined(chunks)
 
 

@@ -7,6 +7,7 @@ from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.runtime.internal_batches import encode_batch
+from cordwood.coordination.runtime.open_batch import OpenBatch
 from cordwood.core.errors import NotLeaderOrFollowerError
 from cordwood.core.ports import Pending
 from cordwood.core.types import TopicPartition
@@ -52,6 +53,14 @@ class LedLog:
         if producer is not None:
             guard, self.guard = self.guard, None
         return self._log.append(batch, AppendContext(AppendOrigin.COORDINATOR, guard))
+
+    def open_batch(self) -> OpenBatch:
+        self.ensure_led()
+        return OpenBatch(self._append_built, most_bytes=1 << 20)
+
+    def _append_built(self, batch: bytearray) -> Pending[int]:
+        self.ensure_led()
+        return self._log.append(batch, AppendContext(AppendOrigin.COORDINATOR))
 
     def append_marker(self, marker: TransactionMarker) -> SimulatedAppend:
         self.ensure_led()

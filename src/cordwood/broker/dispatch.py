@@ -19,6 +19,7 @@ from types import MappingProxyType, ModuleType
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from cordwood.broker.large_messages import LargeMessages, decode_small, encode_small
+from cordwood.broker.network.pending_response import Handled, PendingResponse
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.core.errors import KafkaError, UnsupportedVersionError, error_for_code
@@ -28,8 +29,8 @@ from cordwood.protocol.codec import compile_readers, compile_writers, encode
 from cordwood.protocol.primitives import Chunk
 from cordwood.protocol.schema import Request, Response
 
-HandlerResult: TypeAlias = Response | list[Chunk] | None
-"""A response, an encoded response, or None if no response is sent."""
+HandlerResult: TypeAlias = Response | PendingResponse | list[Chunk] | None
+"""A response, one that is pending, an encoded response, or None if no response is sent."""
 
 Handler: TypeAlias = Callable[[BrokerServices, RequestContext, Request], Awaitable[HandlerResult]]
 UnsupportedVersionResponse: TypeAlias = Callable[[], Response]
@@ -137,8 +138,8 @@ class Dispatch:
         manager = broker.logs
         self._large = LargeMessages(manager.ports.worker, manager.options.call_soon)
 
-    async def handle(self, context: RequestContext, body: memoryview) -> list[Chunk] | None:
-        """Return the body of the response; None if no response is sent.
+    async def handle(self, context: RequestContext, body: memoryview) -> Handled:
+        """Return the body of the response, which may be pending; None if no response is sent.
 
         Raises UnsupportedVersionError for an API or version that is not served, BytesError for an
         invalid body, and the error of a handler whose module has no `error_response`.
@@ -160,11 +161,17 @@ class Dispatch:
                 result = await served.handler(self._broker, context, request)
             except KafkaError as error:
                 result = self._rejection(served, context, error)(request, error)
-            chunks = await self._encode(result, version)
+            if isinstance(result, PendingResponse):
+                return _EncodedLater(self, served, result, began_ms=began_ms, version=version)
+            chunks = await self.encode(result, version)
+        self.count(served, version, began_ms=began_ms)
+        return chunks
+
+    def count(self, served: ServedApi, version: int, *, began_ms: float) -> None:
+        """Count a request that has its response."""
         took_ms = self._broker.clock.monotonic_ms() - began_ms
         served.seconds.observe(took_ms / 1000)
         (served.requests.get(version) or self._counter_of(served, version)).add()
-        return chunks
 
     def _counter_of(self, served: ServedApi, version: int) -> Counter:
         counter = self._metrics.counter("cordwood_requests_total", served.api.name, str(version))
@@ -183,7 +190,9 @@ class Dispatch:
                 reject = self._rejection(served, context, error)
                 result = await large.run(partial(reject, request, error))
             del request  # before the next full collection, which would visit its objects
-            return await self._encode(result, version)
+            if isinstance(result, PendingResponse):
+                result = await result.response()
+            return await self.encode(result, version)
 
     def _rejection(
         self, served: ServedApi, context: RequestContext, error: KafkaError
@@ -195,7 +204,9 @@ class Dispatch:
             raise error
         return partial(served.error_response, version=context.api_version)
 
-    async def _encode(self, result: HandlerResult, version: int) -> list[Chunk] | None:
+    async def encode(
+        self, result: Response | list[Chunk] | None, version: int
+    ) -> list[Chunk] | None:
         """Return a response as chunks; an encoded one, or none, is returned unchanged."""
         if not isinstance(result, Response):
             return result
@@ -227,3 +238,33 @@ class Dispatch:
             seconds=self._metrics.histogram("cordwood_request_seconds", api.name),
             requests={},
         )
+
+
+class _EncodedLater:
+    """The pending response of a request of one version that began at a time."""
+
+    __slots__ = ("_began_ms", "_dispatch", "_pending", "_served", "_version")
+
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        served: ServedApi,
+        pending: PendingResponse,
+        *,
+        version: int,
+        began_ms: float,
+    ) -> None:
+        self._dispatch = dispatch
+        self._served = served
+        self._pending = pending
+        self._version = version
+        self._began_ms = began_ms
+
+    async def chunks(self) -> list[Chunk] | None:
+        response = await self._pending.response()
+        chunks = await self._dispatch.encode(response, self._version)
+        self._dispatch.count(self._served, self._version, began_ms=self._began_ms)
+        return chunks
+
+    def abandon(self) -> None:
+        self._pending.abandon()

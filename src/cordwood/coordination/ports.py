@@ -36,11 +36,24 @@ class InternalLog(Protocol):
         Raises a KafkaError if the records are not written. An error of the result leaves that open.
         """
 
+    def open_batch(self) -> "InternalBatch":
+        """Return an empty batch; raise a KafkaError if the log takes no records now."""
+
     def append_marker(self, marker: "TransactionMarker") -> Pending[int]:
         """Append the end of a transaction in this partition; otherwise as `append`."""
 
     def load(self) -> AsyncIterator[memoryview]:
         """Yield all whole batches up to the log end; raise a KafkaError if the leadership ends."""
+
+
+class InternalBatch(Protocol):
+    """Records of several outcomes, outside of transactions, which share an append."""
+
+    def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
+        """Add the records of an outcome; return False, with nothing added, if they do not fit."""
+
+    def append(self) -> Pending[int]:
+        """Append the batch as `InternalLog.append`."""
 
 
 class TransactionMarker(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Final, NamedTuple, TypeAlias
 
 from cordwood.broker.network.connection import Handle
+from cordwood.broker.network.pending_response import chunks_of
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.network.response_writer import release
 from cordwood.core.errors import FetchSessionIdNotFoundError, KafkaError
@@ -38,7 +39,7 @@ class PendingRequest(NamedTuple):
 
     async def respond(self) -> ResponseChunks:
         """Let the broker handle the request, and return its response."""
-        return await self.handle(self.context, self.body)
+        return await chunks_of(await self.handle(self.context, self.body))
 
     async def handle_without_response(self) -> None:
         """Let the broker handle the request, and drop its response."""

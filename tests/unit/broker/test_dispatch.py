@@ -9,6 +9,7 @@ import pytest
 
 from cordwood.broker import dispatch as broker_dispatch
 from cordwood.broker.dispatch import ROUTES, Dispatch, HandlerRoute, load_handlers
+from cordwood.broker.network.pending_response import PendingResponse, chunks_of
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.core.binary import Buffer
 from cordwood.core.errors import (
@@ -48,7 +49,11 @@ def dispatch(
 
 def ask(asked: Dispatch, version: int, body: bytes = b"", *, key: int = KEY) -> list[Chunk] | None:
     context = RequestContext(key, version, 7, None, CONNECTION)
-    return asyncio.run(asked.handle(context, memoryview(body)))
+
+    async def scene() -> list[Chunk] | None:
+        return await chunks_of(await asked.handle(context, memoryview(body)))
+
+    return asyncio.run(scene())
 
 
 @pytest.fixture
@@ -112,6 +117,23 @@ def test_handler_may_return_no_response(handlers: ModuleType) -> None:
     handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
 
     assert ask(dispatch(SAMPLE), 0) is None
+
+
+def test_pending_response_is_encoded_and_counted_once_it_is_known(handlers: ModuleType) -> None:
+    metrics = Metrics()
+    later = ApiVersionsResponse(error_code=35, api_keys=[])
+
+    async def answer(*_: object) -> PendingResponse:
+        future = asyncio.get_running_loop().create_future()
+        future.set_result(later)
+        return PendingResponse(future, lambda _: later)
+
+    handlers.answer = answer  # type: ignore[attr-defined]  # a module made for this test
+
+    chunks = ask(dispatch(SAMPLE, metrics=metrics), 0)
+
+    assert chunks == encode(later, 0)
+    assert metrics.counter("cordwood_requests_total", "ApiVersions", "0").value == 1
 
 
 def test_unknown_api_is_rejected() -> None:

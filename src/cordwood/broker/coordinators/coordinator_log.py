@@ -9,12 +9,17 @@ from typing import Final
 
 from cordwood.broker.partitions import partition_loader
 from cordwood.broker.partitions.partition import Partition
-from cordwood.broker.partitions.partition_leader import AppendRequest, PartitionAppendResult
+from cordwood.broker.partitions.partition_leader import (
+    INTERNAL,
+    AppendRequest,
+    PartitionAppendResult,
+)
 from cordwood.broker.pending_results import Completed
 from cordwood.coordination.coordinator_record import CoordinatorRecord
 from cordwood.coordination.outcome import TransactionalProducer
 from cordwood.coordination.ports import TransactionMarker
 from cordwood.coordination.runtime.internal_batches import encode_batch
+from cordwood.coordination.runtime.open_batch import OpenBatch
 from cordwood.core.errors import MessageTooLargeError, RecordListTooLargeError
 from cordwood.core.ports import LoopPorts, Pending
 from cordwood.core.types import TopicPartition
@@ -73,6 +78,20 @@ class CoordinatorLog:
             guard, self.guard = self.guard, None
         context = AppendContext(AppendOrigin.COORDINATOR, guard)
         return base_offset(leader.append(memoryview(batch), AppendRequest(context=context)))
+
+    def open_batch(self) -> OpenBatch:
+        leader = self._partition.leader(self._leader_epoch)
+        leader.ensure_allowed(INTERNAL)
+        config = leader.log.config
+        return OpenBatch(
+            self._append_built,
+            most_bytes=min(config.max_message_bytes, config.segment_bytes),
+            codec=self._codec(),
+        )
+
+    def _append_built(self, batch: bytearray) -> Pending[int]:
+        leader = self._partition.leader(self._leader_epoch)
+        return base_offset(leader.append_internal(memoryview(batch)))
 
     def start_verification(
         self, producer: TransactionalProducer, *, supports_epoch_bump: bool

@@ -5,6 +5,7 @@ topic, whose leader coordinates it. The topic's own number of partitions decides
 only for its creation.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -61,6 +62,12 @@ class TopicCoordinator(Generic[S]):
     def partition_of(self, key: str) -> int:
         """Return the partition of a group or of a transactional id."""
         return partition_for(key, self.partition_count)
+
+    def begin(
+        self, key: str, method: Callable[[S, Ticket, int], Outcome]
+    ) -> asyncio.Future[Response]:
+        """Run a method on the shard of a key; return the future of its answer."""
+        return self.runtime.begin(self.partition_of(key), method)
 
     async def call(
         self,

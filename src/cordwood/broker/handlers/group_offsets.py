@@ -6,12 +6,14 @@ each partition, unless the response has a place for it.
 """
 
 from copy import copy
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from cordwood.broker.coordinators.transaction_verifier import ProducerTransaction
 from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.handlers.topic_pieces import are_few, join, pieces
 from cordwood.broker.loop_turns import LoopTurns
+from cordwood.broker.network.pending_response import PendingResponse
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.coordination.offsets.offset_delete import distinct_topics
@@ -49,6 +51,9 @@ from cordwood.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+if TYPE_CHECKING:
+    from cordwood.protocol.schema import Response
+
 _FETCHED: Final = "partition_indexes"
 _FIRST_FETCH_OF_GROUPS: Final = 8
 _FIRST_FETCH_WITH_ERROR: Final = 2
@@ -57,10 +62,10 @@ _FIRST_TXN_WITH_LOADING: Final = 2
 
 async def offset_commit(
     broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
-) -> OffsetCommitResponse:
+) -> OffsetCommitResponse | PendingResponse:
     """Commit offsets of a group."""
     if are_few(request.topics, "partitions"):
-        return await _committed(broker, context, request)
+        return _begin_commit(broker, context, request)
     turns = LoopTurns(broker.turns)
     topics = list[OffsetCommitResponseTopic]()
     async for each in turns.of(pieces(request.topics, "partitions")):
@@ -73,17 +78,33 @@ async def offset_commit(
 async def _committed(
     broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse:
+    response: Response | PendingResponse = _begin_commit(broker, context, request)
+    if isinstance(response, PendingResponse):
+        response = await response.response()
+    assert isinstance(response, OffsetCommitResponse)
+    return response
+
+
+def _begin_commit(
+    broker: BrokerServices, context: RequestContext, request: OffsetCommitRequest
+) -> OffsetCommitResponse | PendingResponse:
+    """Commit the offsets; the response is pending until their append counts."""
     client = client_of(context)
     try:
-        return await broker.coordinators.groups.call(
+        future = broker.coordinators.groups.begin(
             request.group_id,
             lambda shard, ticket, now_ms: shard.offset_commit(
                 request, client, ticket=ticket, now_ms=now_ms
             ),
-            answer=OffsetCommitResponse,
         )
     except KafkaError as error:
-        code = error.code
+        return _failed_commit(request, error)
+    return PendingResponse(future, partial(_failed_commit, request))
+
+
+def _failed_commit(request: OffsetCommitRequest, error: KafkaError) -> OffsetCommitResponse:
+    """Return the response with one error for all partitions."""
+    code = error.code
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(

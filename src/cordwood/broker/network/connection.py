@@ -1,6 +1,8 @@
 """One client connection: request frames in, responses out in request order (Kafka: `KafkaChannel`).
 
-The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`).
+The event loop reads (`BufferedProtocol`), and one task handles requests one at a time (`run`). Of
+requests whose responses wait for an append, such as commits of offsets, those that have arrived are
+handled before the first wait: they share it.
 
 Reading pauses while a whole frame waits behind the request in progress, or while a frame waits for
 memory.
@@ -9,12 +11,14 @@ memory.
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network.connection_quotas import SocketServerSettings
 from cordwood.broker.network.memory_pool import MemoryPool
 from cordwood.broker.network.network_receive import NetworkReceive, ReceivedFrame
+from cordwood.broker.network.pending_response import Handled, PendingChunks
 from cordwood.broker.network.pipelined_responses import PipelinedResponses
 from cordwood.broker.network.request_context import ConnectionInfo, RequestContext
 from cordwood.broker.network.response_writer import (
@@ -35,7 +39,7 @@ from cordwood.protocol.framing import framed
 from cordwood.protocol.header import read_request_header, response_header
 from cordwood.protocol.primitives import Chunk
 
-Handle: TypeAlias = Callable[[RequestContext, memoryview], Awaitable[list[Chunk] | None]]
+Handle: TypeAlias = Callable[[RequestContext, memoryview], Awaitable[Handled]]
 """Handles a request given its body; returns the response, or None if there is none. An error closes
 the connection. The body is valid only until the handler returns."""
 
@@ -46,6 +50,20 @@ _TLS_HANDSHAKE_SECONDS: Final = 10
 _TLS_SHUTDOWN_SECONDS: Final = 2
 #: The time of pipelined requests of one connection in one turn of the loop.
 _TURN_MS: Final = 2
+_API_KEY_BYTES: Final = 2
+
+
+class _Waiting(NamedTuple):
+    """A response that waits for an append, and its header."""
+
+    api_key: int
+    header: bytes
+    response: PendingChunks
+
+    async def frame(self) -> list[Chunk] | None:
+        """Wait for the response, and return its frame."""
+        chunks = await self.response.chunks()
+        return None if chunks is None else framed(self.header, chunks)
 
 
 class ServerResources(NamedTuple):
@@ -74,7 +92,8 @@ class Connection(asyncio.BufferedProtocol):
         self._receive = self._new_receive()
         self._is_reading = True
         self._has_ended = False
-        self._frame_error: BytesError | None = None
+        #: The error that ends the connection after the responses to earlier requests.
+        self._error: Exception | None = None
         self._arrival: asyncio.Future[None] | None = None
         self._is_open = False
         self._closed = self._loop.create_future()
@@ -196,7 +215,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._receive.received(nbytes)
         except BytesError as error:
-            self._frame_error = error
+            self._error = error
             self._has_ended = True
         self._update_reading()
 
@@ -262,11 +281,10 @@ class Connection(asyncio.BufferedProtocol):
         turn_end_ms = self._active_ms + _TURN_MS
         while await self._wait_for_request():
             response = await self._handle_frame(self._receive.take())
-            if response is not None:
-                self._bytes_out.add(size_of(response))
-                self.unread_bytes = _bytes_in_memory(response)
-                await responses.send(response, has_next=bool(self._receive.frames))
-                self.unread_bytes = 0
+            if isinstance(response, _Waiting):
+                await self._answer_together(responses, response, turn_end_ms)
+            elif response is not None:
+                await self._send(responses, response, has_next=bool(self._receive.frames))
             self._active_ms = self._shared.clock.monotonic_ms()
             self._is_at_work = False
             if not self._receive.frames:  # the wait for the next request ends the turn
@@ -275,8 +293,53 @@ class Connection(asyncio.BufferedProtocol):
                 await self._next_turn()
                 turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
         await responses.flush()
-        if self._frame_error is not None:
-            raise self._frame_error
+        if self._error is not None:
+            raise self._error
+
+    async def _answer_together(
+        self, responses: PipelinedResponses, first: _Waiting, turn_end_ms: float
+    ) -> None:
+        """Handle the requests that have arrived and wait as the first one does; answer all."""
+        waiting = deque[_Waiting | list[Chunk] | None]([first])
+        try:
+            while (
+                self._is_next_of(first.api_key) and self._shared.clock.monotonic_ms() < turn_end_ms
+            ):
+                waiting.append(await self._handle_next())
+            while waiting:
+                response = waiting[0]
+                if isinstance(response, _Waiting):
+                    response = await response.frame()
+                waiting.popleft()
+                if response is not None:
+                    has_next = bool(waiting or self._receive.frames)
+                    await self._send(responses, response, has_next=has_next)
+        finally:
+            _abandon(waiting)
+
+    def _is_next_of(self, api_key: int) -> bool:
+        """Whether the next frame has arrived, and is of this API."""
+        frames = self._receive.frames
+        return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
+
+    async def _handle_next(self) -> "_Waiting | list[Chunk] | None":
+        """Handle the next frame; its error is kept until earlier requests are answered."""
+        try:
+            return await self._handle_frame(self._receive.take())
+        except Exception as error:  # noqa: BLE001 - kept, and raised by `_answer_all`
+            self._error = error
+            self._stop_reading()
+            self._receive.drop_frames()
+            return None
+
+    async def _send(
+        self, responses: PipelinedResponses, response: list[Chunk], *, has_next: bool
+    ) -> None:
+        """Send the frame of a response, or hold it if another one follows."""
+        self._bytes_out.add(size_of(response))
+        self.unread_bytes = _bytes_in_memory(response)
+        await responses.send(response, has_next=has_next)
+        self.unread_bytes = 0
 
     async def _next_turn(self) -> None:
         """Let the loop run others: handlers that never wait would hold it."""
@@ -291,7 +354,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._arrival
         return bool(self._receive.frames)
 
-    async def _handle_frame(self, frame: ReceivedFrame) -> list[Chunk] | None:
+    async def _handle_frame(self, frame: ReceivedFrame) -> "_Waiting | list[Chunk] | None":
         """Return the frame of the response; the memory of the request is released on return."""
         self.request = None
         self._is_at_work = self._is_handling = True
@@ -308,10 +371,21 @@ class Connection(asyncio.BufferedProtocol):
                 self.info,
             )
             chunks = await self._shared.handle(request, memoryview(frame.data)[body_at:])
-            return None if chunks is None else framed(_header_of(request), chunks)
+            if chunks is None:
+                return None
+            header = _header_of(request)
+            if isinstance(chunks, list):
+                return framed(header, chunks)
+            return _Waiting(request.api_key, header, chunks)
         finally:
             self._is_handling = False
             frame.release()
+
+
+def _abandon(waiting: Iterable[_Waiting | list[Chunk] | None]) -> None:
+    for each in waiting:
+        if isinstance(each, _Waiting):
+            each.response.abandon()
 
 
 def _bytes_in_memory(response: list[Chunk]) -> int:

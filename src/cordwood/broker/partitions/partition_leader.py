@@ -168,7 +168,7 @@ class PartitionLeader:
         A duplicate has the offsets of the first append, and counts when that append does. Raises
         the error of a record set that is rejected at once; otherwise the result carries it.
         """
-        self._ensure_allowed(request)
+        self.ensure_allowed(request)
         job = self.log.begin_append(
             records, inspector=self._resources.inspector(), origin=request.context.origin
         )
@@ -219,7 +219,7 @@ class PartitionLeader:
         self, prepared: PreparedRecords, *, request: AppendRequest
     ) -> Pending[PartitionAppendResult]:
         """Write records that have waited; replicas may have fallen out of sync meanwhile."""
-        self._ensure_allowed(request)
+        self.ensure_allowed(request)
         return self._write(prepared, request)
 
     def _write(
@@ -259,7 +259,7 @@ class PartitionLeader:
             timeout_ms=request.timeout_ms,
         )
 
-    def _ensure_allowed(self, request: AppendRequest) -> None:
+    def ensure_allowed(self, request: AppendRequest) -> None:
         """Raise if the leadership has ended, or if too few replicas are in sync."""
         if self._ended is not None:
             # A raised error keeps its frames, and with them the records.

@@ -6,9 +6,12 @@ Kafka: `CoordinatorRuntime.CoordinatorContext`, in its state ACTIVE.
                             └─ rejected: on_failure, or the error for each answer
                             └─ failed later: the state and the log differ; `on_broken`
 
-Events do not overlap: all of them run on the event loop, from the event to the replay.
+Events do not overlap: all of them run on the event loop, from the event to the replay. Outcomes of
+one turn of the loop share an append at its end; they are replayed before. An outcome that handles
+its own rejection, or that is part of a transaction, is appended at once, after the ones before.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -16,15 +19,20 @@ from typing import Final, Generic, TypeVar
 
 from cordwood.coordination.coordinator_record import StoredMarker, StoredRecord
 from cordwood.coordination.outcome import Answer, Outcome, Ticket, TimerChange, TimerKey
-from cordwood.coordination.ports import InternalLog, TransactionMarker
+from cordwood.coordination.ports import InternalBatch, InternalLog, TransactionMarker
 from cordwood.coordination.runtime.append_errors import coordinator_error
 from cordwood.coordination.runtime.coordinator_shard import CoordinatorShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
-from cordwood.coordination.runtime.deferred_outcomes import DeferredAppend, DeferredOutcomes
+from cordwood.coordination.runtime.deferred_outcomes import (
+    NO_APPEND,
+    DeferredAppend,
+    DeferredOutcomes,
+)
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts
 from cordwood.coordination.runtime.waiting_calls import WaitingCalls
 from cordwood.core.errors import KafkaError, UnknownServerError
 from cordwood.core.ports import Pending
+from cordwood.protocol.schema import Response
 
 S = TypeVar("S", bound=CoordinatorShard)
 
@@ -57,6 +65,9 @@ class ActiveShard(Generic[S]):
         self._ports = ports
         self._timers = timers.of_shard(self._on_timer)
         self._deferred = DeferredOutcomes(self._release)
+        #: The batch of this turn, and the outcomes that wait for it.
+        self._batch: InternalBatch | None = None
+        self._batched = NO_APPEND
         self._is_over = False
 
     @property
@@ -65,6 +76,14 @@ class ActiveShard(Generic[S]):
         return self._is_over
 
     # -- events
+
+    def begin(
+        self, method: Callable[[S, Ticket, int], Outcome]
+    ) -> tuple[Ticket, asyncio.Future[Response]]:
+        """Run the method of a request; return its ticket and the future of its answer."""
+        ticket, future = self.calls.begin()
+        self.run(lambda shard, now_ms: method(shard, ticket, now_ms), ticket)
+        return ticket, future
 
     def run(self, event: Callable[[S, int], Outcome], ticket: Ticket | None = None) -> None:
         """Run an event, and handle its outcome; a KafkaError is the answer of the request."""
@@ -81,6 +100,7 @@ class ActiveShard(Generic[S]):
 
     def end_transaction(self, marker: TransactionMarker) -> Pending[int]:
         """Append a marker, and apply it to the state; the result is done when it counts."""
+        self._append_batch()
         pending = self.log.append_marker(marker)
         offset = self._take_offset(pending, 1)
         stored = StoredMarker(marker.producer_id, marker.producer_epoch, offset, marker.is_commit)
@@ -111,6 +131,9 @@ class ActiveShard(Generic[S]):
             self._set_timers(outcome)
             self._deferred.add(outcome)
             return
+        if self._add_to_batch(outcome):
+            return
+        self._append_batch()
         try:
             pending = self.log.append(outcome.records, producer=outcome.producer)
         except KafkaError as error:
@@ -131,6 +154,47 @@ class ActiveShard(Generic[S]):
             if answer.ticket not in given:
                 self.calls.give(Answer(answer.ticket, error))
         self._handle(follow)
+
+    def _add_to_batch(self, outcome: Outcome) -> bool:
+        """Add an outcome to the batch of this turn; return False if it needs one of its own."""
+        if outcome.producer is not None or outcome.on_failure is not None:
+            return False
+        now_ms = self._ports.clock.now_ms()
+        is_first = self._batch is None or not self._batch.add(outcome.records, now_ms)
+        if is_first:
+            self._append_batch()
+            batch = self._open_batch()
+            if batch is None or not batch.add(outcome.records, now_ms):
+                return False
+            self._batch, self._batched = batch, self._deferred.begin(outcome)
+        else:
+            self._batched.outcomes.append(outcome)
+        offset, self.next_offset = self.next_offset, self.next_offset + len(outcome.records)
+        self._replay(outcome, offset)
+        self._set_timers(outcome)
+        if is_first:
+            self._ports.call_soon(self._append_batch)
+        return True
+
+    def _open_batch(self) -> InternalBatch | None:
+        """Return an empty batch; None if the log takes no records, as `append` then reports."""
+        try:
+            return self.log.open_batch()
+        except KafkaError:
+            return None
+
+    def _append_batch(self) -> None:
+        """Append the batch of this turn, if there is one."""
+        batch, self._batch = self._batch, None
+        if batch is None or self._is_over:
+            return
+        try:
+            self._await(self._batched, batch.append())
+        except KafkaError as error:
+            self._break(coordinator_error(error.with_traceback(None)))
+        except Exception:  # noqa: BLE001 - as in `run`
+            _log.exception("an append to partition %s failed", self.log.partition)
+            self._break(UnknownServerError(_FAILED))
 
     def _replay(self, outcome: Outcome, offset: int) -> None:
         producer = (-1, -1) if outcome.producer is None else outcome.producer
@@ -162,7 +226,10 @@ class ActiveShard(Generic[S]):
         if pending.done() and not self._deferred and not _has_failed(pending):
             self._release(outcome)
             return
-        append = self._deferred.begin(outcome)
+        self._await(self._deferred.begin(outcome), pending)
+
+    def _await(self, append: DeferredAppend, pending: Pending[int]) -> None:
+        """Release the outcomes of an append once it and all earlier ones count."""
         if pending.done():
             self._complete(append, pending)
             return

@@ -126,9 +126,8 @@ class CoordinatorRuntime(Generic[S]):
         not notified.
         """
         active = self._context(partition).require_active()
-        ticket, future = active.calls.begin()
+        ticket, future = active.begin(method)
         try:
-            active.run(lambda shard, now_ms: method(shard, ticket, now_ms), ticket)
             if not future.done() and gone is not None:
                 response = await _unless_gone(future, gone)
             else:
@@ -137,6 +136,10 @@ class CoordinatorRuntime(Generic[S]):
             active.calls.end(ticket)
         assert isinstance(response, answer), f"{answer.__name__}, not {response!r}"
         return response
+
+    def begin(self, partition: int, method: ShardMethod[S]) -> asyncio.Future[Response]:
+        """Run a method on the shard of a partition; return the future of its answer."""
+        return self._context(partition).require_active().begin(method)[1]
 
     def read(self, partition: int, look: Callable[[S, int], T]) -> T:
         """Return what `look` finds in the shard of a partition, which it does not change."""

@@ -54,9 +54,14 @@ def encode_batch(
         )
     builder = BatchBuilder(fields)
     for record in records:
-        key, value = write_offset_commit(record) or encode_record(record)
+        key, value = encode_internal(record)
         builder.append(key, value, timestamp=now_ms)
     return builder.build()
+
+
+def encode_internal(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+    """Return the key and the value of a record."""
+    return write_offset_commit(record) or encode_record(record)
 
 
 def decode_batches(

@@ -3,10 +3,12 @@
 import pytest
 
 from cordwood.broker.handlers import group_offsets
+from cordwood.broker.network.pending_response import PendingResponse
 from cordwood.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponse,
 )
 from cordwood.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -22,6 +24,16 @@ from cordwood.protocol.messages.offset_fetch import (
 from cordwood.records.batch_stream import batches as batches_of
 from tests.unit.broker.broker_samples import BrokerHarness, run, turns
 from tests.unit.broker.coordinators.coordinator_samples import coordinating, locate
+
+
+async def committed(harness: BrokerHarness, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """Return the response of a commit, once it is known."""
+    context = harness.context(9)
+    answer: object = await group_offsets.offset_commit(harness.broker, context, request)
+    if isinstance(answer, PendingResponse):
+        answer = await answer.response()
+    assert isinstance(answer, OffsetCommitResponse)
+    return answer
 
 
 async def commit(harness: BrokerHarness, offset: int, topic: str = "orders") -> list[int]:
@@ -41,7 +53,7 @@ async def commit(harness: BrokerHarness, offset: int, topic: str = "orders") -> 
             )
         ],
     )
-    answer = await group_offsets.offset_commit(harness.broker, harness.context(9), request)
+    answer = await committed(harness, request)
     return [each.error_code for each in answer.topics[0].partitions]
 
 
@@ -195,7 +207,7 @@ def test_commit_and_fetch_of_many_partitions_take_several_turns() -> None:
                     )
                 ],
             )
-            answer = await group_offsets.offset_commit(harness.broker, harness.context(9), request)
+            answer = await committed(harness, request)
             codes = {each.error_code for topic in answer.topics for each in topic.partitions}
             wanted = OffsetFetchRequestTopic(name="orders", partition_indexes=[*range(600)])
             group = OffsetFetchRequestGroup(group_id="g", topics=[wanted])
@@ -224,7 +236,7 @@ def test_all_of_many_offsets_are_fetched_in_several_turns(version: int) -> None:
             ]
             topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
             commits = OffsetCommitRequest(group_id="g", member_id="", topics=topics)
-            await group_offsets.offset_commit(harness.broker, harness.context(9), commits)
+            await committed(harness, commits)
             group = OffsetFetchRequestGroup(group_id="g", topics=None)
             request = OffsetFetchRequest(group_id="g", topics=None, groups=[group])
             context = harness.context(version)

@@ -82,6 +82,102 @@ def test_held_response_is_sent_before_the_connection_of_a_failed_handler_is_clos
     assert run(scene()) == ((1, b"first"), b"")
 
 
+class Later:
+    """A response that waits for an event."""
+
+    def __init__(self, known: asyncio.Event, body: bytes) -> None:
+        self.known = known
+        self.body = body
+        self.is_abandoned = False
+
+    async def chunks(self) -> list[Chunk]:
+        await self.known.wait()
+        return [self.body]
+
+    def abandon(self) -> None:
+        self.is_abandoned = True
+
+
+def test_requests_that_wait_for_one_append_are_handled_before_its_end(run: Run) -> None:
+    async def scene() -> tuple[list[int], list[tuple[int, bytes]]]:
+        known, handled = asyncio.Event(), list[int]()
+
+        async def handle(context: RequestContext, _body: memoryview) -> Later:
+            handled.append(context.correlation_id)
+            return Later(known, b"%d" % context.correlation_id)
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), request(2), request(3))
+            while len(handled) < 3:
+                await turn()
+            before = [*handled]
+            known.set()
+            return before, [await peer.answer() for _ in range(3)]
+
+    assert run(scene()) == ([1, 2, 3], [(1, b"1"), (2, b"2"), (3, b"3")])
+
+
+def test_request_of_another_api_waits_for_the_responses_before_it(run: Run) -> None:
+    async def scene() -> list[str]:
+        known, events = asyncio.Event(), list[str]()
+
+        async def handle(context: RequestContext, _body: memoryview) -> Later | list[Chunk]:
+            events.append(f"request {context.api_key}")
+            return Later(known, b"first") if context.api_key == 8 else [b"second"]
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1, key=8), request(2, key=9))
+            while not events:
+                await turn()
+            await turn()
+            events.append("known")
+            known.set()
+            await peer.answer()
+            await peer.answer()
+        return events
+
+    assert run(scene()) == ["request 8", "known", "request 9"]
+
+
+def test_earlier_responses_are_sent_when_a_request_that_would_share_the_append_fails(
+    run: Run,
+) -> None:
+    async def handle(context: RequestContext, _body: memoryview) -> Later:
+        if context.correlation_id == 2:
+            raise ConnectionAbortedError("failed")
+        known = asyncio.Event()
+        known.set()
+        return Later(known, b"first")
+
+    async def scene() -> tuple[tuple[int, bytes], bytes]:
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), request(2))
+            return await peer.answer(), await peer.reader.read()
+
+    assert run(scene()) == ((1, b"first"), b"")
+
+
+def test_responses_of_a_client_that_has_gone_are_abandoned(run: Run) -> None:
+    async def scene() -> list[bool]:
+        known, made = asyncio.Event(), list[Later]()
+
+        async def handle(_context: RequestContext, _body: memoryview) -> Later:
+            made.append(Later(known, b""))
+            return made[-1]
+
+        async with serving(handle) as harness:
+            peer = await harness.connect()
+            peer.send(request(1), request(2))
+            while len(made) < 2:
+                await turn()
+        return [each.is_abandoned for each in made]
+
+    assert run(scene()) == [True, True]
+
+
 def test_request_without_a_response_keeps_the_order_of_the_others(run: Run) -> None:
     async def scene() -> list[tuple[int, bytes]]:
         async with serving() as harness:

@@ -22,6 +22,7 @@ from cordwood.coordination.outcome import (
 from cordwood.coordination.ports import InternalLog, TransactionMarker
 from cordwood.coordination.runtime.coordinator_runtime import CoordinatorRuntime
 from cordwood.coordination.runtime.internal_batches import encode_batch
+from cordwood.coordination.runtime.open_batch import OpenBatch
 from cordwood.coordination.runtime.runtime_ports import RuntimePorts, ShardKind
 from cordwood.coordination.topic_view import TopicView
 from cordwood.core.errors import KafkaError
@@ -34,6 +35,7 @@ from cordwood.protocol.messages.internal import (
 )
 from cordwood.records.batch_builder import BatchFields
 from cordwood.records.control_records import EndTransaction, control_batch
+from cordwood.records.record_batch import RecordBatch
 from cordwood.testing.inline_worker import InlineWorker
 from cordwood.testing.virtual_clock import VirtualClock
 from tests.unit.broker.broker_samples import turns
@@ -114,6 +116,9 @@ class MemoryLog:
         self.holds = False
         self.held = list[Future[int]]()
         self.rejection: KafkaError | None = None
+        #: The error of an append of a batch that was opened without one.
+        self.late_rejection: KafkaError | None = None
+        self.most_bytes = 1 << 20
         self.load_error: Exception | None = None
         self.loads = 0
         self._clock = clock
@@ -123,6 +128,16 @@ class MemoryLog:
     ) -> Pending[int]:
         batch = encode_batch(records, now_ms=self._clock.now_ms(), producer=producer)
         return self._append(batch, len(records))
+
+    def open_batch(self) -> OpenBatch:
+        if self.rejection is not None:
+            raise self.rejection
+        return OpenBatch(self._append_built, most_bytes=self.most_bytes)
+
+    def _append_built(self, batch: bytearray) -> Pending[int]:
+        if self.late_rejection is not None:
+            raise self.late_rejection
+        return self._append(batch, RecordBatch(batch).count)
 
     def append_marker(self, marker: TransactionMarker) -> Pending[int]:
         control = EndTransaction(marker.is_commit, marker.coordinator_epoch)

@@ -1,6 +1,8 @@
 """Tests of one loaded shard."""
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 from cordwood.coordination.coordinator_record import StoredRecord
 from cordwood.coordination.outcome import (
@@ -10,12 +12,14 @@ from cordwood.coordination.outcome import (
     Outcome,
     Ticket,
     TimerChange,
+    TransactionalProducer,
 )
 from cordwood.coordination.runtime.active_shard import TIMER_RETRY_MS, ActiveShard
 from cordwood.coordination.runtime.coordinator_timers import CoordinatorTimers
 from cordwood.core.errors import KafkaError, NotEnoughReplicasError
 from cordwood.protocol.messages.heartbeat import HeartbeatResponse
 from cordwood.protocol.schema import Response
+from cordwood.records.record_batch import RecordBatch
 from tests.unit.broker.broker_samples import run
 from tests.unit.coordination.runtime.runtime_samples import (
     TIMER,
@@ -24,9 +28,6 @@ from tests.unit.coordination.runtime.runtime_samples import (
     RuntimeHarness,
     group_record,
 )
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 class ActiveHarness:
@@ -37,12 +38,27 @@ class ActiveHarness:
         self.log: MemoryLog = harness.log()
         self.shard = CountingShard()
         self.clock, self.counted = harness.clock, harness.counted
-        timers = CoordinatorTimers(harness.ports)
-        self.active = ActiveShard(self.shard, self.log, harness.ports, timers=timers)
+        self.calls = list[Callable[[], object]]()
+        self.call: Callable[[Callable[[], object]], object] = lambda call: call()
+        ports = replace(harness.ports, call_soon=self._call_soon)
+        self.active = ActiveShard(self.shard, self.log, ports, timers=CoordinatorTimers(ports))
         self.broken = list[KafkaError]()
         self.active.on_broken = self.broken.append
 
-    def begin(self) -> tuple[Ticket, "asyncio.Future[Response]"]:
+    def _call_soon(self, call: Callable[[], object]) -> None:
+        self.call(call)
+
+    def defer_calls(self) -> None:
+        """Make the calls of the next turn by hand."""
+        self.call = self.calls.append
+
+    def make_calls(self) -> None:
+        """Begin the next turn."""
+        calls, self.calls[:] = [*self.calls], []
+        for each in calls:
+            each()
+
+    def begin(self) -> tuple[Ticket, asyncio.Future[Response]]:
         return self.active.calls.begin()
 
 
@@ -161,3 +177,88 @@ def test_timer_whose_records_are_rejected_fires_again() -> None:
 
     assert [key for key, _ in harness.shard.fired] == [TIMER, TIMER]
     assert harness.shard.groups == ["g"]
+
+
+def test_outcomes_of_one_turn_share_an_append() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+
+    for group in ("g", "h"):
+        harness.active.run(lambda *_, group=group: Outcome(records=[group_record(group)]))
+    before = (len(harness.log.batches), [each.offset for each in harness.shard.stored])
+    harness.make_calls()
+
+    assert before == (0, [0, 1])
+    assert [RecordBatch(each).count for each in harness.log.batches] == [2]
+
+
+def test_answers_of_one_turn_are_given_after_its_append() -> None:
+    async def scene() -> list[bool]:
+        harness = ActiveHarness()
+        harness.defer_calls()
+        waiting = list[asyncio.Future[Response]]()
+        for _ in range(2):
+            ticket, future = harness.begin()
+            waiting.append(future)
+            answer = Answer(ticket, HeartbeatResponse(error_code=0))
+            harness.active.run(
+                lambda *_, answer=answer: Outcome(records=[group_record("g")], answers=[answer])
+            )
+        before = [each.done() for each in waiting]
+        harness.make_calls()
+        return [*before, *(each.done() for each in waiting)]
+
+    assert run(scene()) == [False, False, True, True]
+
+
+def test_outcome_of_a_transaction_is_appended_after_those_of_its_turn() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+
+    producer = TransactionalProducer(7, 0)
+    harness.active.run(lambda *_: Outcome(records=[group_record("h")], producer=producer))
+    harness.make_calls()
+
+    assert [RecordBatch(each).producer_id for each in harness.log.batches] == [-1, 7]
+    assert [each.offset for each in harness.shard.stored] == [0, 1]
+
+
+def test_outcome_that_does_not_fit_begins_the_next_batch() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.log.most_bytes = 150
+
+    for group in ("g", "h"):
+        harness.active.run(lambda *_, group=group: Outcome(records=[group_record(group)]))
+    harness.make_calls()
+
+    assert [RecordBatch(each).count for each in harness.log.batches] == [1, 1]
+    assert harness.shard.groups == ["g", "h"]
+
+
+def test_shard_breaks_when_the_append_of_its_turn_is_rejected() -> None:
+    async def scene() -> tuple[int, int]:
+        harness = ActiveHarness()
+        harness.defer_calls()
+        ticket, future = harness.begin()
+        answer = Answer(ticket, HeartbeatResponse(error_code=0))
+        harness.active.run(lambda *_: Outcome(records=[group_record("g")], answers=[answer]))
+        harness.log.late_rejection = NotEnoughReplicasError("none")
+        harness.make_calls()
+        error = future.exception()
+        assert isinstance(error, KafkaError)
+        return error.code, len(harness.broken)
+
+    assert run(scene()) == (15, 1)
+
+
+def test_batch_of_a_shard_that_ends_is_not_appended() -> None:
+    harness = ActiveHarness()
+    harness.defer_calls()
+    harness.active.run(lambda *_: Outcome(records=[group_record("g")]))
+
+    harness.active.close(NotEnoughReplicasError("none"))
+    harness.make_calls()
+
+    assert harness.log.batches == []

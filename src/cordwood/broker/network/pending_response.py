@@ -1,0 +1,59 @@
+"""Response of a request that is done but for an append, which the next requests may share.
+
+Kafka handles one request of a connection at a time, and gathers the appends of several connections
+(`group.coordinator.append.linger.ms`). Here a client that has sent several commits before the first
+response gets one append for them. The requests are handled, and answered, in their order.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from cordwood.core.errors import KafkaError
+from cordwood.protocol.primitives import Chunk
+from cordwood.protocol.schema import Response
+
+
+class PendingChunks(Protocol):
+    """A response that is encoded when it is known."""
+
+    def chunks(self) -> Awaitable[list[Chunk] | None]:
+        """Wait for the response, and return it."""
+
+    def abandon(self) -> None:
+        """End the wait: the client has gone."""
+
+
+Handled: TypeAlias = list[Chunk] | PendingChunks | None
+"""The response of a request, None if it has none."""
+
+
+async def chunks_of(handled: Handled) -> list[Chunk] | None:
+    """Return a response, once it is known."""
+    if handled is None or isinstance(handled, list):
+        return handled
+    return await handled.chunks()
+
+
+class PendingResponse:
+    """The response of a handler; `on_error` makes one of the error that comes instead."""
+
+    __slots__ = ("_future", "_on_error")
+
+    def __init__(
+        self, future: asyncio.Future[Response], on_error: Callable[[KafkaError], Response]
+    ) -> None:
+        self._future = future
+        self._on_error = on_error
+
+    async def response(self) -> Response:
+        """Wait for the response, and return it."""
+        try:
+            return await self._future
+        except KafkaError as error:
+            return self._on_error(error)
+
+    def abandon(self) -> None:
+        """End the wait: the client has gone."""
+        if not self._future.cancel():
+            self._future.exception()  # or asyncio would log that it was never retrieved

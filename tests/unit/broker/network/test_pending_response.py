@@ -1,0 +1,62 @@
+"""Tests of the responses that wait for an append."""
+
+import asyncio
+
+from cordwood.broker.network.pending_response import PendingResponse, chunks_of
+from cordwood.core.errors import KafkaError, NotCoordinatorError
+from cordwood.protocol.messages.heartbeat import HeartbeatResponse
+from cordwood.protocol.primitives import Chunk
+from cordwood.protocol.schema import Response
+from tests.unit.broker.broker_samples import run
+
+
+def failed(error: KafkaError) -> Response:
+    return HeartbeatResponse(error_code=error.code)
+
+
+def test_response_is_that_of_the_future() -> None:
+    async def scene() -> Response:
+        future = asyncio.get_running_loop().create_future()
+        future.set_result(HeartbeatResponse(error_code=0))
+        return await PendingResponse(future, failed).response()
+
+    assert run(scene()) == HeartbeatResponse(error_code=0)
+
+
+def test_error_of_the_future_becomes_a_response() -> None:
+    async def scene() -> Response:
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(NotCoordinatorError("moved"))
+        return await PendingResponse(future, failed).response()
+
+    assert run(scene()) == HeartbeatResponse(error_code=NotCoordinatorError.code)
+
+
+def test_abandoned_response_ends_its_future() -> None:
+    async def scene() -> bool:
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        PendingResponse(future, failed).abandon()
+        return future.cancelled()
+
+    assert run(scene())
+
+
+def test_error_that_is_abandoned_is_not_reported_as_unseen() -> None:
+    async def scene() -> list[object]:
+        told = list[object]()
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context))
+        future = loop.create_future()
+        future.set_exception(NotCoordinatorError("moved"))
+        PendingResponse(future, failed).abandon()
+        del future
+        return told
+
+    assert run(scene()) == []
+
+
+def test_chunks_that_are_known_need_no_wait() -> None:
+    async def scene() -> list[list[Chunk] | None]:
+        return [await chunks_of(None), await chunks_of([b"known"])]
+
+    assert run(scene()) == [None, [b"known"]]
