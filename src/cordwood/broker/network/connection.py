@@ -293,8 +293,9 @@ class Connection(asyncio.BufferedProtocol):
                 await self._next_turn()
                 turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
         await responses.flush()
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None  # its frames refer to this connection
+        if error is not None:
+            raise error
 
     async def _answer_together(
         self, responses: PipelinedResponses, first: _Waiting, turn_end_ms: float
@@ -302,9 +303,7 @@ class Connection(asyncio.BufferedProtocol):
         """Handle the requests that have arrived and wait as the first one does; answer all."""
         waiting = deque[_Waiting | list[Chunk] | None]([first])
         try:
-            while (
-                self._is_next_of(first.api_key) and self._shared.clock.monotonic_ms() < turn_end_ms
-            ):
+            while self._has_next(first.api_key) and self._shared.clock.monotonic_ms() < turn_end_ms:
                 waiting.append(await self._handle_next())
             while waiting:
                 response = waiting[0]
@@ -317,7 +316,7 @@ class Connection(asyncio.BufferedProtocol):
         finally:
             _abandon(waiting)
 
-    def _is_next_of(self, api_key: int) -> bool:
+    def _has_next(self, api_key: int) -> bool:
         """Whether the next frame has arrived, and is of this API."""
         frames = self._receive.frames
         return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
@@ -373,10 +372,10 @@ class Connection(asyncio.BufferedProtocol):
             chunks = await self._shared.handle(request, memoryview(frame.data)[body_at:])
             if chunks is None:
                 return None
-            header = _header_of(request)
+            start = _header_of(request)
             if isinstance(chunks, list):
-                return framed(header, chunks)
-            return _Waiting(request.api_key, header, chunks)
+                return framed(start, chunks)
+            return _Waiting(request.api_key, start, chunks)
         finally:
             self._is_handling = False
             frame.release()
