@@ -14,6 +14,7 @@ from dataclasses import replace
 from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.groups.classic.classic_group import ClassicGroup
 from cordwood.coordination.groups.group import OffsetCommitter
+from cordwood.coordination.groups.group_registry import GroupFilter, GroupPage
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.outcome import Ticket
 from cordwood.core.errors import ERRORS_BY_CODE, KafkaError, NotCoordinatorError
@@ -189,10 +190,12 @@ class ClassicGroupCommands:
 
     def list_groups(self, *, states: str = "", types: str = "") -> str:
         """Send ListGroups with filters."""
-        found = self._harness.registry.listed(
-            states=[each for each in states.split(",") if each],
-            types=[each for each in types.split(",") if each],
+        filters = GroupFilter.of(
+            [each for each in states.split(",") if each],
+            [each for each in types.split(",") if each],
         )
+        registry = self._harness.registry
+        found = registry.listed(GroupPage(filters, registry.by_id))
         lines = [
             f"{each.group_id}: {each.protocol_type}, {each.group_state}, {each.group_type}"
             for each in found

@@ -27,7 +27,7 @@ from cordwood.coordination.groups.consumer.group.consumer_group_replay import RE
 from cordwood.coordination.groups.consumer.group.subscriptions import ResolvedRegularExpression
 from cordwood.coordination.groups.consumer.topics.regex_resolution import RegexResolution
 from cordwood.coordination.groups.group import Group, OffsetCommitter
-from cordwood.coordination.groups.group_registry import GroupRegistry
+from cordwood.coordination.groups.group_registry import GroupFilter, GroupPage, GroupRegistry
 from cordwood.coordination.groups.group_settings import GroupSettings
 from cordwood.coordination.offsets.committed_offset import OFFSET_COMMIT_TYPES
 from cordwood.coordination.offsets.committed_run import CommittedRun
@@ -184,12 +184,25 @@ class GroupShard:
         groups = [self._classic.describe(each, client) for each in request.groups]
         return Outcome.answer(ticket, DescribeGroupsResponse(groups=groups))
 
-    def list_groups(
-        self, request: ListGroupsRequest, _: ClientContext, *, ticket: Ticket, now_ms: int
+    def group_ids(self) -> list[str]:
+        """Return the ids of all groups."""
+        return [*self.groups.by_id]
+
+    def list_groups(  # tidy: allow[parameters] the page is not in the request
+        self,
+        request: ListGroupsRequest,
+        _: ClientContext,
+        *,
+        ticket: Ticket,
+        now_ms: int,
+        page: GroupPage | None = None,
     ) -> Outcome:
-        """List the groups that match the filters."""
+        """List the groups that match the filters, all or those of a page."""
         del now_ms
-        groups = self.groups.listed(states=request.states_filter, types=request.types_filter)
+        if page is None:
+            filters = GroupFilter.of(request.states_filter, request.types_filter)
+            page = GroupPage(filters, self.group_ids())
+        groups = self.groups.listed(page)
         return Outcome.answer(ticket, ListGroupsResponse(error_code=0, groups=groups))
 
     def delete_groups(

@@ -2,15 +2,21 @@
 
 Kafka: the `handle...Group` methods of `KafkaApis`. A member's request goes to the shard of its
 group. A request about several groups is divided by group; each has its own result.
+
+Kafka has a thread for an event of a shard. Here a list of many members or groups is several events,
+between which the loop serves others.
 """
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Final, TypeVar
 
 from cordwood.broker.handlers.request_client import client_of
 from cordwood.broker.loop_turns import LoopTurns
 from cordwood.broker.network.request_context import RequestContext
 from cordwood.broker.services import BrokerServices
 from cordwood.broker.topics.authorized_operations import OF_GROUP
+from cordwood.coordination.groups.group_registry import GroupFilter, GroupPage
 from cordwood.core.errors import (
     CoordinatorLoadInProgressError,
     KafkaError,
@@ -28,9 +34,23 @@ from cordwood.protocol.messages.describe_groups import (
 )
 from cordwood.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from cordwood.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from cordwood.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from cordwood.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from cordwood.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberResponse,
+)
+from cordwood.protocol.messages.list_groups import (
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
 from cordwood.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+T = TypeVar("T")
+
+#: Members that leave in one event, and groups that are listed in one: about 1 ms each.
+MOST_MEMBERS: Final = 500
+MOST_LISTED: Final = 500
 
 _NO_GENERATION: Final = -1
 _FIRST_WITH_NULL_PROTOCOL: Final = 7
@@ -106,7 +126,23 @@ async def heartbeat(
 async def leave_group(
     broker: BrokerServices, context: RequestContext, request: LeaveGroupRequest
 ) -> LeaveGroupResponse:
-    """Remove members from a group."""
+    """Remove members from a group, those of one part with one rebalance."""
+    if len(request.members) <= MOST_MEMBERS:
+        return await _left(broker, context, request)
+    members = list[MemberResponse]()
+    async for part in LoopTurns(broker.turns).of(_parts(request.members, MOST_MEMBERS)):
+        some = copy(request)
+        some.members = part
+        response = await _left(broker, context, some)
+        if response.error_code:
+            return response
+        members += response.members
+    return LeaveGroupResponse(error_code=0, members=members)
+
+
+async def _left(
+    broker: BrokerServices, context: RequestContext, request: LeaveGroupRequest
+) -> LeaveGroupResponse:
     client = client_of(context)
     try:
         return await broker.coordinators.groups.call(
@@ -120,13 +156,18 @@ async def leave_group(
         return LeaveGroupResponse(error_code=error.code)
 
 
+def _parts(elements: Sequence[T], most: int) -> Iterator[list[T]]:
+    """Yield the elements in lists of at most `most`."""
+    return ([*elements[at : at + most]] for at in range(0, len(elements), most))
+
+
 async def describe_groups(
     broker: BrokerServices, context: RequestContext, request: DescribeGroupsRequest
 ) -> DescribeGroupsResponse:
-    """Describe classic groups."""
+    """Describe classic groups; a group that is named twice is described once."""
     groups = [
         await _described(broker, context, group_id)
-        async for group_id in LoopTurns(broker.turns).of(request.groups)
+        async for group_id in LoopTurns(broker.turns).of(dict.fromkeys(request.groups))
     ]
     if request.include_authorized_operations:
         for each in groups:
@@ -163,23 +204,40 @@ async def list_groups(
     broker: BrokerServices, context: RequestContext, request: ListGroupsRequest
 ) -> ListGroupsResponse:
     """List the groups of all partitions that this broker coordinates."""
-    runtime, client = broker.coordinators.groups.runtime, client_of(context)
+    runtime, turns = broker.coordinators.groups.runtime, LoopTurns(broker.turns)
+    filters = GroupFilter.of(
+        dict.fromkeys(request.states_filter), dict.fromkeys(request.types_filter)
+    )
     listed = ListGroupsResponse(error_code=0, groups=[])
-    async for partition in LoopTurns(broker.turns).of([*runtime.partitions()]):
+    async for partition in turns.of([*runtime.partitions()]):
         try:
-            found = await runtime.call(
-                partition,
-                lambda shard, ticket, now_ms: shard.list_groups(
-                    request, client, ticket=ticket, now_ms=now_ms
-                ),
-                answer=ListGroupsResponse,
-            )
+            group_ids = runtime.read(partition, lambda shard, _: shard.group_ids())
+            async for part in turns.of(_parts(group_ids, MOST_LISTED)):
+                page = GroupPage(filters, part)
+                listed.groups += await _listed(broker, context, request, (partition, page))
         except NotCoordinatorError:
             continue
         except KafkaError as error:
             return ListGroupsResponse(error_code=error.code, groups=[])
-        listed.groups += found.groups
     return listed
+
+
+async def _listed(
+    broker: BrokerServices,
+    context: RequestContext,
+    request: ListGroupsRequest,
+    listed: tuple[int, GroupPage],
+) -> list[ListedGroup]:
+    """Return the groups of a page of a partition."""
+    (partition, page), client = listed, client_of(context)
+    response = await broker.coordinators.groups.runtime.call(
+        partition,
+        lambda shard, ticket, now_ms: shard.list_groups(
+            request, client, ticket=ticket, now_ms=now_ms, page=page
+        ),
+        answer=ListGroupsResponse,
+    )
+    return response.groups
 
 
 async def delete_groups(

@@ -1,10 +1,39 @@
 """Groups of a shard by their ids (Kafka: `GroupMetadataManager.groups`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 from cordwood.coordination.groups.group import Group
 from cordwood.core.errors import GroupIdNotFoundError
 from cordwood.protocol.messages.list_groups import ListedGroup
+
+
+class GroupFilter(NamedTuple):
+    """The filters of ListGroups, which ignore case; an empty one matches every group."""
+
+    states: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, states: Iterable[str], types: Iterable[str]) -> Self:
+        """Return the filters of a request."""
+        return cls(
+            frozenset(each.strip().lower() for each in states),
+            frozenset(each.lower() for each in types),
+        )
+
+    def matches(self, group: Group) -> bool:
+        """Return whether a group is listed."""
+        return (not self.states or group.state_name.lower() in self.states) and (
+            not self.types or group.group_type.value in self.types
+        )
+
+
+class GroupPage(NamedTuple):
+    """Some groups of a shard: a list of many is answered in parts."""
+
+    filters: GroupFilter
+    group_ids: Iterable[str]
 
 
 class GroupRegistry:
@@ -40,10 +69,9 @@ class GroupRegistry:
         if self._groups.get(group.group_id) is group:
             del self._groups[group.group_id]
 
-    def listed(self, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[ListedGroup]:
-        """Return the groups that match the filters of ListGroups, which ignore case."""
-        wanted_states = {each.strip().lower() for each in states}
-        wanted_types = {each.lower() for each in types}
+    def listed(self, page: GroupPage) -> list[ListedGroup]:
+        """Return the groups of a page that exist, and match the filters."""
+        groups = map(self._groups.get, page.group_ids)
         return [
             ListedGroup(
                 group_id=group.group_id,
@@ -51,7 +79,6 @@ class GroupRegistry:
                 group_state=group.state_name,
                 group_type=group.group_type.value,
             )
-            for group in self._groups.values()
-            if not wanted_states or group.state_name.lower() in wanted_states
-            if not wanted_types or group.group_type.value in wanted_types
+            for group in groups
+            if group is not None and page.filters.matches(group)
         ]

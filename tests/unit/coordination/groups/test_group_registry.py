@@ -6,7 +6,11 @@ from typing import cast
 import pytest
 
 from cordwood.coordination.groups.group import Group, GroupType
-from cordwood.coordination.groups.group_registry import GroupRegistry
+from cordwood.coordination.groups.group_registry import (
+    GroupFilter,
+    GroupPage,
+    GroupRegistry,
+)
 from cordwood.core.errors import GroupIdNotFoundError
 
 
@@ -78,14 +82,25 @@ def test_listed_filters_without_case(states: list[str], types: list[str], found:
         group_of("c", state="Stable", kind=GroupType.CONSUMER),
     )
 
-    listed = registry.listed(states=states, types=types)
+    page = GroupPage(GroupFilter.of(states, types), registry.by_id)
+    listed = registry.listed(page)
 
     assert [each.group_id for each in listed] == found
 
 
 def test_listed_group_has_the_fields_of_the_response() -> None:
-    (listed,) = registry_of(group_of("g", state="Stable")).listed()
+    registry = registry_of(group_of("g", state="Stable"))
+
+    (listed,) = registry.listed(GroupPage(GroupFilter(), ["g"]))
 
     assert listed.protocol_type == "consumer"
     assert listed.group_state == "Stable"
     assert listed.group_type == "classic"
+
+
+def test_page_lists_those_of_its_groups_that_exist() -> None:
+    registry = registry_of(group_of("a"), group_of("b"), group_of("c"))
+
+    listed = registry.listed(GroupPage(GroupFilter(), ["b", "gone"]))
+
+    assert [each.group_id for each in listed] == ["b"]
