@@ -66,6 +66,9 @@ class _Waiting(NamedTuple):
         return None if chunks is None else framed(self.header, chunks)
 
 
+_Response: TypeAlias = _Waiting | list[Chunk] | None
+
+
 class ServerResources(NamedTuple):
     """Resources that the connections of a server share; `received` has SMALL_FRAME_BYTES."""
 
@@ -293,15 +296,17 @@ class Connection(asyncio.BufferedProtocol):
                 await self._next_turn()
                 turn_end_ms = self._shared.clock.monotonic_ms() + _TURN_MS
         await responses.flush()
-        error, self._error = self._error, None  # its frames refer to this connection
-        if error is not None:
-            raise error
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:  # its frames refer to this connection
+                self._error = None
 
     async def _answer_together(
         self, responses: PipelinedResponses, first: _Waiting, turn_end_ms: float
     ) -> None:
         """Handle the requests that have arrived and wait as the first one does; answer all."""
-        waiting = deque[_Waiting | list[Chunk] | None]([first])
+        waiting = deque[_Response]([first])
         try:
             while self._has_next(first.api_key) and self._shared.clock.monotonic_ms() < turn_end_ms:
                 waiting.append(await self._handle_next())
@@ -321,7 +326,7 @@ class Connection(asyncio.BufferedProtocol):
         frames = self._receive.frames
         return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
 
-    async def _handle_next(self) -> "_Waiting | list[Chunk] | None":
+    async def _handle_next(self) -> _Response:
         """Handle the next frame; its error is kept until earlier requests are answered."""
         try:
             return await self._handle_frame(self._receive.take())
@@ -332,12 +337,12 @@ class Connection(asyncio.BufferedProtocol):
             return None
 
     async def _send(
-        self, responses: PipelinedResponses, response: list[Chunk], *, has_next: bool
+        self, out: PipelinedResponses, response: list[Chunk], *, has_next: bool
     ) -> None:
         """Send the frame of a response, or hold it if another one follows."""
         self._bytes_out.add(size_of(response))
         self.unread_bytes = _bytes_in_memory(response)
-        await responses.send(response, has_next=has_next)
+        await out.send(response, has_next=has_next)
         self.unread_bytes = 0
 
     async def _next_turn(self) -> None:
@@ -353,7 +358,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._arrival
         return bool(self._receive.frames)
 
-    async def _handle_frame(self, frame: ReceivedFrame) -> "_Waiting | list[Chunk] | None":
+    async def _handle_frame(self, frame: ReceivedFrame) -> _Response:
         """Return the frame of the response; the memory of the request is released on return."""
         self.request = None
         self._is_at_work = self._is_handling = True
@@ -381,7 +386,7 @@ class Connection(asyncio.BufferedProtocol):
             frame.release()
 
 
-def _abandon(waiting: Iterable[_Waiting | list[Chunk] | None]) -> None:
+def _abandon(waiting: Iterable[_Response]) -> None:
     for each in waiting:
         if isinstance(each, _Waiting):
             each.response.abandon()
