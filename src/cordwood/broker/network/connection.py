@@ -12,7 +12,7 @@ import asyncio
 import socket
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from cordwood.broker.network.connection_quotas import SocketServerSettings
@@ -308,7 +308,10 @@ class Connection(asyncio.BufferedProtocol):
         """Handle the requests that have arrived and wait as the first one does; answer all."""
         waiting = deque[_Response]([first])
         try:
-            while self._has_next(first.api_key) and self._shared.clock.monotonic_ms() < turn_end_ms:
+            while (
+                _is_next(self._receive.frames, first.api_key)
+                and self._shared.clock.monotonic_ms() < turn_end_ms
+            ):
                 waiting.append(await self._handle_next())
             while waiting:
                 response = waiting[0]
@@ -320,11 +323,6 @@ class Connection(asyncio.BufferedProtocol):
                     await self._send(responses, response, has_next=has_next)
         finally:
             _abandon(waiting)
-
-    def _has_next(self, api_key: int) -> bool:
-        """Whether the next frame has arrived, and is of this API."""
-        frames = self._receive.frames
-        return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
 
     async def _handle_next(self) -> _Response:
         """Handle the next frame; its error is kept until earlier requests are answered."""
@@ -384,6 +382,11 @@ class Connection(asyncio.BufferedProtocol):
         finally:
             self._is_handling = False
             frame.release()
+
+
+def _is_next(frames: Sequence[bytearray], api_key: int) -> bool:
+    """Return whether the next frame has arrived, and is of this API."""
+    return bool(frames) and frames[0][:_API_KEY_BYTES] == api_key.to_bytes(_API_KEY_BYTES)
 
 
 def _abandon(waiting: Iterable[_Response]) -> None:
