@@ -1,8 +1,9 @@
 """Comparison of the end of a log with the checkpoints of its log directory.
 
-    log start        beyond the end     damage   a broker deletes the whole log at startup
-    recovery point   beyond the end     damage   records that were fsynced are missing
-    high watermark   beyond the end     note     committed records are missing; a power failure may
+    log start           beyond the end  damage   a broker deletes the whole log at startup
+    recovery point      beyond the end  damage   records that were fsynced are missing
+    cleaner checkpoint  beyond the end  damage   a cleaner fsyncs what it has cleaned
+    high watermark      beyond the end  note     committed records are missing; a power failure may
                                                  lose records that were not fsynced
 
 Checkpoints are read before the log. Meanwhile the log only grows, or it is truncated together with
@@ -17,6 +18,7 @@ from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import Files
 from cordwood.core.types import TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
@@ -31,12 +33,14 @@ class CheckpointedEnds(NamedTuple):
     """The checkpointed offsets of a partition; 0 if there is no entry.
 
     From `unsynced_from` on, files of the log may lag behind each other; None means no such offset.
+    `is_clean`: the broker has stopped in order.
     """
 
     log_start: int = 0
     recovery_point: int = 0
     high_watermark: int = 0
     unsynced_from: int | None = None
+    is_clean: bool = False
 
 
 class CheckpointReader:
@@ -52,12 +56,13 @@ class CheckpointReader:
             return CheckpointedEnds()
         log_directory = directory_of(path)
         names = (LOG_START_OFFSETS, RECOVERY_POINTS, HIGH_WATERMARKS)
-        found = (self._offsets(f"{log_directory}/{name}").get(partition, 0) for name in names)
-        ends = CheckpointedEnds(*found)
-        if not exists(self._files, f"{log_directory}/{RECOVERY_POINTS}"):
-            return ends
+        found = [self._offsets(f"{log_directory}/{name}").get(partition, 0) for name in names]
         is_clean = exists(self._files, f"{log_directory}/{CLEAN_SHUTDOWN}")
-        return ends._replace(unsynced_from=None if is_clean else ends.recovery_point)
+        log_start, recovery_point, high_watermark = found
+        ends = CheckpointedEnds(log_start, recovery_point, high_watermark, is_clean=is_clean)
+        if is_clean or not exists(self._files, f"{log_directory}/{RECOVERY_POINTS}"):
+            return ends
+        return ends._replace(unsynced_from=ends.recovery_point)
 
     def _offsets(self, path: str) -> dict[TopicPartition, int]:
         if path not in self._read:
@@ -68,8 +73,18 @@ class CheckpointReader:
         return self._read[path]
 
 
-def check_ends(path: str, ends: CheckpointedEnds, *, log_end: int) -> Iterator[VerifyFinding]:
+def check_ends(
+    path: str, ends: CheckpointedEnds, *, log_end: int, cleaned_to: int = 0
+) -> Iterator[VerifyFinding]:
     """Yield the checkpointed offsets that are beyond the end of the log."""
+    if cleaned_to > log_end:
+        yield damage(
+            path,
+            "the cleaner's checkpoint is beyond the end of the log: it explains no missing offset",
+            remedy=f"{LOST}; or correct its line in {CLEANER_OFFSETS}",
+            expected=f"at most {log_end}",
+            found=cleaned_to,
+        )
     if ends.log_start > log_end:
         yield damage(
             path,

@@ -7,11 +7,16 @@
                  no earlier batch has a later one
     both         entries ascend strictly and are whole
 
-In the active segment, entries of truncated batches may follow the valid ones. So wrong entries at
-its end, without a correct one behind them, are only a note.
+A closed segment's time index ends with the latest time of the segment, and so does that of the
+active segment after a clean stop: lookups by time and retention rely on it. Logs from before 0.11
+may be without time indexes.
+
+After a crash, wrong entries at the end of the active segment's indexes are only a note: a broker
+rebuilds these indexes. Otherwise they prove that the log has lost its tail.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from itertools import accumulate, islice, pairwise
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
@@ -23,8 +28,8 @@ from cordwood.records.record_batch import MAGIC
 from cordwood.storage.files.file_names import INDEX, TIME_INDEX
 from cordwood.storage.reader.checked_indexes import open_entries
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.storage.segment.abstract_index import IndexEntries
-from cordwood.workbench.verify.findings import REBUILD, VerifyFinding, damage, note
+from cordwood.storage.segment.abstract_index import IndexEntries, InMemoryEntries
+from cordwood.workbench.verify.findings import LOST, REBUILD, VerifyFinding, damage, note
 
 #: A field of every entry.
 Column: TypeAlias = list[int]
@@ -32,6 +37,10 @@ Column: TypeAlias = list[int]
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
 _OFFSET: Final = Struct(">ii")
 _TIME: Final = Struct(">qi")
+_NO_LATEST: Final = (
+    "stop the broker and run cordwood log reindex: lookups by time miss records, and retention by "
+    "time goes by it"
+)
 #: The number of entries that are unpacked at a time.
 _ENTRIES: Final = 512
 
@@ -60,6 +69,19 @@ class LoadedIndex(NamedTuple):
     fields: tuple[Column, Column]
     findings: tuple[VerifyFinding, ...] = ()
     first: int = 0
+    is_missing: bool = False
+
+
+class SegmentState(NamedTuple):
+    """The state of a segment's files.
+
+    `is_recovered`: a broker recovers the segment at its next start, since its files may lag behind
+    each other. `is_trimmed`: a broker has written the last time entry.
+    """
+
+    is_last: bool = False
+    is_recovered: bool = False
+    is_trimmed: bool = True
 
 
 def load_index(
@@ -85,7 +107,8 @@ def load_index(
     first = int((fields[0][:1], fields[1][:1]) == ([0], [0]))
     base, relative = listed.base_offset, fields[kind.relative]
     relative[:] = [base + each for each in relative]
-    return LoadedIndex(entries.path, fields, tuple(findings), first)
+    is_missing = isinstance(entries, InMemoryEntries)
+    return LoadedIndex(entries.path, fields, tuple(findings), first, is_missing)
 
 
 def _unpack(data: Buffer, layout: Struct) -> tuple[Column, Column]:
@@ -118,8 +141,12 @@ class IndexCheck:
         "_at",
         "_due_at",
         "_fields",
+        "_first",
+        "_is_missing",
+        "_is_whole",
         "_kind",
         "_latest",
+        "_magic",
         "_numbers",
         "_path",
         "_pending",
@@ -130,6 +157,11 @@ class IndexCheck:
         self._path = loaded.path
         self._fields = loaded.fields
         self._kind = kind
+        self._first = loaded.first
+        self._is_missing = loaded.is_missing
+        #: No damaged range hides a time.
+        self._is_whole = True
+        self._magic = -1
         self._at = 0
         self._latest = -1
         self._pending: list[int] = []
@@ -153,6 +185,7 @@ class IndexCheck:
                 self._check_offsets(swept, positions, len(due[0]))
             return
         times = columns[_FIELD["max_timestamp"]]
+        self._magic = max(self._magic, columns[_FIELD["magic"]][-1])
         latest = times
         if times[0] < self._latest or times != sorted(times):
             latest = list(islice(accumulate(times, max, initial=self._latest), 1, None))
@@ -163,22 +196,24 @@ class IndexCheck:
 
     def skip(self, end: int, next_offset: int | None) -> None:
         """Skip the entries of a damaged range, up to a position or an offset."""
+        self._is_whole = False
         if self._kind is OFFSETS:
             self._due(end)
             self._pending.clear()
         elif next_offset is not None:
             self._due(next_offset)
 
-    def finish(self, *, is_last: bool) -> list[VerifyFinding]:
+    def finish(self, state: SegmentState) -> list[VerifyFinding]:
         """Return the findings after the last batch."""
         self._wrong += [(number, _BEHIND) for number in self._numbers[self._at :]]
         self._wrong += [(number, _NO_END) for number in self._pending]
         if not self._wrong:
-            return []
+            return list(self._check_latest(state))
         self._wrong.sort()
         number, problem = self._wrong[0]
         wrong = {number for number, _ in self._wrong}
-        if is_last and len(wrong) == len(self._fields[0]) - number:
+        is_tail = len(wrong) == len(self._fields[0]) - number
+        if is_tail and state.is_last and state.is_recovered:
             return [
                 note(
                     self._path,
@@ -189,11 +224,12 @@ class IndexCheck:
                 )
             ]
         key, other = self._entry(number)
+        is_behind = is_tail and {problem for _, problem in self._wrong} == {_BEHIND}
         return [
             damage(
                 self._path,
                 f"an entry {problem}" + (f" (one of {len(wrong):,})" if len(wrong) > 1 else ""),
-                remedy=REBUILD,
+                remedy=LOST if is_behind and state.is_last else REBUILD,
                 position=number * self._kind.layout.size,
                 first_offset=(key, other)[self._kind.relative],
                 found=self._kind.text.format(key, other),
@@ -205,6 +241,25 @@ class IndexCheck:
     def _entry(self, number: int) -> tuple[int, int]:
         firsts, seconds = self._fields
         return firsts[number], seconds[number]
+
+    def _check_latest(self, state: SegmentState) -> Iterator[VerifyFinding]:
+        """Yield a finding if the last entry is not the latest time of the segment."""
+        has_entries = len(self._fields[0]) > self._first
+        last = self._fields[0][-1] if has_entries else -1
+        if self._kind is OFFSETS or not self._is_whole or self._latest <= last:
+            return
+        if not state.is_trimmed or state.is_recovered or not (has_entries or self._magic == MAGIC):
+            return
+        if not has_entries and (state.is_last or self._is_missing):
+            return
+        yield damage(
+            self._path,
+            "the last entry is not the latest time" if has_entries else "there are no entries",
+            remedy=_NO_LATEST,
+            position=max(0, len(self._fields[0]) - 1) * self._kind.layout.size,
+            expected=self._latest,
+            found=last if has_entries else "none",
+        )
 
     def _disorder(self, first: int) -> list[tuple[int, str]]:
         """Return the entries that do not ascend."""

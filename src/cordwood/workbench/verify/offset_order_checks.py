@@ -4,8 +4,9 @@
                   below the cleaner's checkpoint, or before a batch that lost records    compacted
                   behind records without keys, or where files of a segment are left      lost
                   otherwise by the topic's cleanup policy: compacted, lost or unknown
-    epochs    never decrease, and equal the leader epoch checkpoint from its first entry on; its
-              entry is written before the first record of an epoch
+              above the checkpoint of a compacted log, a pass may have ended before it wrote it
+    epochs    never decrease; each batch has the epoch that the leader epoch checkpoint has for its
+              offset, from the first entry on; an entry is written before the first record
 
 A cleaner removes every record without a key. So missing offsets behind such a record were not
 removed by a cleaner. In a log that is not compacted, every offset is in a batch: brokers skip none,
@@ -13,10 +14,13 @@ control records have offsets too, and deletion and truncation remove offsets onl
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT64_MAX
+from cordwood.core.types import NO_LEADER_EPOCH
 from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
 from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.workbench.topic_settings_lookup import CleanupPolicy
@@ -58,6 +62,7 @@ class OffsetOrderCheck:
 
     __slots__ = (
         "_ahead",
+        "_early",
         "_epoch",
         "_epochs",
         "_epochs_path",
@@ -67,8 +72,10 @@ class OffsetOrderCheck:
         "_healed",
         "_is_wrong_epoch",
         "_lost_at",
+        "_next_epoch_at",
         "findings",
         "next_offset",
+        "thinned_to",
     )
 
     def __init__(
@@ -76,21 +83,20 @@ class OffsetOrderCheck:
     ) -> None:
         self.findings: list[VerifyFinding] = []
         self.next_offset: int | None = None
+        #: The end of the offsets below which a cleaner is known to have removed some.
+        self.thinned_to = 0
         self._epochs = epochs
+        self._next_epoch_at = epochs[0].start_offset if epochs else INT64_MAX
         self._epochs_path = epochs_path
         self._has_file = has_file or bool(epochs)
         self._epoch = -1
         self._ahead: EpochChange | None = None
+        self._early: CheckedBatch | None = None
         self._is_wrong_epoch = False
         self._gaps: list[MissingOffsets] = []
         self._healed: int | None = None
         self._first_keyless: int | None = None
         self._lost_at = -1
-
-    @property
-    def is_compacted(self) -> bool:
-        """Return whether a cleaner has removed records, as far as is known by now."""
-        return self._lost_at >= 0 or bool(self._gaps)
 
     def begin(self, base_offset: int, path: str) -> None:
         """Begin the next segment."""
@@ -120,17 +126,19 @@ class OffsetOrderCheck:
             self._check_offsets(bases, lasts, [start + at for at in columns[0]], path)
         self.next_offset = nexts[-1]
         if sum(columns[_FIELD["record_count"]]) != sum(nexts) - sum(bases):
-            self._lost_at = max(
-                each.base_offset
+            last = [
+                each
                 for each in swept.batches
                 if each.record_count != each.last_offset - each.base_offset + 1
-            )
+            ][-1]
+            self._lost_at = last.base_offset
+            self.thinned_to = max(self.thinned_to, last.last_offset + 1)
         if self._first_keyless is None and any(columns[_FIELD["keyless"]]):
             self._first_keyless = next(
                 each.base_offset for each in swept.batches if each.keyless > 0
             )
         epochs = columns[_FIELD["leader_epoch"]]
-        if epochs.count(self._epoch) < len(epochs):
+        if epochs.count(self._epoch) < len(epochs) or bases[-1] >= self._next_epoch_at:
             self._check_epochs(swept, start, path)
 
     def break_off(self, next_offset: int | None) -> None:
@@ -145,13 +153,16 @@ class OffsetOrderCheck:
         cleaned_to: int,
         cleanup: CleanupPolicy = CleanupPolicy(),  # noqa: B008  # a value
         orphans: Iterable[int] = (),
+        last_batches: Mapping[int, int] | None = None,
     ) -> Iterator[VerifyFinding]:
         """Yield the findings about missing offsets and epochs.
 
-        `orphans` are base offsets that have other files but no log. Missing offsets that a cleaner
-        removed are one note.
+        `orphans` are base offsets that have other files but no log. `last_batches` are offset and
+        producer of batches that no cleaner removes while their producers are active. Missing
+        offsets that a cleaner removed are one note.
         """
-        cleaned = []
+        cleaned: list[MissingOffsets] = []
+        above: list[MissingOffsets] = []
         bases = tuple(orphans)
         for gap in self._gaps:
             first, end, _, _ = gap
@@ -162,19 +173,16 @@ class OffsetOrderCheck:
             elif self._is_behind_keyless(gap) or any(first <= base < end for base in bases):
                 yield _lost(gap, "missing offsets that were not removed by a cleaner")
             elif cleanup.is_compacted:
-                cleaned.append(gap)
+                (above if cleaned_to else cleaned).append(gap)
             else:
                 yield _by_policy(gap, cleanup)
         if cleaned:
-            yield note(
-                cleaned[0].path,
-                f"{sum(end - first for first, end, _, _ in cleaned):,} offsets in {len(cleaned):,} "
-                "gaps were removed by a cleaner",
-                first_offset=cleaned[0].first_offset,
-                end_offset=cleaned[-1].end_offset,
-            )
+            yield _gaps(cleaned, "were removed by a cleaner")
+        yield from _above_checkpoint(above, cleaned_to, last_batches or {})
         if self._ahead is not None and not self._is_wrong_epoch:
             yield self._missing_epoch(self._ahead.batch)
+        if self._early is not None and self._early.base_offset >= log_start:
+            yield self._late_epoch(self._early)
 
     # -- inside
 
@@ -209,6 +217,7 @@ class OffsetOrderCheck:
         first = self.next_offset
         if first is not None and first < end_offset:
             self._gaps.append(MissingOffsets(first, end_offset, path, position))
+            self.thinned_to = max(self.thinned_to, end_offset)
 
     def _is_behind_keyless(self, gap: MissingOffsets) -> bool:
         return self._first_keyless is not None and self._first_keyless < gap.first_offset
@@ -216,7 +225,11 @@ class OffsetOrderCheck:
     def _check_epochs(self, swept: CheckedBatches, start: int, path: str) -> None:
         for batch in swept.batches:
             epoch = batch.leader_epoch
-            if epoch == self._epoch or epoch < 0:
+            if epoch < 0:
+                self._check_negative(batch, start, path)
+                continue
+            if epoch == self._epoch:
+                self._compare_with_checkpoint(batch)
                 continue
             if epoch < self._epoch:
                 change = EpochChange(path, start + batch.position, batch)
@@ -226,6 +239,27 @@ class OffsetOrderCheck:
                 self._ahead = self._ahead or EpochChange(path, start + batch.position, batch)
             self._epoch = epoch
             self._compare_with_checkpoint(batch)
+        last = swept.columns[_FIELD["base_offset"]][-1]
+        after = bisect_right(self._epochs, last, key=lambda entry: entry.start_offset)
+        is_end = after == len(self._epochs)
+        self._next_epoch_at = INT64_MAX if is_end else self._epochs[after].start_offset
+
+    def _check_negative(self, batch: CheckedBatch, start: int, path: str) -> None:
+        """Add a finding for a negative epoch other than that of batches without one."""
+        if batch.leader_epoch == NO_LEADER_EPOCH:
+            return
+        self.findings.append(
+            damage(
+                path,
+                "a negative leader epoch",
+                remedy="restore the file from a replica: no checksum covers the epoch",
+                position=start + batch.position,
+                first_offset=batch.base_offset,
+                end_offset=batch.last_offset + 1,
+                expected=f"{NO_LEADER_EPOCH} or more",
+                found=batch.leader_epoch,
+            )
+        )
 
     def _add_decrease(self, change: EpochChange, *, is_known: bool) -> None:
         """Add a finding for an epoch below the one before it.
@@ -269,6 +303,18 @@ class OffsetOrderCheck:
             found=f"epoch {self._latest_epoch} as the latest" if self._epochs else "no epochs",
         )
 
+    def _late_epoch(self, batch: CheckedBatch) -> VerifyFinding:
+        first = self._epochs[0]
+        return note(
+            self._epochs_path,
+            f"the first epoch {first.epoch} begins at offset {first.start_offset}, and earlier in "
+            "the log: the file was lost and rebuilt, or its entry is wrong",
+            remedy="nothing to do: followers of earlier epochs may truncate further than necessary",
+            position=3,
+            first_offset=batch.base_offset,
+            end_offset=first.start_offset,
+        )
+
     def _checkpointed_epoch(self, offset: int) -> int:
         after = bisect_right(self._epochs, offset, key=lambda entry: entry.start_offset)
         return self._epochs[after - 1].epoch if after else -1
@@ -278,6 +324,8 @@ class OffsetOrderCheck:
         if self._is_wrong_epoch or not self._epochs:
             return
         after = bisect_right(self._epochs, batch.base_offset, key=lambda entry: entry.start_offset)
+        if not after and batch.leader_epoch == self._epochs[0].epoch:
+            self._early = self._early or batch
         is_known = after > 0 and batch.leader_epoch <= self._epochs[-1].epoch
         if is_known and self._epochs[after - 1].epoch != batch.leader_epoch:
             self._is_wrong_epoch = True
@@ -309,6 +357,36 @@ def _by_policy(gap: MissingOffsets, cleanup: CleanupPolicy) -> VerifyFinding:
         first_offset=gap.first_offset,
         end_offset=gap.end_offset,
     )
+
+
+def _gaps(gaps: Sequence[MissingOffsets], cause: str) -> VerifyFinding:
+    count = sum(end - first for first, end, _, _ in gaps)
+    return note(
+        gaps[0].path,
+        f"{count:,} offsets in {len(gaps):,} gaps {cause}",
+        first_offset=gaps[0].first_offset,
+        end_offset=gaps[-1].end_offset,
+    )
+
+
+def _above_checkpoint(
+    gaps: Sequence[MissingOffsets], cleaned_to: int, last_batches: Mapping[int, int]
+) -> Iterator[VerifyFinding]:
+    """Yield a note about the missing offsets that no finished pass has removed."""
+    if not gaps:
+        return
+    inside = sorted(
+        producer
+        for offset, producer in last_batches.items()
+        if any(gap.first_offset <= offset < gap.end_offset for gap in gaps)
+    )
+    proof = f"; the last batch of producer {inside[0]} is missing" if inside else ""
+    found = _gaps(
+        gaps,
+        f"are missing above the cleaner's checkpoint {cleaned_to}: removed by a pass that ended "
+        f"before it wrote the checkpoint, or lost{proof}",
+    )
+    yield replace(found, position=gaps[0].position, remedy="compare the log with a replica")
 
 
 def _lost(gap: MissingOffsets, cause: str, remedy: str = LOST) -> VerifyFinding:

@@ -12,6 +12,7 @@ from cordwood.core.errors import DamagedFileError
 from cordwood.core.ports import SegmentSource
 from cordwood.core.types import TopicPartition
 from cordwood.storage.checkpoints.checkpoint_files import LEADER_EPOCHS, parse_epoch_checkpoint
+from cordwood.storage.checkpoints.leader_epoch_cache import EpochEntry
 from cordwood.storage.checkpoints.partition_metadata_file import (
     PARTITION_METADATA,
     parse_partition_metadata,
@@ -29,6 +30,7 @@ from cordwood.workbench.verify.findings import (
     damage,
     file_finding,
 )
+from cordwood.workbench.verify.log_end_witnesses import LogEndWitnesses, check_log_end
 from cordwood.workbench.verify.offset_order_checks import OffsetOrderCheck, check_epochs
 from cordwood.workbench.verify.producer_checks import ProducerCheck
 from cordwood.workbench.verify.segment_verification import (
@@ -106,30 +108,34 @@ def _check(
         if only is None or each.base_offset == only
     ]
     findings = list(check_names(source.path, names, bases=set(bases))) if only is None else []
-    order = _order_check(source, findings)
     _read(source, PARTITION_METADATA, parse=parse_partition_metadata, findings=findings)
-    unsynced = context.ends.unsynced_from
-    producers = ProducerCheck(source, _snapshots(names, only), unsynced_from=unsynced)
+    epochs = _epochs(source, findings)
+    order = OffsetOrderCheck(epochs, epochs_path=f"{source.path}/{LEADER_EPOCHS}")
+    ends, cleaned_to, snapshots = context.ends, checkpoints.cleaned_to, _snapshots(names, only)
+    producers = ProducerCheck(
+        source, snapshots, unsynced_from=ends.unsynced_from, log_start=checkpoints.log_start
+    )
     first = places[0].listed.base_offset if places else checkpoints.log_start
     producers.start(first)
-    if checkpoints.cleaned_to > 0:
-        producers.disable()
-    verifier = SegmentVerifier(source, order, producers, options=options)
+    producers.thin_out(cleaned_to)
+    verifier = SegmentVerifier(source, order, producers, options=options, ends=ends)
     for place in places:
         verifier.verify(place)
     producers.check_snapshot(verifier.log_end)
     findings += verifier.findings + order.findings + producers.findings
+    log_end = max(first, verifier.log_end)
     findings += order.classify(
         log_start=checkpoints.log_start,
-        cleaned_to=checkpoints.cleaned_to,
+        cleaned_to=cleaned_to if cleaned_to <= log_end else 0,
         cleanup=context.cleanup,
         orphans=find_orphans(names, set(bases)),
+        last_batches=dict(producers.missing_last_batches(log_end)),
     )
-    findings += [
-        damage(each.path, each.cause, position=each.position) for each in unreadable.ranges()
-    ]
+    findings += _unreadable(unreadable)
     if only is None:
-        findings += check_ends(source.path, context.ends, log_end=max(first, verifier.log_end))
+        findings += check_ends(source.path, ends, log_end=log_end, cleaned_to=cleaned_to)
+        witnesses = LogEndWitnesses(epochs, snapshots, ends.unsynced_from)
+        findings += check_log_end(source.path, witnesses, log_end=log_end)
     log_start = max(first, checkpoints.log_start)
     return VerifiedPartition(
         path=source.path,
@@ -145,13 +151,16 @@ def _check(
     )
 
 
-def _order_check(source: SegmentSource, findings: list[VerifyFinding]) -> OffsetOrderCheck:
-    """Return the check of offsets and epochs, with the leader epoch checkpoint."""
-    path = f"{source.path}/{LEADER_EPOCHS}"
+def _unreadable(pages: UnreadablePages) -> list[VerifyFinding]:
+    return [damage(each.path, each.cause, position=each.position) for each in pages.ranges()]
+
+
+def _epochs(source: SegmentSource, findings: list[VerifyFinding]) -> Sequence[EpochEntry]:
+    """Return the entries of the leader epoch checkpoint; none if they are damaged."""
     epochs = _read(source, LEADER_EPOCHS, parse=parse_epoch_checkpoint, findings=findings) or []
-    wrong = list(check_epochs(epochs, path))
+    wrong = list(check_epochs(epochs, f"{source.path}/{LEADER_EPOCHS}"))
     findings += wrong
-    return OffsetOrderCheck([] if wrong else epochs, epochs_path=path)
+    return [] if wrong else epochs
 
 
 def _snapshots(names: Sequence[str], only: int | None) -> list[int]:

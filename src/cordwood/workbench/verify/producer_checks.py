@@ -1,19 +1,19 @@
-"""Checks of producer snapshots and transaction indexes against the log.
+"""Checks of producers: snapshots against the log, and transaction indexes (the module next to it).
 
     .snapshot   contains the last batch of each producer in the log, and the first offset of each
-                open transaction
-    .txnindex   contains exactly the transactions that were aborted in its segment
+                open transaction; the log has these batches
 
-Snapshots and indexes describe the log as it was written. A cleaner removes markers and batches, and
-damage hides them; from there on, each file is checked only by itself. Producers expire, so a
-snapshot need not contain all of them. The index of the active segment may lag behind the part of
-its log that is not fsynced yet.
+Snapshots describe the log as it was written. A cleaner removes batches, and damage hides them. So
+`complete_from` is the offset from which on the log has all batches: facts of a snapshot above it
+must be in the log, and facts of the log must be in every snapshot. Producers expire, so a snapshot
+need not contain all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from cordwood.core.binary import INT64_MAX
 from cordwood.core.errors import BadRecordsError, DamagedFileError
 from cordwood.core.ports import SegmentSource
 from cordwood.core.types import NO_OFFSET
@@ -21,23 +21,19 @@ from cordwood.records.batch_checks import CheckedBatch, CheckedBatches
 from cordwood.records.batch_header import read_header
 from cordwood.records.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
 from cordwood.records.sequence import increment_sequence
-from cordwood.storage.files.file_names import SNAPSHOT, TXN_INDEX
+from cordwood.storage.files.file_names import SNAPSHOT
 from cordwood.storage.producers.producer_snapshot import decode_snapshot
 from cordwood.storage.producers.producer_state_entry import ProducedBatch, ProducerStateEntry
-from cordwood.storage.reader.checked_indexes import open_entries
 from cordwood.storage.reader.segment_listing import ListedSegment
-from cordwood.storage.segment.transaction_index import (
-    ABORTED_TXN_SIZE,
-    AbortedTxn,
-    TransactionIndex,
+from cordwood.workbench.verify.findings import VerifyFinding, damage, file_finding
+from cordwood.workbench.verify.open_transactions import OpenTransactions
+from cordwood.workbench.verify.transaction_index_checks import (
+    AbortMarker,
+    LoadedTransactionIndex,
+    TransactionIndexCheck,
 )
-from cordwood.workbench.verify.findings import VerifyFinding, damage, file_finding, note
 
 _SNAPSHOT_REMEDY: Final = "remove it: producers are rebuilt from an older snapshot and the log"
-_ABORTED_REMEDY: Final = (
-    "stop the broker and run cordwood log reindex: readers may see aborted records, or miss "
-    "committed ones"
-)
 _FIELD: Final = {name: at for at, name in enumerate(CheckedBatch._fields)}
 
 
@@ -49,43 +45,19 @@ class LastProducedBatch(NamedTuple):
     last_offset: int
 
 
-class LoadedTransactionIndex(NamedTuple):
-    """The entries of a transaction index, and the findings about the file itself."""
-
-    path: str
-    entries: tuple[AbortedTxn, ...]
-    findings: tuple[VerifyFinding, ...] = ()
-
-
-def load_transaction_index(
-    source: SegmentSource, listed: ListedSegment, *, is_last: bool
-) -> LoadedTransactionIndex:
-    """Read a transaction index; a missing file has no entries.
-
-    The index of the active segment may end within an entry, since it is being written.
-    """
-    entries = open_entries(source, listed.name(TXN_INDEX), entry_size=ABORTED_TXN_SIZE)
-    index = TransactionIndex(listed.base_offset, entries)
-    try:
-        if not is_last:
-            index.sanity_check()
-        return LoadedTransactionIndex(entries.path, tuple(index.read()))
-    except DamagedFileError as error:
-        return LoadedTransactionIndex(entries.path, (), (file_finding(error),))
-
-
 class ProducerCheck:
     """The check of producers; receives every batch of a log in order."""
 
     __slots__ = (
         "_aborted",
+        "_complete_from",
         "_directory",
-        "_is_known",
+        "_findings",
+        "_first_offset",
         "_last",
         "_open",
         "_snapshots",
-        "_unsynced_from",
-        "findings",
+        "_thinned_to",
     )
 
     def __init__(
@@ -94,82 +66,96 @@ class ProducerCheck:
         snapshots: Sequence[int],
         *,
         unsynced_from: int | None = None,
+        log_start: int = 0,
     ) -> None:
-        self.findings: list[VerifyFinding] = []
+        self._findings: list[VerifyFinding] = []
         self._last: dict[int, LastProducedBatch] = {}
-        self._open: dict[int, int] = {}
-        self._aborted: list[AbortedTxn] = []
-        self._unsynced_from = unsynced_from
-        self._is_known = True
+        self._open = OpenTransactions()
+        self._aborted = TransactionIndexCheck(log_start=log_start, unsynced_from=unsynced_from)
+        self._complete_from = self._thinned_to = 0
+        self._first_offset = 0
         self._directory = source.path
         self._snapshots = {offset: self._load(source, offset) for offset in snapshots}
+
+    @property
+    def findings(self) -> list[VerifyFinding]:
+        return self._findings + self._aborted.findings
 
     def start(self, first_offset: int) -> None:
         """Begin the log; transactions that are open there are in the snapshot of that offset."""
         states = self._snapshots.get(first_offset)
-        self._is_known = first_offset == 0 or states is not None
+        self._first_offset = first_offset
+        if first_offset and states is None:
+            self.thin_out(first_offset)
         for state in states or ():
             if state.has_transaction:
-                self._open[state.producer_id] = state.transaction_first_offset
+                first = state.transaction_first_offset
+                self._open.add(state.producer_id, first_offset=first, last_offset=first_offset - 1)
 
-    def disable(self) -> None:
-        """Stop comparing: from here on, the log does not contain all batches of producers."""
-        self._is_known = False
+    def thin_out(self, end_offset: int) -> None:
+        """Note that batches below an offset may be gone, most likely by a cleaner."""
+        self._thinned_to = max(self._thinned_to, end_offset)
+        self._complete_from = max(self._complete_from, end_offset)
+
+    def lose(self, first_offset: int, end_offset: int | None) -> None:
+        """Note a damaged range: transactions may have begun and ended in it."""
+        self._aborted.lose(first_offset, end_offset)
+        self._open.clear()
+        self._complete_from = INT64_MAX
 
     def check_snapshot(self, offset: int) -> None:
         """Compare the snapshot of an offset; all batches below it must have been added."""
         states = self._snapshots.get(offset)
-        if states is None or not self._is_known:
+        if states is None:
             return
         known = {state.producer_id: state for state in states}
         path = self._path(offset)
-        for producer_id, first_offset in self._open.items():
+        for producer_id, first_offset in self._open.first_offsets():
             state = known.get(producer_id)
-            if state is None or state.transaction_first_offset != first_offset:
-                found = NO_OFFSET if state is None else state.transaction_first_offset
+            found = NO_OFFSET if state is None else state.transaction_first_offset
+            is_earlier = NO_OFFSET < found < min(first_offset, self._complete_from)
+            if found != first_offset and not is_earlier:
                 expected = f"open since offset {first_offset}"
-                self._add_transaction(path, producer_id, expected, f"{found}")
+                self._add_transaction(path, producer_id, expected=expected, found=found)
         for producer_id, state in known.items():
-            if state.has_transaction and producer_id not in self._open:
-                found_text = f"{state.transaction_first_offset}"
-                self._add_transaction(path, producer_id, "none open", found_text)
-            self._check_last(path, state)
+            first_offset = state.transaction_first_offset
+            is_visible = state.has_transaction and first_offset >= self._complete_from
+            if is_visible and producer_id not in self._open:
+                self._add_transaction(path, producer_id, expected="none open", found=first_offset)
+            self._check_last(path, state, offset)
 
     def add(self, swept: CheckedBatches, data: memoryview) -> None:
         """Add swept batches; `data` are their bytes."""
-        ids = swept.columns[_FIELD["producer_id"]]
+        columns = swept.columns
+        if self._complete_from == INT64_MAX:
+            self._complete_from = max(columns[_FIELD["base_offset"]][0], self._thinned_to)
+        ids = columns[_FIELD["producer_id"]]
         if max(ids) < 0:
             return
-        attributes = swept.columns[_FIELD["attributes"]]
+        attributes = columns[_FIELD["attributes"]]
         if any(each & (CONTROL_BIT | TRANSACTIONAL_BIT) for each in attributes):
             for batch in swept.batches:
                 if batch.producer_id >= 0:
                     self._add_batch(batch, data)
             return
         batches = {producer_id: row for row, producer_id in enumerate(ids)}
-        rows = list(zip(*swept.columns, strict=True))
+        rows = list(zip(*columns, strict=True))
         for producer_id, row in batches.items():
             if producer_id >= 0:
                 self._set_last(CheckedBatch._make(rows[row]))
 
-    def end_segment(self, loaded: LoadedTransactionIndex, *, is_last: bool) -> None:
+    def end_segment(
+        self, loaded: LoadedTransactionIndex, *, is_last: bool, log_end: int = INT64_MAX
+    ) -> None:
         """Compare the aborted transactions of a segment with its index."""
-        self.findings += loaded.findings
-        aborted = {entry.last_offset: entry for entry in self._aborted}
-        self._aborted = []
-        if not self._is_known or loaded.findings:
-            return
-        latest = max((entry.last_offset for entry in loaded.entries), default=-1)
-        for number, entry in enumerate(loaded.entries):
-            expected = aborted.pop(entry.last_offset, None)
-            if entry != expected:
-                text = "none" if expected is None else _entry_text(expected)
-                self._add_aborted(loaded.path, entry, text, _entry_text(entry), number=number)
-        for entry in aborted.values():
-            if is_last and entry.last_offset > latest and self._is_unsynced(entry.last_offset):
-                self._add_lag(loaded.path, entry)
-            else:
-                self._add_aborted(loaded.path, entry, _entry_text(entry), "none", number=None)
+        self._aborted.end_segment(loaded, is_last=is_last, log_end=log_end)
+
+    def missing_last_batches(self, log_end: int) -> Iterator[tuple[int, int]]:
+        """Yield offset and producer of last batches that only the newest snapshot has."""
+        newest = max((each for each in self._snapshots if each <= log_end), default=0)
+        for state in self._snapshots.get(newest) or ():
+            if state.batches and self._is_behind(state):
+                yield state.last_offset, state.producer_id
 
     # -- inside
 
@@ -179,7 +165,7 @@ class ProducerCheck:
         try:
             return tuple(decode_snapshot(source.read(name, source.stat(name).size, 0), path=path))
         except DamagedFileError as error:
-            self.findings.append(file_finding(error))
+            self._findings.append(file_finding(error))
         except FileNotFoundError:
             pass
         return None
@@ -188,7 +174,9 @@ class ProducerCheck:
         producer_id = batch.producer_id
         if not batch.attributes & CONTROL_BIT:
             if batch.attributes & TRANSACTIONAL_BIT:
-                self._open.setdefault(producer_id, batch.base_offset)
+                self._open.add(
+                    producer_id, first_offset=batch.base_offset, last_offset=batch.last_offset
+                )
             self._set_last(batch)
             return
         window = data[batch.position : batch.position + batch.size]
@@ -197,14 +185,17 @@ class ProducerCheck:
         with suppress(BadRecordsError):  # not a marker, so it ends no transaction
             marker = ProducedBatch.of(header, window).marker
         if marker is None:
+            if not header.record_count:  # a cleaner's remainder, most likely of a marker
+                self._open.end(producer_id)
             return
         last = self._last.get(producer_id)
         if last is not None and batch.producer_epoch > last.epoch:
             del self._last[producer_id]
-        first_offset = self._open.pop(producer_id, None)
-        if first_offset is not None and not marker.is_commit:
-            stable = min(self._open.values(), default=batch.last_offset + 1)
-            self._aborted.append(AbortedTxn(producer_id, first_offset, batch.last_offset, stable))
+        seen = self._open.end(producer_id)
+        if not marker.is_commit:
+            offset = batch.last_offset
+            stable = self._open.stable_offset(offset + 1)
+            self._aborted.add(AbortMarker(producer_id, offset, seen, stable, self._complete_from))
 
     def _set_last(self, batch: CheckedBatch) -> None:
         delta = batch.last_offset - batch.base_offset
@@ -213,77 +204,60 @@ class ProducerCheck:
             batch.producer_epoch, sequence, batch.last_offset
         )
 
-    def _check_last(self, path: str, state: ProducerStateEntry) -> None:
-        """Compare the last batch of a producer in the log with the snapshot."""
+    def _is_behind(self, state: ProducerStateEntry) -> bool:
         last = self._last.get(state.producer_id)
-        if last is None or not state.batches or last.last_offset < state.last_offset:
+        return last is None or last.last_offset < state.last_offset
+
+    def _check_last(self, path: str, state: ProducerStateEntry, offset: int) -> None:
+        """Compare the last batch of a producer in the log with the snapshot."""
+        if not state.batches:
             return
+        last = self._last.get(state.producer_id)
         found = LastProducedBatch(state.producer_epoch, state.last_sequence, state.last_offset)
+        if last is None or self._is_behind(state):
+            complete_from = max(self._complete_from, self._first_offset)
+            if complete_from <= found.last_offset < offset:
+                self._add_last(path, state.producer_id, expected=last, found=found)
+            return
         is_later = last.last_offset > found.last_offset
         # A marker may have raised the epoch since.
         if is_later or last.last_sequence != found.last_sequence or last.epoch > found.epoch:
-            self.findings.append(
-                damage(
-                    path,
-                    f"the last batch of producer {state.producer_id} differs from the log",
-                    remedy=_SNAPSHOT_REMEDY,
-                    first_offset=last.last_offset,
-                    end_offset=last.last_offset + 1,
-                    expected=_batch_text(last),
-                    found=_batch_text(found),
-                )
-            )
+            self._add_last(path, state.producer_id, expected=last, found=found)
 
-    def _add_transaction(self, path: str, producer_id: int, expected: str, found: str) -> None:
-        self.findings.append(
+    def _add_last(
+        self,
+        path: str,
+        producer_id: int,
+        *,
+        expected: LastProducedBatch | None,
+        found: LastProducedBatch,
+    ) -> None:
+        place = (expected or found).last_offset
+        self._findings.append(
+            damage(
+                path,
+                f"the last batch of producer {producer_id} differs from the log",
+                remedy=_SNAPSHOT_REMEDY,
+                first_offset=place,
+                end_offset=place + 1,
+                expected="none" if expected is None else _batch_text(expected),
+                found=_batch_text(found),
+            )
+        )
+
+    def _add_transaction(self, path: str, producer_id: int, *, expected: str, found: int) -> None:
+        self._findings.append(
             damage(
                 path,
                 f"the open transaction of producer {producer_id} differs from the log",
                 remedy=_SNAPSHOT_REMEDY,
                 expected=expected,
-                found=found,
+                found=f"{found}",
             )
         )
-
-    def _add_aborted(
-        self, path: str, entry: AbortedTxn, expected: str, found: str, *, number: int | None
-    ) -> None:
-        self.findings.append(
-            damage(
-                path,
-                "an aborted transaction differs from the log",
-                remedy=_ABORTED_REMEDY,
-                position=None if number is None else number * ABORTED_TXN_SIZE,
-                first_offset=min(entry.first_offset, entry.last_offset),
-                end_offset=entry.last_offset + 1,
-                expected=expected,
-                found=found,
-            )
-        )
-
-    def _add_lag(self, path: str, entry: AbortedTxn) -> None:
-        self.findings.append(
-            note(
-                path,
-                "an aborted transaction is not in the index yet",
-                remedy="nothing to do: it is being written, or a broker adds it at startup",
-                first_offset=entry.first_offset,
-                end_offset=entry.last_offset + 1,
-            )
-        )
-
-    def _is_unsynced(self, offset: int) -> bool:
-        return self._unsynced_from is not None and offset >= self._unsynced_from
 
     def _path(self, offset: int) -> str:
         return f"{self._directory}/{ListedSegment(offset).name(SNAPSHOT)}"
-
-
-def _entry_text(entry: AbortedTxn) -> str:
-    return (
-        f"producer {entry.producer_id} from {entry.first_offset} to {entry.last_offset}, "
-        f"stable {entry.last_stable_offset}"
-    )
 
 
 def _batch_text(batch: LastProducedBatch) -> str:

@@ -18,10 +18,19 @@ from cordwood.storage.reader.segment_listing import ListedSegment
 from cordwood.storage.segment.abstract_index import is_in_offset_range
 from cordwood.workbench.file_window import OnBytes, ignore_bytes
 from cordwood.workbench.segment_walk import BrokenRange, SegmentLogFile, header_at, walk_segment
+from cordwood.workbench.verify.checkpoint_checks import CheckpointedEnds
 from cordwood.workbench.verify.findings import VerifyFinding, batch_finding, damage, note
-from cordwood.workbench.verify.index_checks import OFFSETS, TIMES, IndexCheck, load_index
+from cordwood.workbench.verify.index_checks import (
+    OFFSETS,
+    TIMES,
+    IndexCheck,
+    LoadedIndex,
+    SegmentState,
+    load_index,
+)
 from cordwood.workbench.verify.offset_order_checks import OffsetOrderCheck
-from cordwood.workbench.verify.producer_checks import ProducerCheck, load_transaction_index
+from cordwood.workbench.verify.producer_checks import ProducerCheck
+from cordwood.workbench.verify.transaction_index_checks import load_transaction_index
 
 _BLOCK: Final = 4096
 _RECORD_COUNT: Final = CheckedBatch._fields.index("record_count")
@@ -50,6 +59,7 @@ class SegmentVerifier:
     """Verifier of the segments of one log, in order; it also counts batches and records."""
 
     __slots__ = (
+        "_ends",
         "_options",
         "_order",
         "_producers",
@@ -69,6 +79,7 @@ class SegmentVerifier:
         producers: ProducerCheck,
         *,
         options: VerifyOptions,
+        ends: CheckpointedEnds = CheckpointedEnds(),  # noqa: B008  # a value
     ) -> None:
         self.findings: list[VerifyFinding] = []
         self.batches = self.records = self.size = self.tail_bytes = self.log_end = 0
@@ -76,26 +87,26 @@ class SegmentVerifier:
         self._order = order
         self._producers = producers
         self._options = options
+        self._ends = ends
 
     def verify(self, place: SegmentInLog) -> None:
         """Verify one segment."""
         source, listed, is_last = self._source, place.listed, place.is_last
-        loaded = [
-            (load_index(source, listed, kind=kind, is_last=is_last), kind)
-            for kind in (OFFSETS, TIMES)
-        ]
-        index_checks = [IndexCheck(*each) for each in loaded]
+        offsets, times = (
+            load_index(source, listed, kind=kind, is_last=is_last) for kind in (OFFSETS, TIMES)
+        )
+        index_checks = [IndexCheck(offsets, OFFSETS), IndexCheck(times, TIMES)]
         aborts = load_transaction_index(source, listed, is_last=is_last)
         name = listed.name(LOG)
         file = SegmentLogFile(source, name, source.stat(name).size, self._options.on_bytes)
         self.size += file.size
         self._begin(listed.base_offset, file.path)
         self._walk(file, place, index_checks)
-        for index, _ in loaded:
-            self.findings += index.findings
+        self.findings += [*offsets.findings, *times.findings]
+        state = self._state(place, offsets)
         for index_check in index_checks:
-            self.findings += index_check.finish(is_last=is_last)
-        self._producers.end_segment(aborts, is_last=is_last)
+            self.findings += index_check.finish(state)
+        self._producers.end_segment(aborts, is_last=is_last, log_end=self.log_end)
         if not is_in_offset_range(max(self.log_end - 1, listed.base_offset), listed.base_offset):
             self.findings.append(
                 damage(
@@ -108,10 +119,16 @@ class SegmentVerifier:
 
     # -- inside
 
+    def _state(self, place: SegmentInLog, offsets: LoadedIndex) -> SegmentState:
+        """Return the state of a segment's indexes; without an offset index both are rebuilt."""
+        end, unsynced_from = place.next_base or self.log_end, self._ends.unsynced_from
+        is_recovered = unsynced_from is not None and (place.is_last or end > unsynced_from)
+        is_trimmed = not place.is_last or self._ends.is_clean
+        return SegmentState(place.is_last, is_recovered or offsets.is_missing, is_trimmed)
+
     def _begin(self, base_offset: int, path: str) -> None:
         self._order.begin(base_offset, path)
-        if self._order.is_compacted:
-            self._producers.disable()
+        self._producers.thin_out(self._order.thinned_to)
         self._producers.check_snapshot(base_offset)
         self.log_end = max(self.log_end, base_offset)
 
@@ -129,8 +146,7 @@ class SegmentVerifier:
             order.add(swept, part.position, path=file.path)
             for index_check in index_checks:
                 index_check.add(swept, part.position)
-            if order.is_compacted:
-                self._producers.disable()
+            self._producers.thin_out(order.thinned_to)
             self._producers.add(swept, part.data)
             self.log_end = max(self.log_end, order.next_offset or 0)
 
@@ -144,7 +160,6 @@ class SegmentVerifier:
     ) -> None:
         """Add the finding for a range without a valid batch."""
         order, is_end = self._order, part.end == file.size
-        self._producers.disable()
         if is_end and place.is_last and _is_tail(part, file):
             self._add_tail(part, file)
             return
@@ -158,6 +173,7 @@ class SegmentVerifier:
             end = part.header.next_offset
         self.findings.append(_broken_finding(part, file, offsets=(first, end)))
         self.log_end = max(self.log_end, end or 0)
+        self._producers.lose(first, end)
         order.break_off(None if behind is not None else after)
         for index_check in index_checks:
             index_check.skip(part.end, end)

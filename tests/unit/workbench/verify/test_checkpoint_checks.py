@@ -12,6 +12,7 @@ from tests.unit.workbench.verified import damages, healthy, notes
 
 END = 110
 SYNCED = ("t-0", "fsynced records are missing at the end")
+TAIL = ("110.snapshot", "the file shows that the log has lost its tail")
 SEEN = ("t-0", "records below the high watermark are missing at the end")
 BEYOND_END = "the log start offset is beyond the end: a broker would delete the log at startup"
 
@@ -54,7 +55,7 @@ def test_missing_last_segment_is_reported() -> None:
         if each.startswith(last.removesuffix(".log")):
             files.remove(f"/d/t-0/{each}")
 
-    assert damages(files) == [SYNCED]
+    assert damages(files) == [SYNCED, TAIL]
 
 
 def test_directory_with_another_name_has_no_checkpointed_offsets() -> None:

@@ -15,7 +15,13 @@ SIZE = len(v2(0, 3))
 LOG = b"".join(v2(4 * at, 4 * at + 3, timestamp=1000 + at) for at in range(5))
 
 
-def indexed(*, index: bytes = b"", timeindex: bytes = b"", is_last: bool = False) -> MemoryFiles:
+#: The last entry of a closed segment's time index.
+LATEST = (1004, 19)
+
+
+def indexed(
+    *, index: bytes = b"", timeindex: bytes = times(0, LATEST), is_last: bool = False
+) -> MemoryFiles:
     """Return five batches of four records in a segment with these indexes."""
     files = directory(log=LOG, index=index, timeindex=timeindex)
     if not is_last:
@@ -25,7 +31,7 @@ def indexed(*, index: bytes = b"", timeindex: bytes = b"", is_last: bool = False
 
 def test_correct_entries_have_no_findings() -> None:
     files = indexed(
-        index=offsets(0, (7, SIZE), (15, 3 * SIZE)), timeindex=times(0, (1001, 7), (1003, 15))
+        index=offsets(0, (7, SIZE), (15, 3 * SIZE)), timeindex=times(0, (1001, 7), LATEST)
     )
 
     assert verified(files).findings == ()
@@ -33,14 +39,17 @@ def test_correct_entries_have_no_findings() -> None:
 
 @pytest.mark.parametrize("is_last", (False, True))
 def test_preallocated_zeros_are_not_entries(*, is_last: bool) -> None:
-    zeros = indexed(index=bytes(80), timeindex=bytes(120), is_last=is_last)
     grown = indexed(
         index=offsets(0, (7, SIZE)) + bytes(80),
-        timeindex=times(0, (1001, 7)) + bytes(120),
+        timeindex=times(0, LATEST) + bytes(120),
         is_last=is_last,
     )
 
-    assert (verified(zeros).findings, verified(grown).findings) == ((), ())
+    assert verified(grown).findings == ()
+
+
+def test_preallocated_zeros_of_the_active_segment_are_not_entries() -> None:
+    assert verified(indexed(index=bytes(80), timeindex=bytes(120), is_last=True)).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,7 @@ def test_time_of_an_offset_that_is_missing_is_damage() -> None:
 
 
 def test_time_entry_may_name_the_record_itself() -> None:
-    assert verified(indexed(timeindex=times(0, (1001, 5)))).findings == ()
+    assert verified(indexed(timeindex=times(0, (1001, 5), LATEST))).findings == ()
 
 
 def test_entries_that_do_not_increase_are_damage() -> None:
@@ -116,12 +125,56 @@ def test_entries_that_do_not_increase_are_damage() -> None:
     assert (found.cause, found.position) == ("an entry does not ascend", 8)
 
 
-def test_entries_left_by_a_truncation_of_the_active_segment_are_a_note() -> None:
+@pytest.mark.parametrize("is_crashed", (True, False))
+def test_wrong_entries_at_the_end_of_the_active_segment_are_a_note_after_a_crash(
+    *, is_crashed: bool
+) -> None:
     index = offsets(0, (7, SIZE), (15, 3 * SIZE)) + offsets(0, (9, SIZE + 7), (90, 9 * SIZE))
+    files = indexed(index=index, is_last=True)
+    if is_crashed:
+        files.create("/d/recovery-point-offset-checkpoint").append(b"0\n1\nt 0 0\n")
 
-    found = verified(indexed(index=index, is_last=True))
+    found = verified(files)
 
-    assert (found.is_damaged, found.findings[0].position) == (False, 16)
+    assert (found.is_damaged, found.findings[0].position) == (not is_crashed, 16)
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    (
+        (((1001, 7), (1003, 15)), "the last entry is not the latest time"),
+        ((), "there are no entries"),
+    ),
+)
+def test_time_index_of_a_closed_segment_ends_with_the_latest_time(
+    entries: tuple[tuple[int, int], ...], words: str
+) -> None:
+    assert damages(indexed(timeindex=times(0, *entries))) == [(".timeindex", words)]
+
+
+@pytest.mark.parametrize("stop", (None, ".kafka_cleanshutdown"))
+def test_time_index_of_the_active_segment_ends_with_the_latest_time_after_a_clean_stop(
+    stop: str | None,
+) -> None:
+    files = indexed(timeindex=times(0, (1001, 7)), is_last=True)
+    if stop is not None:
+        files.create(f"/d/{stop}")
+
+    assert len(damages(files)) == (stop is not None)
+
+
+def test_time_index_that_a_broker_rebuilds_may_lag() -> None:
+    lagging = indexed(timeindex=times(0, (1001, 7)))
+    lagging.create("/d/recovery-point-offset-checkpoint").append(b"0\n1\nt 0 19\n")
+    unindexed = directory(log=LOG, log_20=v2(20))
+
+    assert (damages(lagging), damages(unindexed)) == ([], [])
+
+
+def test_log_from_before_time_indexes_has_none() -> None:
+    files = directory(log=message(0) + message(1), index=b"", timeindex=b"", log_2=message(2))
+
+    assert damages(files) == []
 
 
 def test_wrong_entry_before_correct_ones_is_damage_in_the_active_segment_too() -> None:
@@ -131,7 +184,7 @@ def test_wrong_entry_before_correct_ones_is_damage_in_the_active_segment_too() -
 
 
 def test_part_of_an_entry_is_damage() -> None:
-    files = indexed(index=offsets(0, (7, SIZE)) + b"\1\2\3", timeindex=times(0, (1001, 7)))
+    files = indexed(index=offsets(0, (7, SIZE)) + b"\1\2\3")
 
     (found,) = verified(files).findings
 

@@ -4,6 +4,8 @@ import pytest
 
 from cordwood.records.batch_builder import BatchFields, empty_batch
 from cordwood.records.batch_checks import PlainBatchChecker
+from cordwood.storage.producers.producer_snapshot import encode_snapshot
+from cordwood.storage.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 from cordwood.testing.memory_files import MemoryFiles
 from cordwood.workbench.topic_settings_lookup import SettingsFinder
 from cordwood.workbench.verify.findings import Severity
@@ -139,6 +141,41 @@ def test_gap_below_the_cleaner_checkpoint_is_a_cleaners() -> None:
     assert notes(files) == [(".log", "4 offsets in 1 gaps were removed by a cleaner")]
 
 
+def test_gap_above_the_cleaner_checkpoint_of_a_compacted_topic_is_told_apart() -> None:
+    files = directory(log=keyed(0) + keyed(5), log_9=keyed(9))
+    files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 5\n")
+    finder = SettingsFinder(files, given={"cleanup.policy": "compact"})
+
+    below, above = verify(files, ["/d/t-0"], settings=finder).all_findings
+
+    assert below.cause == "4 offsets in 1 gaps were removed by a cleaner"
+    assert "above the cleaner's checkpoint 5" in above.cause
+    assert (above.severity, above.first_offset, above.end_offset) == (Severity.NOTE, 6, 9)
+
+
+def test_last_batch_of_a_producer_in_a_gap_above_the_checkpoint_is_named() -> None:
+    files = directory(log=keyed(0), log_9=keyed(9))
+    files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 1\n")
+    state = ProducerStateEntry(7, 0, (BatchMetadata(3, 4, 2, 0),))
+    put(files, f"{9:020}.snapshot", encode_snapshot([state]))
+    finder = SettingsFinder(files, given={"cleanup.policy": "compact"})
+
+    (found,) = verify(files, ["/d/t-0"], settings=finder).all_findings
+
+    assert found.cause.endswith("the last batch of producer 7 is missing")
+
+
+def test_cleaner_checkpoint_beyond_the_end_explains_no_gap() -> None:
+    files = directory(log=keyed(0) + keyed(5))
+    files.create("/d/cleaner-offset-checkpoint").append(b"0\n1\nt 0 99\n")
+    finder = SettingsFinder(files, given={"cleanup.policy": "delete"})
+
+    gap, beyond = verify(files, ["/d/t-0"], settings=finder).damages
+
+    assert gap.cause.startswith("missing offsets in a topic that is not compacted")
+    assert (beyond.expected, beyond.found) == ("at most 6", 99)
+
+
 def test_decreasing_epoch_is_damage() -> None:
     files = directory(log=keyed(0, epoch=3) + keyed(1, epoch=2))
 
@@ -160,7 +197,7 @@ def test_epoch_above_the_following_ones_is_damage() -> None:
 
 
 def test_log_with_an_earlier_epoch_of_the_checkpoint_is_a_note() -> None:
-    files = with_epochs("0\n2\n1 1\n5 9\n", keyed(0, epoch=3) + keyed(1, epoch=1))
+    files = with_epochs("0\n2\n1 1\n5 2\n", keyed(0, epoch=3) + keyed(1, epoch=1))
 
     assert notes(files) == [(".log", "leader epochs decrease")]
 
@@ -172,6 +209,30 @@ def test_checkpoint_with_another_epoch_is_damage() -> None:
 
     assert found.path.endswith(EPOCHS)
     assert (found.expected, found.found) == ("epoch 5 at offset 2", 0)
+
+
+def test_epoch_that_begins_too_early_is_damage() -> None:
+    files = with_epochs("0\n2\n2 0\n4 1\n", keyed(0, 2, epoch=2) + keyed(2, 3, epoch=2))
+
+    (found,) = verified(files).findings
+
+    assert (found.cause, found.expected) == ("an epoch differs from the log", "epoch 2 at offset 2")
+
+
+def test_first_epoch_that_begins_too_late_is_a_note() -> None:
+    files = with_epochs("0\n1\n2 2\n", keyed(0, 2, epoch=2) + keyed(2, 3, epoch=2))
+
+    (found,) = verified(files).findings
+
+    assert (found.severity, found.first_offset, found.end_offset) == (Severity.NOTE, 0, 2)
+    files.create("/d/log-start-offset-checkpoint").append(b"0\n1\nt 0 2\n")
+    assert verified(files).findings == ()
+
+
+def test_negative_epoch_is_damage() -> None:
+    files = directory(log=keyed(0, epoch=2) + keyed(1, epoch=-(1 << 31) + 2) + keyed(2, epoch=2))
+
+    assert damages(files) == [(".log", "a negative leader epoch")]
 
 
 def test_checkpoint_that_does_not_increase_is_damage() -> None:

@@ -68,9 +68,8 @@ def test_snapshot_without_a_producer_that_is_in_a_transaction_is_damage() -> Non
     assert {cause for _, cause in damages(files)} == {OPEN.format(each) for each in (1, 2, 3)}
 
 
-def test_snapshot_behind_the_log_is_only_read() -> None:
+def test_snapshot_of_the_start_is_only_read() -> None:
     files = healthy()
-    put(files, name(500, ".snapshot"), encode_snapshot([ProducerStateEntry(1)]))
     put(files, name(0, ".snapshot"), encode_snapshot([ProducerStateEntry(1)]))
 
     assert damages(files) == []
@@ -156,12 +155,14 @@ def test_unknown_version_of_an_entry_is_damage() -> None:
     assert [path for path, _ in found] == [".txnindex"]
 
 
-def test_snapshots_behind_damage_are_not_compared() -> None:
+def test_snapshots_behind_damage_are_compared_from_there_on() -> None:
     files = healthy()
     harm(files, name(0), 70)
+    assert [path for path, _ in damages(files)] == [".log"]
+
     changed(files, 36, 1, transaction_first_offset=30)
 
-    assert [path for path, _ in damages(files)] == [".log"]
+    assert [path for path, _ in damages(files)] == [".log", "36.snapshot"]
 
 
 def test_open_transactions_are_read_from_the_snapshot_at_a_later_log_start() -> None:
