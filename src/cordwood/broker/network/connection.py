@@ -95,7 +95,6 @@ class Connection(asyncio.BufferedProtocol):
         self._receive = self._new_receive()
         self._is_reading = True
         self._has_ended = False
-        #: The error that ends the connection after the responses to earlier requests.
         self._error: Exception | None = None
         self._arrival: asyncio.Future[None] | None = None
         self._is_open = False
