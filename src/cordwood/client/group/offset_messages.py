@@ -5,7 +5,7 @@ the version takes its own. A topic of a response is found by either.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from cordwood.client.group.membership import MemberIdentity
 from cordwood.client.group_offset import GroupOffset
@@ -28,6 +28,10 @@ from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 
+T = TypeVar("T")
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
+
 
 class FetchedOffset(NamedTuple):
     """Committed offset of a partition, None if there is none, or the error code."""
@@ -37,21 +41,36 @@ class FetchedOffset(NamedTuple):
     committed: GroupOffset | None
 
 
+class OffsetPartitionClass(Protocol[P_co]):
+    """Class of a partition in a request that commits its offset."""
+
+    def __call__(
+        self,
+        *,
+        partition_index: int,
+        committed_offset: int,
+        committed_leader_epoch: int,
+        committed_metadata: str | None,
+    ) -> P_co:
+        """Return the partition with its next offset to consume."""
+
+
 #: First version with several groups in one request.
 BATCHED_SINCE = 8
 
 
-def commit_topics(
+def offset_topics(
     offsets: Mapping[TopicPartition, GroupOffset],
-    topic_id: Callable[[str], Uuid] = lambda _: NO_UUID,
-) -> list[OffsetCommitRequestTopic]:
-    """Return the topics of an OffsetCommit request; without `topic_id` they have names only."""
+    *,
+    topic_of: Callable[[str, list[P]], T],
+    partition_of: OffsetPartitionClass[P],
+) -> list[T]:
+    """Return the topics of a request that commits offsets, from its classes."""
     return [
-        OffsetCommitRequestTopic(
-            name=topic,
-            topic_id=topic_id(topic),
-            partitions=[
-                OffsetCommitRequestPartition(
+        topic_of(
+            topic,
+            [
+                partition_of(
                     partition_index=each.partition,
                     committed_offset=offsets[each].offset,
                     committed_leader_epoch=offsets[each].leader_epoch,
@@ -62,6 +81,20 @@ def commit_topics(
         )
         for topic, members in by_topic(offsets).items()
     ]
+
+
+def commit_topics(
+    offsets: Mapping[TopicPartition, GroupOffset],
+    topic_id: Callable[[str], Uuid] = lambda _: NO_UUID,
+) -> list[OffsetCommitRequestTopic]:
+    """Return the topics of an OffsetCommit request; without `topic_id` they have names only."""
+
+    def topic_of(
+        topic: str, partitions: list[OffsetCommitRequestPartition]
+    ) -> OffsetCommitRequestTopic:
+        return OffsetCommitRequestTopic(name=topic, topic_id=topic_id(topic), partitions=partitions)
+
+    return offset_topics(offsets, topic_of=topic_of, partition_of=OffsetCommitRequestPartition)
 
 
 def commit_request(

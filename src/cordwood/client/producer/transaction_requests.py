@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from cordwood.client.group.offset_messages import offset_topics
 from cordwood.client.group_offset import GroupMetadata, GroupOffset
 from cordwood.client.network.response_errors import error_of
 from cordwood.client.producer.partition_queue import ProducerIdentity
@@ -92,21 +93,13 @@ def offset_commit_request(
         generation_id=group.generation,
         member_id=group.member_id,
         group_instance_id=group.instance_id,
-        topics=[
-            TxnOffsetCommitRequestTopic(
-                name=topic,
-                partitions=[
-                    TxnOffsetCommitRequestPartition(
-                        partition_index=each.partition,
-                        committed_offset=offsets[each].offset,
-                        committed_leader_epoch=offsets[each].leader_epoch,
-                        committed_metadata=offsets[each].metadata,
-                    )
-                    for each in numbers
-                ],
-            )
-            for topic, numbers in by_topic(offsets).items()
-        ],
+        topics=offset_topics(
+            offsets,
+            topic_of=lambda topic, partitions: TxnOffsetCommitRequestTopic(
+                name=topic, partitions=partitions
+            ),
+            partition_of=TxnOffsetCommitRequestPartition,
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from cordwood.client.group.offset_messages import (
     commit_request,
     fetch_request,
     fetched_offsets,
+    offset_topics,
 )
 from cordwood.client.group_offset import GroupOffset
 from cordwood.client.network.cluster import Cluster, TopicInfo
@@ -24,6 +25,7 @@ from cordwood.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from cordwood.protocol.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 
 ID = Uuid(b"t" * 16)
 CLUSTER = Cluster(topics={"t": TopicInfo("t", ID, {})})
@@ -45,6 +47,25 @@ def test_commit_has_member_name_and_id_of_the_topic() -> None:
     assert (request.generation_id_or_member_epoch, request.member_id) == (3, "m")
     assert (topic.name, topic.topic_id) == ("t", ID)
     assert (place.committed_offset, place.committed_leader_epoch) == (7, 2)
+
+
+def test_offsets_are_grouped_by_topic_in_the_classes_of_a_request() -> None:
+    partitions = partitions_of([("t", 0), ("u", 1), ("t", 2)])
+    offsets = {each: GroupOffset(each.partition + 10, "m", 4) for each in partitions}
+
+    topics = offset_topics(
+        offsets, topic_of=lambda *topic: topic, partition_of=TxnOffsetCommitRequestPartition
+    )
+
+    assert [(name, [each.committed_offset for each in found]) for name, found in topics] == [
+        ("t", [10, 12]),
+        ("u", [11]),
+    ]
+    assert {
+        (each.committed_metadata, each.committed_leader_epoch)
+        for _, found in topics
+        for each in found
+    } == {("m", 4)}
 
 
 @pytest.mark.parametrize("named", ({"name": "t"}, {"topic_id": ID}))
