@@ -131,23 +131,6 @@ def offset_commit_error(error: KafkaError) -> KafkaError:
     return _mapped(error, _OFFSET_COMMIT)
 
 
-def conflicting_verifications(
-    waiting_epoch: int, new_epoch: int
-) -> tuple[KafkaError | None, KafkaError | None]:
-    """Return the errors of a request that waits to be sent, and of a new one of the same id.
-
-    One request of a transactional id waits at a time. The client of the waiting one has retried if
-    the epochs are the same.
-    """
-    if new_epoch == waiting_epoch:
-        return NetworkError("a retry of the request replaces this one"), None
-    fenced = InvalidProducerEpochError(
-        f"epoch {min(new_epoch, waiting_epoch)} of the producer is followed by "
-        f"{max(new_epoch, waiting_epoch)}"
-    )
-    return (fenced, None) if new_epoch > waiting_epoch else (None, fenced)
-
-
 def _mapped(error: KafkaError, kinds: _ErrorKinds) -> KafkaError:
     kind = kinds.get(error.code)
     return error if kind is None else kind(str(error))

@@ -4,7 +4,6 @@ import pytest
 
 from cordwood.coordination.transactions.verification_answers import (
     VerifiedOperation,
-    conflicting_verifications,
     is_retried,
     offset_commit_error,
     produce_error,
@@ -108,16 +107,3 @@ def test_error_keeps_its_text() -> None:
     verified = verification_error(error(90), VerifiedOperation.ADD)
 
     assert str(verified) == "the coordinator's text"
-
-
-@pytest.mark.parametrize(
-    ("waiting", "new", "codes"),
-    ((5, 5, (13, None)), (5, 6, (47, None)), (6, 5, (None, 47))),
-    ids=("retried", "later epoch", "earlier epoch"),
-)
-def test_one_request_of_an_id_waits(
-    waiting: int, new: int, codes: tuple[int | None, int | None]
-) -> None:
-    found = conflicting_verifications(waiting, new)
-
-    assert tuple(None if each is None else each.code for each in found) == codes
