@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from cordwood.coordination.client_context import ClientContext
+from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
 from cordwood.coordination.transactions.transaction_state import STATES_BY_NAME
@@ -207,13 +208,12 @@ class TransactionCommands:
             producer_id_filters=[] if producer < 0 else [producer],
             duration_filter=duration,
         )
+        filters = ListFilters.of(request, matches_id=lambda each: each.startswith(prefix))
+        shard = self._harness.shard
+        page = TransactionPage(filters, shard.transactional_ids())
         response = self._harness.answer(
-            lambda ticket: self._harness.shard.list_transactions(
-                request,
-                ClientContext(2),
-                ticket=ticket,
-                now_ms=self._harness.now_ms,
-                matches_id=(lambda each: each.startswith(prefix)) if prefix else None,
+            lambda ticket: shard.list_transactions(
+                request, ClientContext(2), ticket=ticket, now_ms=self._harness.now_ms, page=page
             )
         )
         assert isinstance(response, ListTransactionsResponse)

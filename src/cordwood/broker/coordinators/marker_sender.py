@@ -67,7 +67,7 @@ class LocalMarkerSender:
                 pending[name] = self.write(name, marker)
             except KafkaError as error:
                 errors[name] = error.with_traceback(None)
-        for name, each in pending.items():
+        async for name, each in turns.of(pending.items()):
             try:
                 await wait_for(each)
             except KafkaError as error:

@@ -51,10 +51,10 @@ async def consumer_group_heartbeat(
 async def consumer_group_describe(
     broker: BrokerServices, context: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
-    """Describe groups of the consumer protocol."""
+    """Describe groups of the consumer protocol; one that is named twice is described once."""
     groups = [
         await _described(broker, context, group_id)
-        async for group_id in LoopTurns(broker.turns).of(request.group_ids)
+        async for group_id in LoopTurns(broker.turns).of(dict.fromkeys(request.group_ids))
     ]
     if request.include_authorized_operations:
         for each in groups:

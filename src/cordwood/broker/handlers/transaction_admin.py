@@ -15,10 +15,8 @@ from cordwood.broker.pending_results import wait_for
 from cordwood.broker.services import BrokerServices
 from cordwood.coordination.groups.consumer.topics.topic_pattern import TopicPattern
 from cordwood.coordination.ports import TransactionMarker
-from cordwood.coordination.transactions.transaction_listing import ListFilters
-from cordwood.core.errors import (
-    KafkaError,
-)
+from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
+from cordwood.core.errors import KafkaError
 from cordwood.core.ports import Pending
 from cordwood.core.types import PartitionId, TopicName, TopicPartition
 from cordwood.protocol.messages.describe_transactions import (
@@ -30,6 +28,9 @@ from cordwood.protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from cordwood.protocol.messages.list_transactions import (
+    TransactionState as ListedTransaction,
+)
 from cordwood.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -39,7 +40,8 @@ from cordwood.protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-_NONE: Final = -1
+#: Transactional ids that are listed in one event of a shard, also with a costly pattern.
+MOST_LISTED: Final = 200
 
 
 async def write_txn_markers(
@@ -73,7 +75,7 @@ async def _written(
         async for number in turns.of(topic.partition_indexes):
             name = TopicPartition(TopicName(topic.name), PartitionId(number))
             pending.append((number, _begin(broker, name, marker)))
-        for number, each in pending:
+        async for number, each in turns.of(pending):
             code = each.code if isinstance(each, KafkaError) else await _code_of(each)
             results.append(
                 WritableTxnMarkerPartitionResult(partition_index=number, error_code=code)
@@ -101,12 +103,12 @@ async def _code_of(pending: Pending[int]) -> int:
 async def describe_transactions(
     broker: BrokerServices, context: RequestContext, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse:
-    """Describe transactional ids; an id without a transaction has an error."""
+    """Describe transactional ids, each once; an id without a transaction has an error."""
     turns = LoopTurns(broker.turns)
     return DescribeTransactionsResponse(
         transaction_states=[
             await _described(broker, context, transactional_id)
-            async for transactional_id in turns.of(request.transactional_ids)
+            async for transactional_id in turns.of(dict.fromkeys(request.transactional_ids))
         ]
     )
 
@@ -142,28 +144,45 @@ async def list_transactions(
     broker: BrokerServices, context: RequestContext, request: ListTransactionsRequest
 ) -> ListTransactionsResponse:
     """List the transactional ids of all partitions that this broker coordinates."""
-    runtime, client = broker.coordinators.transactions.runtime, client_of(context)
+    runtime, turns = broker.coordinators.transactions.runtime, LoopTurns(broker.turns)
     try:
         matches = _pattern(request.transactional_id_pattern)
+        filters = ListFilters.of(request, matches_id=matches)
         listed = ListTransactionsResponse(
             error_code=0,
-            unknown_state_filters=[*ListFilters.of(request).unknown_states],
+            unknown_state_filters=[*filters.unknown_states],
             transaction_states=[],
         )
-        async for partition in LoopTurns(broker.turns).of([*runtime.partitions()]):
-            found = await runtime.call(
-                partition,
-                lambda shard, ticket, now_ms: shard.list_transactions(
-                    request, client, ticket=ticket, now_ms=now_ms, matches_id=matches
-                ),
-                answer=ListTransactionsResponse,
-            )
-            listed.transaction_states += found.transaction_states
+        async for partition in turns.of([*runtime.partitions()]):
+            ids = runtime.read(partition, lambda shard, _: shard.transactional_ids())
+            async for at in turns.of(range(0, len(ids), MOST_LISTED)):
+                page = TransactionPage(filters, ids[at : at + MOST_LISTED])
+                listed.transaction_states += await _listed(
+                    broker, context, request, (partition, page)
+                )
     except KafkaError as error:
         return ListTransactionsResponse(
             error_code=error.code, unknown_state_filters=[], transaction_states=[]
         )
     return listed
+
+
+async def _listed(
+    broker: BrokerServices,
+    context: RequestContext,
+    request: ListTransactionsRequest,
+    listed: tuple[int, TransactionPage],
+) -> list[ListedTransaction]:
+    """Return the ids of a page of a partition that match."""
+    (partition, page), client = listed, client_of(context)
+    response = await broker.coordinators.transactions.runtime.call(
+        partition,
+        lambda shard, ticket, now_ms: shard.list_transactions(
+            request, client, ticket=ticket, now_ms=now_ms, page=page
+        ),
+        answer=ListTransactionsResponse,
+    )
+    return response.transaction_states
 
 
 def _pattern(pattern: str | None) -> Callable[[str], bool] | None:

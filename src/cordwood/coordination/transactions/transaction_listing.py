@@ -72,7 +72,7 @@ class ListFilters(NamedTuple):
         cls, request: ListTransactionsRequest, *, matches_id: Callable[[str], bool] | None = None
     ) -> Self:
         """Read the filters; `matches_id` is the compiled pattern of the request, if it has one."""
-        names = request.state_filters
+        names = dict.fromkeys(request.state_filters)
         return cls(
             states=frozenset(STATES_BY_NAME[each] for each in names if each in STATES_BY_NAME),
             unknown_states=tuple(each for each in names if each not in STATES_BY_NAME),
@@ -92,6 +92,13 @@ class ListFilters(NamedTuple):
             and (self.duration_ms < 0 or now_ms - metadata.start_ms > self.duration_ms)
             and (self.matches_id is None or self.matches_id(metadata.transactional_id))
         )
+
+
+class TransactionPage(NamedTuple):
+    """Some ids of a partition: a list of many is answered in parts."""
+
+    filters: ListFilters
+    transactional_ids: Iterable[str]
 
 
 def list_matching(

@@ -43,6 +43,7 @@ from cordwood.coordination.transactions.init_producer_id import (
 )
 from cordwood.coordination.transactions.transaction_additions import TransactionAdditions
 from cordwood.coordination.transactions.transaction_appends import TransactionAppends
+from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import (
     ProducerIdRequest,
@@ -193,18 +194,26 @@ class TransactionShard:
             ticket, DescribeTransactionsResponse(transaction_states=states)
         )
 
-    def list_transactions(  # tidy: allow[parameters] the compiled pattern is not in the request
+    def transactional_ids(self) -> list[str]:
+        """Return the ids of this partition."""
+        return [each.transactional_id for each in self.transactions]
+
+    def list_transactions(  # tidy: allow[parameters] the page is not in the request
         self,
         request: ListTransactionsRequest,
         _: ClientContext,
         *,
         ticket: Ticket,
         now_ms: int,
-        matches_id: Callable[[str], bool] | None = None,
+        page: TransactionPage | None = None,
     ) -> TransactionOutcome:
-        """List the ids of this partition; `matches_id` is the compiled pattern of the request."""
-        filters = transaction_listing.ListFilters.of(request, matches_id=matches_id)
-        response = transaction_listing.list_matching(self.transactions, filters, now_ms=now_ms)
+        """List the ids that match the filters, all or those of a page."""
+        if page is None:
+            page = TransactionPage(ListFilters.of(request), self.transactional_ids())
+        found = map(self.transactions.get, page.transactional_ids)
+        response = transaction_listing.list_matching(
+            (each for each in found if each is not None), page.filters, now_ms=now_ms
+        )
         return TransactionOutcome.answer(ticket, response)
 
     # -- events

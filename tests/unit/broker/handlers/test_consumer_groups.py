@@ -175,3 +175,15 @@ def test_settings_of_a_group_count_from_the_next_heartbeat_on() -> None:
             return tuple((each.error_code, each.heartbeat_interval_ms) for each in answers)
 
     assert run(scene()) == ((0, 5000), (0, 7000), (0, 7000), (0, 5000))
+
+
+def test_group_that_is_named_twice_is_described_once() -> None:
+    async def scene() -> list[str]:
+        async with coordinating() as harness:
+            request = ConsumerGroupDescribeRequest(
+                group_ids=["g", "h", "g"], include_authorized_operations=True
+            )
+            answer = await consumer_group_describe(harness.broker, harness.context(1), request)
+            return [each.group_id for each in answer.groups]
+
+    assert run(scene()) == ["g", "h"]

@@ -251,7 +251,7 @@ def test_quirk_23_missing_group_is_dead(version: int, code: int) -> None:
 def test_member_among_many_leaves_and_every_one_has_its_result() -> None:
     """LeaveGroup of 49,000 members was one event of 80 ms."""
 
-    async def scene() -> tuple[int, list[str], list[int], str]:
+    async def scene() -> tuple[int, list[int], int, str]:
         async with coordinating() as harness:
             await locate(harness)
             member = MemberOf(harness)

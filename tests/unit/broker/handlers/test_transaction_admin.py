@@ -2,22 +2,30 @@
 
 import pytest
 
+from cordwood.broker.handlers import transaction_admin
 from cordwood.broker.handlers.transaction_admin import (
     describe_transactions,
     list_transactions,
     write_txn_markers,
 )
+from cordwood.broker.loop_turns import TurnQueue
+from cordwood.coordination.transactions import transaction_listing
+from cordwood.coordination.transactions.transaction_listing import list_matching
 from cordwood.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from cordwood.protocol.messages.list_transactions import ListTransactionsRequest
+from cordwood.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 from cordwood.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
 from tests.unit.broker.broker_samples import BrokerHarness, run
-from tests.unit.broker.coordinators.coordinator_samples import coordinating
+from tests.unit.broker.coordinators.coordinator_samples import TRANSACTION, coordinating, locate
 from tests.unit.broker.handlers.test_transactions import begun
 from tests.unit.broker.handlers.transaction_samples import TransactionalProducerOf
+from tests.unit.broker.test_loop_turns import SteppingClock, turns_of
 
 
 async def mark(producer: TransactionalProducerOf, *topics: WritableTxnMarkerTopic) -> list[int]:
@@ -117,3 +125,51 @@ def test_transactions_are_not_listed_while_a_partition_is_loaded() -> None:
             return (await listed(harness))[0]
 
     assert run(scene()) == 14
+
+
+def test_id_that_is_named_twice_is_described_once() -> None:
+    async def scene() -> list[str]:
+        async with coordinating() as harness:
+            request = DescribeTransactionsRequest(transactional_ids=["t", "u", "t"])
+            answer = await describe_transactions(harness.broker, harness.context(0), request)
+            return [each.transactional_id for each in answer.transaction_states]
+
+    assert run(scene()) == ["t", "u"]
+
+
+def test_ids_of_one_partition_are_listed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20,000 ids were one event of 22 ms."""
+    parts = list[int]()
+
+    def matching(*given: object, **named: object) -> ListTransactionsResponse:
+        found = list_matching(*given, **named)  # type: ignore[arg-type]  # as they came
+        parts.append(len(found.transaction_states))
+        return found
+
+    monkeypatch.setattr(transaction_listing, "list_matching", matching)
+    monkeypatch.setattr(transaction_admin, "MOST_LISTED", 2)
+
+    async def scene() -> int:
+        async with coordinating(transaction_state_log_num_partitions="1") as harness:
+            for name in ("a", "b", "c"):
+                producer = TransactionalProducerOf(harness, name)
+                await locate(harness, name, TRANSACTION)
+                await producer.init()
+            return len((await listed(harness))[2])
+
+    assert run(scene()) == 3
+    assert parts == [2, 1]
+
+
+def test_results_of_many_markers_are_collected_in_turns() -> None:
+    """10,000 markers that had been written already were collected in one turn of 100 ms."""
+
+    async def scene() -> int:
+        async with coordinating() as harness:
+            topic = WritableTxnMarkerTopic(name="none", partition_indexes=[*range(200)])
+            producer = TransactionalProducerOf(harness)
+            harness.broker.turns = TurnQueue(SteppingClock())
+            return await turns_of(mark(producer, topic))
+
+    begun_in, collected_in = 20, 20
+    assert run(scene()) > begun_in + collected_in - 5

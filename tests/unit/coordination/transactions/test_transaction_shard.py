@@ -6,6 +6,7 @@ from cordwood.coordination.client_context import ClientContext
 from cordwood.coordination.coordinator_record import StoredMarker
 from cordwood.coordination.outcome import Outcome, Ticket
 from cordwood.coordination.topic_view import Topics
+from cordwood.coordination.transactions.transaction_listing import ListFilters, TransactionPage
 from cordwood.coordination.transactions.transaction_metadata import TransactionMetadata
 from cordwood.coordination.transactions.transaction_outcome import TransactionOutcome
 from cordwood.coordination.transactions.transaction_settings import TransactionSettings
@@ -371,22 +372,36 @@ def test_ids_are_described() -> None:
     assert [each.error_code for each in response.transaction_states] == [0, 105, 42]
 
 
-@pytest.mark.parametrize(("prefix", "found"), (("pay", [ID]), ("bill", [])))
-def test_ids_are_listed_by_a_compiled_pattern(prefix: str, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "ids", "found"),
+    (("pay", [ID, "gone"], [ID]), ("bill", [ID], []), ("pay", [], [])),
+)
+def test_ids_of_a_page_are_listed_by_its_filters(
+    prefix: str, ids: list[str], found: list[str]
+) -> None:
     shard = in_state(metadata()).shard
     request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+    filters = ListFilters.of(request, matches_id=lambda each: each.startswith(prefix))
 
     outcome = shard.list_transactions(
-        request,
-        ClientContext(2),
-        ticket=Ticket(1),
-        now_ms=NOW,
-        matches_id=lambda each: each.startswith(prefix),
+        request, ClientContext(2), ticket=Ticket(1), now_ms=NOW, page=TransactionPage(filters, ids)
     )
 
     response = outcome.answers[0].response
     assert isinstance(response, ListTransactionsResponse)
     assert [each.transactional_id for each in response.transaction_states] == found
+
+
+def test_all_ids_are_listed_without_a_page() -> None:
+    shard = in_state(metadata()).shard
+    request = ListTransactionsRequest(state_filters=["Odd", "Odd"], producer_id_filters=[])
+
+    outcome = shard.list_transactions(request, ClientContext(2), ticket=Ticket(1), now_ms=NOW)
+
+    response = outcome.answers[0].response
+    assert isinstance(response, ListTransactionsResponse)
+    assert (response.unknown_state_filters, response.transaction_states) == (["Odd"], [])
+    assert shard.transactional_ids() == [ID]
 
 
 def test_settings_may_change() -> None:
