@@ -190,6 +190,10 @@ class Consumer(BlockingClient, Generic[ReadK, ReadV]):
         """Return the first offset at or after each timestamp, None if there is none."""
         return self._thread.run(self._consumer.offsets_for_times(timestamps_ms))
 
+    def ends_of_epochs(self, epochs: Mapping[tuple[str, int], int]) -> dict[TopicPartition, int]:
+        """Return where each partition's leader epoch ends; -1 if its leader does not know it."""
+        return self._thread.run(self._consumer.ends_of_epochs(epochs))
+
     def poll(
         self, timeout_ms: float = 1_000, *, max_records: int | None = None
     ) -> list[ConsumedRecord[ReadK, ReadV]]:

@@ -33,7 +33,13 @@ from cordwood.client.consumer.group_subscription import (
     RebalanceCallback,
     RebalanceCallbacks,
 )
-from cordwood.client.consumer.offset_fetcher import EARLIEST, LATEST, FoundOffset, list_offsets
+from cordwood.client.consumer.offset_fetcher import (
+    EARLIEST,
+    LATEST,
+    FoundOffset,
+    ends_of_epochs,
+    list_offsets,
+)
 from cordwood.client.consumer.poll_wait import PollWait
 from cordwood.client.consumer.record_reader import RecordReader
 from cordwood.client.consumer.subscription_state import SubscriptionState, TopicPartitionState
@@ -244,6 +250,15 @@ class Consumer(Generic[ReadK, ReadV]):  # tidy: allow[class-lines] the calls of 
         wanted = dict(zip(partitions_of(timestamps_ms), timestamps_ms.values(), strict=True))
         found = await self._list(wanted)
         return {each: None if place.offset < 0 else place for each, place in found.items()}
+
+    async def ends_of_epochs(
+        self, epochs: Mapping[tuple[str, int], int]
+    ) -> dict[TopicPartition, int]:
+        """Return where each partition's leader epoch ends; -1 if its leader does not know it."""
+        self._started()
+        assert self._client is not None, "start() sets it with the fetcher"
+        wanted = dict(zip(partitions_of(epochs), epochs.values(), strict=True))
+        return await ends_of_epochs(self._client, wanted)
 
     # Groups.
 

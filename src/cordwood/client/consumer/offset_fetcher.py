@@ -26,6 +26,7 @@ LATEST: Final = -1
 MAX_TIMESTAMP: Final = -3
 
 _CONSUMER: Final = -1
+_NO_EPOCH: Final = -1
 
 
 class FoundOffset(NamedTuple):
@@ -88,6 +89,54 @@ def _found(
                 client.rejected.add(partition)
             ensure_success(result.error_code, subject=str(partition))
             found[partition] = FoundOffset(result.offset, result.timestamp, result.leader_epoch)
+    return found
+
+
+async def ends_of_epochs(
+    client: NetworkClient, epochs: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Return the end offset of each leader epoch in the log of the leader; -1 if it is unknown.
+
+    All leaders are queried in parallel, each with one request.
+    """
+
+    async def send(leader: int, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        topics = [
+            OffsetForLeaderTopic(
+                topic=topic,
+                partitions=[
+                    OffsetForLeaderPartition(
+                        partition=each.partition,
+                        current_leader_epoch=_NO_EPOCH,
+                        leader_epoch=epochs[each],
+                    )
+                    for each in members
+                ],
+            )
+            for topic, members in by_topic(partitions).items()
+        ]
+        request = OffsetForLeaderEpochRequest(replica_id=_CONSUMER, topics=topics)
+        return _ends(client, await client.send(leader, request, kind=OffsetForLeaderEpochResponse))
+
+    async def attempt() -> dict[TopicPartition, int]:
+        leaders = await client.leaders(epochs)
+        found = await asyncio.gather(*(send(leader, each) for leader, each in leaders.items()))
+        return {partition: end for each in found for partition, end in each.items()}
+
+    return await client.retry_until_timeout(attempt) if epochs else {}
+
+
+def _ends(
+    client: NetworkClient, response: OffsetForLeaderEpochResponse
+) -> dict[TopicPartition, int]:
+    found: dict[TopicPartition, int] = {}
+    for topic in response.topics:
+        for result in topic.partitions:
+            (partition,) = partitions_of([(topic.topic, result.partition)])
+            if result.error_code:
+                client.rejected.add(partition)
+            ensure_success(result.error_code, subject=str(partition))
+            found[partition] = result.end_offset
     return found
 
 

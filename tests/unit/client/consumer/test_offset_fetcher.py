@@ -9,6 +9,7 @@ from cordwood.client.consumer.offset_fetcher import (
     LATEST,
     FoundOffset,
     end_of_epoch,
+    ends_of_epochs,
     list_offsets,
 )
 from cordwood.client.network.cluster import LOWER_ANSWERS
@@ -117,5 +118,32 @@ def test_end_of_an_epoch_is_the_leaders() -> None:
                 OffsetForLeaderEpochRequest, lambda _: OffsetForLeaderEpochResponse(topics=[topic])
             )
             assert await end_of_epoch(client, FIRST, epoch=3) == (2, 30)
+
+    run(scene())
+
+
+def test_ends_of_leader_epochs_are_found_for_every_partition() -> None:
+    async def scene() -> None:
+        async with broker(t=2) as fake, routed(fake.address) as client:
+            fake.leader_epoch = 3
+            fake.ends["t", 1] = 5
+            found = await ends_of_epochs(client, {FIRST: 3, SECOND: 3})
+            assert found == {FIRST: 0, SECOND: 5}
+            assert len(fake.requests(OffsetForLeaderEpochRequest)) == 1
+            assert await ends_of_epochs(client, {}) == {}
+
+    run(scene())
+
+
+def test_lookup_of_an_epoch_is_retried_with_new_metadata() -> None:
+    def refuse(_: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        partition = EpochEndOffset(error_code=6, partition=0)
+        topic = OffsetForLeaderTopicResult(topic="t", partitions=[partition])
+        return OffsetForLeaderEpochResponse(topics=[topic])
+
+    async def scene() -> None:
+        async with broker(t=1) as fake, routed(fake.address) as client:
+            fake.script(OffsetForLeaderEpochRequest, refuse)
+            assert await ends_of_epochs(client, {FIRST: 0}) == {FIRST: 0}
 
     run(scene())
