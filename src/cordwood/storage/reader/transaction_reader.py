@@ -7,7 +7,7 @@
     producer snapshot   has the open transactions at a segment's base offset; without one, the log
                         before that offset is read
 
-The high watermark is ignored: a directory has no information about replicas.
+A directory has no information about replicas, so the caller gives the high watermark.
 """
 
 from bisect import bisect_left, bisect_right
@@ -55,16 +55,21 @@ class TransactionReader:
         self._aborted: dict[int, tuple[AbortedTxn, ...]] = {}
         self._undecided: dict[int, OpenTransactions] = {}
 
-    def last_stable_offset(self) -> int:
-        """Return the first offset of the oldest open transaction; the log end without one."""
+    def last_stable_offset(self, high_watermark: int | None = None) -> int:
+        """Return the first offset of the oldest open transaction; the end without one.
+
+        The end is the high watermark, if it is given: a marker after it can be truncated, so it
+        decides nothing.
+        """
+        end = self.log_end if high_watermark is None else min(high_watermark, self.log_end)
         start, undecided = 0, _NONE
         for offset in reversed(snapshot_offsets(self._reader.list_names())):
-            known = self._snapshot(offset) if offset <= self.log_end else None
+            known = self._snapshot(offset) if offset <= end else None
             if known is not None:
                 start, undecided = offset, known
                 break
-        replayed = self._replayed(start, self.log_end, undecided)
-        return min(replayed.undecided.values(), default=self.log_end)
+        replayed = self._replayed(start, end, undecided)
+        return min(replayed.undecided.values(), default=end)
 
     def aborted_between(self, first_offset: int, end_offset: int) -> tuple[AbortedTxn, ...]:
         """Return those with records between two offsets, in the order of their markers.

@@ -133,6 +133,15 @@ def test_last_stable_offset_is_the_first_of_the_oldest_open_transaction(
     assert transactions.last_stable_offset() == 10
 
 
+@pytest.mark.parametrize(
+    ("high_watermark", "expected"), ((18, 10), (12, 2), (9, 2), (4, 0), (2, 0))
+)
+def test_marker_after_the_high_watermark_decides_no_transaction(
+    transactions: TransactionReader, high_watermark: int, expected: int
+) -> None:
+    assert transactions.last_stable_offset(high_watermark) == expected
+
+
 def test_last_stable_offset_is_the_end_without_an_open_transaction() -> None:
     files = directory(log=bytes(produced(0)) + bytes(batch(1, at=1)))
 
